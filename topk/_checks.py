@@ -1,0 +1,136 @@
+"""Checks of arguments, so that every room refuses bad input in the same words.
+
+Each function returns its argument in canonical form or raises a ``ValueError``
+that names the parameter, the value it got and the values it takes.
+"""
+
+import math
+import operator
+
+import numpy as np
+
+
+def refuse(name, value, allowed):
+    """Raise the library's one kind of ``ValueError``: name, value, allowed values."""
+    raise ValueError(f"{name} must be {allowed}, got {value!r}")
+
+
+def check_integer(value, name, smallest, largest=None):
+    """Return ``value`` as an ``int`` between ``smallest`` and ``largest`` (both allowed)."""
+    allowed = f"an integer of at least {smallest}"
+    if largest is not None:
+        allowed = f"an integer from {smallest} to {largest}"
+    if isinstance(value, (bool, np.bool_)):
+        refuse(name, value, allowed)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        refuse(name, value, allowed)
+    if number < smallest or (largest is not None and number > largest):
+        refuse(name, value, allowed)
+    return number
+
+
+def check_real(value, name, low, high, *, low_open=False, high_open=False):
+    """Return ``value`` as a finite ``float`` in the interval from ``low`` to ``high``."""
+    allowed = f"a number in {'(' if low_open else '['}{low}, {high}{')' if high_open else ']'}"
+    if isinstance(value, (bool, np.bool_, str, bytes)):
+        refuse(name, value, allowed)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        refuse(name, value, allowed)
+    too_low = number <= low if low_open else number < low
+    too_high = number >= high if high_open else number > high
+    if math.isnan(number) or math.isinf(number) or too_low or too_high:
+        refuse(name, value, allowed)
+    return number
+
+
+def check_n(n, name="n", smallest=2):
+    """Return the number of arms as an ``int`` of at least ``smallest``."""
+    return check_integer(n, name, smallest)
+
+
+def check_k(k, n=None, name="k", largest=None):
+    """Return ``k`` as an ``int`` from 1 to ``largest`` (``n - 1`` unless given)."""
+    if largest is None and n is not None:
+        largest = n - 1
+    return check_integer(k, name, 1, largest)
+
+
+def check_epsilon(epsilon, name="epsilon", *, positive=False):
+    """Return ``epsilon`` as a ``float`` in [0, 1), or in (0, 1) when ``positive``."""
+    return check_real(epsilon, name, 0, 1, low_open=positive, high_open=True)
+
+
+def check_delta(delta, name="delta"):
+    """Return ``delta`` as a ``float`` in (0, 1)."""
+    return check_real(delta, name, 0, 1, low_open=True, high_open=True)
+
+
+def check_budget(budget, name="budget", smallest=1):
+    """Return ``budget``, a number of pulls, as an ``int`` of at least ``smallest``."""
+    return check_integer(budget, name, smallest)
+
+
+def check_choice(value, name, choices):
+    """Return ``value`` if it is one of ``choices``."""
+    if value not in choices:
+        refuse(name, value, "one of " + ", ".join(repr(choice) for choice in choices))
+    return value
+
+
+def check_flag(value, name):
+    """Return ``value`` as a ``bool``; only true booleans are taken."""
+    if not isinstance(value, (bool, np.bool_)):
+        refuse(name, value, "True or False")
+    return bool(value)
+
+
+def check_unit_array(values, name, *, ndim=1):
+    """Return ``values`` as a new float array with ``ndim`` axes and entries in [0, 1]."""
+    allowed = f"an array with {ndim} axis/axes and entries in [0, 1]"
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        refuse(name, values, allowed)
+    if array.ndim != ndim or array.size == 0:
+        refuse(name, f"an array of shape {array.shape}", allowed)
+    bad = ~((array >= 0) & (array <= 1))  # written so that NaN counts as bad
+    if bad.any():
+        refuse(name, float(array[bad][0]), allowed)
+    return array
+
+
+def check_means(means, name="means", smallest=2):
+    """Return the arms' means as a new float array (n,), entries in [0, 1]."""
+    array = check_unit_array(means, name)
+    if array.size < smallest:
+        refuse(name, f"{array.size} arm(s)", f"an array of at least {smallest} arms")
+    return array
+
+
+def check_arms(arms, n, name="arms"):
+    """Return arm numbers as an int64 array (m,) with entries from 0 to ``n - 1``."""
+    allowed = f"a one-dimensional array of integers from 0 to {n - 1}"
+    array = np.asarray(arms)
+    if array.size == 0 and array.ndim == 1:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        refuse(name, arms, allowed)
+    bad = (array < 0) | (array >= n)
+    if bad.any():
+        refuse(name, int(array[bad][0]), allowed)
+    return array.astype(np.int64)
+
+
+def check_counts(counts, size, name="counts"):
+    """Return numbers of pulls as an int64 array (size,) of non-negative integers."""
+    allowed = f"an array of {size} non-negative integers"
+    array = np.asarray(counts)
+    if array.shape != (size,) or (size and array.dtype.kind not in "iu"):
+        refuse(name, counts, allowed)
+    if (array < 0).any():
+        refuse(name, int(array.min()), allowed)
+    return array.astype(np.int64)

@@ -1,0 +1,1 @@
+"""Compiled parts that the strategies share: drawing, ranking and the fused loop."""

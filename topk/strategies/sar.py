@@ -1,0 +1,189 @@
+"""SAR: successive accepts and rejects (Bubeck, Wang and Viswanathan 2013)."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from topk._checks import check_budget, check_k, check_n
+from topk.kernels.filing import (
+    ACCEPTED,
+    REJECTED,
+    accepts_first,
+    fill_chosen,
+    keep_active,
+    withdraw_active,
+)
+from topk.kernels.ranking import rank_arms
+from topk.kernels.rules import BY_BUDGET, register
+from topk.kernels.tally import Tally, new_tally
+from topk.strategies.protocol import Strategy
+
+
+@dataclass(frozen=True)
+class SAR(Strategy):
+    r"""Successive accepts and rejects.
+
+    In n - 1 phases every arm that is still active is pulled up to
+
+    .. math:: n_j = \Big\lceil \frac{1}{\overline{\log}(n)} \frac{Q - n}{n + 1 - j} \Big\rceil,
+       \qquad \overline{\log}(n) = \frac12 + \sum_{i=2}^n \frac1i,
+
+    times in all; then the one arm whose empirical gap to the boundary is largest is
+    accepted or rejected for good.
+
+    Parameters
+    ----------
+    k : int
+        How many arms are wanted, 1 to n - 1.
+    budget : int
+        Q, the pulls in all, at least n + 1 (below that the first phase has no pull).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; ``budget`` is compared with n at `start`.
+
+    Notes
+    -----
+    Bubeck, Wang and Viswanathan (2013), Figure 1.  The paper leaves ties open.  Here arms
+    are ranked by mean, then by lower index, and an arm's side of the boundary is decided
+    by its rank.  Of equal gaps the larger rank distance from the boundary counts; if that
+    is equal too, the last rank is rejected.  Once all remaining arms belong on one side,
+    the phases still take place, as in the paper, and file them there.
+
+    Examples
+    --------
+    >>> import topk
+    >>> topk.run(SAR(1, budget=300), topk.BernoulliBandit([0.9, 0.5, 0.1]), rng=0).selected.tolist()
+    [0]
+    """
+
+    k: int
+    budget: int
+
+    def __post_init__(self):
+        check_k(self.k)
+        check_budget(self.budget)
+
+    def begin(self, n):
+        """Return the state of a new play with ``n`` arms."""
+        n = check_n(n)
+        check_k(self.k, n)
+        lengths = np.array(phase_lengths(n, check_budget(self.budget, smallest=n + 1)))
+        return SARState(
+            lengths=lengths,
+            tally=new_tally(n),
+            alive=np.arange(n, dtype=np.int64),
+            status=np.zeros(n, dtype=np.int64),
+            size=np.array([n]),
+            wanted=np.array([self.k]),
+            finished=np.zeros(1, dtype=np.int64),
+        )
+
+
+@lru_cache(maxsize=256)
+def phase_lengths(n, budget):
+    """Return ``(n_1, ..., n_{n-1})``, the pulls that an active arm has after each phase.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+    budget : int
+        Pulls in all, at least n.
+
+    Returns
+    -------
+    tuple of int
+        Bubeck et al. (2013), Section 3.
+
+    Notes
+    -----
+    A quotient that is a whole number in exact arithmetic must not be rounded up to the
+    next one.  The sum of reciprocals is therefore an integer in units of 2**-256, rounded
+    up: a whole quotient stays at or below its value and any other stays above the same
+    whole number.
+
+    Examples
+    --------
+    >>> phase_lengths(4, 100)
+    (16, 21, 31)
+    """
+    unit = 1 << 256
+    log_bar = unit // 2 + sum(-(-unit // i) for i in range(2, n + 1))
+    return tuple(-(-(budget - n) * unit // (log_bar * (n + 1 - j))) for j in range(1, n))
+
+
+class SARState(NamedTuple):
+    """A play of `SAR`; phase j + 1 is the one with ``size`` = n - j arms."""
+
+    lengths: np.ndarray  # n_1, ..., n_{n-1}
+    tally: Tally
+    alive: np.ndarray  # the active arms, in increasing order
+    status: np.ndarray  # ACTIVE, ACCEPTED or REJECTED
+    size: np.ndarray  # how many are active
+    wanted: np.ndarray  # how many are still to be accepted
+    finished: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def phase_length(state):
+    """Return the pulls that every active arm has at the end of the current phase."""
+    last = state.lengths.size - 1
+    return state.lengths[min(last, last + 2 - state.size[0])]
+
+
+@njit(cache=True, nogil=True)
+def ask(state, arms, counts):
+    """Ask for the pulls that bring every active arm up to the phase's length."""
+    if state.finished[0]:
+        return 0
+    size = state.size[0]
+    arms[:size] = state.alive[:size]
+    counts[:size] = phase_length(state) - state.tally.pulls[state.alive[0]]
+    return size
+
+
+@njit(cache=True, nogil=True)
+def update(state, m, arms, counts):
+    """File one arm for this phase and for each further phase that has no pulls of its own.
+
+    Between two pulls the two arms at the boundary stay the same, so that every gap does:
+    the arms to be filed are taken from the two ends of one sorted list.
+    """
+    if state.tally.pulls[state.alive[0]] < phase_length(state):
+        return  # an arm was withdrawn: that was this phase's removal, the next one has begun
+    ranked = rank_arms(state.tally, state.alive, state.size[0], 1.0)
+    sums = state.tally.sums  # all active arms have as many pulls: sums compare as means do
+    first, last, wanted = 0, ranked.size - 1, state.wanted[0]
+    while first <= last:
+        size = last - first + 1
+        first_gap, last_gap = 0.0, 0.0
+        if 0 < wanted < size:
+            first_gap = sums[ranked[first]] - sums[ranked[first + wanted]]
+            last_gap = sums[ranked[first + wanted - 1]] - sums[ranked[last]]
+        if accepts_first(first_gap, last_gap, wanted, size):
+            state.status[ranked[first]] = ACCEPTED
+            first, wanted = first + 1, wanted - 1
+        else:
+            state.status[ranked[last]] = REJECTED
+            last -= 1
+        phase = state.lengths.size + 1 - size  # of the arm just filed, from 0
+        if size > 2 and state.lengths[phase + 1] > state.lengths[phase]:
+            break
+    state.size[0] = keep_active(state.alive, state.size[0], state.status)
+    state.wanted[0] = wanted
+    if state.size[0] == 0:
+        state.finished[0] = BY_BUDGET
+
+
+@njit(cache=True, nogil=True)
+def recommend(state, chosen):
+    """The accepted arms, and the best-ranked active ones while some are still missing."""
+    fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)
+
+
+register(SARState, ask, update, recommend, withdraw_active)

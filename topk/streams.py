@@ -1,0 +1,52 @@
+"""Random streams, one set for each play.
+
+Every play has streams of its own, children of one ``SeedSequence``: play r is the same
+play whether 200 or 1,000 are asked for, and in whatever order they are computed.
+"""
+
+import numpy as np
+
+from topk._checks import check_integer, check_n
+
+ORDER, REWARDS, INSTANCE, SPLIT = 0, 1, 2, 3
+
+
+def stream(seed, play, purpose):
+    """Return one stream of a play: ``ORDER``, ``REWARDS``, ``INSTANCE`` or ``SPLIT``."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(play, purpose)))
+
+
+def streams(seed, play, n):
+    """Return a play's own arm order and reward generator.
+
+    Parameters
+    ----------
+    seed : int
+        Non-negative; the same for all plays of a study.
+    play : int
+        Number of the play, from 0.
+    n : int
+        Number of arms.
+
+    Returns
+    -------
+    order : ndarray of int64, shape (n,)
+        The strategy's arm j is the bandit's arm ``order[j]``.
+    rng : numpy.random.Generator
+        Where the rewards come from.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not an integer in its range.
+
+    Examples
+    --------
+    >>> order, rng = streams(seed=1, play=0, n=4)
+    >>> sorted(order.tolist())
+    [0, 1, 2, 3]
+    """
+    seed = check_integer(seed, "seed", 0)
+    play = check_integer(play, "play", 0)
+    order = stream(seed, play, ORDER).permutation(check_n(n, smallest=1))
+    return order.astype(np.int64), stream(seed, play, REWARDS)
