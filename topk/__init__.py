@@ -12,9 +12,20 @@ from topk.bandits import (  # noqa: E402
     ReplayBandit,
     TruncatedNormalBandit,
 )
+from topk.persistence import resume  # noqa: E402
 from topk.session import Session  # noqa: E402
 from topk.simulate import Outcome, Replications, replicate, run  # noqa: E402
-from topk.strategies import LUCB1, SAR, OptMAI, Strategy, Uniform  # noqa: E402
+from topk.strategies import (  # noqa: E402
+    LUCB1,
+    SAR,
+    AdaptiveTopK,
+    Halving,
+    OptMAI,
+    Racing,
+    Strategy,
+    SuccessiveRejects,
+    Uniform,
+)
 from topk.streams import streams  # noqa: E402
 
 __version__ = "0.1.0"
@@ -22,15 +33,19 @@ __version__ = "0.1.0"
 __all__ = [
     "LUCB1",
     "SAR",
+    "AdaptiveTopK",
     "Bandit",
     "BernoulliBandit",
     "BetaBandit",
+    "Halving",
     "OptMAI",
     "Outcome",
+    "Racing",
     "ReplayBandit",
     "Replications",
     "Session",
     "Strategy",
+    "SuccessiveRejects",
     "TruncatedNormalBandit",
     "Uniform",
     "claims",
@@ -39,6 +54,7 @@ __all__ = [
     "metrics",
     "plots",
     "replicate",
+    "resume",
     "run",
     "streams",
 ]

@@ -116,6 +116,18 @@ class Session:
         open_entries = self._left > 0
         return self._arms[open_entries], self._left[open_entries]
 
+    def state(self):
+        """Return everything needed to go on later, as plain JSON values.
+
+        Returns
+        -------
+        dict
+            Give it to `topk.resume`, in this process or in another one.
+        """
+        from topk.persistence import dump
+
+        return dump(self)
+
     def tell(self, arms, rewards, counts=None, squares=None):
         """Take rewards that have arrived; any part of what is wanted, in any order.
 

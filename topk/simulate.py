@@ -14,8 +14,8 @@ from topk.kernels import rules
 from topk.kernels.rules import CROSSING, DONE, PAUSED
 from topk.kernels.tally import credit
 from topk.session import STOPPED, peek
-from topk.streams import INSTANCE, SPLIT, stream, streams
 from topk.strategies.protocol import Strategy
+from topk.streams import INSTANCE, SPLIT, stream, streams
 
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
 
@@ -280,10 +280,14 @@ class _Play:
             if self.record is not None:
                 self.record += self._unfold(arms, counts, sums)
         else:
-            singles = [self.bandit.sample(a, c, self.rng) for a, c in zip(arms, counts, strict=True)]
+            singles = self.singles(arms, counts)
             sums, squares = fsums(singles), fsums([x * x for x in singles])
             self.record += zip(arms, singles, strict=True)
         return counts, sums, squares
+
+    def singles(self, arms, counts):
+        """Draw each arm's rewards one by one; `Bandit.pull` adds up the same numbers."""
+        return [self.bandit.sample(a, c, self.rng) for a, c in zip(arms, counts, strict=True)]
 
     def _unfold(self, arms, counts, sums):
         """Put the ones among each arm's rewards in a random order."""
@@ -342,8 +346,8 @@ class _Play:
     def _splitter(self, m):
         """Draw the batch; return the function that gives the sums of a growing part of it."""
         if not isinstance(self.bandit, BernoulliBandit):
-            arms, counts = self.order[self.arms[:m]], self.counts[:m].copy()
-            singles = [self.bandit.sample(a, c, self.rng) for a, c in zip(arms, counts, strict=True)]
+            counts = self.counts[:m].copy()
+            singles = self.singles(self.order[self.arms[:m]], counts)
             self._drawn = counts, fsums(singles), fsums([x * x for x in singles])
             return lambda part: fsums([x[:c] for x, c in zip(singles, part, strict=True)])
         self._drawn = counts, sums, _ = self.draw(m)

@@ -1,9 +1,23 @@
 """The strategies, one file for each algorithm."""
 
+from topk.strategies.adaptive import AdaptiveTopK
+from topk.strategies.halving import Halving
 from topk.strategies.lucb import LUCB1
 from topk.strategies.optmai import OptMAI
 from topk.strategies.protocol import Strategy
+from topk.strategies.racing import Racing
+from topk.strategies.rejects import SuccessiveRejects
 from topk.strategies.sar import SAR
 from topk.strategies.uniform import Uniform
 
-__all__ = ["LUCB1", "OptMAI", "SAR", "Strategy", "Uniform"]
+__all__ = [
+    "LUCB1",
+    "SAR",
+    "AdaptiveTopK",
+    "Halving",
+    "OptMAI",
+    "Racing",
+    "Strategy",
+    "SuccessiveRejects",
+    "Uniform",
+]

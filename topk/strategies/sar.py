@@ -85,27 +85,32 @@ class SAR(Strategy):
 
 
 @lru_cache(maxsize=256)
-def phase_lengths(n, budget):
-    """Return ``(n_1, ..., n_{n-1})``, the pulls that an active arm has after each phase.
+def phase_lengths(n, budget, survivors=1):
+    r"""Return the pulls that a remaining arm has after each phase of SAR or of SR.
+
+    .. math:: n_j = \Big\lceil \frac1C \frac{Q - n}{n + 1 - j} \Big\rceil,
+       \qquad C = \frac{s}{s + 1} + \sum_{i=s+1}^n \frac1i, \qquad j = 1, \dots, n - s.
 
     Parameters
     ----------
     n : int
         Number of arms, at least 2.
     budget : int
-        Pulls in all, at least n.
+        Q, pulls in all, at least n.
+    survivors : int
+        s, how many arms are left in the end; 1 for SAR.
 
     Returns
     -------
     tuple of int
-        Bubeck et al. (2013), Section 3.
+        :math:`n_1, \dots, n_{n-s}`.
 
     Notes
     -----
-    A quotient that is a whole number in exact arithmetic must not be rounded up to the
-    next one.  The sum of reciprocals is therefore an integer in units of 2**-256, rounded
-    up: a whole quotient stays at or below its value and any other stays above the same
-    whole number.
+    Bubeck, Wang and Viswanathan (2013), Section 3, for s = 1.  A quotient that is a whole
+    number in exact arithmetic must not be rounded up to the next one.  C is therefore an
+    integer in units of 2**-256, rounded up: a whole quotient stays at or below its value,
+    and any other stays above the whole number below it.
 
     Examples
     --------
@@ -113,8 +118,10 @@ def phase_lengths(n, budget):
     (16, 21, 31)
     """
     unit = 1 << 256
-    log_bar = unit // 2 + sum(-(-unit // i) for i in range(2, n + 1))
-    return tuple(-(-(budget - n) * unit // (log_bar * (n + 1 - j))) for j in range(1, n))
+    terms = [(survivors, survivors + 1), *((1, i) for i in range(survivors + 1, n + 1))]
+    total = sum(-(-unit * over // under) for over, under in terms)
+    remaining = range(n, survivors, -1)  # arms in phases 1, ..., n - s
+    return tuple(-(-(budget - n) * unit // (total * arms)) for arms in remaining)
 
 
 class SARState(NamedTuple):
@@ -131,9 +138,12 @@ class SARState(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def phase_length(state):
-    """Return the pulls that every active arm has at the end of the current phase."""
-    last = state.lengths.size - 1
-    return state.lengths[min(last, last + 2 - state.size[0])]
+    """Return the pulls that every active arm has at the end of the current phase.
+
+    Phase j is the one with n + 1 - j active arms; after the last one nothing more is pulled.
+    """
+    n = state.status.size
+    return state.lengths[min(n - state.size[0], state.lengths.size - 1)]
 
 
 @njit(cache=True, nogil=True)
@@ -154,7 +164,7 @@ def update(state, m, arms, counts):
     Between two pulls the two arms at the boundary stay the same, so that every gap does:
     the arms to be filed are taken from the two ends of one sorted list.
     """
-    if state.tally.pulls[state.alive[0]] < phase_length(state):
+    if state.size[0] > 1 and state.tally.pulls[state.alive[0]] < phase_length(state):
         return  # an arm was withdrawn: that was this phase's removal, the next one has begun
     ranked = rank_arms(state.tally, state.alive, state.size[0], 1.0)
     sums = state.tally.sums  # all active arms have as many pulls: sums compare as means do
@@ -171,7 +181,7 @@ def update(state, m, arms, counts):
         else:
             state.status[ranked[last]] = REJECTED
             last -= 1
-        phase = state.lengths.size + 1 - size  # of the arm just filed, from 0
+        phase = state.status.size - size  # of the arm just filed, from 0
         if size > 2 and state.lengths[phase + 1] > state.lengths[phase]:
             break
     state.size[0] = keep_active(state.alive, state.size[0], state.status)

@@ -1,0 +1,242 @@
+"""A live session as plain JSON, and back.
+
+A stored session holds the strategy's name and parameters, the arrays of its state and
+what was told of the current batch.  Nothing is executed when it is read, every number is
+checked, and anything wrong is refused by the name of its field.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from topk._checks import check_integer, check_n, refuse
+from topk.kernels.filing import ACCEPTED, ACTIVE
+from topk.session import Session
+from topk.strategies.protocol import Strategy, View
+
+FORMAT, VERSION = "topk-session", 1
+ARM_FIELDS = {"alive", "chosen", "pair"}  # arrays that hold arm numbers
+LARGEST = 2**53  # integers up to here are exact in JSON readers that use floats
+RANGES = {"status": (-1, 1), "high": (0, 1), "finished": (0, 2), "share": (-1, LARGEST)}
+
+
+def dump(session):
+    """Return a session as a dict of plain JSON values; see `topk.Session.state`."""
+    strategy = session.strategy
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "strategy": type(strategy).__name__,
+        "parameters": {f.name: getattr(strategy, f.name) for f in dataclasses.fields(strategy)},
+        "n": session.n,
+        "state": _dump_state(session._state),
+        "batch": {
+            "arms": session._arms.tolist(),
+            "counts": session._counts.tolist(),
+            "left": session._left.tolist(),
+            "sums": _dump_parts(session._parts),
+            "squares": _dump_parts(session._square_parts),
+        },
+        "withdrawn": list(session.withdrawn),
+    }
+
+
+def resume(state):
+    """Go on with a stored session exactly where it stopped.
+
+    Parameters
+    ----------
+    state : dict
+        What `Session.state` returned, possibly by way of ``json``.  The session of a
+        strategy of your own can be resumed once its class has been defined.
+
+    Returns
+    -------
+    topk.Session
+
+    Raises
+    ------
+    ValueError
+        If the state is of an unknown version or a field is missing or broken.
+
+    Examples
+    --------
+    >>> import json, topk
+    >>> session = topk.Uniform(1, budget=6).start(3).tell([0, 2], [1, 0])
+    >>> again = topk.resume(json.loads(json.dumps(session.state())))
+    >>> again.ask()[1].tolist()
+    [1, 2, 1]
+    """
+    if not isinstance(state, dict):
+        refuse("state", type(state).__name__, "a dict made by Session.state")
+    if state.get("format") != FORMAT:
+        refuse("format", state.get("format"), repr(FORMAT))
+    if state.get("version") != VERSION:
+        refuse("version", state.get("version"), f"{VERSION}, the one that this release reads")
+    n = check_n(_field(state, "n"))
+    strategy = _strategy(_field(state, "strategy", str), _field(state, "parameters", dict))
+    restored = strategy.begin(n)
+    _load_state(restored, _field(state, "state", dict), n)
+    _check_tally(restored.tally)
+    if not isinstance(restored, View):
+        _check_filing(restored, strategy.k)
+    session = Session(strategy, restored)
+    session.withdrawn = _integers(_field(state, "withdrawn"), "withdrawn", 0, n - 1).tolist()
+    _load_batch(session, _field(state, "batch", dict))
+    return session
+
+
+def _field(mapping, name, kind=None):
+    if name not in mapping:
+        raise ValueError(f"{name} is missing from the stored session")
+    if kind is not None and not isinstance(mapping[name], kind):
+        refuse(name, mapping[name], f"a {kind.__name__}")
+    return mapping[name]
+
+
+def _strategy(name, parameters):
+    """Return the strategy of that name; the class defined last, if there are several."""
+    classes, found = [Strategy], None
+    for cls in classes:
+        classes += cls.__subclasses__()
+        found = cls if cls.__name__ == name and cls is not Strategy else found
+    if found is None:
+        refuse("strategy", name, "the name of a strategy class that has been defined")
+    known = {field.name for field in dataclasses.fields(found)}
+    for parameter in [*(set(parameters) - known), *(known - set(parameters))][:1]:
+        refuse("parameters", parameter, f"exactly those of {name}: {', '.join(sorted(known))}")
+    return found(**parameters)
+
+
+def _dump_state(state):
+    """Return the arrays of a state; its other fields follow from the parameters."""
+    if isinstance(state, View):
+        wanted = [np.asarray(part).tolist() for part in state.wanted]
+        stored = {"tally": _dump_state(state.tally), "memory": state.memory, "wanted": wanted}
+        return stored | {"finished": state.finished.tolist()}
+    stored = {}
+    for name, value in state._asdict().items():
+        if isinstance(value, tuple):
+            stored[name] = _dump_state(value)
+        elif isinstance(value, np.ndarray):
+            stored[name] = _plain(value)
+    return stored
+
+
+def _plain(array):
+    """Return an array as a list, whole numbers without a decimal point."""
+    if array.dtype.kind != "f":
+        return array.astype(np.int64).tolist()
+    return [int(x) if x.is_integer() else x for x in array.tolist()]
+
+
+def _load_state(state, stored, n):
+    """Overwrite the arrays of a fresh state with the stored ones."""
+    if isinstance(state, View):
+        _load_state(state.tally, _field(stored, "tally", dict), n)
+        state.memory = _field(stored, "memory", dict)
+        arms, counts = (_integers(part, "wanted", 0, LARGEST) for part in _field(stored, "wanted"))
+        if arms.size != counts.size or (arms >= n).any():
+            refuse("wanted", [arms.tolist(), counts.tolist()], "arms and as many counts")
+        state.wanted = arms, counts
+        state.finished[:] = _integers(_field(stored, "finished"), "finished", 0, 2, 1)
+        return
+    for name, value in state._asdict().items():
+        if isinstance(value, tuple):
+            _load_state(value, _field(stored, name, dict), n)
+        elif isinstance(value, np.ndarray):
+            value[:] = _load_array(_field(stored, name), name, value, n)
+
+
+def _load_array(values, name, like, n):
+    if like.dtype.kind == "f":
+        return _numbers(values, name, like.size)
+    low, high = RANGES.get(name, (0, LARGEST))
+    if name in ARM_FIELDS:
+        high = n - 1
+    return _integers(values, name, low, high, like.size)
+
+
+def _integers(values, name, low, high, size=None):
+    allowed = f"a list of {'' if size is None else f'{size} '}integers from {low} to {high}"
+    if not isinstance(values, list) or (size is not None and len(values) != size):
+        refuse(name, values, allowed)
+    for value in values:
+        if type(value) is not int or not low <= value <= high:
+            refuse(name, value, allowed)
+    return np.array(values, dtype=np.int64)
+
+
+def _numbers(values, name, size=None):
+    allowed = f"a list of {'' if size is None else f'{size} '}finite, non-negative numbers"
+    if not isinstance(values, list) or (size is not None and len(values) != size):
+        refuse(name, values, allowed)
+    for value in values:
+        if type(value) not in (int, float) or not 0 <= value < math.inf:
+            refuse(name, value, allowed)
+    return np.array(values, dtype=np.float64)
+
+
+def _check_tally(tally):
+    """Refuse sums that rewards in [0, 1] cannot have."""
+    if (tally.sums > tally.pulls).any():
+        refuse("sums", "a sum above its number of pulls", "at most the pulls of each arm")
+    if tally.squares.size and (tally.squares > tally.sums * (1 + 1e-9)).any():
+        refuse("squares", "a sum of squares above the sum", "at most the sums of each arm")
+    if tally.pulls.sum() != tally.total[0]:
+        refuse("total", int(tally.total[0]), f"the sum of pulls, {tally.pulls.sum()}")
+
+
+def _check_filing(state, k):
+    """Refuse lists of active and accepted arms that contradict each other."""
+    active = np.flatnonzero(state.status == ACTIVE)
+    if state.size[0] != active.size or not np.array_equal(state.alive[: active.size], active):
+        refuse("alive", "a list that contradicts status and size", "the active arms, in order")
+    missing = getattr(state, "target", k) - int((state.status == ACCEPTED).sum())
+    if not 0 <= missing <= active.size:
+        refuse("status", f"{missing} arms still to be accepted", f"such that {k} can be chosen")
+    if hasattr(state, "wanted") and state.wanted[0] != missing:
+        refuse("wanted", int(state.wanted[0]), f"{missing}, as the arms' status says")
+    if hasattr(state, "accepted") and state.target - state.accepted[0] != missing:
+        refuse("accepted", int(state.accepted[0]), f"{state.target - missing}, as status says")
+
+
+def _dump_parts(parts):
+    return {str(arm): _plain(np.array(part)) for arm, part in parts.items()}
+
+
+def _load_batch(session, stored):
+    n = session.n
+    arms = _integers(_field(stored, "arms"), "arms", 0, n - 1)
+    if np.unique(arms).size != arms.size:
+        refuse("arms", arms.tolist(), "free of duplicates")
+    counts = _integers(_field(stored, "counts"), "counts", 0, LARGEST, arms.size)
+    left = _integers(_field(stored, "left"), "left", 0, LARGEST, arms.size)
+    if (left > counts).any():
+        refuse("left", left.tolist(), "at most the counts")
+    if session.done != (arms.size == 0) or (arms.size and not left.any()):
+        refuse("batch", arms.tolist(), "empty exactly when the session is done")
+    if not session.withdrawn and [arms.tolist(), counts.tolist()] != [
+        session._arms.tolist(),
+        session._counts.tolist(),
+    ]:
+        refuse("batch", [arms.tolist(), counts.tolist()], "what the stored state asks for")
+    told = dict(zip(arms.tolist(), (counts - left).tolist(), strict=True))
+    parts = _load_parts(_field(stored, "sums", dict), "sums", told)
+    squares = _load_parts(_field(stored, "squares", dict), "squares", told)
+    session._set_batch(arms, counts, left, parts, squares)
+
+
+def _load_parts(stored, name, told):
+    parts = {}
+    for key, values in stored.items():
+        arm = check_integer(int(key) if key.isdecimal() else key, name, 0)
+        # the floats of an exact sum may be negative, the sum itself may not
+        if not isinstance(values, list) or not all(type(x) in (int, float) for x in values):
+            refuse(name, values, "lists of numbers")
+        total = math.fsum(values)
+        if arm not in told or not 0 <= total <= told[arm]:
+            refuse(name, total, f"between 0 and the number of rewards told of arm {arm}")
+        parts[arm] = [float(x) for x in values]
+    return parts
