@@ -4,7 +4,7 @@ from topk.kernels.cache import use_hashed_cache
 
 use_hashed_cache()  # before the first kernel is declared
 
-from topk import claims, data, instances, metrics, plots  # noqa: E402
+from topk import claims, data, instances, metrics, plots, store  # noqa: E402
 from topk.bandits import (  # noqa: E402
     Bandit,
     BernoulliBandit,
@@ -13,8 +13,9 @@ from topk.bandits import (  # noqa: E402
     TruncatedNormalBandit,
 )
 from topk.persistence import resume  # noqa: E402
+from topk.results import Outcome, Replications  # noqa: E402
 from topk.session import Session  # noqa: E402
-from topk.simulate import Outcome, Replications, replicate, run  # noqa: E402
+from topk.simulate import replicate, run  # noqa: E402
 from topk.strategies import (  # noqa: E402
     LUCB1,
     SAR,
@@ -27,6 +28,7 @@ from topk.strategies import (  # noqa: E402
     Uniform,
 )
 from topk.streams import streams  # noqa: E402
+from topk.summary import Summary  # noqa: E402
 
 __version__ = "0.1.0"
 
@@ -46,6 +48,7 @@ __all__ = [
     "Session",
     "Strategy",
     "SuccessiveRejects",
+    "Summary",
     "TruncatedNormalBandit",
     "Uniform",
     "claims",
@@ -56,5 +59,6 @@ __all__ = [
     "replicate",
     "resume",
     "run",
+    "store",
     "streams",
 ]

@@ -12,6 +12,8 @@ import numpy as np
 
 from topk._checks import check_integer, check_n, refuse
 from topk.kernels.filing import ACCEPTED, ACTIVE
+from topk.kernels.rules import rule_of
+from topk.kernels.tournament import Tournament
 from topk.session import Session
 from topk.strategies.protocol import Strategy, View
 
@@ -81,6 +83,8 @@ def resume(state):
     _check_tally(restored.tally)
     if not isinstance(restored, View):
         _check_filing(restored, strategy.k)
+        if rule_of(restored).rebuild is not None and restored.tally.total[0] > 0:
+            rule_of(restored).rebuild(restored)
     session = Session(strategy, restored)
     session.withdrawn = _integers(_field(state, "withdrawn"), "withdrawn", 0, n - 1).tolist()
     _load_batch(session, _field(state, "batch", dict))
@@ -117,6 +121,8 @@ def _dump_state(state):
         return stored | {"finished": state.finished.tolist()}
     stored = {}
     for name, value in state._asdict().items():
+        if isinstance(value, Tournament):
+            continue  # follows from the rest
         if isinstance(value, tuple):
             stored[name] = _dump_state(value)
         elif isinstance(value, np.ndarray):
@@ -143,6 +149,8 @@ def _load_state(state, stored, n):
         state.finished[:] = _integers(_field(stored, "finished"), "finished", 0, 2, 1)
         return
     for name, value in state._asdict().items():
+        if isinstance(value, Tournament):
+            continue
         if isinstance(value, tuple):
             _load_state(value, _field(stored, name, dict), n)
         elif isinstance(value, np.ndarray):
@@ -191,7 +199,7 @@ def _check_tally(tally):
 def _check_filing(state, k):
     """Refuse lists of active and accepted arms that contradict each other."""
     active = np.flatnonzero(state.status == ACTIVE)
-    if state.size[0] != active.size or not np.array_equal(state.alive[: active.size], active):
+    if hasattr(state, "alive") and not np.array_equal(state.alive[: state.size[0]], active):
         refuse("alive", "a list that contradicts status and size", "the active arms, in order")
     missing = getattr(state, "target", k) - int((state.status == ACCEPTED).sum())
     if not 0 <= missing <= active.size:

@@ -3,7 +3,7 @@
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def draw_bernoulli(means, arms, counts, m, rng, sums):
     """Fill ``sums[:m]`` with the rewards of a batch, drawn in the order given.
 

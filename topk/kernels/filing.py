@@ -72,6 +72,24 @@ def fill_chosen(tally, alive, size, status, chosen):
 
 
 @njit(cache=True, nogil=True)
+def ask_active(status, arms, counts):
+    """Ask for one pull of every active arm; return how many there are."""
+    m = 0
+    for arm in range(status.size):
+        if status[arm] == ACTIVE:
+            arms[m], counts[m] = arm, 1
+            m += 1
+    return m
+
+
+@njit(cache=True, nogil=True)
+def best_active(tally, status, chosen):
+    """Fill ``chosen`` with the best-ranked active arms, in increasing order."""
+    alive = np.flatnonzero(status == ACTIVE)
+    chosen[:] = np.sort(rank_arms(tally, alive, alive.size, 1.0)[: chosen.size])
+
+
+@njit(cache=True, nogil=True)
 def remember(tally, earlier, alive, size):
     """Copy the active arms' tally into ``earlier``, before a round's pulls."""
     for j in range(size):
@@ -111,3 +129,10 @@ def withdraw_active(state, arm, k):
         raise ValueError(f"arm: without {arm} fewer than k = {k} arms are left to choose from")
     state.status[arm] = REJECTED
     state.size[0] = keep_active(state.alive, state.size[0], state.status)
+
+
+def withdraw_status(status, arm, k):
+    """Take an arm out of a play that settles no arm before its end."""
+    if (status == ACTIVE).sum() <= k:
+        raise ValueError(f"arm: without {arm} fewer than k = {k} arms are left to choose from")
+    status[arm] = REJECTED

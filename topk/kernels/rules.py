@@ -35,23 +35,27 @@ class Rule(NamedTuple):
     recommend : callable
         ``recommend(state, chosen)`` fills ``chosen`` (k,) with the set that the
         strategy would return now, in increasing order.
-    withdraw : callable or None
+    withdraw : callable
         ``withdraw(state, arm, k)`` (plain Python) takes an arm out of the play, or raises
         ``ValueError`` where the strategy's promise could not be kept without it.
+    rebuild : callable or None
+        ``rebuild(state)`` sets up again what follows from the rest of the state and is
+        not stored with it: tournaments.
     """
 
     ask: Callable
     update: Callable
     recommend: Callable
-    withdraw: Callable | None = None
+    withdraw: Callable
+    rebuild: Callable | None = None
 
 
 _RULES: dict[type, Rule] = {}
 
 
-def register(state_type, ask, update, recommend, withdraw=None):
+def register(state_type, ask, update, recommend, withdraw, rebuild=None):
     """Make these functions the rule of ``state_type``."""
-    _RULES[state_type] = Rule(ask, update, recommend, withdraw)
+    _RULES[state_type] = Rule(ask, update, recommend, withdraw, rebuild)
 
 
 def rule_of(state):
@@ -79,13 +83,13 @@ def recommend(state, chosen):
     rule_of(state).recommend(state, chosen)
 
 
-@overload(ask)
+@overload(ask, inline="always")
 def _compiled_ask(state, arms, counts):
     chosen_ask = _RULES[state.instance_class].ask
     return lambda state, arms, counts: chosen_ask(state, arms, counts)
 
 
-@overload(update)
+@overload(update, inline="always")
 def _compiled_update(state, m, arms, counts):
     chosen_update = _RULES[state.instance_class].update
     return lambda state, m, arms, counts: chosen_update(state, m, arms, counts)

@@ -37,7 +37,7 @@ def new_tally(n, squares=False):
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def credit(tally, m, arms, counts, sums, squares):
     """Add a batch of ``m`` entries to the tally."""
     for j in range(m):

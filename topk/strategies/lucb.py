@@ -8,9 +8,18 @@ import numpy as np
 from numba import njit
 
 from topk._checks import check_budget, check_delta, check_epsilon, check_k, check_n
-from topk.kernels.filing import fill_chosen, withdraw_active
+from topk.kernels.boundary import (
+    HIGHEST,
+    LOWEST,
+    draw_boundary,
+    leave_boundary,
+    move_lines,
+    new_boundary,
+)
+from topk.kernels.filing import ask_active, best_active, withdraw_status
 from topk.kernels.rules import BY_BUDGET, BY_RULE, register
 from topk.kernels.tally import Tally, new_tally
+from topk.kernels.tournament import NOBODY, Tournament, advance, best, key
 from topk.strategies.protocol import Strategy, clipped_bounds
 
 
@@ -87,13 +96,10 @@ class LUCB1(Strategy):
             log_ratio=math.log(1.25 * n / self.delta),
             budget=-1 if unlimited else check_budget(self.budget, smallest=n),
             tally=new_tally(n),
-            alive=np.arange(n, dtype=np.int64),
             status=np.zeros(n, dtype=np.int64),
-            size=np.array([n]),
-            high=np.zeros(n, dtype=np.bool_),
-            chosen=np.zeros(self.k, dtype=np.int64),
+            k=self.k,
             rounds=np.zeros(1, dtype=np.int64),
-            pair=np.zeros(2, dtype=np.int64),
+            trees=new_boundary(n),
             finished=np.zeros(1, dtype=np.int64),
         )
 
@@ -106,113 +112,76 @@ class LUCB1(Strategy):
 class LUCB1State(NamedTuple):
     """A play of `LUCB1`."""
 
+    k: int
     epsilon: float
     log_ratio: float  # ln(k_1 n / delta)
     budget: int  # -1: none
     tally: Tally
-    alive: np.ndarray  # all arms, but for those that were withdrawn
-    status: np.ndarray
-    size: np.ndarray
-    high: np.ndarray  # whether an arm is among the k largest means
-    chosen: np.ndarray  # room for a set
+    status: np.ndarray  # REJECTED for an arm that was withdrawn
     rounds: np.ndarray  # t, 0 before the first test
-    pair: np.ndarray  # h and l
+    trees: Tournament  # follows from the rest
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def log_term(state):
     """Return ln(k_1 n t^4 / delta), factored so that large t cannot overflow."""
     return state.log_ratio + 4 * math.log(max(1.0, float(state.rounds[0])))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def ask(state, arms, counts):
     """Ask for every arm once, then for h and l (h alone if only one pull is left)."""
     if state.finished[0]:
         return 0
     if state.rounds[0] == 0:
-        size = state.size[0]
-        arms[:size] = state.alive[:size]
-        counts[:size] = 1
-        return size
-    arms[:2] = state.pair
-    counts[:2] = 1
+        return ask_active(state.status, arms, counts)
+    arms[0], arms[1] = best(state.trees, LOWEST), best(state.trees, HIGHEST)
+    counts[0], counts[1] = 1, 1
     return 1 if state.tally.total[0] + 1 == state.budget else 2
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def update(state, m, arms, counts):
-    """Find the next pair and test whether the play is over."""
-    if state.rounds[0] == 0:
-        partition(state)
-    else:
-        mend_partition(state)
+    """Find the next pair and test whether the play is over.
+
+    The plain form compares all arms in every round: ``High`` are the first k of the ranked
+    arms, h the first arm of High with the lowest ``mean - s / sqrt(u)``, l the first of
+    the others with the highest ``mean + s / sqrt(u)``, and s is ``sqrt(log_term / 2)``.
+    """
     state.rounds[0] += 1
-    if closest_pair(state) < state.epsilon:
+    trees = state.trees
+    if state.rounds[0] == 1:
+        rebuild(state)
+    else:
+        advance(trees, math.sqrt(log_term(state) / 2))
+        move_lines(trees, state.tally, m, arms)
+    low, high = best(trees, LOWEST), best(trees, HIGHEST)
+    # nobody is left outside once arms were withdrawn until k were left
+    if high == NOBODY or key(trees, HIGHEST, high) + key(trees, LOWEST, low) < state.epsilon:
         state.finished[0] = BY_RULE
     elif state.tally.total[0] == state.budget:
         state.finished[0] = BY_BUDGET
 
 
 @njit(cache=True, nogil=True)
-def partition(state):
-    """Mark the k best-ranked arms as ``high``."""
-    fill_chosen(state.tally, state.alive, state.size[0], state.status, state.chosen)
-    state.high[:] = False
-    for arm in state.chosen:
-        state.high[arm] = True
-
-
-@njit(cache=True, nogil=True)
-def mend_partition(state):
-    """Exchange worst inside for best outside until ``high`` holds the k best-ranked arms.
-
-    Ranks are by mean, then by lower index.  Two means have changed, so that at most two
-    exchanges are made.
-    """
-    tally = state.tally
-    while True:
-        worst, best = -1, -1
-        worst_mean, best_mean = np.inf, -np.inf
-        for arm in state.alive[: state.size[0]]:
-            mean = tally.sums[arm] / tally.pulls[arm]
-            if state.high[arm]:
-                if mean <= worst_mean:  # of equal means the later arm ranks lower
-                    worst, worst_mean = arm, mean
-            elif mean > best_mean:
-                best, best_mean = arm, mean
-        if best_mean < worst_mean or (best_mean == worst_mean and worst < best):
-            return
-        state.high[worst], state.high[best] = False, True
-
-
-@njit(cache=True, nogil=True)
-def closest_pair(state):
-    """Set the pair (h, l) and return the upper bound of l minus the lower bound of h."""
-    tally, width = state.tally, math.sqrt(log_term(state) / 2)
-    lowest, highest = np.inf, -np.inf
-    for arm in state.alive[: state.size[0]]:
-        mean, radius = tally.sums[arm] / tally.pulls[arm], width / math.sqrt(tally.pulls[arm])
-        if state.high[arm]:
-            if mean - radius < lowest:
-                lowest, state.pair[0] = mean - radius, arm
-        elif mean + radius > highest:
-            highest, state.pair[1] = mean + radius, arm
-    return highest - lowest
-
-
-@njit(cache=True, nogil=True)
 def recommend(state, chosen):
     """The k largest means."""
-    fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)
+    best_active(state.tally, state.status, chosen)
+
+
+@njit(cache=True, nogil=True)
+def rebuild(state):
+    """Set up the trees from the tally and the round."""
+    s = math.sqrt(log_term(state) / 2)
+    draw_boundary(state.trees, state.tally, state.status, state.k, s)
 
 
 def withdraw(state, arm, k):
-    """Take an arm out, with the arm of the next rank in its place if it was ``high``."""
-    withdraw_active(state, arm, k)
+    """Take an arm out, with the arm of the next rank in its place if it was in High."""
+    withdraw_status(state.status, arm, k)
     if state.rounds[0] > 0:
-        partition(state)
+        leave_boundary(state.trees, arm)
 
 
-register(LUCB1State, ask, update, recommend, withdraw)
+register(LUCB1State, ask, update, recommend, withdraw, rebuild)

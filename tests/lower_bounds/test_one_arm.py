@@ -1,0 +1,116 @@
+"""Lemma 5.3: the exact optimal tests of one Bernoulli arm."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.stats import binom
+
+from topk.hardness import bernoulli_kl
+from topk.lower_bounds import (
+    expected_samples_bound,
+    fixed_test_error,
+    fixed_test_samples,
+    sprt,
+    sprt_with_error,
+)
+
+
+def test_fixed_test_equals_the_linear_programme_over_all_tests():
+    # Minimise e over tests phi(ones) in [0, 1]: E_p phi <= e, E_q (1 - phi) <= e.
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        samples, (p, q) = int(rng.integers(0, 12)), np.sort(rng.uniform(0.05, 0.95, 2))
+        ones = np.arange(samples + 1)
+        under_p, under_q = binom.pmf(ones, samples, p), binom.pmf(ones, samples, q)
+        rows = np.vstack([np.append(under_p, -1), np.append(-under_q, -1)])
+        best = linprog(
+            np.append(np.zeros(samples + 1), 1),
+            A_ub=rows,
+            b_ub=[0, -1],
+            bounds=[(0, 1)] * (samples + 2),
+        )
+        assert fixed_test_error(samples, p, q) == pytest.approx(best.fun, abs=1e-9)
+
+
+def test_fixed_test_samples_is_the_smallest():
+    for p, q, error in [
+        (0.5, 0.54, 0.49),
+        (0.5, 0.54, 0.05),
+        (0.25, 0.75, 1e-3),
+        (0.5, 0.504, 0.49),
+    ]:
+        samples = fixed_test_samples(p, q, error)
+        assert fixed_test_error(samples, p, q) <= error < fixed_test_error(samples - 1, p, q)
+
+
+def test_lemma_5_3_needs_order_1_over_epsilon_squared():
+    sizes = [fixed_test_samples(0.5, 0.5 + 4 * e, 0.49) * e**2 for e in (2e-3, 1e-3, 5e-4)]
+    assert max(sizes) < 1.6 * min(sizes)
+    assert fixed_test_samples(0.5, 0.54, 0.49) == 1  # the hidden constant is small
+    for epsilon in (0.01, 0.001):
+        bound = min(expected_samples_bound(0.5, 0.5 + 4 * epsilon, 0.49))
+        assert bound * epsilon**2 == pytest.approx(2.5e-5, rel=0.02)
+        assert bound <= fixed_test_samples(0.5, 0.5 + 4 * epsilon, 0.49)
+
+
+@pytest.mark.parametrize("lead", [1, 2, 5, 9])
+def test_sprt_equals_the_gamblers_ruin(lead):
+    test = sprt(0.25, 0.75, (lead - 0.5) * math.log(3))
+    error = 1 / (1 + 3**lead)
+    assert test.errors == pytest.approx((error, error), rel=1e-9)
+    assert test.samples == pytest.approx([2 * lead * (1 - 2 * error)] * 2, rel=1e-9)
+
+
+def test_sprt_equals_a_simulation():
+    # Normal bounds at 6 standard errors: false alarm below 1e-8 each.
+    p, q, threshold, plays = 0.5, 0.58, 1.7, 20_000
+    test, rng = sprt(p, q, threshold), np.random.default_rng(2)
+    for side, mean in enumerate((p, q)):
+        ratio, samples, active = np.zeros(plays), np.zeros(plays), np.ones(plays, dtype=bool)
+        while active.any():
+            ones = rng.random(active.sum()) < mean
+            ratio[active] += np.where(ones, math.log(q / p), math.log((1 - q) / (1 - p)))
+            samples[active] += 1
+            active &= np.abs(ratio) < threshold
+        wrong = (ratio > 0) if side == 0 else (ratio < 0)
+        error = math.sqrt(test.errors[side] / plays)
+        assert abs(wrong.mean() - test.errors[side]) < 6 * error
+        assert abs(samples.mean() - test.samples[side]) < 6 * samples.std() / math.sqrt(plays)
+
+
+def test_sprt_keeps_its_error_and_stands_between_walds_bound_and_the_fixed_test():
+    for p, q, error in [(0.5, 0.58, 0.05), (0.1, 0.2, 0.2)]:
+        test = sprt_with_error(p, q, error)
+        assert max(test.errors) <= error
+        smaller = sprt(p, q, 0.98 * test.threshold)
+        assert max(smaller.errors) > 0.9 * error
+        # Wald's identity, exactly: the samples against the drift of the log ratio
+        bounds = expected_samples_bound(p, q, error)
+        assert all(s >= b for s, b in zip(test.samples, bounds, strict=True))
+        assert max(test.samples) < fixed_test_samples(p, q, error)
+
+
+def test_expected_samples_bound_formula():
+    first, second = expected_samples_bound(0.3, 0.4, 0.1)
+    needed = 0.8 * math.log(9)
+    assert first == pytest.approx(needed / bernoulli_kl(0.3, 0.4))
+    assert second == pytest.approx(needed / bernoulli_kl(0.4, 0.3))
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: fixed_test_error(-1, 0.4, 0.5), "samples"),
+        (lambda: fixed_test_error(1, 0.0, 0.5), "p must"),
+        (lambda: fixed_test_error(1, 0.5, 0.5), "q must"),
+        (lambda: fixed_test_samples(0.4, 0.5, 0.5), "error"),
+        (lambda: expected_samples_bound(0.4, 0.5, 0.0), "error"),
+        (lambda: sprt(0.4, 0.5, 0.0), "threshold"),
+        (lambda: sprt_with_error(0.5, 0.4, 0.1), "q must"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=name):
+        call()

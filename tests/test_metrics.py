@@ -1,0 +1,209 @@
+"""What a chosen set is worth: the yardsticks against plain transcriptions and each other."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topk import metrics
+
+YARDSTICKS = {
+    "aggregate_regret": metrics.aggregate_regret,
+    "simple_regret": metrics.simple_regret,
+    "precision": metrics.precision,
+    "misidentified": metrics.misidentified,
+    "explore_m": lambda s, m: metrics.explore_m(s, m, 0.1),
+    "elementwise_optimal": lambda s, m: metrics.elementwise_optimal(s, m, 0.1),
+    "regret_within": lambda s, m: metrics.regret_within(s, m, 0.1),
+}
+
+
+@st.composite
+def choices(draw, grid=8):
+    """Means on a coarse grid (so that ties are common) and k distinct arms."""
+    n = draw(st.integers(2, 9))
+    means = [level / grid for level in draw(st.lists(st.integers(0, grid), min_size=n, max_size=n))]
+    k = draw(st.integers(1, n))
+    return draw(st.permutations(range(n)))[:k], means
+
+
+@st.composite
+def any_means(draw):
+    """Arbitrary floats in [0, 1], tied or not, and k distinct arms."""
+    n = draw(st.integers(2, 9))
+    floats = st.floats(0, 1) | st.sampled_from([0.1, 0.2, 0.3, 1 / 3, 0.7])
+    means = draw(st.lists(floats, min_size=n, max_size=n))
+    return draw(st.permutations(range(n)))[: draw(st.integers(1, n))], means
+
+
+@given(choices())
+def test_the_definitions_in_rational_arithmetic(choice):
+    selected, means = choice
+    k, exact = len(selected), [Fraction(mean) for mean in means]
+    best = sorted(exact, reverse=True)[:k]
+    chosen = sorted((exact[arm] for arm in selected), reverse=True)
+    assert metrics.aggregate_regret(selected, means) == float((sum(best) - sum(chosen)) / k)
+    assert metrics.simple_regret(selected, means) == float(best[-1] - min(chosen))
+    assert metrics.precision(selected, means) == sum(mean >= best[-1] for mean in chosen) / k
+    assert metrics.misidentified(selected, means) == (sum(chosen) < sum(best))
+    for epsilon in (0.0, 0.125, 0.25, 0.5):
+        tolerance = Fraction(epsilon)
+        assert metrics.explore_m(selected, means, epsilon) == all(
+            mean >= best[-1] - tolerance for mean in chosen)
+        assert metrics.elementwise_optimal(selected, means, epsilon) == all(
+            a >= b - tolerance for a, b in zip(chosen, best, strict=True))
+        assert metrics.regret_within(selected, means, epsilon) == (
+            sum(best) - sum(chosen) <= k * tolerance)
+
+
+@given(any_means())
+def test_signs_and_the_exact_zero(choice):
+    selected, means = choice
+    k = len(selected)
+    regret = metrics.aggregate_regret(selected, means)
+    assert 0 <= regret <= 1
+    assert 0 <= metrics.simple_regret(selected, means) <= 1
+    assert metrics.misidentified(selected, means) == (regret > 0)
+    precise = metrics.precision(selected, means) == 1
+    assert precise == (metrics.simple_regret(selected, means) == 0)
+    ranked = sorted(means, reverse=True)
+    if k == len(means) or ranked[k - 1] > ranked[k]:  # no tie at the boundary
+        assert precise == (not metrics.misidentified(selected, means))
+    exact = [Fraction(mean) for mean in means]
+    best = max(sum(arms) for arms in combinations(exact, k))
+    optimal = sum(exact[arm] for arm in selected) == best
+    assert (regret == 0.0) == optimal
+
+
+@given(any_means(), st.floats(0, 0.99))
+def test_what_implies_what(choice, epsilon):
+    selected, means = choice
+    if metrics.elementwise_optimal(selected, means, epsilon):
+        assert metrics.explore_m(selected, means, epsilon)
+        assert metrics.regret_within(selected, means, epsilon)
+    if not metrics.misidentified(selected, means):
+        assert metrics.elementwise_optimal(selected, means, epsilon)
+        assert metrics.precision(selected, means) == 1
+
+
+@given(any_means(), st.randoms(use_true_random=False))
+def test_neither_the_order_of_the_choice_nor_the_names_of_the_arms_matter(choice, random):
+    selected, means = choice
+    names = list(range(len(means)))
+    random.shuffle(names)
+    renamed = [0.0] * len(means)
+    for arm, mean in enumerate(means):
+        renamed[names[arm]] = mean
+    shuffled = [names[arm] for arm in selected]
+    random.shuffle(shuffled)
+    for name, yardstick in YARDSTICKS.items():
+        assert yardstick(selected, means) == yardstick(shuffled, renamed), name
+
+
+def test_tied_arms_may_be_swapped():
+    means = [0.9, 0.7, 0.7, 0.7, 0.1]
+    for third in (1, 2, 3):
+        for second in {1, 2, 3} - {third}:
+            chosen = [0, second, third]
+            assert metrics.aggregate_regret(chosen, means) == 0.0
+            assert metrics.precision(chosen, means) == 1.0
+            assert not metrics.misidentified(chosen, means)
+
+
+def test_tied_regret_is_exactly_zero_where_plain_sums_are_not():
+    means = np.array([0.1, 0.2, 0.3, 0.1])
+    chosen = [0, 1, 2]
+    assert sum(np.sort(means)[::-1][:3]) != sum(means[chosen])  # the trap
+    assert metrics.aggregate_regret(chosen, means) == 0.0
+
+
+def test_a_tied_boundary_can_hide_a_missed_arm_from_the_worst_arm():
+    means = [1.0, 0.0, 0.0]
+    assert metrics.simple_regret([1, 2], means) == 0
+    assert metrics.precision([1, 2], means) == 1
+    assert metrics.misidentified([1, 2], means)
+    assert metrics.aggregate_regret([1, 2], means) == 0.5
+
+
+def test_an_arm_exactly_epsilon_below_is_allowed():
+    assert 0.4 - 0.3 > 0.1  # the trap
+    assert metrics.explore_m([1], [0.4, 0.3], 0.1)
+    assert metrics.elementwise_optimal([1], [0.4, 0.3], 0.1)
+    assert metrics.regret_within([1], [0.4, 0.3], 0.1)
+    means = (1000 - np.arange(1, 1001)) / 1000
+    for k in (100, 250, 500):  # moving every chosen arm down by ten ranks costs exactly .01
+        shifted = np.arange(10, 10 + k)
+        assert metrics.regret_within(shifted, means, 0.01)
+        assert not metrics.regret_within(shifted, means, 0.01 - 1e-9)
+
+
+@pytest.mark.parametrize("passes", [metrics.explore_m, metrics.elementwise_optimal,
+                                    metrics.regret_within])
+def test_epsilon_zero_forgives_nothing(passes):
+    above = np.nextafter(0.5, 1)
+    assert not passes([0], [0.5, above], 0.0)
+    assert passes([1], [0.5, above], 0.0)
+    assert passes([0], [0.5, 0.5], 0.0)
+
+
+def test_the_explore_k_example_of_zhou_et_al_section_2():
+    k, epsilon = 10, 0.01
+    means = [0.9] * (k - 1) + [0.1] + [0.095] * k + [0.0] * 5
+    worst = np.arange(k, 2 * k)
+    assert metrics.explore_m(worst, means, epsilon)
+    assert metrics.aggregate_regret(worst, means) == pytest.approx((9 * 0.805 + 0.005) / 10)
+    assert not metrics.elementwise_optimal(worst, means, epsilon)
+
+
+@pytest.mark.parametrize("name", YARDSTICKS)
+def test_leading_axes(name):
+    yardstick, rng = YARDSTICKS[name], np.random.default_rng(0)
+    means = rng.integers(0, 5, size=(6, 7)) / 4
+    selected = np.array([[rng.permutation(7)[:3] for _ in range(4)] for _ in range(6)])
+    one_instance = yardstick(selected, means[0])
+    assert one_instance.shape == (6, 4)
+    per_play = yardstick(selected, means[:, None, :])
+    for run in range(6):
+        for point in range(4):
+            assert one_instance[run, point] == yardstick(selected[run, point], means[0])
+            assert per_play[run, point] == yardstick(selected[run, point], means[run])
+    bandits = yardstick(selected[:, 0][:5], means[:5])  # a MultiBandit: (M, k) with (M, n)
+    assert bandits.shape == (5,)
+    against_many = yardstick(selected[0, 0], means)  # one set held against many instances
+    assert against_many.shape == (6,)
+    assert np.ndim(yardstick([0, 1], means[0])) == 0
+
+
+BAD_CHOICES = [[0, 0], [0, 3], [-1, 0], [0.0, 1.0], [True, False], [], 0, [[0, 1], [2, 2]],
+               [[0], [1, 2]], "01", None]
+
+
+@pytest.mark.parametrize("name", YARDSTICKS)
+@pytest.mark.parametrize("selected", BAD_CHOICES, ids=repr)
+def test_bad_choices_are_refused(name, selected):
+    with pytest.raises(ValueError, match="selected must be .*distinct integers from 0 to 2, got"):
+        YARDSTICKS[name](selected, [0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("name", YARDSTICKS)
+@pytest.mark.parametrize("means", [[0.1, 1.2], [-0.1, 0.2], [np.nan, 0.2], [np.inf, 0.0], [], "ab",
+                                   [[0.1], [0.2, 0.3]]], ids=repr)
+def test_bad_means_are_refused(name, means):
+    with pytest.raises(ValueError, match="means must be "):
+        YARDSTICKS[name]([0], means)
+
+
+def test_shapes_that_do_not_broadcast_are_refused():
+    with pytest.raises(ValueError, match="means must be broadcastable"):
+        metrics.aggregate_regret(np.zeros((3, 1), dtype=int), np.zeros((4, 2)))
+
+
+@pytest.mark.parametrize("passes", [metrics.explore_m, metrics.elementwise_optimal,
+                                    metrics.regret_within])
+@pytest.mark.parametrize("epsilon", [-0.1, 1, 1.5, np.nan, "0.1", None, True])
+def test_bad_epsilon_is_refused(passes, epsilon):
+    with pytest.raises(ValueError, match=r"epsilon must be a number in \[0, 1\), got"):
+        passes([0], [0.1, 0.2], epsilon)

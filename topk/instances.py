@@ -1,0 +1,390 @@
+r"""Every instance of the papers, by the name it has there.
+
+Arms are numbered from 0; arm 0 is arm 1 of the paper.  Where a paper writes out a list of
+means the arms keep its order; `topk.run` and `topk.replicate` shuffle them in every play.
+The last three functions draw the *means* at random and leave the arms in the order drawn;
+``functools.partial(topk.instances.unif01, 1000)`` is a fresh instance for each play.
+"""
+
+import numpy as np
+
+from topk._checks import check_integer, check_k, check_n, check_real, refuse
+from topk.bandits import BernoulliBandit
+from topk.data import rte_counts
+
+_SAR = {
+    1: ([0.5] + [0.4] * 19, 2_000),
+    2: ([0.5] + [0.42] * 5 + [0.38] * 14, 12_000),
+    3: ([0.5] + [0.5 - 0.37**i for i in (2, 3, 4)], 6_000),
+    4: ([0.5, 0.42, 0.4, 0.4, 0.35, 0.35], 8_000),
+    5: ([0.5] + [0.5 - 0.025 * i for i in range(2, 16)], 4_000),
+    6: ([0.5] + [0.45] * 5 + [0.43] * 14 + [0.38] * 10, 50_000),
+}
+
+
+def two_group(n, k):
+    r"""K good arms of mean 0.7 and n - K poor arms of mean 0.3.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+    k : int
+        Number of good arms, from 1 to n - 1.
+
+    Returns
+    -------
+    BernoulliBandit
+        The good arms come first.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` or ``k`` is out of range.
+
+    Notes
+    -----
+    TWOGROUP of Chen et al. (2017), section 5.
+
+    Examples
+    --------
+    >>> two_group(4, 1).means.tolist()
+    [0.7, 0.3, 0.3, 0.3]
+    """
+    return _two_levels(n, k, 0.7, 0.3)
+
+
+def two_point(n, k):
+    r"""K arms of mean 0.6 among n - K arms of mean 0.5.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+    k : int
+        Number of good arms, from 1 to n - 1.
+
+    Returns
+    -------
+    BernoulliBandit
+        The good arms come first.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` or ``k`` is out of range.
+
+    Notes
+    -----
+    Zhou, Chen and Li (2014), section 6.1, Figure 1(d)-(f).
+
+    Examples
+    --------
+    >>> two_point(4, 3).means.tolist()
+    [0.6, 0.6, 0.6, 0.5]
+    """
+    return _two_levels(n, k, 0.6, 0.5)
+
+
+def uniform(n):
+    r"""Evenly spaced means :math:`\theta_i=1-i/n`, :math:`i=1,\dots,n`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+
+    Returns
+    -------
+    BernoulliBandit
+        The best arm comes first; the last has mean 0.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is below 2.
+
+    Notes
+    -----
+    UNIFORM of Chen et al. (2017), section 5.
+
+    Examples
+    --------
+    >>> uniform(4).means.tolist()
+    [0.75, 0.5, 0.25, 0.0]
+    """
+    n = check_n(n)
+    return BernoulliBandit((n - np.arange(1, n + 1)) / n)
+
+
+def synthetic(p, n, k):
+    r"""Means that crowd together at the boundary (p > 1) or keep away from it (p < 1).
+
+    .. math::
+        \theta_i=\Bigl(1-\frac Kn\Bigr)+\frac Kn\Bigl(1-\frac iK\Bigr)^p\ (i\le K),\qquad
+        \theta_i=\frac{n-K}n\Bigl(1-\Bigl(\frac{i-K}{n-K}\Bigr)^p\Bigr)\ (i>K)
+
+    Parameters
+    ----------
+    p : float
+        The exponent, in (0, 100]; the paper uses 0.5, 1 and 6.
+    n : int
+        Number of arms, at least 2.
+    k : int
+        Number of arms above the boundary :math:`1-K/n`, which arm K sits on; 1 to n - 1.
+
+    Returns
+    -------
+    BernoulliBandit
+        The best arm comes first.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    SYNTHETIC-p of Chen et al. (2017), section 5.  *A reconstruction*: the formula did not
+    survive in the text we could read.  This one has every property the text states: it is
+    `uniform` at p = 1, spans [0, 1], and moves the arms towards the boundary as p grows.
+
+    Examples
+    --------
+    >>> synthetic(2, 4, 2).means.tolist()
+    [0.625, 0.5, 0.375, 0.0]
+    """
+    p, n = check_real(p, "p", 0, 100, low_open=True), check_n(n)
+    k = check_k(k, n)
+    above = (n - k) / n + k / n * ((k - np.arange(1, k + 1)) / k) ** p
+    below = (n - k) / n * (1 - (np.arange(1, n - k + 1) / (n - k)) ** p)
+    return BernoulliBandit(np.concatenate([above, below]))
+
+
+def sar_experiment(number):
+    r"""One of the six experiments of the SAR paper.
+
+    ====== ============================================ ==== ======
+    number means                                        arms budget
+    ====== ============================================ ==== ======
+    1      .5; 19 of .4                                 20   2,000
+    2      .5; 5 of .42; 14 of .38                      20   12,000
+    3      .5; :math:`.5-.37^i`, i = 2, 3, 4            4    6,000
+    4      .5; .42; 2 of .4; 2 of .35                   6    8,000
+    5      .5; :math:`.5-.025i`, i = 2, ..., 15         15   4,000
+    6      .5; 5 of .45; 14 of .43; 10 of .38           30   50,000
+    ====== ============================================ ==== ======
+
+    Parameters
+    ----------
+    number : int
+        Which experiment, from 1 to 6.
+
+    Returns
+    -------
+    BernoulliBandit
+        The arms in the paper's order; experiment 3 lists them unsorted.
+
+    Raises
+    ------
+    ValueError
+        If there is no such experiment.
+
+    See Also
+    --------
+    sar_budget : the number of pulls the paper gives it.
+
+    Notes
+    -----
+    Bubeck, Wang and Viswanathan (2013), section 5.
+
+    Examples
+    --------
+    >>> [round(float(mean), 4) for mean in sar_experiment(3).means]
+    [0.5, 0.3631, 0.4493, 0.4813]
+    """
+    return BernoulliBandit(_sar(number)[0])
+
+
+def sar_budget(number):
+    r"""The number of pulls of one of the six experiments of the SAR paper.
+
+    Parameters
+    ----------
+    number : int
+        Which experiment, from 1 to 6.
+
+    Returns
+    -------
+    int
+        The budget of Figure 4: roughly the largest complexity
+        :math:`\max_m H_1^{\langle m\rangle}` of the instance.
+
+    Raises
+    ------
+    ValueError
+        If there is no such experiment.
+
+    Notes
+    -----
+    Bubeck, Wang and Viswanathan (2013), section 5 and Figure 4.
+
+    Examples
+    --------
+    >>> [sar_budget(number) for number in range(1, 7)]
+    [2000, 12000, 6000, 8000, 4000, 50000]
+    """
+    return _sar(number)[1]
+
+
+def rte_workers():
+    r"""The crowd of a real labelling job: 164 workers, each an arm.
+
+    Returns
+    -------
+    BernoulliBandit
+        Arm i pays 1 with the probability that worker i + 1 of
+        ``topk/data/rte_workers.csv`` answered correctly: correct answers by answers.
+
+    Notes
+    -----
+    Zhou, Chen and Li (2014), section 6.2, with the answers of Snow et al. (2008).  Many
+    workers share an accuracy (only 32 differ), so for most K the boundary is tied.
+
+    See Also
+    --------
+    topk.data.rte_counts : the two counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> crowd = rte_workers()
+    >>> crowd.n, round(float(crowd.means.mean()), 3), len(np.unique(crowd.means))
+    (164, 0.837, 32)
+    """
+    answers, correct = rte_counts()
+    return BernoulliBandit(correct / answers)
+
+
+def unif01(n, rng):
+    r"""Means drawn uniformly from [0, 1].
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+    rng : numpy.random.Generator or int
+        Where the means come from; one uniform number an arm.
+
+    Returns
+    -------
+    BernoulliBandit
+        The arms in the order drawn.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is below 2 or ``rng`` is neither a generator nor a seed.
+
+    Notes
+    -----
+    Zhou, Chen and Li (2014), section 6.1, Figure 1(a)-(c).
+
+    Examples
+    --------
+    >>> unif01(5, rng=0).n
+    5
+    """
+    return BernoulliBandit(_draw(n, rng))
+
+
+def truncated_normal(n, rng):
+    r"""Means drawn from a normal law with mean 0.5 and deviation 0.2, cut to [0, 1].
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+    rng : numpy.random.Generator or int
+        Where the means come from; one uniform number an arm, through the inverse of the
+        distribution function.
+
+    Returns
+    -------
+    BernoulliBandit
+        The arms in the order drawn.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is below 2 or ``rng`` is neither a generator nor a seed.
+
+    Notes
+    -----
+    TN(0.5, 0.2) of the supplement of Zhou, Chen and Li (2014).  The cut is symmetric, so
+    0.5 is the mean both before and after it.  The deviation is not: we read 0.2 as the
+    deviation *before* the cut, which leaves 0.191 after it.
+
+    Examples
+    --------
+    >>> truncated_normal(5, rng=0).n
+    5
+    """
+    from scipy.special import ndtr, ndtri
+
+    low, high = ndtr(-2.5), ndtr(2.5)
+    draws = 0.5 + 0.2 * ndtri(low + (high - low) * _draw(n, rng))
+    return BernoulliBandit(np.clip(draws, 0.0, 1.0))
+
+
+def beta41(n, rng):
+    r"""Means drawn from the Beta(4, 1) law: most arms good, few poor, like a crowd.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+    rng : numpy.random.Generator or int
+        Where the means come from; one uniform number u an arm, which becomes
+        :math:`u^{1/4}`.
+
+    Returns
+    -------
+    BernoulliBandit
+        The arms in the order drawn.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is below 2 or ``rng`` is neither a generator nor a seed.
+
+    Notes
+    -----
+    The supplement of Zhou, Chen and Li (2014).  The law has distribution function
+    :math:`x^4` and mean 0.8.
+
+    Examples
+    --------
+    >>> beta41(5, rng=0).n
+    5
+    """
+    return BernoulliBandit(_draw(n, rng) ** 0.25)
+
+
+def _two_levels(n, k, high, low):
+    n = check_n(n)
+    k = check_k(k, n)
+    return BernoulliBandit(np.repeat([high, low], [k, n - k]))
+
+
+def _sar(number):
+    return _SAR[check_integer(number, "number", 1, len(_SAR))]
+
+
+def _draw(n, rng):
+    n = check_n(n)
+    try:
+        generator = np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        refuse("rng", rng, "a numpy Generator or a non-negative integer seed")
+    return generator.random(n)

@@ -1,0 +1,357 @@
+r"""What a chosen set of K arms is worth.
+
+Six yardsticks from the literature, and one helper.  Write
+:math:`\theta_{(1)}\ge\dots\ge\theta_{(n)}` for the sorted means of all arms and
+:math:`\theta_{T(1)}\ge\dots\ge\theta_{T(K)}` for the sorted means of the chosen set T.
+Every function here depends on these two sorted lists only, so arms of equal mean may be
+swapped for one another and nothing changes: *by value*, never by index.
+
+The functions take ``selected`` with the chosen arms along its last axis and any leading
+axes (plays, checkpoints, bandits); ``means`` has the arms along its last axis, and its
+leading axes broadcast against those of ``selected`` by NumPy's rules.  For plays with
+means of their own, ``selected`` (runs, checkpoints, k) goes with ``means[:, None, :]``.
+"""
+
+import numpy as np
+
+from topk._checks import check_epsilon, check_unit_array, refuse
+
+SLACK = 2.0**-48
+"""What a comparison with a positive epsilon forgives (about 3.6e-15).
+
+Means such as 0.3 and 0.4 are stored rounded, and 0.4 - 0.3 exceeds 0.1 in the last bit.
+An arm exactly epsilon below the boundary is allowed by every definition here, so the
+comparison lets the rounding pass.  With ``epsilon=0`` nothing is subtracted and nothing
+is forgiven.
+"""
+
+
+def aggregate_regret(selected, means):
+    r"""How much mean reward per chosen arm is lost against the K best arms.
+
+    .. math::
+        \mathcal L_T=\frac1K\Bigl(\sum_{i=1}^K\theta_{(i)}-\sum_{i\in T}\theta_i\Bigr)
+        =\frac1K\sum_{i=1}^K\bigl(\theta_{(i)}-\theta_{T(i)}\bigr)
+
+    Parameters
+    ----------
+    selected : array_like of int, shape (..., k)
+        Chosen arms, distinct along the last axis, each from 0 to n - 1.
+    means : array_like of float, shape (..., n)
+        The arms' means, each in [0, 1].
+
+    Returns
+    -------
+    ndarray of float, shape (...)
+        The regret, in [0, 1] and in units of reward; a scalar when there are no leading axes.
+
+    Raises
+    ------
+    ValueError
+        If an arm is no integer, out of range or chosen twice, if a mean lies outside
+        [0, 1], or if the leading axes do not broadcast.
+
+    Notes
+    -----
+    Zhou, Chen and Li (2014), equation (1).  The second form is the one computed.  None of
+    its terms is negative, because the i-th best of a subset is at most the i-th best of
+    all; so the result is never negative, and it is exactly 0.0 for every optimal set,
+    whichever of several tied arms were chosen.
+
+    Examples
+    --------
+    >>> float(aggregate_regret([0, 3], [0.75, 0.5, 0.5, 0.25]))
+    0.125
+    >>> float(aggregate_regret([0, 2], [0.75, 0.5, 0.5, 0.25]))
+    0.0
+    """
+    chosen, best = _sorted_means(selected, means)
+    return (best - chosen).sum(axis=-1) / chosen.shape[-1]
+
+
+def simple_regret(selected, means):
+    r"""How far the worst chosen arm lies below the K-th best.
+
+    .. math:: r_T=\theta_{(K)}-\min_{i\in T}\theta_i=\theta_{(K)}-\theta_{T(K)}
+
+    Parameters
+    ----------
+    selected : array_like of int, shape (..., k)
+        Chosen arms, distinct along the last axis, each from 0 to n - 1.
+    means : array_like of float, shape (..., n)
+        The arms' means, each in [0, 1].
+
+    Returns
+    -------
+    ndarray of float, shape (...)
+        The simple regret, in [0, 1] and in units of reward.
+
+    Raises
+    ------
+    ValueError
+        As `aggregate_regret`.
+
+    Notes
+    -----
+    Gabillon, Ghavamzadeh and Lazaric (2012), equation (2).  It cannot be negative and is
+    not clipped: at most K - 1 arms have a mean above :math:`\theta_{(K)}`, so K distinct
+    arms include one at or below it.
+
+    Examples
+    --------
+    >>> float(simple_regret([0, 3], [0.75, 0.5, 0.5, 0.25]))
+    0.25
+    """
+    chosen, best = _sorted_means(selected, means)
+    return best[..., -1] - chosen[..., -1]
+
+
+def precision(selected, means):
+    r"""Which fraction of the chosen arms belongs among the K best.
+
+    .. math:: \frac1K\,\bigl|\{i\in T:\theta_i\ge\theta_{(K)}\}\bigr|
+
+    Parameters
+    ----------
+    selected : array_like of int, shape (..., k)
+        Chosen arms, distinct along the last axis, each from 0 to n - 1.
+    means : array_like of float, shape (..., n)
+        The arms' means, each in [0, 1].
+
+    Returns
+    -------
+    ndarray of float, shape (...)
+        A fraction in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        As `aggregate_regret`.
+
+    Notes
+    -----
+    Used in Figure 2 of Zhou, Chen and Li (2014) as :math:`|T\cap[K]|/K`.  The two agree
+    when the boundary is not tied, :math:`\theta_{(K)}>\theta_{(K+1)}`.  When it is tied,
+    counting by value does not punish a choice among equally good arms, but more than K
+    arms then count as right: precision 1 no longer says that the set is best.  (It never
+    falls below 1 for a best set; `misidentified` is exact in both cases.)
+
+    Examples
+    --------
+    >>> float(precision([0, 3], [0.75, 0.5, 0.5, 0.25]))
+    0.5
+    """
+    chosen, best = _sorted_means(selected, means)
+    return (chosen >= best[..., -1:]).mean(axis=-1)
+
+
+def misidentified(selected, means):
+    r"""Whether the chosen set is not a best set of K arms.
+
+    .. math::
+        \sum_{i\in T}\theta_i<\sum_{i=1}^K\theta_{(i)},\quad\text{equivalently}\quad
+        \theta_{T(i)}<\theta_{(i)}\text{ for some }i\le K
+
+    Parameters
+    ----------
+    selected : array_like of int, shape (..., k)
+        Chosen arms, distinct along the last axis, each from 0 to n - 1.
+    means : array_like of float, shape (..., n)
+        The arms' means, each in [0, 1].
+
+    Returns
+    -------
+    ndarray of bool, shape (...)
+        True where the set's sum of means is below the largest possible one.
+
+    Raises
+    ------
+    ValueError
+        As `aggregate_regret`.
+
+    Notes
+    -----
+    The event whose probability Bubeck, Wang and Viswanathan (2013) bound; they assume
+    distinct means, where the best set is unique.  With ties every best set counts as
+    identified.  The two conditions agree because :math:`\theta_{T(i)}\le\theta_{(i)}` for
+    every i.  Looking at the worst chosen arm alone would not do when the boundary is tied:
+    of means 1, 0, 0 the last two have a worst arm as good as the second best, and yet
+    they miss the best.
+
+    Examples
+    --------
+    >>> bool(misidentified([0, 3], [0.75, 0.5, 0.5, 0.25]))
+    True
+    """
+    chosen, best = _sorted_means(selected, means)
+    return (chosen < best).any(axis=-1)
+
+
+def explore_m(selected, means, epsilon):
+    r"""Whether every chosen arm is within epsilon of the K-th best.
+
+    .. math:: \theta_i\ge\theta_{(K)}-\epsilon\quad\text{for all }i\in T
+
+    Parameters
+    ----------
+    selected : array_like of int, shape (..., k)
+        Chosen arms, distinct along the last axis, each from 0 to n - 1.
+    means : array_like of float, shape (..., n)
+        The arms' means, each in [0, 1].
+    epsilon : float
+        Tolerance per arm, in [0, 1).
+
+    Returns
+    -------
+    ndarray of bool, shape (...)
+        True where the set passes.
+
+    Raises
+    ------
+    ValueError
+        As `aggregate_regret`, or if ``epsilon`` lies outside [0, 1).
+
+    Notes
+    -----
+    Kalyanakrishnan and Stone (2010) call the task Explore-m and such arms
+    :math:`(\epsilon,m)`-optimal; it is the same as `simple_regret` at most epsilon.
+
+    Examples
+    --------
+    >>> bool(explore_m([1, 2], [0.75, 0.5, 0.25, 0.25], epsilon=0.25))
+    True
+    """
+    epsilon = check_epsilon(epsilon)
+    return simple_regret(selected, means) <= _forgiving(epsilon)
+
+
+def elementwise_optimal(selected, means, epsilon):
+    r"""Whether the i-th best chosen arm is within epsilon of the i-th best arm, for every i.
+
+    .. math:: \theta_{T(i)}\ge\theta_{(i)}-\epsilon\quad\text{for }i=1,\dots,K
+
+    Parameters
+    ----------
+    selected : array_like of int, shape (..., k)
+        Chosen arms, distinct along the last axis, each from 0 to n - 1.
+    means : array_like of float, shape (..., n)
+        The arms' means, each in [0, 1].
+    epsilon : float
+        Tolerance per rank, in [0, 1).
+
+    Returns
+    -------
+    ndarray of bool, shape (...)
+        True where the set passes.
+
+    Raises
+    ------
+    ValueError
+        As `aggregate_regret`, or if ``epsilon`` lies outside [0, 1).
+
+    Notes
+    -----
+    The notion is that of Chen, Gupta and Li (2016), who study bases of matroids, written
+    for sets of K arms.  It implies both `explore_m` (its case i = K) and
+    `aggregate_regret` at most epsilon (the average of its K inequalities).
+
+    Examples
+    --------
+    >>> bool(elementwise_optimal([1, 2], [0.75, 0.5, 0.25, 0.25], epsilon=0.25))
+    True
+    >>> bool(elementwise_optimal([2, 3], [0.75, 0.5, 0.25, 0.25], epsilon=0.25))
+    False
+    """
+    epsilon = check_epsilon(epsilon)
+    chosen, best = _sorted_means(selected, means)
+    return (best - chosen).max(axis=-1) <= _forgiving(epsilon)
+
+
+def regret_within(selected, means, epsilon):
+    r"""Whether the aggregate regret is at most epsilon.
+
+    .. math:: \mathcal L_T\le\epsilon
+
+    Parameters
+    ----------
+    selected : array_like of int, shape (..., k)
+        Chosen arms, distinct along the last axis, each from 0 to n - 1.
+    means : array_like of float, shape (..., n)
+        The arms' means, each in [0, 1].
+    epsilon : float
+        Tolerance on average, in [0, 1).
+
+    Returns
+    -------
+    ndarray of bool, shape (...)
+        True where the set is epsilon-optimal.
+
+    Raises
+    ------
+    ValueError
+        As `aggregate_regret`, or if ``epsilon`` lies outside [0, 1).
+
+    Notes
+    -----
+    Success in Zhou, Chen and Li (2014) and Chen et al. (2017).  Use it in place of
+    ``aggregate_regret(...) <= epsilon``: on instances such as :math:`\theta_i=1-i/n` the
+    regret often equals epsilon, and a comparison of rounded numbers is then left to chance.
+
+    Examples
+    --------
+    >>> means = [0.4, 0.3]
+    >>> bool(aggregate_regret([1], means) <= 0.1), bool(regret_within([1], means, 0.1))
+    (False, True)
+    """
+    epsilon = check_epsilon(epsilon)
+    return aggregate_regret(selected, means) <= _forgiving(epsilon)
+
+
+def _forgiving(epsilon):
+    return epsilon + SLACK if epsilon > 0 else 0.0
+
+
+def _sorted_means(selected, means):
+    """Return the chosen and the k best means, each (..., k) and in decreasing order."""
+    means = _check_means(means)
+    selected = _check_selected(selected, means.shape[-1])
+    try:
+        lead = np.broadcast_shapes(selected.shape[:-1], means.shape[:-1])
+    except ValueError:
+        refuse("means", f"an array of shape {means.shape}",
+               f"broadcastable against selected's leading axes {selected.shape[:-1]}")
+    k = selected.shape[-1]
+    best = np.broadcast_to(-np.sort(-means, axis=-1)[..., :k], (*lead, k))
+    if means.ndim == 1:
+        chosen = means[selected]
+    else:
+        arms = np.broadcast_to(selected, (*lead, k))
+        values = np.broadcast_to(means, (*lead, means.shape[-1]))
+        chosen = np.take_along_axis(values, arms, axis=-1)
+    return -np.sort(-chosen, axis=-1), best
+
+
+def _check_means(means):
+    try:
+        ndim = max(1, np.ndim(means))
+    except ValueError:
+        refuse("means", means, "a rectangular array of numbers in [0, 1]")
+    return check_unit_array(means, "means", ndim=ndim)
+
+
+def _check_selected(selected, n):
+    allowed = f"an array (..., k) of distinct integers from 0 to {n - 1}"
+    try:
+        arms = np.asarray(selected)
+    except ValueError:
+        refuse("selected", selected, allowed)
+    if arms.ndim == 0 or arms.shape[-1] == 0 or arms.dtype.kind not in "iu":
+        refuse("selected", selected, allowed)
+    outside = (arms < 0) | (arms >= n)
+    if outside.any():
+        refuse("selected", int(arms[outside][0]), allowed)
+    ordered = np.sort(arms, axis=-1)
+    twice = ordered[..., 1:] == ordered[..., :-1]
+    if twice.any():
+        refuse("selected", f"arm {int(ordered[..., 1:][twice][0])} twice", allowed)
+    return arms.astype(np.int64)

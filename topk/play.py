@@ -1,0 +1,245 @@
+"""One play in progress: a strategy's state, the arms' rewards, and what came of it."""
+
+import math
+import time
+
+import numpy as np
+
+from topk.bandits import BernoulliBandit
+from topk.kernels import rules
+from topk.kernels.rules import CROSSING, DONE, PAUSED
+from topk.kernels.tally import credit
+from topk.results import Outcome
+from topk.session import STOPPED, peek
+from topk.streams import SPLIT, stream, streams
+
+SLICE = 0.1  # seconds after which a compiled loop should come back to Python
+
+
+class Interrupted(Exception):
+    """A play was given up because its result is no longer wanted."""
+
+
+class Play:
+    """One play in progress: its streams, its state and, if wanted, its record.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        What is played.
+    bandit : Bandit
+        Against which arms.
+    seed, number : int
+        Play ``number`` of the study with that seed.
+    record : bool
+        Whether to keep every single reward.
+    stop : threading.Event, optional
+        When it is set the play is given up with `Interrupted`, within about ``SLICE``.
+
+    Attributes
+    ----------
+    unlocked : float
+        Seconds spent in compiled code, where other threads can work as well.
+    """
+
+    def __init__(self, strategy, bandit, seed, number, record=False, stop=None):
+        self.strategy, self.bandit, self.stop = strategy, bandit, stop
+        self.unlocked = 0.0
+        self.order, self.rng = streams(seed, number, bandit.n)
+        self.split_seed = seed, number
+        self.state = strategy.begin(bandit.n)
+        self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
+        self.record = [] if record else None
+        self.fused = (
+            not record and rules.is_compiled(self.state) and isinstance(bandit, BernoulliBandit)
+        )
+        if self.fused:
+            self.means, self.sums = bandit.means[self.order], np.zeros(bandit.n)
+        self._split = None
+
+    @property
+    def split(self):
+        """The stream that orders rewards inside a batch; made when first needed."""
+        if self._split is None:
+            self._split = stream(*self.split_seed, SPLIT)
+        return self._split
+
+    @property
+    def total(self):
+        return int(self.state.tally.total[0])
+
+    def advance(self, until=-1):
+        """Play whole batches up to ``until`` pulls; return ``DONE`` or ``CROSSING``."""
+        if self.fused:
+            return self._advance_fused(until)
+        while True:
+            self._check_stop()
+            m = rules.ask(self.state, self.arms, self.counts)
+            if m == 0:
+                return DONE
+            if until >= 0 and self.total + self.counts[:m].sum() > until:
+                return CROSSING
+            self.absorb(*self.draw(m))
+
+    def _advance_fused(self, until):
+        """The same in compiled code, in slices of about ``SLICE`` seconds."""
+        steps, status = 16, PAUSED
+        while status == PAUSED:
+            self._check_stop()
+            begin = time.perf_counter()
+            status = self._slice(until, steps)
+            seconds = time.perf_counter() - begin
+            self.unlocked += seconds
+            if seconds < SLICE / 2:
+                steps *= 2
+        return status
+
+    def _slice(self, until, steps):
+        return rules.play(
+            self.state, self.means, self.rng, self.arms, self.counts, self.sums, until, steps
+        )
+
+    def warm(self):
+        """Get the compiled loop ready, without a pull."""
+        if self.fused:
+            self._slice(until=-1, steps=0)
+
+    def _check_stop(self):
+        if self.stop is not None and self.stop.is_set():
+            raise Interrupted
+
+    def draw(self, m):
+        """Draw the batch that is wanted; return its counts, sums and squares."""
+        arms, counts = self.order[self.arms[:m]], self.counts[:m].copy()
+        if self.record is None or isinstance(self.bandit, BernoulliBandit):
+            sums, squares = self.bandit.pull(arms, counts, self.rng)
+            if self.record is not None:
+                self.record += self._unfold(arms, counts, sums)
+        else:
+            singles = self.singles(arms, counts)
+            sums, squares = fsums(singles), fsums([x * x for x in singles])
+            self.record += zip(arms, singles, strict=True)
+        return counts, sums, squares
+
+    def singles(self, arms, counts):
+        """Draw each arm's rewards one by one; `Bandit.pull` adds up the same numbers."""
+        return [self.bandit.sample(a, c, self.rng) for a, c in zip(arms, counts, strict=True)]
+
+    def _unfold(self, arms, counts, sums):
+        """Put the ones among each arm's rewards in a random order."""
+        for arm, count, ones in zip(arms, counts, sums.astype(np.int64), strict=True):
+            rewards = np.zeros(count)
+            rewards[:ones] = 1.0
+            if 0 < ones < count:
+                self.split.shuffle(rewards)
+            yield arm, rewards
+
+    def absorb(self, counts, sums, squares):
+        """Hand a complete batch to the strategy."""
+        m = counts.size
+        credit(self.state.tally, m, self.arms, counts, sums, squares)
+        rules.update(self.state, m, self.arms, counts)
+
+    def recommended(self):
+        """Return the set that the strategy would return now, in the bandit's numbers."""
+        chosen = np.empty(self.strategy.k, dtype=np.int64)
+        rules.recommend(self.state, chosen)
+        return np.sort(self.order[chosen])
+
+    def at_checkpoints(self, checkpoints):
+        """Play to the end; return the recommended sets, shape (number of checkpoints, k)."""
+        sets, remaining = [], list(checkpoints)
+        while remaining:
+            status = self.advance(until=remaining[0])
+            if status == DONE or self.total == remaining[0]:
+                sets.append(self.recommended())
+                remaining.pop(0)
+                continue
+            size = self.total + self.counts[: rules.ask(self.state, self.arms, self.counts)].sum()
+            inside = [mark for mark in remaining if mark < size]
+            sets += self._inside_batch(inside)
+            remaining = remaining[len(inside) :]
+        self.advance()
+        return np.array(sets)
+
+    def _inside_batch(self, marks):
+        """Draw the next batch and report what parts of it, one for each mark, lead to.
+
+        A part is spread evenly over the batch (`water_fill`).  Which of an arm's Bernoulli
+        rewards fall in it is a hypergeometric draw; other rewards are taken in their order.
+        """
+        m = rules.ask(self.state, self.arms, self.counts)
+        arms, counts = self.arms[:m].copy(), self.counts[:m].copy()
+        split = self._splitter(m)
+        sets = []
+        for mark in marks:
+            part = water_fill(counts, mark - self.total)
+            sums = self.state.tally.sums[arms] + split(part)
+            sets.append(np.sort(self.order[peek(self.state, self.strategy.k, arms, part, sums)]))
+        self.absorb(*self._drawn)
+        return sets
+
+    def _splitter(self, m):
+        """Draw the batch; return the function that gives the sums of a growing part of it."""
+        if not isinstance(self.bandit, BernoulliBandit):
+            counts = self.counts[:m].copy()
+            singles = self.singles(self.order[self.arms[:m]], counts)
+            self._drawn = counts, fsums(singles), fsums([x * x for x in singles])
+            return lambda part: fsums([x[:c] for x, c in zip(singles, part, strict=True)])
+        self._drawn = counts, sums, _ = self.draw(m)
+        ones = sums.astype(np.int64)
+        had, had_ones = np.zeros_like(counts), np.zeros_like(ones)
+
+        def split(part):
+            left_ones = ones - had_ones
+            left_zeros = counts - had - left_ones
+            had_ones[:] += self.split.hypergeometric(left_ones, left_zeros, part - had)
+            had[:] = part
+            return had_ones.astype(np.float64)
+
+        return split
+
+    def outcome(self):
+        """Return the outcome of a finished play, in the bandit's numbers."""
+        stopped = STOPPED[int(self.state.finished[0])]
+        pulls, sums = self.undone(self.state.tally.pulls), self.undone(self.state.tally.sums)
+        trace = None
+        if self.record is not None:
+            arms = np.repeat([a for a, _ in self.record], [len(r) for _, r in self.record])
+            trace = arms.astype(np.int64), np.concatenate([r for _, r in self.record] or [[]])
+        certified = stopped == "rule"
+        return Outcome(self.recommended(), pulls, sums, self.total, certified, stopped, trace)
+
+    def undone(self, values):
+        """Return per-arm values in the bandit's order."""
+        out = np.empty_like(values)
+        out[self.order] = values
+        return out
+
+
+def fsums(rewards):
+    """Return the correctly rounded sum of each array of a list."""
+    return np.array([math.fsum(x) for x in rewards], dtype=np.float64)
+
+
+def water_fill(counts, pulls):
+    """Spread ``pulls`` evenly over entries that take at most ``counts`` each.
+
+    The plain form hands out one pull at a time, going round and round over the entries
+    that still have room, in order.
+
+    Examples
+    --------
+    >>> water_fill(np.array([5, 1, 5]), 8).tolist()
+    [4, 1, 3]
+    """
+    low, high = 0, int(counts.max(initial=0))
+    while low < high:  # the highest level at which everything fits
+        middle = (low + high + 1) // 2
+        if np.minimum(counts, middle).sum() <= pulls:
+            low = middle
+        else:
+            high = middle - 1
+    part = np.minimum(counts, low)
+    part[np.flatnonzero(counts > low)[: pulls - part.sum()]] += 1
+    return part
