@@ -17,14 +17,19 @@ from topk.results import Outcome, Replications  # noqa: E402
 from topk.session import Session  # noqa: E402
 from topk.simulate import replicate, run  # noqa: E402
 from topk.strategies import (  # noqa: E402
+    CLUCB,
+    CLUCBPAC,
     LUCB1,
     SAR,
     AdaptiveTopK,
+    GapE,
     Halving,
     OptMAI,
     Racing,
     Strategy,
     SuccessiveRejects,
+    UGapEb,
+    UGapEc,
     Uniform,
 )
 from topk.streams import streams  # noqa: E402
@@ -33,12 +38,15 @@ from topk.summary import Summary  # noqa: E402
 __version__ = "0.1.0"
 
 __all__ = [
+    "CLUCB",
+    "CLUCBPAC",
     "LUCB1",
     "SAR",
     "AdaptiveTopK",
     "Bandit",
     "BernoulliBandit",
     "BetaBandit",
+    "GapE",
     "Halving",
     "OptMAI",
     "Outcome",
@@ -50,6 +58,8 @@ __all__ = [
     "SuccessiveRejects",
     "Summary",
     "TruncatedNormalBandit",
+    "UGapEb",
+    "UGapEc",
     "Uniform",
     "claims",
     "data",

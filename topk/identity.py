@@ -338,11 +338,11 @@ def _external(item):
 def _is_installed(module):
     """Tell whether a module is Python's own or lies where packages are installed."""
     top = module.split(".")[0]
-    if top in sys.stdlib_module_names:
-        return True
+    if top == "__main__" or top in sys.stdlib_module_names:
+        return top != "__main__"
     try:
         file = find_spec(top).origin
-    except (AttributeError, ValueError):  # not found, or without a place, as __main__
+    except (AttributeError, ValueError):  # not found, or without a place
         return False
     places = [Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")]
     return file is not None and any(place in Path(file).resolve().parents for place in places)

@@ -277,7 +277,7 @@ class Distribution:
     def quantile(self, share):
         """Return the least value that at least this share of the values does not exceed."""
         share = check_real(share, "share", 0, 1)
-        rank = max(1, math.ceil(Fraction(share) * self.count))
+        rank = max(1, math.ceil(Fraction(repr(share)) * self.count))  # 0.1 means a tenth
         return float(self.values[np.searchsorted(np.cumsum(self.counts), rank)])
 
 

@@ -1,6 +1,8 @@
 """The strategies, one file for each algorithm."""
 
 from topk.strategies.adaptive import AdaptiveTopK
+from topk.strategies.clucb import CLUCB, CLUCBPAC
+from topk.strategies.gape import GapE
 from topk.strategies.halving import Halving
 from topk.strategies.lucb import LUCB1
 from topk.strategies.optmai import OptMAI
@@ -8,16 +10,22 @@ from topk.strategies.protocol import Strategy
 from topk.strategies.racing import Racing
 from topk.strategies.rejects import SuccessiveRejects
 from topk.strategies.sar import SAR
+from topk.strategies.ugape import UGapEb, UGapEc
 from topk.strategies.uniform import Uniform
 
 __all__ = [
+    "CLUCB",
+    "CLUCBPAC",
     "LUCB1",
     "SAR",
     "AdaptiveTopK",
+    "GapE",
     "Halving",
     "OptMAI",
     "Racing",
     "Strategy",
     "SuccessiveRejects",
+    "UGapEb",
+    "UGapEc",
     "Uniform",
 ]

@@ -155,7 +155,8 @@ def plan_round(state):
     share = np.int64(due / size + 1e-9)  # rounding errors must not cost a whole pull
     if state.round[0] == 0 and share == 0:
         share = np.int64(1)
-    share = max(np.int64(0), min(share, left // size))  # the first round may have borrowed from later ones
+    # the first round may have borrowed from later ones, so that nothing or less is due
+    share = max(np.int64(0), min(share, left // size))
     state.share[0] = share
     state.carried[0] = due - share * size
 
