@@ -137,7 +137,7 @@ def replicate(
 
 def _play_all(study, runs, jobs, chunk, progress, result):
     """Add all plays to ``result``: first those that are kept, then the others, now played."""
-    from tqdm.auto import tqdm
+    from tqdm import tqdm
 
     shelf, missing, reached = shelf_for(study), [], 0
     for begin, end, rows in shelf.found(runs):

@@ -1,0 +1,304 @@
+"""How fast `topk.replicate` plays, and what it costs: writes results/replicate_scaling.json.
+
+Every time is the shortest of several, taken while the machine did next to nothing else: a
+measurement during which other programs took more than a twentieth of a core is repeated.
+Run it on an idle machine; it takes a quarter of an hour.
+"""
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+os.environ["TOPK_STORE"] = "off"
+
+import numba  # noqa: E402
+import numpy as np  # noqa: E402
+
+import topk  # noqa: E402
+from topk import workers  # noqa: E402
+from topk.kernels import rules  # noqa: E402
+from topk.play import Play  # noqa: E402
+
+RESULT = Path(__file__).parent / "results" / "replicate_scaling.json"
+ROOT = Path(__file__).resolve().parents[1]
+DISTURBED = 0.05  # cores that others may use during a measurement
+PATIENCE = 40  # disturbed measurements that are repeated before the best of them is taken
+
+RTE = topk.instances.rte_workers()
+STRATEGIES = {
+    "Uniform": topk.Uniform(20, budget=10 * RTE.n),
+    "SAR": topk.SAR(20, budget=10 * RTE.n),
+    "LUCB1": topk.LUCB1(20, epsilon=0.0, delta=0.1, budget=10 * RTE.n),
+    "OptMAI": topk.OptMAI(20, budget=10 * RTE.n),
+}
+
+
+# Measuring
+
+
+def busy():
+    """Return the seconds that all cores have worked so far, and those of this process tree."""
+    fields = Path("/proc/stat").read_text().split("\n")[0].split()[1:]
+    ticks = np.array(fields[:8], dtype=float)
+    return (ticks.sum() - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK"), tree_seconds()
+
+
+def tree_seconds():
+    """Return the processor seconds of this process and of all its descendants."""
+    parents, seconds = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(fields[1])
+            ticks = sum(map(int, fields[11:15]))  # own and waited-for children's
+            seconds[int(entry.name)] = ticks / os.sysconf("SC_CLK_TCK")
+    mine, total = {os.getpid()}, 0.0
+    while mine:
+        total += sum(seconds.get(pid, 0.0) for pid in mine)
+        mine = {pid for pid, parent in parents.items() if parent in mine}
+    return total
+
+
+def timed(work):
+    """Return the seconds that ``work()`` takes, and the cores that others used meanwhile."""
+    before, start = busy(), time.perf_counter()
+    work()
+    seconds, after = time.perf_counter() - start, busy()
+    others = (after[0] - before[0]) - (after[1] - before[1])
+    return seconds, others / seconds
+
+
+def shortest(*works, repeats=3):
+    """Return the shortest undisturbed time of each work, taken in turn."""
+    times = [[] for _ in works]
+    for _ in range(PATIENCE):
+        for work, taken in zip(works, times, strict=True):
+            if sum(others <= DISTURBED for _, others in taken) < repeats:
+                taken.append(timed(work))
+    best = []
+    for taken in times:
+        quiet = [seconds for seconds, others in taken if others <= DISTURBED]
+        if len(quiet) < repeats:
+            print(f"  disturbed: {len(quiet)} of {len(taken)} measurements count", flush=True)
+        best.append(min(quiet or [seconds for seconds, _ in taken]))
+    return best
+
+
+class Forced:
+    """For a while, plays are made by one kind of helper."""
+
+    def __init__(self, kind):
+        self.kind, self.before = kind, workers.helpers
+
+    def __enter__(self):
+        workers.helpers = lambda pacer, jobs: self.kind
+
+    def __exit__(self, *_):
+        workers.helpers = self.before
+
+
+def play_all(runs, jobs, kind=None, names=tuple(STRATEGIES), **options):
+    """Play the crowd study; with ``kind`` all but the first portion is left to such helpers."""
+    for name in names:
+        if kind is None:
+            topk.replicate(STRATEGIES[name], RTE, runs[name], seed=1, jobs=jobs, **options)
+        else:
+            with Forced(kind):
+                topk.replicate(STRATEGIES[name], RTE, runs[name], seed=1, jobs=jobs, **options)
+
+
+# What is measured
+
+
+def runs_for(seconds):
+    """Return how many plays of each strategy take about so long on one core."""
+    runs = {}
+    for name, strategy in STRATEGIES.items():
+        topk.replicate(strategy, RTE, 5, seed=1)
+        took = shortest(lambda s=strategy: topk.replicate(s, RTE, 50, seed=1))[0]
+        runs[name] = max(50, int(seconds * 50 / took))
+    return runs
+
+
+def crowd_study():
+    """Plays a second of the whole study, and of each strategy with each kind of helper."""
+    runs = runs_for(4.0)
+    play_all(dict.fromkeys(STRATEGIES, 50), 2, "processes")  # the processes are started
+    one, two = shortest(lambda: play_all(runs, 1), lambda: play_all(runs, 2))
+    study = {"plays": sum(runs.values()), "seconds_one": one, "seconds_two": two}
+    rows = []
+    for name in STRATEGIES:
+        kinds = ("alone", "threads", "processes")
+        calls = [
+            lambda k=kind, n=name: play_all(runs, 1 if k == "alone" else 2,
+                                            None if k == "alone" else k, (n,))
+            for kind in kinds
+        ]
+        seconds = dict(zip(kinds, shortest(*calls), strict=True))
+        rates = {kind: round(runs[name] / took, 1) for kind, took in seconds.items()}
+        rows.append({"strategy": name, "plays": runs[name], "plays_a_second": rates})
+        print(rows[-1], flush=True)
+    return study | {"efficiency": one / two, "strategies": rows}
+
+
+def bare_overhead():
+    """How much longer replicate takes than the compiled loop alone, for plays of 10 ms or more."""
+    rows = []
+    for budget in (20_000, 50_000, 200_000, 1_000_000):
+        strategy = topk.LUCB1(20, epsilon=0.0, delta=0.1, budget=budget)
+        runs, kernel = max(4, 2_000_000 // budget), []
+
+        def bare(strategy=strategy, runs=runs, kernel=kernel):
+            total = 0.0
+            for number in range(runs):
+                play = Play(strategy, RTE, 1, number)
+                start = time.perf_counter()
+                rules.play(play.state, play.means, play.rng, play.arms, play.counts, play.sums,
+                           -1, 10**9)
+                total += time.perf_counter() - start
+            kernel.append(total)
+
+        whole = shortest(bare, lambda s=strategy, r=runs: topk.replicate(s, RTE, r, seed=1),
+                         repeats=5)[1]
+        rows.append({"play_ms": round(1000 * min(kernel) / runs, 3), "runs": runs,
+                     "overhead": round(whole / min(kernel) - 1, 5)})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def portion_overhead():
+    """Seconds that a portion costs apart from its plays: plays of next to nothing, one each."""
+    bandit, strategy, count = topk.BernoulliBandit([0.2, 0.8]), topk.Uniform(1, budget=2), 2000
+    rows = {}
+    for kind in ("alone", "threads", "processes"):
+        jobs = 1 if kind == "alone" else 2
+        with Forced(None if kind == "alone" else kind):
+            topk.replicate(strategy, bandit, 50, jobs=jobs)
+            one, many = shortest(
+                lambda j=jobs: topk.replicate(strategy, bandit, count, jobs=j, chunk=1),
+                lambda: topk.replicate(strategy, bandit, count, jobs=1, chunk=count),
+            )
+        rows[kind] = round(max(0.0, one - many / jobs) / count, 7)
+    rows["play"] = round(many / count, 7)
+    print(rows, flush=True)
+    return rows
+
+
+def sizes():
+    """Seconds and memory of one play against the number of arms."""
+    rows = []
+    for n in (100, 1000, 10_000, 100_000, 1_000_000):
+        bandit = topk.BernoulliBandit(1 - np.arange(1, n + 1) / n)
+        for name, make in (("Uniform", topk.Uniform), ("SAR", topk.SAR), ("OptMAI", topk.OptMAI)):
+            if name == "SAR" and n > 10_000:
+                continue  # its n - 1 phases sort n arms each
+            strategy, runs = make(n // 10, budget=10 * n), max(1, 20_000 // n)
+            topk.run(strategy, bandit)
+            took = shortest(lambda s=strategy, b=bandit, r=runs: topk.replicate(s, b, r))[0]
+            rows.append({"strategy": name, "n": n, "seconds": round(took / runs, 7)})
+            print(rows[-1], flush=True)
+    return rows
+
+
+def summary_memory():
+    """Peak memory of a process that keeps all plays, or their summary."""
+    code = (
+        "import sys, resource, numpy as np, topk\n"
+        "runs, keep = int(sys.argv[1]), sys.argv[2]\n"
+        "bandit = topk.BernoulliBandit(np.linspace(0.9, 0.1, 100))\n"
+        "topk.replicate(topk.SAR(10, budget=200), bandit, runs, keep=keep)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    rows = []
+    for keep in ("plays", "summary"):
+        for runs in (1000, 10_000, 100_000):
+            command = [sys.executable, "-c", code, str(runs), keep]
+            environment = os.environ | {"PYTHONPATH": str(ROOT)}
+            found = subprocess.run(command, env=environment, capture_output=True, check=True)
+            megabytes = round(int(found.stdout) / 1000, 1)
+            rows.append({"keep": keep, "runs": runs, "megabytes": megabytes})
+            print(rows[-1], flush=True)
+    return rows
+
+
+def kept_plays():
+    """Reading kept plays against playing them, and the room that they take."""
+    with tempfile.TemporaryDirectory() as place:
+        topk.store.configure(path=place)
+        runs = 20_000
+        topk.replicate(STRATEGIES["SAR"], RTE, runs, seed=1)
+        took = shortest(lambda: topk.replicate(STRATEGIES["SAR"], RTE, runs, seed=1))[0]
+        found = topk.store.info()
+        topk.store.configure(path="off")
+    row = {"plays": runs, "arms": RTE.n, "plays_a_second": round(runs / took),
+           "bytes_a_play": round(found.bytes / runs, 1), "files": found.files}
+    print(row, flush=True)
+    return row
+
+
+def cluster():
+    """Plays a second on a cluster of one and of two workers on this machine."""
+    from distributed import Client
+
+    runs, rows = dict.fromkeys(STRATEGIES, 0) | {"SAR": 40_000}, []
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryDirectory() as place:
+        file = str(Path(place) / "scheduler.json")
+
+        def start(*command):
+            return subprocess.Popen(
+                [sys.executable, "-m", "dask", *command, "--host", "127.0.0.1", "--no-dashboard",
+                 "--scheduler-file", file], env=environment, cwd=place,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        processes = [start("scheduler", "--port", "0")]
+        with Client(scheduler_file=file, set_as_default=False) as client:
+            for count in (1, 2):
+                processes.append(start("worker", "--nthreads", "1", "--no-nanny"))
+                client.wait_for_workers(count)
+                play_all({"SAR": 2000}, client, names=("SAR",))
+                took = shortest(lambda c=client: play_all(runs, c, names=("SAR",)))[0]
+                rows.append({"workers": count, "plays_a_second": round(runs["SAR"] / took, 1)})
+                print(rows[-1], flush=True)
+            bandit = topk.BernoulliBandit([0.2, 0.8])
+            took = shortest(lambda: topk.replicate(topk.Uniform(1, budget=2), bandit, 500,
+                                                   jobs=client, chunk=1))[0]
+        for process in processes:
+            process.kill()
+    return {"strategy": "SAR", "rates": rows, "seconds_a_portion": round(took / 500, 6)}
+
+
+def machine():
+    """Say on what kind of machine this was measured."""
+    models = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().split("\n")
+              if line.startswith("model name")]
+    return {"processor": models[0] if models else platform.machine(), "cores": os.cpu_count(),
+            "python": platform.python_version(), "numpy": np.__version__,
+            "numba": numba.__version__, "topk": topk.__version__}
+
+
+def main():
+    parts = (crowd_study, bare_overhead, portion_overhead, sizes, summary_memory, kept_plays,
+             cluster)
+    wanted = sys.argv[1:]
+    found = json.loads(RESULT.read_text()) if wanted and RESULT.exists() else {}
+    for part in parts:
+        if not wanted or part.__name__ in wanted:
+            print(part.__name__, flush=True)
+            found[part.__name__] = part()
+    found["machine"], found["date"] = machine(), datetime.date.today().isoformat()
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Build the book, from the repository's root:
+
+python -m book.build             at the papers' scale, into _build/html
+python -m book.build --preview   a fraction of it, into _build/preview/html
+python -m book.build --sync      write notebooks/*.ipynb from notebooks/*.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from book import execution, records, rendering
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def build(root: Path, preview: bool = False) -> int:
+    """Execute, collect, render; return the exit status."""
+    layout = rendering.Layout(root, preview)
+    names = rendering.chapters(root)
+    notebooks = [execution.read(root / f"notebooks/{name}.md", preview) for name in names]
+    results = execution.execute(notebooks, root, preview)
+    failures = [results[name] for name in names if results[name].failure]
+    if failures:
+        execution.report(failures)
+        return 1
+    executed = {name: results[name].executed for name in names}
+    found = [record for name in names for record in records.take(name, executed[name])]
+    state = records.status([page_status(book, results[book.name]) for book in notebooks])
+    claims = records.select(found, "claim")
+    rendering.stage(layout, executed, records.ledger(claims, preview))
+    fresh = rendering.render(layout, records.status_html(state))
+    if broken := rendering.broken_links(layout.html):
+        print("links that lead nowhere:", *broken, sep="\n  ")
+        return 1
+    if not preview:
+        write_records(root, claims, records.select(found, "result"), state)
+    print(f"{layout.html.relative_to(root)} is {'ready' if fresh else 'up to date'}")
+    return 0
+
+
+def page_status(notebook: execution.Notebook, result: execution.Result) -> dict:
+    """Return what the status page says about one notebook."""
+    page = f"notebooks/{notebook.name}.html"
+    seed = execution.seed(notebook.source)
+    return {"page": page, "seconds": round(result.seconds, 1), "seed": seed}
+
+
+def write_records(root: Path, claims: list[dict], results: list[dict], state: dict) -> None:
+    """Write the three files that say what the build found."""
+    for name, value in (("claims", claims), ("results", results), ("status", state)):
+        text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+        execution.write_atomic(root / f"_build/{name}.json", text)
+
+
+def main() -> int:
+    """Read the command line and do what it asks."""
+    parser = argparse.ArgumentParser(prog="python -m book.build", description="Build the book.")
+    parser.add_argument("--preview", action="store_true", help="a fraction of the papers' scale")
+    parser.add_argument("--sync", action="store_true", help="write the .ipynb files and stop")
+    options = parser.parse_args()
+    if options.sync:
+        for path in execution.sync(ROOT / "notebooks"):
+            print(f"wrote {path.relative_to(ROOT)}")
+        return 0
+    return build(ROOT, options.preview)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

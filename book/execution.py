@@ -1,0 +1,327 @@
+"""Execute notebooks with papermill, and remember the result by content.
+
+A notebook is its MyST Markdown source, ``notebooks/NN-name.md``. Its executed form is kept in
+``_build/cache`` under a key that covers everything a cell can depend on, so that an unchanged
+notebook is never executed twice and a changed library never leaves an old figure behind.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import platform
+import re
+import sys
+import threading
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+
+import jupytext
+import nbformat
+
+# Part of every key: raise it when a change to this file changes what an executed notebook holds.
+FORMAT = 1
+
+# Everything outside the sources that could reach a figure is fixed here, for every kernel.
+KERNEL_ENVIRONMENT = {
+    "JUPYTER_PREFER_ENV_PATH": "1",
+    "LC_ALL": "C.UTF-8",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "SOURCE_DATE_EPOCH": "1767225600",  # 2026-01-01, for dates inside SVG and PDF files
+    "TQDM_DISABLE": "1",
+    "TZ": "UTC",
+}
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A notebook as its author wrote it, and the parameters this build gives it."""
+
+    name: str
+    source: str
+    parameters: dict = field(default_factory=dict)
+    shared_cores: bool = True  # False: the page uses every core itself, so it runs alone
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of executing a notebook: `executed`, or the text of a `failure`."""
+
+    name: str
+    executed: dict | None
+    seconds: float
+    failure: str | None = None
+
+
+def read(path: Path, preview: bool = False) -> Notebook:
+    """Read a MyST notebook and its ``topk:`` front matter."""
+    source = path.read_text(encoding="utf-8")
+    options = jupytext.reads(source, fmt="md:myst").metadata.get("topk", {})
+    parameters = dict(options.get("preview", {})) if preview else {}
+    return Notebook(path.stem, source, parameters, options.get("cores", "shared") != "all")
+
+
+def seed(source: str) -> int | None:
+    """Return the value of ``seed = ...`` in the cell tagged ``parameters``, if there is one."""
+    for cell in jupytext.reads(source, fmt="md:myst").cells:
+        if cell.cell_type == "code" and "parameters" in cell.metadata.get("tags", []):
+            for node in ast.parse(cell.source).body:
+                if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "seed":
+                    return ast.literal_eval(node.value)
+    return None
+
+
+def name_cells(notebook: dict) -> None:
+    """Give every cell an id made from its text, so that ids are stable and diffs are small."""
+    seen: dict[str, int] = {}
+    for cell in notebook["cells"]:
+        digest = hashlib.sha256(cell["source"].encode()).hexdigest()[:12]
+        seen[digest] = seen.get(digest, 0) + 1
+        cell["id"] = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+
+
+# The paired .ipynb files
+
+
+def paired(source: str) -> str:
+    """Return the text of the .ipynb that belongs to a MyST source: same cells, no outputs."""
+    notebook = jupytext.reads(source, fmt="md:myst")
+    notebook.metadata["jupytext"] = {"formats": "ipynb,md:myst"}
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    name_cells(notebook)
+    return nbformat.writes(notebook, indent=1) + "\n"
+
+
+def sync(folder: Path) -> list[Path]:
+    """Write the .ipynb beside every .md of `folder`; return those that changed."""
+    changed = []
+    for source in sorted(folder.glob("*.md")):
+        target, text = source.with_suffix(".ipynb"), paired(source.read_text(encoding="utf-8"))
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            write_atomic(target, text)
+            changed.append(target)
+    return changed
+
+
+# The cache
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write a file so that nobody, however the writer ends, ever sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(part, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, path)
+
+
+def library_digest(root: Path) -> str:
+    """Hash what every notebook may depend on: the library, the lock, recorded benchmarks."""
+    files = [root / "requirements.lock", *root.glob("benchmarks/results/*.json")]
+    files += [path for path in root.glob("topk/**/*") if path.suffix in {".py", ".csv"}]
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def key(notebook: Notebook, library: str) -> str:
+    """Return the cache key: notebook, parameters, library, Python and this program's format.
+
+    The number of cores is not part of it, because results do not depend on it.
+    """
+    parts = [FORMAT, platform.python_version(), library, notebook.source, notebook.parameters]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def checksum(entry: dict) -> str:
+    """Hash a cache entry, apart from the checksum it carries."""
+    return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+
+
+def store(path: Path, result: Result) -> None:
+    """Keep an executed notebook, with its seconds and a checksum in its metadata."""
+    entry = json.loads(json.dumps(result.executed))
+    entry["metadata"]["build"] = {"seconds": result.seconds}
+    entry["metadata"]["build"]["sha256"] = checksum(entry)
+    write_atomic(path, json.dumps(entry, indent=1, sort_keys=True) + "\n")
+
+
+def load(path: Path, name: str) -> Result | None:
+    """Return a kept notebook, or None where there is none or it is not what was written."""
+    try:
+        entry = json.loads(path.read_text(encoding="utf-8"))
+        written = entry["metadata"]["build"].pop("sha256")
+        intact = written == checksum(entry)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    if not intact:
+        return None
+    return Result(name, entry, entry["metadata"].pop("build")["seconds"])
+
+
+# Execution
+
+
+def cores() -> int:
+    """Return the number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dict[str, Result]:
+    """Return the result of every notebook, from the cache where it is there.
+
+    The others run with all cores as one budget: first those that share, several at once, then
+    those that use every core themselves, one after the other. A failure does not stop the rest.
+    """
+    library = library_digest(root)
+    entries = {book.name: root / f"_build/cache/{key(book, library)}.ipynb" for book in notebooks}
+    results = {book.name: load(entries[book.name], book.name) for book in notebooks}
+    missing = [book for book in notebooks if results[book.name] is None]
+    sharing = [book for book in missing if book.shared_cores]
+    alone = [book for book in missing if not book.shared_cores]
+    print(f"{len(notebooks) - len(missing)} notebooks from the cache, {len(missing)} to execute")
+    for group, at_once in ((sharing, min(cores(), len(sharing))), (alone, 1)):
+        for result in _pool(group, root, preview, at_once):
+            results[result.name] = result
+            if result.executed is not None:
+                store(entries[result.name], result)
+    return results
+
+
+def _pool(group: list[Notebook], root: Path, preview: bool, at_once: int):
+    """Execute a group, `at_once` at a time; yield the results as they come."""
+    if not group:
+        return
+    context, jobs = get_context("spawn"), cores() // at_once
+    with ProcessPoolExecutor(at_once, mp_context=context, initializer=_end_with_parent) as pool:
+        running = {pool.submit(run_one, book, root, preview, jobs): book for book in group}
+        for future in as_completed(running):
+            try:
+                yield future.result()
+            except Exception as error:  # the worker itself died
+                yield Result(running[future].name, None, 0.0, f"the worker ended: {error!r}")
+
+
+def _end_with_parent() -> None:
+    """Let this worker, and with it its kernel, end as soon as the build does, even by kill -9."""
+
+    def wait() -> None:
+        parent_process().join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
+    """Execute one notebook in this process's kernel, in the folder ``notebooks``."""
+    import papermill  # here, so that a build served from the cache starts at once
+
+    os.environ.update(KERNEL_ENVIRONMENT)
+    os.environ["TOPK_JOBS"] = str(jobs)
+    os.environ["TOPK_PREVIEW"] = "1" if preview else ""
+    for variable in ("IPYTHONDIR", "MPLCONFIGDIR"):  # not the user's own settings
+        home = root / "_build/home" / variable.lower()
+        home.mkdir(parents=True, exist_ok=True)
+        os.environ[variable] = str(home)
+    node = jupytext.reads(notebook.source, fmt="md:myst")
+    start, failure = time.perf_counter(), None
+    try:
+        executed = papermill.execute_notebook(
+            node,
+            None,
+            parameters=notebook.parameters,
+            kernel_name="python3",
+            cwd=root / "notebooks",
+            progress_bar={"desc": notebook.name, "disable": False, "mininterval": 1.0},
+            start_timeout=180,
+            execution_timeout=None,
+            iopub_timeout=120,
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+        )
+        failure = warnings(executed)
+    except papermill.PapermillExecutionError as error:
+        failure = f"cell {error.cell_index + 1}:\n{indent(error.source)}\n{plain(error.traceback)}"
+    except Exception:
+        failure = traceback.format_exc()
+    seconds = time.perf_counter() - start
+    if failure:
+        return Result(notebook.name, None, seconds, failure)
+    return Result(notebook.name, tidy(executed), seconds)
+
+
+def indent(text: str) -> str:
+    """Set a cell's text off from what is said about it."""
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def plain(lines: list[str]) -> str:
+    """Join a traceback and take the colours out of it."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(lines))
+
+
+def warnings(executed: dict) -> str | None:
+    """Name the cells that wrote to standard error: a finished book has no warnings left."""
+    found = [
+        f"cell {number} wrote to standard error:\n{indent(cell['source'])}\n{output['text']}"
+        for number, cell in enumerate(executed["cells"], start=1)
+        for output in cell.get("outputs", [])
+        if output.get("name") == "stderr"
+    ]
+    return "\n".join(found) or None
+
+
+def tidy(executed: dict) -> dict:
+    """Take out of an executed notebook what differs from one execution or machine to another."""
+    notebook = json.loads(nbformat.writes(executed))
+    notebook["nbformat"], notebook["nbformat_minor"] = 4, 5
+    for name in ("papermill", "jupytext", "topk", "widgets"):
+        notebook["metadata"].pop(name, None)
+    notebook["metadata"]["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
+    for cell in notebook["cells"]:
+        cell["source"] = "".join(cell["source"])
+        cell["metadata"].pop("papermill", None)
+        cell["metadata"].pop("execution", None)
+        if "outputs" in cell:
+            cell["outputs"] = _merge_streams([out for out in cell["outputs"] if not _widget(out)])
+    name_cells(notebook)
+    return notebook
+
+
+def _widget(output: dict) -> bool:
+    """Whether an output is a live widget, such as a progress bar, which a page cannot show."""
+    return "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+
+
+def _merge_streams(outputs: list[dict]) -> list[dict]:
+    """Join neighbouring pieces of one stream: where it was cut depends on timing."""
+    merged: list[dict] = []
+    for output in outputs:
+        if output["output_type"] != "stream":
+            merged.append(output)
+        elif merged and merged[-1].get("name") == output["name"]:
+            merged[-1]["text"] += "".join(output["text"])
+        else:
+            merged.append({**output, "text": "".join(output["text"])})
+    return merged
+
+
+def report(failures: list[Result]) -> None:
+    """Print every failure, with notebook, cell and traceback."""
+    for failed in failures:
+        print(f"\n=== notebooks/{failed.name}.md\n{failed.failure}", file=sys.stderr)
+    names = ", ".join(failed.name for failed in failures)
+    print(f"\n{len(failures)} notebook(s) failed: {names}", file=sys.stderr)

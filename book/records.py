@@ -1,0 +1,167 @@
+"""The records a build leaves: claims, results, and the status of every page.
+
+Notebooks hand records over as outputs of the type ``application/vnd.topk+json``, each a
+dictionary with ``kind`` "claim" or "result"; they are collected here and taken out of the pages.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from importlib.metadata import version
+from platform import python_version
+
+MIME = "application/vnd.topk+json"
+
+FIELDS = {
+    "claim": (
+        "id",
+        "paper",
+        "where",
+        "statement",
+        "published",
+        "observed",
+        "verdict",
+        "page",
+        "note",
+    ),
+    "result": ("id", "paper", "kind", "number", "page", "function", "test"),
+}
+
+# In the order in which the ledger lists them.
+PAPERS = {
+    "kalyanakrishnan2012": "Kalyanakrishnan, Tewari, Auer and Stone (2012): LUCB",
+    "gabillon2012": "Gabillon, Ghavamzadeh and Lazaric (2012): UGapE",
+    "bubeck2013": "Bubeck, Wang and Viswanathan (2013): SAR",
+    "zhou2014": "Zhou, Chen and Li (2014): OptMAI",
+    "chen2017": "Chen, Chen, Zhang and Zhou (2017): AdaptiveTopK",
+}
+
+MARKS = {"holds": "✓", "fails": "✗", "not comparable": "–"}
+
+VERSIONED = ("topk", "numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
+
+
+def take(name: str, notebook: dict) -> list[dict]:
+    """Take the records out of a notebook and return them, with their ``page`` filled in."""
+    found = []
+    for cell in notebook["cells"]:
+        if "outputs" not in cell:
+            continue
+        for output in cell["outputs"]:
+            given = output.get("data", {}).pop(MIME, [])
+            for record in given if isinstance(given, list) else [given]:
+                found.append(complete(record, f"notebooks/{name}.html"))
+        cell["outputs"] = [output for output in cell["outputs"] if output.get("data") != {}]
+    return found
+
+
+def complete(record: dict, page: str) -> dict:
+    """Fill in a record's page, and refuse the record where a field is missing.
+
+    Without an anchor of its own, a claim's is its row in the table that `topk.claims` shows.
+    """
+    anchor = record.get("anchor") or row_id(str(record.get("id")))
+    record = {"note": "", "page": f"{page}#{anchor}", **record}
+    missing = [name for name in FIELDS[record["kind"]] if name not in record]
+    if missing:
+        raise ValueError(f"{page}: the record {record.get('id')!r} has no {', '.join(missing)}")
+    return record
+
+
+def row_id(claim: str) -> str:
+    """Return the HTML id of a claim's row, as `topk.claims` writes it."""
+    return "claim-" + re.sub(r"[^A-Za-z0-9-]+", "-", claim).lower()
+
+
+def select(records: list[dict], kind: str) -> list[dict]:
+    """Return the records of one kind, with the published fields only; ids may not repeat."""
+    chosen = [{name: rec[name] for name in FIELDS[kind]} for rec in records if rec["kind"] == kind]
+    identifiers = [record["id"] for record in chosen]
+    repeated = sorted({name for name in identifiers if identifiers.count(name) > 1})
+    if repeated:
+        raise ValueError(f"{kind} ids that are used more than once: {', '.join(repeated)}")
+    return chosen
+
+
+# The ledger page
+
+
+def ledger(claims: list[dict], preview: bool) -> str:
+    """Return the ledger in MyST Markdown: a table per paper, with counts."""
+    if preview:
+        return "This is a preview: the scale is not the papers', and claims are not judged.\n"
+    if not claims:
+        return "No claim has been recorded yet.\n"
+    papers = [*PAPERS, *sorted({claim["paper"] for claim in claims} - set(PAPERS))]
+    groups = [(paper, [c for c in claims if c["paper"] == paper]) for paper in papers]
+    parts = [f"Claims: {len(claims)} ({counts(claims)}).\n"]
+    for paper, group in groups:
+        if group:
+            total = f"Claims: {len(group)} ({counts(group)})."
+            parts.append(f"## {PAPERS.get(paper, paper)}\n\n{total}\n\n{table(group)}")
+    return "\n".join(parts)
+
+
+def counts(claims: list[dict]) -> str:
+    """Say how many claims hold, fail and cannot be compared."""
+    verdicts = [claim["verdict"] for claim in claims]
+    return ", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in MARKS)
+
+
+def table(claims: list[dict]) -> str:
+    """Return one paper's claims as a MyST list-table."""
+    lines = ["```{list-table}", ":header-rows: 1", ":widths: 36 46 18", ":class: topk-claims"]
+    lines += ["", "* - The paper says", "  - Observed here", "  - Verdict"]
+    for claim in claims:
+        lines += [f"* - {cell}" if i == 0 else f"  - {cell}" for i, cell in enumerate(row(claim))]
+    return "\n".join([*lines, "```", ""])
+
+
+def row(claim: dict) -> list[str]:
+    """Return the three cells of a claim: what was said and where, what was seen, the verdict."""
+    link = f'<a href="../{html.escape(claim["page"])}">{html.escape(claim["id"])}</a>'
+    value = f" Published: {plain(claim['published'])}." if claim["published"] else ""
+    said = f"{plain(claim['statement'])}{value} ({plain(claim['where'])}; {link})"
+    note = f" <small>{plain(claim['note'])}</small>" if claim["note"] else ""
+    return [said, plain(claim["observed"]) + note, badge(claim["verdict"])]
+
+
+def badge(verdict: str) -> str:
+    """Return a verdict as `topk.claims` shows it: a mark and the word, not colour alone."""
+    mark = f'<span aria-hidden="true">{MARKS[verdict]} </span>'
+    return f'<span class="topk-verdict topk-{verdict.replace(" ", "-")}">{mark}{verdict}</span>'
+
+
+def plain(value: object) -> str:
+    """Return plain text on one line, as a table cell needs it, with Markdown's signs escaped."""
+    return re.sub(r"([\\`*_\[\]<>$#|~^{}])", r"\\\1", " ".join(str(value).split()))
+
+
+# The status of the build
+
+
+def status(pages: list[dict]) -> dict:
+    """Return seconds and seed of every page, and the versions that made them."""
+    versions = {"python": python_version(), **{name: version(name) for name in VERSIONED}}
+    total = round(sum(page["seconds"] for page in pages), 1)
+    return {"pages": pages, "versions": versions, "total_seconds": total}
+
+
+def status_html(state: dict) -> str:
+    """Return the status as two HTML tables, put into the one page whose bytes may change."""
+    pages = [(page["page"], f"{page['seconds']:.1f}", page["seed"]) for page in state["pages"]]
+    pages.append(("all pages", f"{state['total_seconds']:.1f}", ""))
+    times = html_table(("Page", "Seconds", "Seed"), pages)
+    return times + html_table(("Package", "Version"), state["versions"].items())
+
+
+def html_table(head, rows) -> str:
+    """Return a plain HTML table."""
+
+    def line(cells, tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(str(c))}</{tag}>" for c in cells) + "</tr>"
+
+    body = "".join(line(cells, "td") for cells in rows)
+    table = f'<table class="table"><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table>'
+    return f'<div class="pst-scrollable-table-container">{table}</div>'

@@ -1,0 +1,200 @@
+"""Render the executed notebooks and the prose pages into the site, with warnings as errors.
+
+Everything is first laid out in a stage that mirrors the repository, so that page names equal
+repository paths; the finished site then takes the place of the old one in one move.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import distribution
+from pathlib import Path
+from urllib.parse import unquote
+
+import yaml
+
+from book.execution import KERNEL_ENVIRONMENT, library_digest, write_atomic
+
+BANNER = (
+    "Preview: the numbers and figures on this page come from a small fraction of the papers' "
+    "scale and prove nothing."
+)
+
+FRONT_DOOR = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="0; url=book/intro.html">
+<meta name="description" content="Top-K arm identification: an executable book and a library.">
+<title>Top-K arm identification</title>
+</head>
+<body><p><a href="book/intro.html">Top-K arm identification</a></p></body>
+</html>
+"""
+
+LEDGER, STATUS = "<!-- ledger -->", '<div id="build-status"></div>'
+LEDGER_PAGE, STATUS_PAGE = "book/ledger.md", "book/how-built.html"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a build, full or preview, keeps its things."""
+
+    root: Path
+    preview: bool = False
+
+    @property
+    def base(self) -> Path:
+        return self.root / "_build" / ("preview" if self.preview else "")
+
+    @property
+    def stage(self) -> Path:
+        return self.base / "stage"
+
+    @property
+    def html(self) -> Path:
+        return self.base / "html"
+
+    @property
+    def stamp(self) -> Path:
+        return self.base / "site.json"
+
+
+def chapters(root: Path) -> list[str]:
+    """Return the names of the notebooks in the order of the table of contents.
+
+    Every notebook must be in the table of contents, and everything there must exist.
+    """
+    toc = yaml.safe_load((root / "book/_toc.yml").read_text(encoding="utf-8"))
+    listed = [Path(file).stem for file in _files(toc) if file.startswith("notebooks/")]
+    there = {path.stem for path in (root / "notebooks").glob("*.md")}
+    if wrong := sorted(there ^ set(listed)):
+        raise SystemExit(
+            "book/_toc.yml and notebooks/*.md do not name the same notebooks; only one of them "
+            f"has: {', '.join(wrong)}"
+        )
+    return listed
+
+
+def _files(toc):
+    """Yield every file that a table of contents names, in order."""
+    if isinstance(toc, dict) and "file" in toc:
+        yield toc["file"]
+    for branch in toc.values() if isinstance(toc, dict) else toc if isinstance(toc, list) else ():
+        yield from _files(branch)
+
+
+def stage(layout: Layout, notebooks: dict[str, dict], ledger: str) -> None:
+    """Lay out everything that Jupyter Book reads."""
+    shutil.rmtree(layout.stage, ignore_errors=True)
+    (layout.stage / "notebooks").mkdir(parents=True)
+    for name, notebook in notebooks.items():
+        text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        (layout.stage / f"notebooks/{name}.ipynb").write_text(text, encoding="utf-8")
+    unwanted = shutil.ignore_patterns("*.py", "__pycache__", ".*")
+    shutil.copytree(layout.root / "book", layout.stage / "book", ignore=unwanted)
+    page = layout.stage / LEDGER_PAGE
+    page.write_text(page.read_text(encoding="utf-8").replace(LEDGER, ledger), encoding="utf-8")
+    copy_mathjax(layout.stage / "book/_static/mathjax")
+    config = yaml.safe_load((layout.root / "_config.yml").read_text(encoding="utf-8"))
+    if layout.preview:
+        config["html"]["announcement"] = BANNER
+    (layout.stage / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+
+
+def copy_mathjax(folder: Path) -> None:
+    """Copy the one file of MathJax that the site needs; formulas then need no network."""
+    folder.mkdir(parents=True)
+    for file in distribution("sphinx-mathjax-offline").files:
+        if file.name == "tex-svg-full.js":
+            shutil.copy(file.locate(), folder)
+            return
+    raise SystemExit("sphinx-mathjax-offline has no tex-svg-full.js")
+
+
+def tree_digest(folder: Path, known: str = "") -> str:
+    """Hash every file of a folder, by path and content."""
+    digest = hashlib.sha256(known.encode())
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def render(layout: Layout, status: str) -> bool:
+    """Render the stage, unless the site there is already its rendering; say which."""
+    builder = "".join(path.read_text() for path in sorted(Path(__file__).parent.glob("*.py")))
+    known = platform.python_version() + library_digest(layout.root) + builder + status
+    inputs = tree_digest(layout.stage, known)
+    if _stamp(layout) == {"inputs": inputs, "html": tree_digest(layout.html)}:
+        return False
+    work = layout.base / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    jupyter_book(layout.stage, work)
+    site = work / "_build/html"
+    finish(site, status)
+    shutil.rmtree(layout.html, ignore_errors=True)
+    os.replace(site, layout.html)
+    shutil.rmtree(work)
+    stamp = {"inputs": inputs, "html": tree_digest(layout.html)}
+    write_atomic(layout.stamp, json.dumps(stamp) + "\n")
+    return True
+
+
+def finish(site: Path, status: str) -> None:
+    """Put in what Sphinx must not see, and take out what is not a page or names this machine."""
+    page = site / STATUS_PAGE
+    page.write_text(page.read_text(encoding="utf-8").replace(STATUS, status), encoding="utf-8")
+    (site / "index.html").write_text(FRONT_DOOR, encoding="utf-8")
+    (site / ".buildinfo").unlink(missing_ok=True)
+    for leftover in site.glob("_static/*webpack-macros.html"):
+        leftover.unlink()
+
+
+def _stamp(layout: Layout) -> dict | None:
+    """Return what the last finished rendering wrote down about itself."""
+    try:
+        return json.loads(layout.stamp.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def jupyter_book(source: Path, output: Path) -> None:
+    """Run Jupyter Book, every warning an error and none hidden by an earlier one."""
+    program = Path(sys.executable).with_name("jupyter-book")
+    command = [program, "build", source, "--config", source / "_config.yml"]
+    command += ["--toc", source / "book/_toc.yml", "--path-output", output]
+    command += ["-W", "-n", "--keep-going", "--all", "-q"]
+    print("rendering the site", flush=True)
+    environment = {**os.environ, **KERNEL_ENVIRONMENT}
+    done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
+    if done.returncode:
+        raise SystemExit("the site was not built: see the warnings above")
+
+
+def broken_links(site: Path) -> list[str]:
+    """Return every link of the site, to itself, that leads nowhere: a page, file or anchor."""
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted(site.rglob("*.html"))}
+    anchor_of = re.compile(r'\s(?:id|name)="([^"]+)"')
+    anchors = {path: set(anchor_of.findall(text)) for path, text in pages.items()}
+    broken = []
+    for path, text in pages.items():
+        for link in re.findall(r'\s(?:href|src)="([^"]*)"', text):
+            if re.match(r"[a-z]+:|//", link):
+                continue
+            file, _, anchor = unquote(link).partition("#")
+            target = (path.parent / file.partition("?")[0]).resolve() if file else path
+            lost = anchor and target in anchors and anchor not in anchors[target]
+            if lost or not target.is_file():
+                broken.append(f"{path.relative_to(site)}: {link}")
+    return broken

@@ -1,0 +1,305 @@
+"""The book's build: what makes a notebook run again, what survives a kill, what is reported."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jupytext
+import pytest
+from nbformat.v4 import new_output
+
+from book import build, execution, records, rendering
+
+HEAD = "---\nkernelspec: {display_name: Python 3, language: python, name: python3}\n---\n\n"
+
+
+def cell(code, tag=""):
+    """Return one code cell of a MyST notebook."""
+    return f"```{{code-cell}} ipython3\n{f':tags: [{tag}]' if tag else ''}\n\n{code}\n```\n\n"
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Lay out a small repository: a library of two files, a lock, a folder for notebooks."""
+    for name in ("topk/data", "notebooks"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "topk/core.py").write_text("answer = 42\n")
+    (tmp_path / "topk/data/crowd.csv").write_text("worker\n1\n")
+    (tmp_path / "requirements.lock").write_text("numpy==1\n")
+    return tmp_path
+
+
+def notebook(name, *cells, **options):
+    """Make a notebook from cells."""
+    return execution.Notebook(name, HEAD + "".join(cells), **options)
+
+
+def executed(*outputs):
+    """Return an executed notebook of one cell that has shown these outputs."""
+    shown = [{"output_type": "display_data", "metadata": {}, "data": data} for data in outputs]
+    one = {"cell_type": "code", "metadata": {}, "source": "x", "outputs": shown}
+    return {"cells": [{"cell_type": "markdown", "metadata": {}, "source": "text"}, one]}
+
+
+# The cache
+
+
+@pytest.mark.parametrize("changed", ["topk/core.py", "topk/data/crowd.csv", "requirements.lock"])
+def test_key_reacts_to_a_changed_file(root, changed):
+    book = notebook("a", cell("1"))
+    before = execution.key(book, execution.library_digest(root))
+    (root / changed).write_text("other\n")
+    assert execution.key(book, execution.library_digest(root)) != before
+
+
+def test_key_reacts_to_a_new_or_renamed_file(root):
+    before = execution.library_digest(root)
+    (root / "topk/core.py").rename(root / "topk/kernel.py")
+    renamed = execution.library_digest(root)
+    (root / "topk/empty.py").touch()
+    assert len({before, renamed, execution.library_digest(root)}) == 3
+
+
+def test_key_reacts_to_text_and_parameters_but_not_to_cores(root):
+    keys = [
+        execution.key(book, "library")
+        for book in (
+            notebook("a", cell("1")),
+            notebook("a", cell("2")),
+            notebook("a", cell("1"), parameters={"runs": 5}),
+            notebook("a", cell("1"), shared_cores=False),
+        )
+    ]
+    assert len(set(keys[:3])) == 3
+    assert keys[3] == keys[0]
+
+
+def test_compiled_files_do_not_change_the_key(root):
+    before = execution.library_digest(root)
+    (root / "topk/__pycache__").mkdir()
+    (root / "topk/__pycache__/core.nbi").write_bytes(b"x")
+    assert execution.library_digest(root) == before
+
+
+def test_store_and_load_give_back_what_was_executed(tmp_path):
+    result = execution.Result("a", {"cells": [], "metadata": {"kernel": "é"}}, 1.5)
+    execution.store(tmp_path / "entry", result)
+    assert execution.load(tmp_path / "entry", "a") == result
+
+
+@pytest.mark.parametrize("damage", ["cut", "edited", "empty", "list", "no checksum", "absent"])
+def test_damaged_entry_is_not_used(tmp_path, damage):
+    path = tmp_path / "entry"
+    execution.store(path, execution.Result("a", {"cells": ["1"], "metadata": {}}, 1.5))
+    text = path.read_text()
+    damaged = {
+        "cut": text[: len(text) // 2],
+        "edited": text.replace('"1"', '"2"'),
+        "empty": "",
+        "list": "[]",
+        "no checksum": '{"cells": [], "metadata": {"build": {"seconds": 1}}}',
+    }
+    path.unlink() if damage == "absent" else path.write_text(damaged[damage])
+    assert execution.load(path, "a") is None
+
+
+def test_write_atomic_keeps_the_old_file_when_the_writer_is_killed(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    script = (
+        "import os, signal, sys; from pathlib import Path; from book import execution\n"
+        "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "execution.write_atomic(Path(sys.argv[1]), 'new' * 1000)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, path], cwd=build.ROOT)
+    assert done.returncode == -9
+    assert path.read_text() == "old"
+
+
+# Execution, in real kernels
+
+
+def test_notebook_is_executed_once_and_again_after_damage(root):
+    count = cell("from pathlib import Path; Path('count').open('a').write('x')")
+    books = [notebook("a", count)]
+    first = execution.execute(books, root)["a"]
+    again = execution.execute(books, root)["a"]
+    assert again == first
+    assert (root / "notebooks/count").read_text() == "x"
+    (entry,) = (root / "_build/cache").glob("*.ipynb")
+    entry.write_text(entry.read_text()[:-100])
+    execution.execute(books, root)
+    assert (root / "notebooks/count").read_text() == "xx"
+
+
+def test_all_failures_are_reported_after_the_rest_has_run(root, capsys):
+    books = [
+        notebook("bad", cell("1"), cell("absent_name")),
+        notebook("worse", cell("import warnings; warnings.warn('beware')")),
+        notebook("good", cell("print('done')")),
+    ]
+    results = execution.execute(books, root)
+    execution.report([results[name] for name in ("bad", "worse")])
+    printed = capsys.readouterr().err
+    assert results["good"].executed["cells"][0]["outputs"][0]["text"] == "done\n"
+    assert "notebooks/bad.md" in printed and "cell 2" in printed and "NameError" in printed
+    assert "notebooks/worse.md" in printed and "beware" in printed
+    assert "2 notebook(s) failed: bad, worse" in printed
+
+
+def test_cores_are_one_budget(root, monkeypatch):
+    monkeypatch.setattr(execution, "cores", lambda: 2)
+    show = cell("import os; print(os.environ['TOPK_JOBS'], os.environ['OMP_NUM_THREADS'])")
+    books = [notebook("a", show), notebook("b", show), notebook("c", show, shared_cores=False)]
+    results = execution.execute(books, root)
+    texts = [results[name].executed["cells"][0]["outputs"][0]["text"] for name in "abc"]
+    assert texts == ["1 1\n", "1 1\n", "2 1\n"]
+
+
+def test_preview_gives_parameters_and_a_full_build_none(root):
+    source = HEAD.replace("---\n\n", "topk: {preview: {runs: 5}}\n---\n\n")
+    source += cell("runs = 100", "parameters")
+    source += cell("import os; print(runs, os.environ.get('TOPK_PREVIEW'))")
+    path = root / "notebooks/a.md"
+    path.write_text(source)
+    for preview, cells, text in ((False, 2, "100 \n"), (True, 3, "5 1\n")):
+        result = execution.execute([execution.read(path, preview)], root, preview)["a"]
+        assert len(result.executed["cells"]) == cells
+        assert result.executed["cells"][-1]["outputs"][0]["text"] == text
+
+
+def test_executed_notebook_names_no_place_and_no_time(root):
+    result = execution.execute([notebook("a", cell("print(1)"), cell("print(1)"))], root)["a"]
+    text = json.dumps(result.executed)
+    assert str(root) not in text and "papermill" not in text and "execution\"" not in text
+    first, second = (one["id"] for one in result.executed["cells"])
+    assert second == f"{first}-2"
+
+
+def test_streams_are_joined():
+    notebook = jupytext.reads(HEAD + cell("1"), fmt="md:myst")
+    notebook.cells[0].outputs = [new_output("stream", name="stdout", text=text) for text in "ab"]
+    (output,) = execution.tidy(notebook)["cells"][0]["outputs"]
+    assert output["text"] == "ab"
+
+
+def test_progress_bars_leave_no_trace():
+    notebook = jupytext.reads(HEAD + cell("1"), fmt="md:myst")
+    bar = {"application/vnd.jupyter.widget-view+json": {"model_id": "random"}, "text/plain": "0%"}
+    notebook.cells[0].outputs = [new_output("display_data", data=bar)]
+    assert execution.tidy(notebook)["cells"][0]["outputs"] == []
+
+
+# Records
+
+CLAIM = {
+    "kind": "claim",
+    "id": "zhou2014/figure-2e",
+    "paper": "zhou2014",
+    "where": "Figure 2(e)",
+    "statement": "at most $5 | *each*",
+    "published": "48",
+    "observed": "47",
+    "verdict": "fails",
+}
+RESULT = {
+    "kind": "result",
+    "id": "zhou2014/lemma-4.1",
+    "paper": "zhou2014",
+    "number": "Lemma 4.1",
+    "function": "topk.OptMAI",
+    "test": "tests/test_optmai.py::test_lemma_4_1",
+    "anchor": "lemma-4-1",
+}
+
+
+def test_records_are_taken_out_and_given_a_page():
+    book = executed({records.MIME: [CLAIM], "text/html": "<b>"}, {records.MIME: RESULT})
+    claim, result = records.take("02-x", book)
+    assert claim["page"] == "notebooks/02-x.html#claim-zhou2014-figure-2e"
+    assert result["page"] == "notebooks/02-x.html#lemma-4-1"
+    assert book["cells"][1]["outputs"][0]["data"] == {"text/html": "<b>"}
+    assert len(book["cells"][1]["outputs"]) == 1
+    assert [set(claim) for claim in records.select([claim, result], "claim")] == [
+        set(records.FIELDS["claim"])
+    ]
+
+
+def test_record_without_a_field_is_refused():
+    with pytest.raises(ValueError, match="zhou2014/figure-2e.*verdict"):
+        records.complete({k: v for k, v in CLAIM.items() if k != "verdict"}, "page")
+
+
+def test_repeated_id_is_refused():
+    claim = records.complete(CLAIM, "page")
+    with pytest.raises(ValueError, match="zhou2014/figure-2e"):
+        records.select([claim, claim], "claim")
+
+
+def test_ledger_counts_escapes_and_names_the_verdict():
+    text = records.ledger([records.complete(CLAIM, "notebooks/02-x.html")], preview=False)
+    assert "Claims: 1 (holds: 0, fails: 1, not comparable: 0)" in text
+    assert r"at most \$5 \| \*each\*" in text
+    assert 'topk-fails"><span aria-hidden="true">✗ </span>fails' in text
+    assert "not judged" in records.ledger([], preview=True)
+    assert "No claim" in records.ledger([], preview=False)
+
+
+# The site
+
+
+def test_table_of_contents_and_notebooks_must_agree(root):
+    (root / "book").mkdir()
+    toc = "root: x\nparts: [{chapters: [{file: notebooks/01-a.ipynb}]}]\n"
+    (root / "book/_toc.yml").write_text(toc)
+    (root / "notebooks/02-b.md").touch()
+    with pytest.raises(SystemExit, match="01-a, 02-b"):
+        rendering.chapters(root)
+    (root / "notebooks/02-b.md").rename(root / "notebooks/01-a.md")
+    assert rendering.chapters(root) == ["01-a"]
+
+
+def test_broken_links_are_found(tmp_path):
+    (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">b</a><img src="c.png">')
+    (tmp_path / "b.html").write_text('<a href="a.html#here">a</a><a href="https://x.org/y">x</a>')
+    assert rendering.broken_links(tmp_path) == ["a.html: b.html#there", "a.html: c.png"]
+
+
+def test_every_public_name_is_in_the_reference():
+    pages = "".join(path.read_text() for path in (build.ROOT / "book/api").glob("*.md"))
+    import topk
+
+    missing = [name for name in topk.__all__ if not _documented(name, pages)]
+    assert missing == []
+
+
+def _documented(name, pages):
+    """Whether a page of the reference has a directive for this name of `topk`."""
+    return f":: {name}\n" in pages or f":: topk.{name}\n" in pages
+
+
+def test_a_finished_site_is_not_rendered_again(root, monkeypatch):
+    layout = rendering.Layout(root)
+    layout.stage.mkdir(parents=True)
+
+    def jupyter_book(source, output):
+        site = output / "_build/html"
+        (site / "book").mkdir(parents=True)
+        (site / rendering.STATUS_PAGE).write_text(rendering.STATUS)
+
+    monkeypatch.setattr(rendering, "jupyter_book", jupyter_book)
+    assert rendering.render(layout, "seconds: 1")
+    assert "seconds: 1" in (layout.html / rendering.STATUS_PAGE).read_text()
+    assert not rendering.render(layout, "seconds: 1")
+    os.remove(layout.html / "index.html")
+    assert rendering.render(layout, "seconds: 1"), "a site that lost a page is made again"
+    (layout.stage / "page.md").touch()
+    assert rendering.render(layout, "seconds: 1"), "a new page is rendered"
+
+
+def test_site_paths_of_the_two_builds_are_apart():
+    full, preview = rendering.Layout(Path()), rendering.Layout(Path(), preview=True)
+    assert full.html.as_posix() == "_build/html"
+    assert preview.html.as_posix() == "_build/preview/html"

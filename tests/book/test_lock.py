@@ -1,0 +1,72 @@
+"""pyproject, the hash lock, the constraints and the conda environment say the same thing."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCK = (ROOT / "requirements.lock").read_text()
+CONSTRAINTS = (ROOT / "constraints.txt").read_text()
+ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text())
+
+
+def asked_for():
+    """Return every requirement of the project: core, extras, and what builds it."""
+    project = PROJECT["project"]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    groups = [line for lines in PROJECT["dependency-groups"].values() for line in lines]
+    lines = project["dependencies"] + extras + groups + PROJECT["build-system"]["requires"]
+    return [Requirement(line) for line in lines]
+
+
+def pins(text):
+    """Return {name: version} of the lines of a requirements file."""
+    found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", text, re.M)
+    return {canonicalize_name(name): version for name, version in found}
+
+
+@pytest.mark.parametrize("requirement", asked_for(), ids=str)
+def test_lock_satisfies_pyproject(requirement):
+    version = pins(LOCK)[canonicalize_name(requirement.name)]
+    assert requirement.specifier.contains(version, prereleases=True)
+
+
+def test_constraints_are_the_lock_without_hashes():
+    entries = [line.rstrip(" \\") for line in LOCK.splitlines() if re.match(r"[A-Za-z0-9]", line)]
+    assert CONSTRAINTS.splitlines() == entries
+
+
+def test_every_entry_of_the_lock_has_a_hash():
+    for entry in re.split(r"\n(?=[A-Za-z0-9])", LOCK.strip()):
+        assert "--hash=sha256:" in entry, entry.splitlines()[0]
+
+
+@pytest.mark.parametrize("text", [LOCK, CONSTRAINTS], ids=["lock", "constraints"])
+def test_no_address_is_named(text):
+    assert not re.search(r"://|--(extra-)?index-url|--find-links|@ ", text)
+
+
+def test_jupyter_book_stays_below_2():
+    (book,) = [req for req in asked_for() if req.name == "jupyter-book"]
+    assert not book.specifier.contains("2.0.0")
+    assert pins(LOCK)["jupyter-book"].startswith("1.")
+
+
+def test_environment_installs_the_locked_versions():
+    *packages, pip = ENVIRONMENT["dependencies"]
+    assert pip["pip"] == ["-c constraints.txt", "-e .[book,test]"]
+    (python,) = [Requirement(package) for package in packages if package.startswith("python")]
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
+    newer = [f"3.{minor}" for minor in range(int(oldest.split(".")[1]), 14)]
+    assert any(python.specifier.contains(version) for version in newer)
+
+
+def test_citation_names_the_same_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == PROJECT["project"]["version"]

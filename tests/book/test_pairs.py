@@ -1,0 +1,47 @@
+"""Every notebook is a pair: the Markdown source, and the .ipynb that `make sync` writes from it."""
+
+import json
+from pathlib import Path
+
+import jupytext
+import pytest
+
+from book import execution
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "notebooks").glob("*.md"))
+MADE = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def test_every_notebook_has_both_files():
+    assert [path.stem for path in SOURCES] == [path.stem for path in MADE]
+    assert SOURCES
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_pair_agrees(source):
+    """Byte for byte what `make sync` writes: same cells, same tags, same metadata."""
+    made = source.with_suffix(".ipynb").read_text(encoding="utf-8")
+    assert made == execution.paired(source.read_text(encoding="utf-8")), "run `make sync`"
+
+
+@pytest.mark.parametrize("made", MADE, ids=lambda path: path.stem)
+def test_pair_has_no_outputs_and_distinct_ids(made):
+    cells = json.loads(made.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    assert len({cell["id"] for cell in cells}) == len(cells)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_front_matter_and_parameters(source):
+    """Every page describes itself and states its seed; a preview sets only what is a parameter."""
+    text = source.read_text(encoding="utf-8")
+    notebook = jupytext.reads(text, fmt="md:myst")
+    assert len(notebook.metadata["myst"]["html_meta"]["description"]) > 30
+    assert isinstance(execution.seed(text), int)
+    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    assert len(tagged) == 1
+    names: dict = {}
+    exec(tagged[0].source, names)
+    assert set(execution.read(source, preview=True).parameters) <= set(names)

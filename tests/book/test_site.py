@@ -1,0 +1,187 @@
+"""The built site, opened page by page in Chromium with no network but this machine.
+
+`make browser-test` runs these after `make book`. Without a built site they are skipped, unless
+TOPK_SITE_REQUIRED is set, as it is in CI.
+"""
+
+import os
+import re
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from book import rendering
+
+SITE = Path(__file__).resolve().parents[2] / "_build/html"
+REQUIRED = bool(os.environ.get("TOPK_SITE_REQUIRED"))
+CHROMIUM = os.environ.get("TOPK_CHROMIUM", "/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
+VIEWS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+EVERY_FILE = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+PAGES = [page for page in EVERY_FILE if page != "index.html"]  # that one forwards to the first page
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not PAGES and not REQUIRED, reason="no built site: run `make book`"),
+]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serve files without writing a line for each."""
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Serve the site on 127.0.0.1 and return its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(SITE)))
+    server.handle_error = lambda *args: None  # a page that is closed early hangs up
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Start Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module", params=VIEWS, ids=lambda view: f"{view[0]}px-{view[1]}")
+def window(request, browser, address):
+    """Open a window of one width and mode that can reach nothing but this machine."""
+    width, mode = request.param
+    view = {"width": width, "height": 900}
+    context = browser.new_context(viewport=view, color_scheme=mode)
+    context.route(lambda url: not url.startswith(address), lambda route: route.abort())
+    yield context
+    context.close()
+
+
+def open_page(window, url):
+    """Open a page, wait for its formulas, and return it with everything that went wrong."""
+    page, wrong = window.new_page(), []
+    page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("requestfailed", lambda request: wrong.append(f"failed: {request.url}"))
+    page.on("response", lambda r: wrong.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
+    page.goto(url, wait_until="load")
+    page.evaluate("() => window.MathJax?.startup?.promise")
+    page.evaluate("() => window.scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_load_state("networkidle")
+    return page, wrong
+
+
+# What a reader sees outside code: an unset formula leaves dollars or backslashes in it.
+VISIBLE_TEXT = """() => {
+  const copy = document.querySelector("main, body").cloneNode(true);
+  copy.querySelectorAll("script, style, pre, code, mjx-container, .sig").forEach(e => e.remove());
+  return copy.textContent;
+}"""
+
+IMAGES = """() => [...document.images].map(i => ({
+  source: i.src, loaded: i.complete && i.naturalWidth > 0, alt: i.alt,
+  figure: !!i.closest(".bd-article")}))"""
+
+# For every figure of a dark page, the colour behind it as the browser computes it.
+GROUNDS = """() => [...document.querySelectorAll(".bd-article img")].map(i =>
+  getComputedStyle(i).backgroundColor + " " + getComputedStyle(i).filter)"""
+
+
+def test_the_site_is_there():
+    assert PAGES, "TOPK_SITE_REQUIRED is set and _build/html has no page"
+
+
+def test_the_front_door_opens(window, address):
+    view = window.new_page()
+    view.goto(f"{address}/")
+    view.wait_for_url("**/book/intro.html")
+    view.close()
+
+
+def test_internal_links_and_anchors_resolve():
+    assert rendering.broken_links(SITE) == []
+
+
+def test_records_point_at_anchors_that_exist():
+    import json
+
+    for name in ("claims", "results"):
+        for record in json.loads((SITE.parent / f"{name}.json").read_text()):
+            page, _, anchor = record["page"].partition("#")
+            assert f'id="{anchor}"' in (SITE / page).read_text(), record["id"]
+
+
+@pytest.mark.parametrize("page", EVERY_FILE)
+def test_every_page_has_language_title_and_description(page):
+    text = (SITE / page).read_text(encoding="utf-8")
+    assert re.search(r'<html[^>]* lang="en"', text)
+    assert len(re.search(r"<title>(.*?)</title>", text, re.S)[1].strip()) > 5
+    descriptions = re.findall(r'<meta[^>]*name="description"[^>]*>', text)
+    assert len(descriptions) == 1
+    assert len(re.search(r'content="([^"]*)"', descriptions[0])[1]) > 30
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_in_the_browser(page, window, address):
+    """No error, no request elsewhere, every formula set, every image there, no sideways scroll."""
+    view, wrong = open_page(window, f"{address}/{page}")
+    assert wrong == []
+    assert view.locator("mjx-merror, [data-mjx-error]").count() == 0
+    text = view.evaluate(VISIBLE_TEXT)
+    assert not re.search(r"\$|\\[(\[]|\\begin|\\(frac|sum|epsilon|theta)", text), excerpt(text)
+    for image in view.evaluate(IMAGES):
+        assert image["loaded"], image["source"]
+        assert not image["figure"] or len(image["alt"]) > 20, image
+    width, inner = view.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+    assert width <= inner, f"{page} is {width} px wide in a window of {inner}"
+    view.close()
+
+
+def excerpt(text):
+    """Return what stands around the first sign of a formula that was not set."""
+    place = re.search(r"\$|\\[a-z(\[]", text).start()
+    return text[max(0, place - 60) : place + 60]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("notebooks/")])
+def test_figures_stay_opaque_white(page, window, address):
+    view, _ = open_page(window, f"{address}/{page}")
+    grounds = view.evaluate(GROUNDS)
+    assert all(ground == "rgb(255, 255, 255) none" for ground in grounds), grounds
+    view.close()
+
+
+def test_keyboard_reaches_the_content(window, address):
+    """The first Tab finds a visible link that leads past the navigation."""
+    view, _ = open_page(window, f"{address}/book/intro.html")
+    view.evaluate("() => window.scrollTo(0, 0)")
+    view.keyboard.press("Tab")
+    focused = "() => document.activeElement"
+    assert view.evaluate(f"({focused})().getAttribute('href')") == "#main-content"
+    view.wait_for_timeout(500)  # it slides in
+    assert view.evaluate(f"({focused})().getBoundingClientRect().top") >= 0
+    view.keyboard.press("Enter")
+    assert view.url.endswith("#main-content")
+    for _ in range(3):
+        view.keyboard.press("Tab")
+        assert view.evaluate(f"getComputedStyle(({focused})()).outlineStyle") != "none"
+    view.close()
+
+
+def test_search_finds_a_page(window, address):
+    view, wrong = open_page(window, f"{address}/search.html?q=regret")
+    view.wait_for_selector("#search-results li a", timeout=10_000)
+    assert wrong == []
+    view.close()

@@ -1,0 +1,161 @@
+"""Every strategy with its transcription and a maker of random parameters.
+
+Whoever adds a strategy adds one `Entry`; all tests that are common to the strategies
+(transcription, three-way agreement, live sessions, replication, kernels) then cover it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from strategies import transcriptions
+from strategies.plain import BigBatches, Doubling
+
+import topk
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One strategy as the common tests see it.
+
+    Attributes
+    ----------
+    strategy : type
+        The class.
+    draw : callable
+        ``draw(rng, n, k) -> strategy`` with random parameters, tiny and large budgets
+        among them; every play must end.
+    transcription : callable, optional
+        ``transcription(strategy, n)``, a generator as in `transcriptions`.
+    most_k : callable
+        ``most_k(n)``, the largest k.
+    instances : int
+        How many random instances the transcription is compared on.
+    """
+
+    strategy: type
+    draw: Callable
+    transcription: Callable | None = None
+    most_k: Callable = lambda n: n - 1
+    instances: int = 616
+
+
+def draw_budget(rng, n, smallest, largest):
+    """Return the smallest budget, one close to it, or any up to ``largest`` on a log scale."""
+    choice = rng.integers(6)
+    if choice < 2:
+        return smallest + int(choice)
+    if choice == 2:
+        return smallest + int(rng.integers(3 * n))
+    return int(smallest * (largest / smallest) ** rng.random())
+
+
+def draw_uniform(rng, n, k):
+    return topk.Uniform(k, draw_budget(rng, n, n, 3000 * n))
+
+
+def draw_sar(rng, n, k):
+    return topk.SAR(k, draw_budget(rng, n, n + 1, 3000 * n))
+
+
+def draw_optmai(rng, n, k):
+    beta = rng.choice([0.8, 0.9, np.exp(0.2) * 3 / 4, 0.751, 0.99, rng.uniform(0.751, 0.999)])
+    final = ("accept-reject", "uniform")[rng.integers(2)]
+    budget = draw_budget(rng, n, n, 3000 * n)
+    return topk.OptMAI(k, budget, beta=float(beta), reuse=bool(rng.integers(2)), final=final)
+
+
+def draw_lucb1(rng, n, k):
+    epsilon, delta = rng.choice([0, 0.05, 0.3, 0.6, 0.95]), rng.choice([1e-9, 0.01, 0.1, 0.9])
+    budget = draw_budget(rng, n, n, 20 * n)
+    if epsilon >= 0.6 and rng.random() < 0.5:
+        budget = None  # ends by its own rule: radii of 0.3 take at most some hundred pulls
+    return topk.LUCB1(k, epsilon=float(epsilon), delta=float(delta), budget=budget)
+
+
+def draw_successive_rejects(rng, n, k):
+    return topk.SuccessiveRejects(k, draw_budget(rng, n, n + 1, 3000 * n))
+
+
+def draw_halving(rng, n, k):
+    budget = draw_budget(rng, n, n, 3000 * n) if rng.random() < 0.5 else None
+    epsilon, delta = rng.uniform(0.01, 0.99), rng.choice([1e-9, 0.1, 0.99])
+    return topk.Halving(k, epsilon=float(epsilon), delta=float(delta), budget=budget)
+
+
+def draw_racing(rng, n, k):
+    epsilon, delta = rng.choice([0, 0.05, 0.3, 0.6, 0.95]), rng.choice([1e-9, 0.01, 0.1, 0.9])
+    budget = draw_budget(rng, n, n, 100 * n) if epsilon < 0.5 or rng.random() < 0.5 else None
+    return topk.Racing(k, epsilon=float(epsilon), delta=float(delta), budget=budget)
+
+
+def draw_adaptive(rng, n, k):
+    epsilon, delta = rng.choice([0, 0.01, 0.25, 0.3, 0.5, 0.9]), rng.choice([1e-9, 0.1, 0.99])
+    budget = draw_budget(rng, n, n, 3000 * n) if epsilon == 0 or rng.random() < 0.5 else None
+    scale = float(rng.choice([1.0, 0.01, 0.2]))  # few pulls: many ties and wrong decisions
+    return topk.AdaptiveTopK(k, float(epsilon), float(delta), pull_scale=scale, budget=budget)
+
+
+def draw_doubling(rng, n, k):
+    return Doubling(k, draw_budget(rng, n, n, 100 * n))
+
+
+def draw_big_batches(rng, n, k):
+    return BigBatches(k, size=int(rng.integers(1, 200)), batches=int(rng.integers(1, 5)))
+
+
+def transcribed(name, *parameters):
+    """Call a transcription with the strategy's k and the named parameters."""
+    function = getattr(transcriptions, name)
+    return lambda s, n: function(n, s.k, *(getattr(s, parameter) for parameter in parameters))
+
+
+ENTRIES = [
+    Entry(topk.Uniform, draw_uniform, transcribed("uniform", "budget")),
+    Entry(topk.SAR, draw_sar, transcribed("sar", "budget")),
+    Entry(
+        topk.OptMAI,
+        draw_optmai,
+        transcribed("optmai", "budget", "beta", "reuse", "final"),
+        most_k=lambda n: n,
+        instances=2310,  # many combinations
+    ),
+    Entry(topk.LUCB1, draw_lucb1, transcribed("lucb1", "epsilon", "delta", "budget")),
+    Entry(
+        topk.SuccessiveRejects, draw_successive_rejects, transcribed("successive_rejects", "budget")
+    ),
+    Entry(topk.Halving, draw_halving, transcribed("halving", "epsilon", "delta", "budget")),
+    Entry(topk.Racing, draw_racing, transcribed("racing", "epsilon", "delta", "budget")),
+    Entry(
+        topk.AdaptiveTopK,
+        draw_adaptive,
+        transcribed("adaptive_top_k", "epsilon", "delta", "pull_scale", "budget"),
+    ),
+    Entry(Doubling, draw_doubling),
+    Entry(BigBatches, draw_big_batches),
+]
+
+NAMES = [entry.strategy.__name__ for entry in ENTRIES]
+
+
+def draw_means(rng, n):
+    """Return means with ties, all equal, 0/1, close together, or anything."""
+    choice = rng.integers(6)
+    if choice == 0:
+        return np.full(n, rng.choice([0.0, 0.3, 0.5, 1.0]))
+    if choice == 1:
+        return rng.integers(0, 2, n).astype(float)
+    if choice == 2:
+        return rng.integers(0, 5, n) / 4
+    if choice == 3:
+        return 0.5 + rng.random(n) / 100
+    return rng.random(n)
+
+
+def cases(entry, count, seed, sizes=range(2, 13)):
+    """Yield ``count`` random triples (strategy, bandit, rng), going through all n and k."""
+    pairs = [(n, k) for n in sizes for k in range(1, entry.most_k(n) + 1)]
+    for number in range(count):
+        rng = np.random.default_rng([seed, number])
+        n, k = pairs[number % len(pairs)]
+        yield entry.draw(rng, n, k), topk.BernoulliBandit(draw_means(rng, n)), rng

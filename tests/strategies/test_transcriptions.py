@@ -1,0 +1,40 @@
+"""Every strategy asks, pull by pull, what the paper's pseudo-code asks."""
+
+import pytest
+from strategies.registry import ENTRIES, cases
+
+LITERAL = [entry for entry in ENTRIES if entry.transcription]
+
+
+def disagreement(entry, strategy, bandit, rng):
+    """Feed both the same rewards; return where they part, or None."""
+    session, paper = strategy.start(bandit.n), entry.transcription(strategy, bandit.n)
+    sums, batch = None, 0
+    while True:
+        try:
+            wanted, ended = paper.send(sums), None
+        except StopIteration as end:
+            wanted, ended = [], end.value
+        arms, counts = session.ask()
+        asked = list(zip(arms.tolist(), counts.tolist(), strict=True))
+        if asked != wanted:
+            return f"batch {batch}: asked {asked}, the paper asks {wanted}"
+        if ended:
+            found = set(session.selected.tolist()), session.stopped
+            if found != ended or not session.done or session.certified != (ended[1] == "rule"):
+                return f"after {batch} batches: {found}, the paper returns {ended}"
+            return None
+        sums = bandit.pull(arms, counts, rng).sums
+        session.tell(arms, sums, counts=counts)
+        batch += 1
+
+
+@pytest.mark.parametrize("entry", LITERAL, ids=lambda entry: entry.strategy.__name__)
+def test_the_pulls_and_the_set_are_those_of_the_papers_pseudo_code(entry):
+    wrong = {}
+    for strategy, bandit, rng in cases(entry, entry.instances, seed=1):
+        where = disagreement(entry, strategy, bandit, rng)
+        if where:
+            wrong[f"{strategy} on {bandit.means.tolist()}"] = where
+    first = next(iter(wrong.items()), None)
+    assert not wrong, f"{len(wrong)} of {entry.instances} instances differ, the first: {first}"

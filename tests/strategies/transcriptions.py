@@ -1,0 +1,298 @@
+"""The papers' pseudo-code, word by word, slow and plain.
+
+Each function is a generator.  It yields the pulls that it wants, a list of ``(arm, count)``
+with counts of at least 1, is sent the sum of the rewards of each entry (0/1 rewards, so whole
+numbers), and returns ``(set of arms, 'rule' or 'budget')``.  Means are fractions, so that
+nothing is rounded; nothing is imported from the library.
+
+The house's conventions, where the papers are silent: arms are ranked by mean, then by lower
+index, and ranks decide; of equal gaps the larger rank distance from the boundary counts; if
+that is equal too, the last rank is rejected.
+"""
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+
+class Seen:
+    """Pulls and rewards so far."""
+
+    def __init__(self, n):
+        self.pulls = [0] * n
+        self.sums = [Fraction(0)] * n
+
+    def sample(self, batch):
+        """Pull; return what this batch alone has shown."""
+        own = Seen(len(self.pulls))
+        batch = [(arm, count) for arm, count in batch if count > 0]
+        if batch:
+            sums = yield batch
+            for (arm, count), total in zip(batch, sums, strict=True):
+                for record in (self, own):
+                    record.pulls[arm] += count
+                    record.sums[arm] += int(total)
+        return own
+
+    def mean(self, arm):
+        return self.sums[arm] / self.pulls[arm]
+
+    def ranked(self, arms):
+        return sorted(arms, key=lambda arm: (-self.mean(arm), arm))
+
+
+def filed_first(ranked, means, wanted):
+    """Of ranked arms, return the one with the largest gap and whether it is accepted.
+
+    ``means`` are those of all the arms when the gaps were computed, best first, with
+    ``wanted`` of them on the accept side; ``ranked`` maps the arms that are left to their
+    ranks among them.
+    """
+    best = None
+    for arm, rank in ranked.items():
+        accept = rank < wanted
+        if wanted == 0:  # everything belongs on the reject side: the last rank goes
+            gap = Fraction(0)
+        elif wanted == len(means):  # the mirror image: the first rank goes
+            gap = Fraction(0)
+        elif accept:
+            gap = means[rank] - means[wanted]
+        else:
+            gap = means[wanted - 1] - means[rank]
+        distance = wanted - rank if accept else rank - wanted + 1
+        key = gap, distance, not accept
+        if best is None or key > best[0]:
+            best = key, arm, accept
+    return best[1], best[2]
+
+
+def uniform(n, k, budget):
+    """Uniform sampling, as in Zhou et al. (2014), Remark 4.2; the remainder to low indices."""
+    seen = Seen(n)
+    yield from seen.sample([(arm, budget // n + (arm < budget % n)) for arm in range(n)])
+    return set(seen.ranked(range(n))[:k]), "budget"
+
+
+def sar_lengths(n, budget):
+    """n_0, n_1, ..., n_{n-1} of Bubeck et al. (2013), Figure 1, in exact arithmetic."""
+    log_bar = Fraction(1, 2) + sum(Fraction(1, i) for i in range(2, n + 1))
+    return [0] + [math.ceil(Fraction(budget - n, n + 1 - j) / log_bar) for j in range(1, n)]
+
+
+def sar(n, k, budget):
+    """Bubeck et al. (2013), Figure 1: steps (1) to (4) of phases 1 to n - 1."""
+    seen, lengths = Seen(n), sar_lengths(n, budget)
+    active, wanted, accepted = list(range(n)), k, set()
+    for j in range(1, n):
+        # (1) pull every active arm n_j - n_{j-1} times
+        yield from seen.sample([(arm, lengths[j] - lengths[j - 1]) for arm in active])
+        # (2) order by mean and compute the gaps over all n_j pulls
+        ranked = seen.ranked(active)
+        means = [seen.mean(arm) for arm in ranked]
+        # (3) deactivate the arm with the largest gap
+        arm, accept = filed_first({a: r for r, a in enumerate(ranked)}, means, wanted)
+        active.remove(arm)
+        # (4) accept it if it is among the m(j) best
+        if accept:
+            accepted.add(arm)
+            wanted -= 1
+    if wanted == 1:  # the arm that is left is the last one wanted
+        accepted.update(active)
+    return accepted, "budget"
+
+
+def optmai(n, k, budget, beta, reuse, final):
+    """Zhou et al. (2014), Algorithm 1; for k >= n/2 by the complement (after Theorem 4.5)."""
+    if 2 * k < n:
+        chosen = yield from optmai_small(n, k, budget, beta, reuse, final)
+        return chosen, "budget"
+    worst = optmai_small(n, n - k, budget, beta, reuse, final)
+    try:
+        batch = next(worst)
+        while True:
+            sums = yield batch
+            flipped = [count - total for (_, count), total in zip(batch, sums, strict=True)]
+            batch = worst.send(flipped)  # a reward x is fed as 1 - x
+    except StopIteration as end:
+        return set(range(n)) - end.value, "budget"
+
+
+def optmai_small(n, k, budget, beta, reuse, final):
+    """Algorithm 1, lines 2 to 12, with the budgets of Section 6."""
+    seen, active, accepted = Seen(n), list(range(n)), set()  # S_0, T_0
+    left, carry, r = budget, Decimal(0), 0
+    while len(accepted) < k and active:  # line 3
+        size = len(active)
+        if final == "uniform" and size < 4 * k:  # Remark 4.1
+            each, more = divmod(left, size)
+            batch = [(arm, each + (place < more)) for place, arm in enumerate(active)]
+            own = yield from seen.sample(batch)
+            shown = seen if reuse or each == 0 else own
+            return set(shown.ranked(active)[:k])
+        due, share = optmai_share(n, budget, beta, r, carry, size)
+        if r == 0:
+            share = max(share, 1)
+        share = max(0, min(share, left // size))
+        carry = due - share * size
+        left -= share * size
+        own = yield from seen.sample([(arm, share) for arm in active])
+        shown = seen if reuse or share == 0 else own
+        if size >= 4 * k:  # lines 4 to 6
+            active = quartile_elimination(shown, active)
+        else:  # line 8
+            active, accepted = accept_reject(shown, active, accepted, k)
+        r += 1  # line 10
+    return accepted
+
+
+def optmai_share(n, budget, beta, r, carry, size):
+    """What round r may spend, and the whole pulls of each arm that this makes."""
+    with localcontext() as context:
+        context.prec = 60
+        beta = Decimal(beta)
+        rounds = Decimal(n).ln() / (Decimal(4) / Decimal(3)).ln()
+        inflated = budget / (1 - (beta.ln() * rounds).exp())
+        due = beta**r * (1 - beta) * inflated + carry
+        return due, math.floor(due / size + Decimal("1e-9"))
+
+
+def quartile_elimination(shown, active):
+    """Algorithm 2, lines 3 and 4: without exactly ceil(|S|/4) arms, ties and all."""
+    dropped = shown.ranked(active)[len(active) - math.ceil(Fraction(len(active), 4)) :]
+    return [arm for arm in active if arm not in dropped]
+
+
+def accept_reject(shown, active, accepted, k):
+    """Algorithm 3, lines 3 to 10."""
+    size, wanted = len(active), k - len(accepted)  # line 3: K'
+    ranked = shown.ranked(active)
+    means = [shown.mean(arm) for arm in ranked]  # gaps are computed once
+    ranks, accepted = {arm: rank for rank, arm in enumerate(ranked)}, set(accepted)
+    while len(accepted) < k and 4 * len(ranks) > 3 * size:  # line 4
+        arm, accept = filed_first(ranks, means, wanted)  # line 5
+        del ranks[arm]
+        if accept:  # lines 6 to 8
+            accepted.add(arm)
+    return sorted(ranks), accepted
+
+
+def lucb1(n, k, epsilon, delta, budget):
+    """Kalyanakrishnan et al. (2012), Sections 3, 3.2 and 3.3: LUCB with beta_1."""
+    seen = Seen(n)
+    yield from seen.sample([(arm, 1) for arm in range(n)])
+    t = 1
+    while True:
+        ranked = seen.ranked(range(n))
+        high, low = sorted(ranked[:k]), sorted(ranked[k:])
+
+        def radius(arm, t=t):
+            return math.sqrt(math.log(5 / 4 * n * t**4 / delta) / (2 * seen.pulls[arm]))
+
+        # min and max return the first of equals: the lowest index
+        h = min(high, key=lambda arm: float(seen.mean(arm)) - radius(arm))
+        l = max(low, key=lambda arm: float(seen.mean(arm)) + radius(arm))  # noqa: E741
+        upper, lower = float(seen.mean(l)) + radius(l), float(seen.mean(h)) - radius(h)
+        if upper - lower < epsilon:
+            return set(high), "rule"
+        left = math.inf if budget is None else budget - sum(seen.pulls)
+        if left == 0:
+            return set(high), "budget"
+        yield from seen.sample([(h, 1), (l, 1)][: min(2, left)])
+        t += 1
+
+
+def successive_rejects(n, k, budget):
+    """Audibert et al. (2010) for n - k phases, as in Bubeck et al. (2013), Section 5."""
+    constant = Fraction(k, k + 1) + sum(Fraction(1, i) for i in range(k + 1, n + 1))
+    seen, active, before = Seen(n), list(range(n)), 0
+    for j in range(1, n - k + 1):
+        length = math.ceil(Fraction(budget - n, n + 1 - j) / constant)
+        yield from seen.sample([(arm, length - before) for arm in active])
+        active.remove(seen.ranked(active)[-1])
+        before = length
+    return set(active), "budget"
+
+
+def last_round(seen, budget, active, share):
+    """A round of ``share`` pulls; a budget that ends inside it is spread evenly.
+
+    Returns what the round has shown, None if it was cut, and whether the budget is spent.
+    """
+    left = math.inf if budget is None else budget - sum(seen.pulls)
+    if share * len(active) <= left:
+        own = yield from seen.sample([(arm, share) for arm in active])
+        return own, share * len(active) == left
+    each, more = divmod(left, len(active))
+    yield from seen.sample([(arm, each + (place < more)) for place, arm in enumerate(active)])
+    return None, True
+
+
+def halving(n, k, epsilon, delta, budget):
+    """Kalyanakrishnan and Stone (2010): (2 / eps_l^2) ln(3 m / delta_l) fresh pulls a round."""
+    seen, remaining = Seen(n), list(range(n))
+    epsilon_l, delta_l = epsilon / 4, delta / 2
+    for _ in range(math.ceil(math.log2(n / k))):
+        share = math.ceil(2 / epsilon_l**2 * math.log(3 * k / delta_l))
+        own, spent = yield from last_round(seen, budget, remaining, share)
+        if own is None:
+            return set(seen.ranked(remaining)[:k]), "budget"
+        size = max(math.ceil(len(remaining) / 2), k)
+        remaining = sorted(own.ranked(remaining)[:size])
+        epsilon_l, delta_l = 3 * epsilon_l / 4, delta_l / 2
+        if spent and size > k:
+            return set(seen.ranked(remaining)[:k]), "budget"
+    return set(remaining), "rule"
+
+
+def racing(n, k, epsilon, delta, budget):
+    """A Hoeffding race: the radius of Kaufmann and Kalyanakrishnan (2013), alpha = 1.1."""
+    seen, active, accepted, u = Seen(n), list(range(n)), set(), 0
+    while True:
+        own, spent = yield from last_round(seen, budget, active, 1)
+        if own is not None:
+            u += 1
+            diameter = 2 * math.sqrt(math.log(11.1 * n * u**1.1 / delta) / (2 * u))
+            while 0 < k - len(accepted) < len(active):
+                ranked, wanted = seen.ranked(active), k - len(accepted)
+                means = [seen.mean(arm) for arm in ranked]
+                arm, accept = filed_first({a: r for r, a in enumerate(ranked)}, means, wanted)
+                edge = means[wanted] if accept else means[wanted - 1]
+                if abs(seen.mean(arm) - edge) <= diameter:
+                    break
+                active.remove(arm)
+                accepted |= {arm} if accept else set()
+            ranked, wanted = seen.ranked(active), k - len(accepted)
+            means = [seen.mean(arm) for arm in ranked]
+            if (
+                wanted in (0, len(active))
+                or means[wanted - 1] - means[wanted] > diameter - epsilon
+            ):
+                return accepted | set(ranked[:wanted]), "rule"
+        if spent:
+            return accepted | set(seen.ranked(active)[: k - len(accepted)]), "budget"
+
+
+def adaptive_top_k(n, k, epsilon, delta, pull_scale, budget):
+    """Chen et al. (2017), Algorithm 1, with lines 3 and 5 restored."""
+    seen, active, accepted, r = Seen(n), list(range(n)), set(), 0
+    own, spent = None, False
+    while 2 * 2**-r * (k - len(accepted)) > epsilon * k:  # line 3
+        if spent:
+            return accepted | set(seen.ranked(active)[: k - len(accepted)]), "budget"
+        r += 1
+        share = math.ceil(pull_scale * 2 ** (2 * r) * math.log(2 * n * r**2 / delta))
+        own, spent = yield from last_round(seen, budget, active, share)  # line 5
+        if own is None:
+            return accepted | set(seen.ranked(active)[: k - len(accepted)]), "budget"
+        while len(accepted) < k and len(active) > k - len(accepted):
+            ranked, wanted = own.ranked(active), k - len(accepted)
+            means = [own.mean(arm) for arm in ranked]
+            arm, accept = filed_first({a: r for r, a in enumerate(ranked)}, means, wanted)
+            edge = means[wanted] if accept else means[wanted - 1]  # line 6: e_a or e_b
+            if abs(own.mean(arm) - edge) <= Fraction(2, 2**r):  # line 7
+                break
+            active.remove(arm)
+            accepted |= {arm} if accept else set()
+        if len(active) == k - len(accepted):  # there is no e_a: accept all
+            accepted, active = accepted | set(active), []
+    return accepted | set(own.ranked(active)[: k - len(accepted)]), "rule"

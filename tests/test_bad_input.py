@@ -1,0 +1,377 @@
+"""Every way of being wrong is refused by a ValueError that names the parameter.
+
+The parameters of strategies are read off their fields, so that a new strategy is covered
+as soon as it is in the registry; a parameter of a new name needs a line in `WRONG`.
+"""
+
+import dataclasses
+import inspect
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies.registry import ENTRIES
+
+import topk
+
+N = 6  # arms in these tests
+BANDIT = topk.BernoulliBandit([0.1, 0.9, 0.5, 0.4, 0.3, 0.2])
+
+
+def refused(name, act, *arguments, **keywords):
+    """Do something that must be refused by a name (or one of several: 'arms|sums')."""
+    shown = f"{getattr(act, '__name__', act)}{arguments!r:.200}{keywords!r:.200}"
+    try:
+        act(*arguments, **keywords)
+    except ValueError as error:
+        assert re.search(rf"\b({name})\b", str(error)), f"{shown}: {error} does not name {name}"
+    except Exception as error:  # noqa: BLE001
+        pytest.fail(f"{shown} must be a ValueError that names {name}, not {error!r:.200}")
+    else:
+        pytest.fail(f"{shown} must be a ValueError that names {name}")
+
+
+def label(value):
+    """Return a short name of a case, the same in every process."""
+    return re.sub(r" at 0x\w+", "", repr(value))[:30]
+
+
+# Wrong values, by kind
+
+NEITHER = [None, "2", "", b"2", [], [1], (2,), {}, {1}, object(), 1j, np.array([1, 2]), len]
+NO_NUMBER = [*NEITHER, True, False, np.True_]
+floats = st.floats(allow_nan=True, allow_infinity=True)
+
+
+def integers_outside(low, high=None):
+    """Everything that is not an integer from ``low`` to ``high``."""
+    numbers = st.integers(max_value=low - 1)
+    if high is not None:
+        numbers |= st.integers(min_value=high + 1)
+    rounded = st.sampled_from([low - 1, np.int64(low - 1), float(low), low + 0.5, Fraction(low)])
+    return numbers | rounded | st.sampled_from(NO_NUMBER) | floats
+
+
+def reals_outside(inside):
+    """Everything that is not a finite number for which ``inside`` holds."""
+    wrong = st.sampled_from([np.nan, np.inf, -np.inf, Decimal("nan"), 10**400, -(10**400)])
+    near = st.sampled_from([-1e-300, 1 + 1e-15, -1, 2, Fraction(-1, 3), np.float32(1.5)])
+    return wrong | st.sampled_from(NO_NUMBER) | (floats | near).filter(
+        lambda x: not (np.isfinite(float(x)) and inside(x))
+    )
+
+
+NO_FLAG = st.sampled_from([None, 0, 1, 0.0, 1.0, "True", "yes", "", [], np.int64(1), np.nan])
+NO_CHOICE = st.sampled_from(
+    [None, "", "Uniform", "accept", 0, True, [], ["uniform"], b"uniform", np.nan,
+     np.array(["uniform", "uniform"]), {"uniform"}]
+)  # fmt: skip
+TOO_LARGE = st.sampled_from([2**63, 2**64, 10**30])  # beyond any count of pulls
+
+# A value that suits N arms, and everything else, for each name of a parameter
+RIGHT = {"k": 2, "budget": 500, "epsilon": 0.3, "delta": 0.1, "beta": 0.8, "reuse": True,
+         "final": "uniform", "pull_scale": 1.0, "complexity": 30.0, "c": 1.0, "a": 1.0,
+         "variance": False, "R": 0.5}  # fmt: skip
+positive = reals_outside(lambda x: x > 0)
+WRONG = {
+    "k": integers_outside(1, N - 1),
+    "budget": integers_outside(N) | TOO_LARGE,
+    "epsilon": reals_outside(lambda x: 0 <= x < 1),
+    "delta": reals_outside(lambda x: 0 < x < 1),
+    "beta": reals_outside(lambda x: 0.75 < x < 1) | st.sampled_from([0.75, 0, 0.5, 1]),
+    "reuse": NO_FLAG,
+    "variance": NO_FLAG,
+    "final": NO_CHOICE,
+    "pull_scale": positive,
+    "complexity": positive,
+    "c": positive,
+    "a": positive,
+    "R": positive,
+}
+OWN = [entry for entry in ENTRIES if entry.strategy.__module__.startswith("topk.")]
+CASES = [(e, f.name) for e in OWN for f in dataclasses.fields(e.strategy)]
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"), CASES, ids=[f"{e.strategy.__name__}-{name}" for e, name in CASES]
+)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_wrong_parameters_of_strategies(entry, name, data):
+    fields = {field.name: field for field in dataclasses.fields(entry.strategy)}
+    value = data.draw(WRONG[name])
+    if value is None and fields[name].default is None:
+        return  # "not given"
+    if name == "k" and isinstance(value, int) and value == N == entry.most_k(N):
+        return  # k = n is allowed here
+    parameters = {field: RIGHT[field] for field in fields} | {name: value}
+
+    def start(**parameters):
+        return entry.strategy(**parameters).start(N)
+
+    refused(name, start, **parameters)
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > 0:
+        return  # may be fine until n is known
+    refused(name, entry.strategy, **parameters)
+
+
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+def test_the_edges_of_the_allowed_ranges_are_allowed(entry):
+    fields = {field.name for field in dataclasses.fields(entry.strategy)}
+    right = {name: RIGHT[name] for name in fields}
+    edges = {"k": [1, N - 1, np.int64(2), np.uint8(2)], "budget": [N + 1, np.int32(40), 2**40],
+             "epsilon": [0.999, np.float32(0.5), Fraction(1, 3)], "delta": [0.999, Fraction(1, 9)],
+             "beta": [0.7501, 0.9999], "final": ["accept-reject"], "reuse": [False, np.True_]}
+    for name in fields & edges.keys():
+        for value in edges[name]:
+            session = entry.strategy(**right | {name: value}).start(N)
+            assert session.ask()[1].sum() > 0
+    again = entry.strategy(*[right[f.name] for f in dataclasses.fields(entry.strategy)])
+    assert again == entry.strategy(**right)  # also by position
+
+
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+def test_the_smallest_budget_is_the_smallest_that_is_taken(entry):
+    fields = {field.name for field in dataclasses.fields(entry.strategy)}
+    if "budget" not in fields:
+        return
+    make = lambda budget: entry.strategy(**{f: RIGHT[f] for f in fields} | {"budget": budget})  # noqa: E731
+    taken = []
+    for budget in range(1, 2 * N + 3):
+        try:
+            make(budget).start(N)
+        except ValueError as error:
+            assert "budget" in str(error) and str(budget) in str(error)
+            assert not taken
+            refused("budget", topk.run, make(budget), BANDIT)
+            refused("budget", topk.replicate, make(budget), BANDIT, 2)
+        else:
+            taken.append(budget)
+            outcome = topk.run(make(budget), BANDIT)
+            assert outcome.total_pulls <= budget and outcome.selected.size == 2
+    assert N <= taken[0] <= 2 * N + 1
+    # the message says which is the smallest
+    with pytest.raises(ValueError, match=rf"\b{taken[0]}\b"):
+        make(taken[0] - 1).start(N)
+
+
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@settings(max_examples=40)
+@given(n=integers_outside(2))
+def test_wrong_numbers_of_arms(entry, n):
+    fields = {field.name: RIGHT[field.name] for field in dataclasses.fields(entry.strategy)}
+    refused("n", entry.strategy(**fields | {"k": 1}).start, n)
+
+
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+def test_k_is_compared_with_n_by_run_and_replicate(entry):
+    fields = {field.name: RIGHT[field.name] for field in dataclasses.fields(entry.strategy)}
+    strategy = entry.strategy(**fields | {"k": entry.most_k(N) + 1})
+    refused("k", strategy.start, N)
+    refused("k", topk.run, strategy, BANDIT)
+    refused("k", topk.replicate, strategy, BANDIT, 2)
+
+
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+def test_missing_and_unknown_parameters_are_type_errors(entry):
+    with pytest.raises(TypeError):
+        entry.strategy()
+    with pytest.raises(TypeError):
+        entry.strategy(**{f.name: RIGHT[f.name] for f in dataclasses.fields(entry.strategy)}, z=1)
+
+
+def test_adaptive_top_k_needs_a_budget_for_epsilon_0_and_halving_a_positive_epsilon():
+    refused("epsilon", topk.AdaptiveTopK, 2, epsilon=0, delta=0.1)
+    refused("epsilon", topk.Halving, 2, epsilon=0, delta=0.1, budget=100)
+    assert topk.AdaptiveTopK(2, epsilon=0, delta=0.1, budget=100).start(4)
+
+
+def test_a_budget_so_far_away_that_no_play_reaches_it_is_fine():
+    for strategy in (topk.LUCB1(2, epsilon=0.9, delta=0.9, budget=2**53),
+                     topk.Racing(2, epsilon=0.9, delta=0.9, budget=2**53),
+                     topk.AdaptiveTopK(2, epsilon=0.9, delta=0.9, budget=2**53)):
+        assert topk.run(strategy, BANDIT).certified
+
+
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-9, 1e-12, 1e-150, 5e-324])
+def test_tiny_tolerances_ask_for_many_pulls_never_for_negative_ones(epsilon):
+    """2 / eps**2 ln(...) passes the largest integer: cut it, or say so."""
+    for make in (topk.Halving, topk.AdaptiveTopK, topk.LUCB1, topk.Racing):
+        strategy = make(2, epsilon=epsilon, delta=0.1, budget=1000)
+        counts = strategy.start(N).ask()[1]
+        assert (counts > 0).all() and counts.sum() <= 1000, strategy
+        assert topk.run(strategy, BANDIT).total_pulls == 1000
+
+
+# Bandits
+
+unit_wrong = st.sampled_from([np.nan, np.inf, -np.inf, -1e-12, 1 + 1e-12, 2, -1, None, "x", 1j])
+WRONG_MEANS = [[], [0.5], 0.5, None, "abc", [[0.5, 0.5]], [[0.1], [0.2, 0.3]], object(), {},
+               np.zeros((2, 2)), np.array([0.5 + 1j, 0.5]), {"a": 0.1}, ["a", "b"], [None, 0.5]]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=4), unit_wrong, st.data())
+def test_one_wrong_mean_among_right_ones(right, wrong, data):
+    place = data.draw(st.integers(0, len(right)))
+    values = [*right[:place], wrong, *right[place:]]
+    refused("means", topk.BernoulliBandit, values)
+    refused("loc", topk.TruncatedNormalBandit, values, 0.2)
+    refused("answers", topk.ReplayBandit, [right, values])
+
+
+@pytest.mark.parametrize("means", WRONG_MEANS, ids=label)
+def test_wrong_shapes_and_types_of_means(means):
+    refused("means", topk.BernoulliBandit, means)
+    refused("loc", topk.TruncatedNormalBandit, means, 0.2)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, np.nan, np.inf, -np.inf, None, "x", 1j, 10**400],
+                         ids=label)  # fmt: skip
+def test_wrong_shapes_of_laws(wrong):
+    refused("a", topk.BetaBandit, [1, wrong], [1, 1])
+    refused("b", topk.BetaBandit, [1, 1], [1, wrong])
+    refused("scale", topk.TruncatedNormalBandit, [0.5, 0.5], wrong)
+
+
+@pytest.mark.parametrize("wrong", [[], [1.0], 1.0, None, [[1.0, 1.0]], "ab", {}, [[1], [1, 2]]],
+                         ids=label)  # fmt: skip
+def test_wrong_arrays_of_laws(wrong):
+    refused("a", topk.BetaBandit, wrong, [1, 1])
+    refused("b", topk.BetaBandit, [1, 1], wrong)
+
+
+def test_laws_of_different_lengths():
+    refused("a|b", topk.BetaBandit, [1, 1, 1], [1, 1])
+    refused("scale", topk.TruncatedNormalBandit, [0.5, 0.5], [0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    "answers", [[], [[1.0]], [[], []], [[1.0], []], [1.0, 0.0], None, 5, 0.5, [[0.5], None],
+                [[[0.5]], [[0.5]]], [["x"], [0.5]], "ab", object()], ids=label,
+)  # fmt: skip
+def test_wrong_records(answers):
+    refused("answers", topk.ReplayBandit, answers)
+
+
+ALL_KINDS = {
+    "bernoulli": BANDIT,
+    "beta": topk.BetaBandit(np.ones(N), np.ones(N)),
+    "replay": topk.ReplayBandit([[0, 1]] * N),
+}
+WRONG_ARMS = [[N], [-1], [0.0], [0.5], ["0"], [None], [[0]], 0, None, "0", [True], [2**63],
+              [[0], [1, 2]], [np.nan]]  # fmt: skip
+WRONG_COUNTS = [[-1], [1.0], [0.5], ["1"], [None], [[1]], [], [1, 1], 1, None, "1", [True],
+                [2**63], [2**64], [np.nan], [[1], [1, 2]]]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_wrong_batches(kind):
+    bandit, rng = ALL_KINDS[kind], np.random.default_rng(0)
+    for arms in WRONG_ARMS:
+        refused("arms", bandit.pull, arms, [1], rng)
+    for counts in WRONG_COUNTS:
+        refused("counts", bandit.pull, [0], counts, rng)
+    for wrong in (None, 0, "rng", np.random, np.random.RandomState(0)):  # noqa: NPY002
+        refused("rng", bandit.pull, [0, 1], [1, 2], wrong)
+    untouched = np.random.default_rng(0)
+    assert rng.random() == untouched.random()  # nothing was drawn before it was refused
+
+
+# run, replicate, streams
+
+SAR = topk.SAR(2, 60)
+NO_STRATEGY = st.sampled_from([None, topk.SAR, "SAR", 3, object(), [SAR], BANDIT, lambda: SAR])
+NO_BANDIT = [None, 3, "rte", object(), [0.1, 0.9], np.array([0.1, 0.9]), topk.BernoulliBandit,
+             SAR]  # fmt: skip
+
+
+@given(NO_STRATEGY)
+def test_wrong_strategies(strategy):
+    refused("strategy", topk.run, strategy, BANDIT)
+    refused("strategy", topk.replicate, strategy, BANDIT, 3)
+
+
+@pytest.mark.parametrize("bandit", NO_BANDIT, ids=label)
+def test_wrong_bandits(bandit):
+    refused("bandit", topk.run, SAR, bandit)
+    if bandit is not topk.BernoulliBandit:
+        refused("bandit", topk.replicate, SAR, bandit, 3)
+
+
+def test_a_list_or_a_function_is_no_bandit_for_a_single_run():
+    refused("bandit", topk.run, SAR, [BANDIT])
+    refused("bandit", topk.run, SAR, lambda rng: BANDIT)
+
+
+def test_wrong_numbers_and_kinds_of_bandits():
+    other = topk.BernoulliBandit([0.5, 0.5, 0.5])
+    for bandits in ([], [BANDIT] * 2, [BANDIT] * 4, [BANDIT, BANDIT, None], [BANDIT, other, BANDIT],
+                    (BANDIT,), {}, [[0.1, 0.2]] * 3, "abc"):
+        refused("bandit", topk.replicate, SAR, bandits, 3)
+
+
+@pytest.mark.parametrize("drawn", [None, 0.5, "bandit", [0.1, 0.9], topk.BernoulliBandit], ids=label)
+def test_functions_that_draw_no_bandit(drawn):
+    refused("bandit", topk.replicate, SAR, lambda rng: drawn, 3)
+
+
+def test_functions_whose_bandits_have_different_numbers_of_arms():
+    sizes = iter([4, 5, 6] * 20)
+    draw = lambda rng: topk.BernoulliBandit(rng.random(next(sizes)))  # noqa: E731
+    refused("bandit", topk.replicate, SAR, draw, 10)
+
+
+@given(integers_outside(1))
+def test_wrong_numbers_of_runs(runs):
+    refused("runs", topk.replicate, SAR, BANDIT, runs)
+
+
+@given(integers_outside(0))
+def test_wrong_seeds(seed):
+    refused("seed", topk.replicate, SAR, BANDIT, 2, seed=seed)
+    refused("seed", topk.streams, seed, 0, 5)
+    refused("play", topk.streams, 0, seed, 5)
+    refused("rng", topk.run, SAR, BANDIT, rng=seed)
+
+
+@given(integers_outside(1))
+def test_wrong_numbers_of_jobs(jobs):
+    if jobs is not None:
+        refused("jobs", topk.replicate, SAR, BANDIT, 2, jobs=jobs)
+    refused("n", topk.streams, 0, 0, jobs)
+
+
+@given(NO_FLAG)
+def test_wrong_flags(flag):
+    refused("trace", topk.run, SAR, BANDIT, trace=flag)
+
+
+def test_what_is_wrong_is_refused_before_any_work():
+    """A function that draws bandits is not called when something else is wrong."""
+    calls = []
+
+    def draw(rng):
+        calls.append(rng)
+        return BANDIT
+
+    refused("runs", topk.replicate, SAR, draw, 0)
+    refused("seed", topk.replicate, SAR, draw, 2, seed=-1)
+    refused("strategy", topk.replicate, None, draw, 2)
+    assert not calls
+
+
+def test_every_parameter_of_the_contract_is_still_there():
+    """The names that the tests above rely on are the ones that people type."""
+    def names(function):
+        return list(inspect.signature(function).parameters)
+
+    assert names(topk.run)[:4] == ["strategy", "bandit", "rng", "trace"]
+    expected = ["strategy", "bandit", "runs", "seed", "checkpoints", "jobs"]
+    assert names(topk.replicate)[:6] == expected
+    assert names(topk.streams) == ["seed", "play", "n"]
+    assert names(topk.Session.tell) == ["self", "arms", "rewards", "counts", "squares"]
+    assert names(topk.Bandit.pull) == ["self", "arms", "counts", "rng"]

@@ -1,0 +1,176 @@
+"""Reward laws.  Statistical tests state how often they would fail if all is well."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import topk
+
+N = 20_000
+# Dvoretzky-Kiefer-Wolfowitz with Massart's constant, valid for every law:
+# P(sup |F_N - F| > x) <= 2 exp(-2 N x^2), here 1e-9
+BAND = math.sqrt(math.log(2 / 1e-9) / (2 * N))
+# P(|mean of N rewards in [0, 1] - expectation| > x) <= 2 exp(-2 N x^2): the same number
+MEAN = BAND
+
+BANDITS = {
+    "bernoulli": topk.BernoulliBandit([0.0, 0.03, 0.5, 0.9, 1.0]),
+    "beta": topk.BetaBandit([4, 0.3, 1, 50], [1, 0.2, 1, 70]),
+    "normal": topk.TruncatedNormalBandit([0.5, 0.0, 1.0, 0.9], 0.2),
+    "wide": topk.TruncatedNormalBandit([0.5, 0.0, 0.8], 30.0),
+    "narrow": topk.TruncatedNormalBandit([0.5, 0.0, 1.0, 0.3], 1e-6),
+    "replay": topk.ReplayBandit([[0, 1, 1, 0.25], [0.5], [1, 1, 1], [0.1, 0.2, 0.2]]),
+}
+
+
+def law(bandit, arm):
+    """Return an arm's distribution function, from the law's name alone."""
+    if isinstance(bandit, topk.BetaBandit):
+        return stats.beta(bandit.a[arm], bandit.b[arm]).cdf
+    if isinstance(bandit, topk.TruncatedNormalBandit):
+        normal = stats.norm(bandit.loc[arm], bandit.scale)
+        low, high = normal.cdf([0.0, 1.0])
+        return lambda x: np.clip((normal.cdf(x) - low) / (high - low), 0, 1)
+    if isinstance(bandit, topk.ReplayBandit):
+        record = np.sort(bandit.answers[arm])
+        return lambda x: np.searchsorted(record, x, side="right") / record.size
+    p = bandit.means[arm]
+    return lambda x: np.where(x < 0, 0.0, np.where(x < 1, 1 - p, 1.0))
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_single_rewards_follow_the_law(name):
+    """22 arms in all, each failing with probability 1e-9."""
+    bandit = BANDITS[name]
+    for arm in range(bandit.n):
+        rewards = np.sort(bandit.sample(arm, N, np.random.default_rng(arm)))
+        assert rewards.shape == (N,) and rewards.dtype == np.float64
+        assert rewards[0] >= 0 and rewards[-1] <= 1
+        points = np.unique(rewards)
+        found = np.searchsorted(rewards, points, side="right") / N
+        assert np.abs(found - law(bandit, arm)(points)).max() <= BAND
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_means_and_sums_of_batches_are_right(name):
+    """22 arms in all, each failing with probability 1e-9."""
+    bandit = BANDITS[name]
+    arms = np.arange(bandit.n)
+    sums, squares = bandit.pull(arms, np.full(bandit.n, N), np.random.default_rng(5))
+    assert np.abs(sums / N - bandit.means).max() <= MEAN
+    assert (squares <= sums).all() and (squares >= sums**2 / N - 1e-9 * N).all()
+    for arm in arms:
+        second = expected_square(bandit, arm)
+        assert abs(squares[arm] / N - second) <= MEAN
+
+
+def expected_square(bandit, arm):
+    points = np.linspace(0, 1, 200_001)
+    if isinstance(bandit, (topk.BernoulliBandit, topk.ReplayBandit)):
+        record = getattr(bandit, "answers", None)
+        return bandit.means[arm] if record is None else np.mean(record[arm] ** 2)
+    # E X^2 = 2 * integral of x (1 - F(x)) dx
+    return 2 * np.trapezoid(points * (1 - law(bandit, arm)(points)), points)
+
+
+@pytest.mark.parametrize("name", ["beta", "normal", "wide"])
+def test_the_stated_means_are_the_laws_expectations(name):
+    bandit, points = BANDITS[name], np.linspace(0, 1, 400_001)
+    for arm in range(bandit.n):
+        expectation = np.trapezoid(1 - law(bandit, arm)(points), points)  # E X
+        assert abs(bandit.means[arm] - expectation) < 2e-5
+
+
+def test_bernoulli_batches_are_binomial():
+    """5 laws of 20,000 batches each; each fails with probability 1e-9."""
+    bandit = topk.BernoulliBandit([0.02, 0.5, 0.97])
+    for arm, count in [(0, 7), (1, 1), (1, 2), (2, 40), (1, 10_000)]:
+        arms, counts = np.full(N, arm), np.full(N, count)
+        sums = np.sort(bandit.pull(arms, counts, np.random.default_rng(count)).sums)
+        points = np.unique(sums)
+        assert set(points) <= set(range(count + 1))
+        found = np.searchsorted(sums, points, side="right") / N
+        exact = stats.binom(count, bandit.means[arm]).cdf(points)
+        assert np.abs(found - exact).max() <= BAND
+
+
+def test_a_bernoulli_pull_is_one_draw_of_the_generator():
+    """Plain form: a uniform number for one pull, a binomial one for several, in order."""
+    bandit, draws = topk.BernoulliBandit([0.2, 0.7, 1.0, 0.0]), np.random.default_rng(0)
+    for _ in range(200):
+        m = int(draws.integers(0, 9))
+        arms, counts = draws.integers(0, 4, m), draws.integers(0, 30, m) // 3
+        rng, twin = np.random.default_rng(m), np.random.default_rng(m)
+        sums, squares = bandit.pull(arms, counts, rng)
+        plain = []
+        for arm, count in zip(arms, counts, strict=True):
+            p = bandit.means[arm]
+            one = count == 1
+            plain.append(float(twin.random() < p) if one else float(twin.binomial(count, p)))
+        assert sums.tolist() == squares.tolist() == plain
+        assert rng.random() == twin.random()  # and nothing else was drawn
+
+
+@pytest.mark.parametrize("name", [name for name in BANDITS if name != "bernoulli"])
+def test_other_pulls_add_up_the_samples_exactly_and_in_order(name):
+    bandit = BANDITS[name]
+    arms, counts = [1, 0, 1, *range(bandit.n)], [3, 0, 1, *[9_000] * bandit.n]
+    sums, squares = bandit.pull(arms, counts, np.random.default_rng(2))
+    twin = np.random.default_rng(2)
+    for j, (arm, count) in enumerate(zip(arms, counts, strict=True)):
+        rewards = bandit.sample(arm, count, twin)
+        assert sums[j] == math.fsum(rewards)
+        assert squares[j] == math.fsum(x * x for x in rewards)
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_a_batch_may_be_empty_or_a_list(name):
+    bandit = BANDITS[name]
+    sums, squares = bandit.pull([], [], np.random.default_rng(0))
+    assert sums.shape == squares.shape == (0,)
+    one = bandit.pull([1, 0], [2, 1], np.random.default_rng(1))
+    two = bandit.pull(np.array([1, 0]), np.array([2, 1]), np.random.default_rng(1))
+    assert one.sums.tolist() == two.sums.tolist()
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_a_bandit_is_a_value_that_nobody_can_change(name):
+    bandit = BANDITS[name]
+    assert bandit.n == bandit.means.size
+    with pytest.raises(ValueError, match="read-only"):
+        bandit.means[0] = 0.5
+    assert type(bandit).__name__ in repr(bandit) and str(bandit.n) in repr(bandit)
+
+
+def test_a_bandit_does_not_look_at_the_callers_array_again():
+    means, a, record = np.array([0.2, 0.4]), np.array([1.0, 2.0]), np.array([0.0, 1.0])
+    bandits = topk.BernoulliBandit(means), topk.BetaBandit(a, a), topk.ReplayBandit([record] * 2)
+    before = [bandit.means.tolist() for bandit in bandits]
+    means[:], a[:], record[:] = 0.9, [1, 9], 1.0
+    assert [bandit.means.tolist() for bandit in bandits] == before
+    assert means.flags.writeable and record.flags.writeable
+    sums = [b.pull([0], [1000], np.random.default_rng(0)).sums[0] for b in bandits]
+    assert all(abs(s / 1000 - b.means[0]) < 0.12 for s, b in zip(sums, bandits, strict=True))
+    # each fails with probability 2 exp(-2 * 1000 * 0.0144) < 1e-12
+
+
+def test_a_bandit_of_ones_own_needs_means_and_sample_only():
+    class Coin(topk.Bandit):
+        def sample(self, arm, count, rng):
+            return rng.integers(0, 2, count) * self.means[arm] * 2
+
+    outcome = topk.run(topk.SAR(1, budget=4000), Coin([0.1, 0.5, 0.2]))
+    assert outcome.selected.tolist() == [1]
+    assert np.isclose(outcome.sums / (2 * np.array([0.1, 0.5, 0.2])) % 1, 0, atol=1e-9).all()
+
+
+def test_replay_draws_every_answer_with_replacement():
+    bandit = topk.ReplayBandit([[0.0, 0.25, 0.5, 1.0], [1.0, 0.0]])
+    rewards = bandit.sample(0, N, np.random.default_rng(0))
+    values, counts = np.unique(rewards, return_counts=True)
+    assert values.tolist() == [0.0, 0.25, 0.5, 1.0]
+    # four frequencies; each is off by more than the band with probability 1e-9
+    assert np.abs(counts / N - 0.25).max() <= BAND
+    assert bandit.means.tolist() == [0.4375, 0.5]

@@ -1,0 +1,205 @@
+"""A real cluster: the scheduler and the workers are the command lines that a reader would type."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import topk
+from topk import workers
+
+distributed = pytest.importorskip("distributed")
+
+ROOT = Path(__file__).resolve().parents[1]
+COLUMNS = ("selected", "pulls", "sums", "total_pulls", "certified", "means")
+SAR = topk.SAR(20, budget=1640)
+RTE = topk.instances.rte_workers()
+
+
+@pytest.fixture(autouse=True)
+def no_store(monkeypatch):
+    monkeypatch.setenv("TOPK_STORE", "off")
+
+
+class Cluster:
+    """A scheduler and its workers, each a process of its own, on the loopback interface."""
+
+    def __init__(self, folder):
+        self.folder, self.processes = folder, []
+        self.file = folder / "scheduler.json"
+        self.start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        self.client = distributed.Client(scheduler_file=str(self.file), set_as_default=False)
+
+    def start(self, *command):
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-m", "dask", *command, "--scheduler-file", str(self.file)]
+        with open(self.folder / "log", "ab") as log:
+            process = subprocess.Popen(
+                command, env=environment, stdout=log, stderr=log, cwd=self.folder
+            )
+        self.processes.append(process)
+        return process
+
+    def add_worker(self):
+        before = len(self.client.nthreads())
+        options = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
+        worker = self.start("worker", "--host", "127.0.0.1", *options)
+        self.client.wait_for_workers(before + 1, timeout=100)
+        return worker
+
+    def close(self):
+        self.client.close()
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in self.processes:
+            try:
+                process.wait(timeout=3)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A cluster that starts with one worker."""
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        cluster.add_worker()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def assert_same(reps, wanted):
+    for name in COLUMNS:
+        a, b = getattr(reps, name), getattr(wanted, name)
+        assert a.dtype == b.dtype and np.array_equal(a, b)
+
+
+def assert_same_everywhere(jobs, chunk):
+    assert_same(
+        topk.replicate(SAR, RTE, 40, seed=3, jobs=jobs, chunk=chunk),
+        topk.replicate(SAR, RTE, 40, seed=3, jobs=1),
+    )
+
+
+# The tests below build on one another's cluster and stand in the order in which it grows.
+
+
+@pytest.mark.parametrize("chunk", [1, 7, None])
+def test_one_worker(cluster, chunk):
+    assert len(cluster.client.nthreads()) == 1
+    assert_same_everywhere(cluster.client, chunk)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, None])
+def test_two_workers(cluster, chunk):
+    if len(cluster.client.nthreads()) < 2:
+        cluster.add_worker()
+    assert_same_everywhere(cluster.client, chunk)
+
+
+def test_everything_stays_on_the_loopback_interface(cluster):
+    info = cluster.client.scheduler_info()
+    for address in [info["address"], *info["workers"]]:
+        assert address.startswith("tcp://127.0.0.1:")
+
+
+def test_address_in_place_of_a_client(cluster, monkeypatch):
+    address = cluster.client.scheduler_info()["address"]
+    try:
+        assert_same_everywhere(address, None)
+        monkeypatch.setenv("TOPK_JOBS", address)
+        assert_same_everywhere(None, 7)
+        assert len(workers._clients) == 1  # one connection for both
+    finally:
+        workers._clients.pop(address).close()
+
+
+def test_own_strategies_instances_and_summaries(cluster):
+    def draw(rng):
+        return topk.BetaBandit(1 + rng.random(6), 1 + rng.random(6))
+
+    strategy = topk.LUCB1(2, epsilon=0.2, delta=0.1, budget=400)
+    options = {"seed": 2, "checkpoints": [50, 300]}
+    there = topk.replicate(strategy, draw, 15, jobs=cluster.client, **options)
+    assert_same(there, topk.replicate(strategy, draw, 15, **options))
+    summaries = [
+        topk.replicate(strategy, draw, 15, jobs=jobs, keep="summary", epsilon=0.2, **options)
+        for jobs in (cluster.client, 1)
+    ]
+    for name in ("frame", "failures"):
+        frames = [getattr(summary, name)() for summary in summaries]
+        assert frames[0].equals(frames[1])
+
+
+def test_finished_plays_are_kept_by_the_driver(cluster, monkeypatch, tmp_path):
+    monkeypatch.setenv("TOPK_STORE", str(tmp_path))
+    monkeypatch.setattr(topk.store, "LEAST", 0.0)
+    first = topk.replicate(SAR, RTE, 20, jobs=cluster.client, chunk=5)
+    assert topk.store.info().files == 4
+    monkeypatch.setattr(workers, "_cluster", None)  # nothing is left to be sent there
+    assert_same(topk.replicate(SAR, RTE, 20, jobs=1), first)
+
+
+def fragile(log, victim, rng):
+    """Draw an instance, leave a note of who did it, and wait for the victim to take part."""
+    with open(log, "ab", buffering=0) as file:
+        file.write(b"%d\n" % os.getpid())
+    patience = time.monotonic() + 0.5
+    while plays_of(log, victim) < 5 and time.monotonic() < patience:
+        time.sleep(0.01)
+    return topk.BernoulliBandit(rng.random(8))
+
+
+def plays_of(log, worker):
+    return Path(log).read_text().split().count(str(worker))
+
+
+def test_worker_is_killed_in_the_middle(cluster, tmp_path):
+    log, strategy = tmp_path / "log", topk.SAR(2, budget=100)
+    log.write_text("")
+    victim = cluster.add_worker()
+    killed = []
+
+    def kill():
+        while plays_of(log, victim.pid) < 5:
+            time.sleep(0.001)
+        victim.send_signal(signal.SIGKILL)
+        killed.append(len(log.read_text().split()))
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    draw = partial(fragile, str(log), victim.pid)
+    reps = topk.replicate(strategy, draw, 150, jobs=cluster.client, chunk=10)
+    killer.join(timeout=60)
+    assert victim.wait(timeout=60) == -signal.SIGKILL
+    assert killed and killed[0] < 150  # it was in the middle
+    plays = log.read_text().split()
+    assert len(plays) > 151  # what was lost with it was played again, by others
+    assert_same(reps, topk.replicate(strategy, draw, 150))
+
+
+def test_errors_of_workers_reach_the_caller(cluster):
+    def broken(rng):
+        if rng.random() < 0.2:
+            raise ArithmeticError("this instance cannot be made")
+        return topk.BernoulliBandit([0.2, 0.8])
+
+    with pytest.raises(ArithmeticError, match="cannot be made"):
+        topk.replicate(topk.Uniform(1, budget=9), broken, 50, jobs=cluster.client, chunk=2)
+    assert_same_everywhere(cluster.client, 7)
+
+
+def test_worker_with_other_code_is_refused(cluster, monkeypatch):
+    own = workers.own_code()
+    for name in ("topk", "numpy"):
+        monkeypatch.setattr(workers, "own_code", lambda name=name: own | {name: "other"})
+        with pytest.raises(RuntimeError, match=f"another version of {name}"):
+            topk.replicate(SAR, RTE, 5, jobs=cluster.client)

@@ -1,0 +1,360 @@
+"""Live sessions: any order, any portions, anything wrong in between; always the same play."""
+
+import copy
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies.plain import BigBatches
+from strategies.registry import ENTRIES, cases
+from strategies.tapes import Tapes
+
+import topk
+from topk.session import add_exactly
+
+each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.strategy.__name__)
+
+
+def frozen(thing):
+    """Return a deep, comparable picture of an object, bit by bit where there are numbers."""
+    if isinstance(thing, np.ndarray):
+        return "array", thing.dtype.str, thing.shape, thing.tobytes()
+    if isinstance(thing, dict):
+        return "dict", sorted((repr(key), frozen(value)) for key, value in thing.items())
+    if isinstance(thing, (list, tuple)):
+        return type(thing).__name__, tuple(frozen(item) for item in thing)
+    if isinstance(thing, float):
+        return "float", thing.hex()
+    if isinstance(thing, (int, str, bool, bytes, type(None), np.generic)):
+        return type(thing).__name__, repr(thing)
+    if hasattr(thing, "__dict__"):
+        return type(thing).__name__, frozen(vars(thing))
+    return type(thing).__name__, repr(thing)
+
+
+def shown(session):
+    """Return all that a session shows."""
+    public = session.done, session.certified, session.stopped, session.selected, session.pulls
+    return frozen([*public, session.means, session.ask(), session.bounds(), session.n])
+
+
+def straight(strategy, bandit, tapes):
+    """Tell whole batches by their sums."""
+    session = strategy.start(bandit.n)
+    while not session.done:
+        tapes.tell(session, *session.ask())
+    return session
+
+
+def portions(arms, counts, rng):
+    """Cut a batch into single rewards and groups, in random order: pairs (arm, count)."""
+    parts = []
+    for arm, count in zip(arms.tolist(), counts.tolist(), strict=True):
+        while count > 0:
+            size = int(rng.integers(1, count + 1)) if rng.random() < 0.7 else 1
+            parts.append((arm, size))
+            count -= size
+            if len(parts) > 60 and count:
+                parts.append((arm, count))
+                count = 0
+    rng.shuffle(parts)
+    return parts
+
+
+def told_in_portions(strategy, bandit, tapes, rng, disturb=lambda session, rng: None):
+    """Tell the same rewards in portions; several entries at once, arms repeated."""
+    session = strategy.start(bandit.n)
+    while not session.done:
+        arms, counts = session.ask()
+        parts = portions(arms, counts, rng)
+        while parts:
+            disturb(session, rng)
+            group, parts = parts[: (size := int(rng.integers(1, 5)))], parts[size:]
+            rewards = [tapes.take(arm, count) for arm, count in group]
+            if all(count == 1 for _, count in group) and rng.random() < 0.7:
+                session.tell([arm for arm, _ in group], [float(x[0]) for x in rewards])
+            else:
+                session.tell(
+                    np.array([arm for arm, _ in group]),
+                    [x.sum() for x in rewards],
+                    counts=[count for _, count in group],
+                    squares=[(x * x).sum() for x in rewards],
+                )
+    disturb(session, rng)
+    return session
+
+
+def wrong_tells(session, rng):
+    """Yield things that a session must refuse: (name of the parameter, arguments)."""
+    n, (arms, counts) = session.n, session.ask()
+    if session.done:
+        yield "arms", ([0], [1.0])
+        yield "arms", ([0], [1.0], [1])
+        return
+    arm, count = int(arms[0]), int(counts[0])
+    last, most = int(arms[-1]), int(counts[-1])
+    for unknown in ([n], [-1], [0.0], [0.5], ["0"], [None], [[0]], [True], [2**40], [np.nan]):
+        yield "arms", (unknown, [1.0])
+    yield "arms", ([arm, n], [1.0, 1.0])  # the first is fine: nothing of it may stay
+    yield "arms", ([[arm], [arm, arm]], [1.0])
+    for other in sorted(set(range(n)) - set(arms.tolist()))[:1]:
+        yield "arms", ([arm, other], [0.0, 1.0])
+    for bad in (np.nan, 1.5, -0.1, np.inf, -np.inf, 1 + 1e-9, -1e-300, None, "x", [0.5, 0.5], 1j):
+        yield "rewards", ([arm], [bad])
+        yield "rewards", ([last, arm], [1.0, bad]) if arm != last else ([arm], [bad])
+    yield "rewards", ([arm], [])
+    yield "rewards", ([arm], [1.0, 1.0])
+    yield "rewards", ([arm], [[1.0]])
+    yield "rewards", ([arm], None)
+    yield "arms", ([arm], [count + 1.0], [count + 1])  # more than was asked for
+    yield "arms", ([arm] * (count + 1), [1.0] * (count + 1)) if count < 50 else ([n], [1.0])
+    if arm != last:
+        yield "arms", ([last, arm, arm], [0.0, 0.0, 1.0], [most, count, 1])
+    yield "arms|counts", ([arm], [0.0], [2**62])
+    yield "arms|counts", ([arm] * 4, [1.0] * 4, [2**62] * 4)  # adds up to 0 modulo 2**64
+    yield "counts", ([arm], [0.0], [-1])
+    yield "counts", ([arm], [0.0], [1.0])
+    yield "counts", ([arm], [0.0], [0.5])
+    yield "counts", ([arm], [0.0], ["1"])
+    yield "counts", ([arm], [0.0], [1, 1])
+    yield "counts", ([arm], [0.0], [])
+    yield "counts", ([arm], [0.0], [[1]])
+    yield "counts", ([arm], [0.0], [True])
+    yield "counts", ([arm], [0.0], [np.nan])
+    yield "counts", ([arm], [0.0], [[1], [1, 1]])
+    yield "sums|rewards", ([arm], [1.5], [1])
+    yield "sums|rewards", ([arm], [count + 0.5], [count])
+    yield "sums|rewards", ([arm], [-0.5], [count])
+    yield "sums|rewards", ([arm], [np.nan], [count])
+    yield "sums|rewards", ([arm], [0.5], [0])
+    yield "sums|rewards", ([arm, arm], [0.5], [1, 1])
+    yield "squares", ([arm], [0.5], [1], [0.6])  # above the sum
+    yield "squares", ([arm], [0.5], [1], [0.1])  # below the square of the only reward
+    yield "squares", ([arm], [1.0], [1], [-1.0])
+    yield "squares", ([arm], [1.0], [1], [np.nan])
+    yield "squares", ([arm], [1.0], [1], [1.0, 1.0])
+    yield "squares", ([arm], [1.0], [1], ["x"])
+
+
+def refused(session, name, arguments):
+    """Tell something wrong: a ValueError that names the parameter, and nothing else."""
+    before = frozen(session), shown(session)
+    try:
+        session.tell(*arguments)
+    except ValueError as error:
+        named = re.search(rf"\b({name})\b", str(error))
+        assert named, f"tell{arguments} is refused, but not by the name of {name}: {error}"
+    else:
+        pytest.fail(f"tell{arguments} must be refused by the name of {name}")
+    assert (frozen(session), shown(session)) == before, arguments
+
+
+def test_everything_wrong_is_refused_by_name_and_changes_nothing():
+    rng = np.random.default_rng(0)
+    for strategy in (topk.LUCB1(2, epsilon=0.5, delta=0.1, budget=9), topk.SAR(1, 12)):
+        session = strategy.start(4)
+        while not session.done:
+            for name, arguments in wrong_tells(session, rng):
+                refused(session, name, arguments)
+            arms, _ = session.ask()
+            session.tell(arms[-1:], [float(rng.integers(2))])  # one reward, of the last entry
+        for name, arguments in wrong_tells(session, rng):
+            refused(session, name, arguments)
+
+
+@each_strategy
+def test_200_interleavings_end_like_the_straight_run(entry):
+    done = 0
+    for strategy, bandit, rng in cases(entry, 2000, seed=11, sizes=(2, 3, 5)):
+        pulls = [topk.run(strategy, bandit, rng=seed).pulls for seed in range(2)]
+        if pulls[0].sum() > (3000 if done % 10 == 0 else 200):
+            continue
+        if (done := done + 1) > 200:
+            break
+        length = 3 * int(np.max(pulls)) + 5000
+
+        def disturb(session, rng):
+            shot = rng.random()
+            if shot < 0.15:  # asking twice asks the same thing, and changes nothing
+                before = frozen(session)
+                assert frozen(session.ask()) == frozen(session.ask())
+                shown(session)
+                assert frozen(session) == before
+            elif shot < 0.3:
+                wrong = list(wrong_tells(session, rng))
+                refused(session, *wrong[rng.integers(len(wrong))])
+
+        seed = int(rng.integers(2**32))
+        tapes = [Tapes(bandit, np.random.default_rng(seed), length) for _ in range(2)]
+        plain = straight(strategy, bandit, tapes[0])
+        mixed = told_in_portions(strategy, bandit, tapes[1], rng, disturb)
+        assert tapes[0].used == tapes[1].used, strategy
+        assert shown(plain) == shown(mixed), strategy
+        assert frozen(plain) == frozen(mixed), strategy
+    assert done > 200
+
+
+@each_strategy
+def test_the_order_of_tells_cannot_matter_for_real_rewards(entry):
+    """Single rewards told in any order give the same sums, to the last bit."""
+    done = 0
+    for strategy, bandit, rng in cases(entry, 150, seed=12, sizes=(2, 3, 4)):
+        budget = getattr(strategy, "budget", None)
+        if budget is not None and budget > 300 or budget is None and not isinstance(
+            strategy, BigBatches
+        ):
+            continue
+        done += 1
+        bandit = topk.BetaBandit(0.01 + rng.random(bandit.n), 0.01 + rng.random(bandit.n))
+        tapes = Tapes(bandit, rng, 2000)
+        sessions = [strategy.start(bandit.n) for _ in range(3)]
+        while not sessions[0].done:
+            arms, counts = sessions[0].ask()
+            singles = [
+                (arm, float(x))
+                for arm, count in zip(arms, counts, strict=True)
+                for x in tapes.take(arm, count)
+            ]
+            for session in sessions:
+                rng.shuffle(singles)
+                cut = int(rng.integers(len(singles) + 1))
+                for part in filter(None, (singles[:cut], singles[cut:])):
+                    session.tell([int(arm) for arm, _ in part], [x for _, x in part])
+            assert shown(sessions[0]) == shown(sessions[1]) == shown(sessions[2])
+        assert sessions[0].selected.tolist() == sessions[2].selected.tolist()
+    assert done >= 20
+
+
+def test_sums_are_correctly_rounded_whatever_the_order():
+    """1 + 2**-53 + 2**-106 is just above the middle of two floats; adding up gives 1."""
+    rewards = [1.0, 2.0**-53, 2.0**-106]
+    session = topk.Uniform(1, budget=7).start(2)
+    session.tell([0, 0, 0], rewards)
+    session.tell([1, 1, 1], rewards[::-1])
+    assert sum(rewards) == 1.0
+    assert session.means.tolist() == [(1 + 2.0**-52) / 3] * 2
+    session.tell(0, 0.0)
+    assert session.done and session.means.tolist() == [(1 + 2.0**-52) / 4, (1 + 2.0**-52) / 3]
+
+
+@given(st.lists(st.floats(0, 1), max_size=60))
+def test_exact_sums_are_those_of_fsum(rewards):
+    import math
+    from fractions import Fraction
+
+    parts = []
+    for x in rewards:
+        add_exactly(parts, x)
+    assert sum(map(Fraction, parts)) == sum(map(Fraction, rewards))
+    assert math.fsum(parts) == math.fsum(rewards)
+    assert len(parts) <= 40  # a double has 1074 bits below 1, 53 at a time
+
+
+@each_strategy
+def test_a_session_shows_what_it_was_told(entry):
+    """pulls, means, selected and bounds after every single reward of a play."""
+    shots = 0
+    for strategy, bandit, rng in cases(entry, 60, seed=13, sizes=(3, 4)):
+        budget = getattr(strategy, "budget", None) or strategy.k * 10**6
+        if budget > 150:
+            continue
+        session = strategy.start(bandit.n)
+        assert session.selected is None or session.done or bandit.n == strategy.k
+        pulls, sums = np.zeros(bandit.n, dtype=int), np.zeros(bandit.n)
+        while not session.done:
+            arms, counts = session.ask()
+            assert (counts > 0).all() and np.unique(arms).size == arms.size
+            arm = int(rng.choice(arms))
+            reward = float(rng.random() < bandit.means[arm])
+            session.tell(arm, reward)  # scalars are fine
+            pulls[arm] += 1
+            sums[arm] += reward
+            assert session.pulls.tolist() == pulls.tolist()
+            seen = pulls > 0
+            assert np.array_equal(session.means[seen], sums[seen] / pulls[seen])
+            assert np.isnan(session.means[~seen]).all()
+            lower, upper = session.bounds()
+            assert lower.shape == upper.shape == (bandit.n,)
+            assert ((lower >= 0) & (lower <= upper) & (upper <= 1)).all()
+            if seen.all() or session.done:
+                chosen = session.selected
+                assert chosen.shape == (strategy.k,) and (np.diff(chosen) > 0).all()
+            else:
+                assert session.selected is None
+            shots += 1
+        assert session.stopped in ("rule", "budget")
+        assert session.certified == (session.stopped == "rule")
+        arms, counts = session.ask()
+        assert arms.size == counts.size == 0
+    assert shots > 100 or isinstance(strategy, BigBatches)
+
+
+def test_what_a_session_hands_out_is_not_its_own_memory():
+    for told in ([], [0], [0, 1], [0, 1, 2]):
+        session = topk.LUCB1(1, epsilon=0.5, delta=0.1).start(3)
+        session.tell(told, [1.0] * len(told))
+        before = frozen(session)
+        for array in (*session.ask(), session.pulls, session.means, *session.bounds()):
+            array[:] = 7
+        if len(told) == 3:
+            session.selected[:] = 0
+        assert frozen(session) == before
+
+
+def test_what_a_session_is_told_is_not_kept():
+    session = topk.Uniform(1, budget=6).start(2)
+    arms, rewards, counts = np.array([0, 1]), np.array([1.0, 0.0]), np.array([2, 2])
+    session.tell(arms, rewards, counts=counts)
+    before = frozen(session)
+    arms[:], rewards[:], counts[:] = 0, 0.5, 1
+    assert frozen(session) == before
+
+
+def test_two_sessions_of_one_strategy_share_nothing():
+    strategy = topk.OptMAI(1, budget=60)
+    one, other = strategy.start(5), strategy.start(5)
+    before = frozen(other)
+    while not one.done:
+        arms, counts = one.ask()
+        one.tell(arms, counts * 0.5, counts=counts)
+    assert frozen(other) == before
+
+
+def test_a_copy_of_a_session_goes_its_own_way():
+    session = topk.SAR(1, budget=30).start(3)
+    twin = copy.deepcopy(session)
+    arms, counts = session.ask()
+    session.tell(arms, counts, counts=counts)
+    assert twin.pulls.sum() == 0 and session.pulls.sum() == counts.sum()
+
+
+def test_counts_of_zero_are_allowed_and_do_nothing():
+    session = topk.LUCB1(1, epsilon=0.5, delta=0.1).start(3)
+    before = frozen(session)
+    session.tell([0, 1, 2], [0.0, 0.0, 0.0], counts=[0, 0, 0])
+    session.tell([], [])
+    assert frozen(session) == before
+
+
+def test_a_strategy_that_needs_squares_asks_for_them_with_sums():
+    session = BigBatches(1, size=10).start(2)
+    session.tell([0, 1], [0.5, 1.0])  # one reward each: their squares are known
+    arms, counts = session.ask()
+    before = frozen(session)
+    with pytest.raises(ValueError, match="squares"):
+        session.tell(arms, counts / 2, counts=counts)
+    assert frozen(session) == before
+    session.tell(arms, counts, counts=counts)  # all ones are their own squares
+    plain = topk.LUCB1(1, epsilon=0.5, delta=0.1).start(2)
+    plain.tell([0], [0.5], counts=[1])  # the others do not look
+
+
+def test_a_live_session_never_permutes():
+    session = topk.SAR(2, budget=200).start(4)
+    while not session.done:
+        arms, counts = session.ask()
+        assert (np.diff(arms) > 0).all()
+        session.tell(arms, counts * (arms % 2), counts=counts)  # the odd ones are good
+    assert session.selected.tolist() == [1, 3]
