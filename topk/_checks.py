@@ -38,7 +38,7 @@ def check_real(value, name, low, high, *, low_open=False, high_open=False):
         refuse(name, value, allowed)
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         refuse(name, value, allowed)
     too_low = number <= low if low_open else number < low
     too_high = number >= high if high_open else number > high
@@ -70,13 +70,16 @@ def check_delta(delta, name="delta"):
 
 
 def check_budget(budget, name="budget", smallest=1):
-    """Return ``budget``, a number of pulls, as an ``int`` of at least ``smallest``."""
-    return check_integer(budget, name, smallest)
+    """Return ``budget``, a number of pulls, as an ``int`` from ``smallest`` to 2**53.
+
+    Up to there sums of 0/1 rewards are exact as floats.
+    """
+    return check_integer(budget, name, smallest, 2**53)
 
 
 def check_choice(value, name, choices):
     """Return ``value`` if it is one of ``choices``."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         refuse(name, value, "one of " + ", ".join(repr(choice) for choice in choices))
     return value
 
@@ -88,13 +91,21 @@ def check_flag(value, name):
     return bool(value)
 
 
+def as_array(values, name, allowed):
+    """Return ``values`` as an array of whatever type, or refuse what is none."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        refuse(name, values, allowed)
+
+
 def check_unit_array(values, name, *, ndim=1):
     """Return ``values`` as a new float array with ``ndim`` axes and entries in [0, 1]."""
     allowed = f"an array with {ndim} axis/axes and entries in [0, 1]"
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    array = as_array(values, name, allowed)
+    if array.dtype.kind not in "fiub":
         refuse(name, values, allowed)
+    array = array.astype(np.float64)
     if array.ndim != ndim or array.size == 0:
         refuse(name, f"an array of shape {array.shape}", allowed)
     bad = ~((array >= 0) & (array <= 1))  # written so that NaN counts as bad
@@ -114,7 +125,7 @@ def check_means(means, name="means", smallest=2):
 def check_arms(arms, n, name="arms"):
     """Return arm numbers as an int64 array (m,) with entries from 0 to ``n - 1``."""
     allowed = f"a one-dimensional array of integers from 0 to {n - 1}"
-    array = np.asarray(arms)
+    array = as_array(arms, name, allowed)
     if array.size == 0 and array.ndim == 1:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -127,10 +138,11 @@ def check_arms(arms, n, name="arms"):
 
 def check_counts(counts, size, name="counts"):
     """Return numbers of pulls as an int64 array (size,) of non-negative integers."""
-    allowed = f"an array of {size} non-negative integers"
-    array = np.asarray(counts)
+    allowed = f"an array of {size} integers from 0 to 2**53"
+    array = as_array(counts, name, allowed)
     if array.shape != (size,) or (size and array.dtype.kind not in "iu"):
         refuse(name, counts, allowed)
-    if (array < 0).any():
-        refuse(name, int(array.min()), allowed)
+    bad = (array < 0) | (array > 2**53)
+    if bad.any():
+        refuse(name, int(array[bad][0]), allowed)
     return array.astype(np.int64)

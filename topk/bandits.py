@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_arms, check_counts, check_means, check_unit_array, refuse
+from topk._checks import (
+    check_arms,
+    check_counts,
+    check_means,
+    check_real,
+    check_unit_array,
+    refuse,
+)
 from topk.kernels.drawing import draw_bernoulli
 
 
@@ -199,10 +206,10 @@ class TruncatedNormalBandit(Bandit):
         from scipy.stats import truncnorm
 
         loc = check_means(loc, "loc")
-        self.scale = float(_positive(np.atleast_1d(scale), "scale", smallest=1)[0])
-        self._law = truncnorm(-loc / self.scale, (1 - loc) / self.scale, loc, self.scale)
+        self.scale = check_real(scale, "scale", 0, 1e6, low_open=True)
+        law = truncnorm(-loc / self.scale, (1 - loc) / self.scale, loc, self.scale)
         self.loc = loc
-        super().__init__(np.clip(self._law.mean(), 0.0, 1.0))
+        super().__init__(np.clip(law.mean(), 0.0, 1.0))
 
     def sample(self, arm, count, rng):
         """Return ``count`` rewards of one arm; see `Bandit.sample`."""
@@ -238,8 +245,8 @@ class ReplayBandit(Bandit):
     """
 
     def __init__(self, answers):
-        if len(answers) < 2:
-            refuse("answers", f"{len(answers)} arm(s)", "a sequence of at least 2 arms")
+        if not hasattr(answers, "__len__") or len(answers) < 2:
+            refuse("answers", answers, "a sequence of the records of at least 2 arms")
         self.answers = [check_unit_array(record, "answers") for record in answers]
         super().__init__([math.fsum(record) / record.size for record in self.answers])
 
@@ -249,13 +256,13 @@ class ReplayBandit(Bandit):
         return record[rng.integers(record.size, size=count)]
 
 
-def _positive(values, name, smallest=2):
+def _positive(values, name):
     try:
         array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         refuse(name, values, "an array of positive numbers")
-    if array.ndim != 1 or array.size < smallest:
-        refuse(name, f"an array of shape {array.shape}", f"a vector of at least {smallest} entries")
+    if array.ndim != 1 or array.size < 2:
+        refuse(name, f"an array of shape {array.shape}", "a vector of at least 2 entries")
     if not (np.isfinite(array) & (array > 0)).all():
         refuse(name, values, "an array of positive, finite numbers")
     return array

@@ -13,14 +13,22 @@ import numpy as np
 from topk._checks import check_integer, check_n, refuse
 from topk.kernels.filing import ACCEPTED, ACTIVE
 from topk.kernels.rules import rule_of
-from topk.kernels.tournament import Tournament
 from topk.session import Session
 from topk.strategies.protocol import Strategy, View
 
 FORMAT, VERSION = "topk-session", 1
-ARM_FIELDS = {"alive", "chosen", "pair"}  # arrays that hold arm numbers
+ARM_FIELDS = {"alive", "chosen", "next"}  # arrays that hold arm numbers
+SIGNED = {"carried", "smallest"}  # arrays of numbers that may be negative
+DERIVED = {"trees", "gain"}  # follow from the rest and are set up again by `Rule.rebuild`
 LARGEST = 2**53  # integers up to here are exact in JSON readers that use floats
-RANGES = {"status": (-1, 1), "high": (0, 1), "finished": (0, 2), "share": (-1, LARGEST)}
+RANGES = {
+    "next": (-1, None),
+    "begun": (0, 1),
+    "guarding": (0, 1),
+    "status": (-1, 1),
+    "finished": (0, 2),
+    "share": (-1, LARGEST),
+}
 
 
 def dump(session):
@@ -30,7 +38,7 @@ def dump(session):
         "format": FORMAT,
         "version": VERSION,
         "strategy": type(strategy).__name__,
-        "parameters": {f.name: getattr(strategy, f.name) for f in dataclasses.fields(strategy)},
+        "parameters": _parameters(strategy),
         "n": session.n,
         "state": _dump_state(session._state),
         "batch": {
@@ -42,6 +50,12 @@ def dump(session):
         },
         "withdrawn": list(session.withdrawn),
     }
+
+
+def _parameters(strategy):
+    """Return a strategy's parameters, numbers of NumPy as plain ones."""
+    values = {field.name: getattr(strategy, field.name) for field in dataclasses.fields(strategy)}
+    return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
 
 
 def resume(state):
@@ -121,8 +135,8 @@ def _dump_state(state):
         return stored | {"finished": state.finished.tolist()}
     stored = {}
     for name, value in state._asdict().items():
-        if isinstance(value, Tournament):
-            continue  # follows from the rest
+        if name in DERIVED:
+            continue
         if isinstance(value, tuple):
             stored[name] = _dump_state(value)
         elif isinstance(value, np.ndarray):
@@ -132,9 +146,10 @@ def _dump_state(state):
 
 def _plain(array):
     """Return an array as a list, whole numbers without a decimal point."""
+    values = array.ravel().tolist()
     if array.dtype.kind != "f":
-        return array.astype(np.int64).tolist()
-    return [int(x) if x.is_integer() else x for x in array.tolist()]
+        return [int(x) for x in values]
+    return [int(x) if x.is_integer() else x for x in values]
 
 
 def _load_state(state, stored, n):
@@ -149,20 +164,24 @@ def _load_state(state, stored, n):
         state.finished[:] = _integers(_field(stored, "finished"), "finished", 0, 2, 1)
         return
     for name, value in state._asdict().items():
-        if isinstance(value, Tournament):
+        if name in DERIVED:
             continue
         if isinstance(value, tuple):
             _load_state(value, _field(stored, name, dict), n)
         elif isinstance(value, np.ndarray):
-            value[:] = _load_array(_field(stored, name), name, value, n)
+            value.flat = _load_array(_field(stored, name), name, value, n)
+    if hasattr(state, "alive"):
+        _check_increasing(state.alive[: state.size[0]], "alive")
 
 
 def _load_array(values, name, like, n):
     if like.dtype.kind == "f":
-        return _numbers(values, name, like.size)
+        return _numbers(values, name, like.size, -math.inf if name in SIGNED else 0)
     low, high = RANGES.get(name, (0, LARGEST))
     if name in ARM_FIELDS:
         high = n - 1
+    elif name == "journal":
+        high = n
     return _integers(values, name, low, high, like.size)
 
 
@@ -176,14 +195,19 @@ def _integers(values, name, low, high, size=None):
     return np.array(values, dtype=np.int64)
 
 
-def _numbers(values, name, size=None):
-    allowed = f"a list of {'' if size is None else f'{size} '}finite, non-negative numbers"
-    if not isinstance(values, list) or (size is not None and len(values) != size):
+def _numbers(values, name, size, low):
+    allowed = f"a list of {size} finite numbers of at least {low}"
+    if not isinstance(values, list) or len(values) != size:
         refuse(name, values, allowed)
     for value in values:
-        if type(value) not in (int, float) or not 0 <= value < math.inf:
+        if type(value) not in (int, float) or not math.isfinite(value) or value < low:
             refuse(name, value, allowed)
     return np.array(values, dtype=np.float64)
+
+
+def _check_increasing(arms, name):
+    if (np.diff(arms) <= 0).any():
+        refuse(name, arms.tolist(), "different arms, in increasing order")
 
 
 def _check_tally(tally):

@@ -277,7 +277,7 @@ def _check_sums(sums, counts, name):
     allowed = f"{counts.size} number(s), each from 0 to the count it stands for"
     try:
         sums = np.atleast_1d(np.asarray(sums, dtype=np.float64))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         refuse(name, sums, allowed)
     if sums.shape != counts.shape:
         refuse(name, f"an array of shape {sums.shape}", allowed)

@@ -105,9 +105,9 @@ class AdaptiveTopK(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n)
+        k = check_k(self.k, n)
         return AdaptiveTopKState(
-            allowed=self.epsilon * self.k,
+            allowed=float(self.epsilon) * k,
             log_ratio=math.log(2 * n / self.delta),
             pull_scale=float(self.pull_scale),
             budget=-1 if self.budget is None else check_budget(self.budget, smallest=n),
@@ -116,7 +116,7 @@ class AdaptiveTopK(Strategy):
             alive=np.arange(n, dtype=np.int64),
             status=np.zeros(n, dtype=np.int64),
             size=np.array([n]),
-            wanted=np.array([self.k]),
+            wanted=np.array([k]),
             rounds=np.ones(1, dtype=np.int64),
             finished=np.zeros(1, dtype=np.int64),
         )

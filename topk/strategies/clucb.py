@@ -41,10 +41,10 @@ class ExchangeStrategy(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n)
+        k = check_k(self.k, n)
         return CLUCBState(
-            k=self.k,
-            allowed=self.k * float(self.epsilon),
+            k=k,
+            allowed=k * float(self.epsilon),
             R=float(self.R),
             log_ratio=math.log(4 * n / self.delta),
             budget=-1 if self.budget is None else check_budget(self.budget, smallest=n),

@@ -83,10 +83,10 @@ class GapE(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n)
+        k = check_k(self.k, n)
         budget = check_budget(self.budget, smallest=n)
         return GapEState(
-            k=self.k,
+            k=k,
             s=self.c * math.sqrt(budget / self.complexity),
             budget=budget,
             tally=new_tally(n),

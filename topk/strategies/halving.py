@@ -87,11 +87,11 @@ class Halving(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n)
+        k = check_k(self.k, n)
         return HalvingState(
-            k=self.k,
+            k=k,
             epsilon=float(self.epsilon),
-            log_ratio=math.log(3 * self.k / self.delta),
+            log_ratio=math.log(3 * k / self.delta),
             budget=-1 if self.budget is None else check_budget(self.budget, smallest=n),
             tally=new_tally(n),
             earlier=new_tally(n),
@@ -101,6 +101,16 @@ class Halving(Strategy):
             rounds=np.zeros(1, dtype=np.int64),
             finished=np.zeros(1, dtype=np.int64),
         )
+
+
+def total_pulls(n, k, epsilon, delta):
+    """Return the pulls that Halving makes in all; they do not depend on the rewards."""
+    state, total = Halving(k, epsilon, delta).begin(n), 0
+    while state.size[0] > k:
+        total += int(state.size[0] * round_share(state))
+        state.size[0] = max((state.size[0] + 1) // 2, k)
+        state.rounds[0] += 1
+    return total
 
 
 class HalvingState(NamedTuple):
@@ -121,10 +131,11 @@ class HalvingState(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def round_share(state):
-    """Return the pulls of each arm in the current round."""
+    """Return the pulls of each arm in the current round, cut to what stays a whole number."""
     done = state.rounds[0]
-    epsilon = state.epsilon / 4 * 0.75**done
-    return np.int64(math.ceil(2 / epsilon**2 * (state.log_ratio + (done + 1) * math.log(2.0))))
+    epsilon = max(state.epsilon / 4 * 0.75**done, 1e-100)
+    share = 2 / epsilon**2 * (state.log_ratio + (done + 1) * math.log(2.0))
+    return np.int64(math.ceil(min(share, 2.0**53)))
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from topk._checks import check_budget, check_delta, check_epsilon, check_k, check_n
+from topk._checks import (
+    check_budget,
+    check_delta,
+    check_epsilon,
+    check_flag,
+    check_k,
+    check_n,
+)
 from topk.kernels.boundary import (
     HIGHEST,
     LOWEST,
@@ -16,10 +23,18 @@ from topk.kernels.boundary import (
     move_lines,
     new_boundary,
 )
-from topk.kernels.filing import ask_active, best_active, withdraw_status
+from topk.kernels.filing import (
+    ACTIVE,
+    ask_active,
+    best_active,
+    remember,
+    withdraw_active,
+    withdraw_status,
+)
 from topk.kernels.rules import BY_BUDGET, BY_RULE, register
 from topk.kernels.tally import Tally, new_tally
 from topk.kernels.tournament import NOBODY, Tournament, advance, best, key
+from topk.strategies import halving
 from topk.strategies.protocol import Strategy, clipped_bounds
 
 
@@ -50,6 +65,10 @@ class LUCB1(Strategy):
     budget : int, optional
         The most pulls that may be made, at least n.  When it ends the play, the k largest
         means are returned without a certificate.
+    guard : bool
+        Whether to bound the worst case: LUCB1 is played with delta / 2, and if it has not
+        stopped after as many pulls as `Halving` with delta / 2 makes in all, Halving starts
+        from scratch.  Needs a positive ``epsilon``.
 
     Raises
     ------
@@ -62,6 +81,8 @@ class LUCB1(Strategy):
     restored from an independent implementation, the formula being lost in the text that
     we read.  t counts rounds; the first test is at t = 1, after one pull of every arm.
     Ties go to the arm of lower index.  A pair that would exceed the budget pulls h only.
+    The guard is the paper's remark on the worst case; that the switch comes when Halving's
+    own number of pulls is reached is our choice of its constant.
 
     Examples
     --------
@@ -76,12 +97,13 @@ class LUCB1(Strategy):
     epsilon: float
     delta: float
     budget: int | None = None
+    guard: bool = False
     certifies = True
     anytime = True
 
     def __post_init__(self):
         check_k(self.k)
-        check_epsilon(self.epsilon)
+        check_epsilon(self.epsilon, positive=check_flag(self.guard, "guard"))
         check_delta(self.delta)
         if self.budget is not None:
             check_budget(self.budget)
@@ -89,22 +111,18 @@ class LUCB1(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n)
-        unlimited = self.budget is None
-        return LUCB1State(
-            epsilon=float(self.epsilon),
-            log_ratio=math.log(1.25 * n / self.delta),
-            budget=-1 if unlimited else check_budget(self.budget, smallest=n),
-            tally=new_tally(n),
-            status=np.zeros(n, dtype=np.int64),
-            k=self.k,
-            rounds=np.zeros(1, dtype=np.int64),
-            trees=new_boundary(n),
-            finished=np.zeros(1, dtype=np.int64),
-        )
+        k = check_k(self.k, n)
+        budget = -1 if self.budget is None else check_budget(self.budget, smallest=n)
+        if self.guard:
+            return guarded_state(self, n, budget)
+        return new_state(self, n, self.delta, budget)
 
     def bounds(self, state):
-        """Return the confidence bounds of the current round; see `Strategy.bounds`."""
+        """Return the confidence bounds of the current round; see `Strategy.bounds`.
+
+        After the guard has switched to Halving they are those of LUCB1's last round.
+        """
+        state = state.lucb if self.guard else state
         pulls = np.maximum(state.tally.pulls, 1)
         return clipped_bounds(state.tally, np.sqrt(log_term(state) / (2 * pulls)))
 
@@ -121,6 +139,21 @@ class LUCB1State(NamedTuple):
     rounds: np.ndarray  # t, 0 before the first test
     trees: Tournament  # follows from the rest
     finished: np.ndarray
+
+
+def new_state(strategy, n, delta, budget):
+    """Return the state of a new play of LUCB1 itself."""
+    return LUCB1State(
+        k=strategy.k,
+        epsilon=float(strategy.epsilon),
+        log_ratio=math.log(1.25 * n / delta),
+        budget=budget,
+        tally=new_tally(n),
+        status=np.zeros(n, dtype=np.int64),
+        rounds=np.zeros(1, dtype=np.int64),
+        trees=new_boundary(n),
+        finished=np.zeros(1, dtype=np.int64),
+    )
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -185,3 +218,82 @@ def withdraw(state, arm, k):
 
 
 register(LUCB1State, ask, update, recommend, withdraw, rebuild)
+
+
+class GuardedState(NamedTuple):
+    """A play of `LUCB1` with its guard; both parts share one tally and one end."""
+
+    lucb: LUCB1State
+    halving: halving.HalvingState
+    patience: int  # pulls after which Halving takes over
+    tally: Tally
+    status: np.ndarray  # that of the part that is playing
+    guarding: np.ndarray  # 1 once Halving has taken over
+    finished: np.ndarray
+
+
+def guarded_state(strategy, n, budget):
+    """Return the state of a new play of LUCB1 with its guard."""
+    second = halving.Halving(strategy.k, strategy.epsilon, strategy.delta / 2).begin(n)
+    first = new_state(strategy, n, strategy.delta / 2, budget)
+    shared = {"tally": first.tally, "status": first.status, "finished": first.finished}
+    second = second._replace(budget=budget, **shared)
+    patience = halving.total_pulls(n, strategy.k, strategy.epsilon, strategy.delta / 2)
+    guarding = np.zeros(1, dtype=np.int64)
+    return GuardedState(first, second, patience, guarding=guarding, **shared)
+
+
+@njit(cache=True, nogil=True)
+def ask_guarded(state, arms, counts):
+    """Ask for what the part that is playing wants."""
+    if state.guarding[0]:
+        return halving.ask(state.halving, arms, counts)
+    return ask(state.lucb, arms, counts)
+
+
+@njit(cache=True, nogil=True)
+def update_guarded(state, m, arms, counts):
+    """Move the part that is playing on; let Halving take over when patience is at an end."""
+    if state.guarding[0]:
+        halving.update(state.halving, m, arms, counts)
+        return
+    update(state.lucb, m, arms, counts)
+    if state.finished[0] == 0 and state.tally.total[0] >= state.patience:
+        state.guarding[0] = 1
+        alive = np.flatnonzero(state.status == ACTIVE)
+        state.halving.alive[: alive.size] = alive
+        state.halving.size[0] = alive.size
+        remember(state.tally, state.halving.earlier, alive, alive.size)
+
+
+@njit(cache=True, nogil=True)
+def recommend_guarded(state, chosen):
+    """What the part that is playing would return."""
+    if state.guarding[0]:
+        halving.recommend(state.halving, chosen)
+    else:
+        recommend(state.lucb, chosen)
+
+
+def rebuild_guarded(state):
+    """Set up LUCB1's trees while it is playing."""
+    if not state.guarding[0]:
+        rebuild(state.lucb)
+
+
+def withdraw_guarded(state, arm, k):
+    """Take an arm out of the part that is playing."""
+    if state.guarding[0]:
+        withdraw_active(state.halving, arm, k)
+    else:
+        withdraw(state.lucb, arm, k)
+
+
+register(
+    GuardedState,
+    ask_guarded,
+    update_guarded,
+    recommend_guarded,
+    withdraw_guarded,
+    rebuild_guarded,
+)

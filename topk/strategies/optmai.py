@@ -95,11 +95,11 @@ class OptMAI(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n, largest=n)
+        k = check_k(self.k, n, largest=n)
         budget = check_budget(self.budget, smallest=n)
-        complement = 2 * self.k >= n
+        complement = 2 * k >= n
         state = OptMAIState(
-            target=n - self.k if complement else self.k,
+            target=n - k if complement else k,
             sign=-1.0 if complement else 1.0,
             beta=float(self.beta),
             reuse=bool(self.reuse),
@@ -115,9 +115,9 @@ class OptMAI(Strategy):
             round=np.zeros(1, dtype=np.int64),
             share=np.zeros(1, dtype=np.int64),
             carried=np.zeros(1),
-            finished=np.array([BY_BUDGET if self.k == n else 0]),
+            finished=np.array([BY_BUDGET if k == n else 0]),
         )
-        if self.k < n:
+        if k < n:
             plan_round(state)
         return state
 

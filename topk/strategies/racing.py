@@ -96,7 +96,7 @@ class Racing(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n)
+        k = check_k(self.k, n)
         return RacingState(
             epsilon=float(self.epsilon),
             log_ratio=math.log(K_1 * n / self.delta),
@@ -105,7 +105,7 @@ class Racing(Strategy):
             alive=np.arange(n, dtype=np.int64),
             status=np.zeros(n, dtype=np.int64),
             size=np.array([n]),
-            wanted=np.array([self.k]),
+            wanted=np.array([k]),
             finished=np.zeros(1, dtype=np.int64),
         )
 

@@ -65,10 +65,10 @@ class SuccessiveRejects(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n)
+        k = check_k(self.k, n)
         budget = check_budget(self.budget, smallest=n + 1)
         return SuccessiveRejectsState(
-            lengths=np.array(phase_lengths(n, budget, self.k)),
+            lengths=np.array(phase_lengths(n, budget, k)),
             tally=new_tally(n),
             alive=np.arange(n, dtype=np.int64),
             status=np.zeros(n, dtype=np.int64),

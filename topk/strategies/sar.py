@@ -71,7 +71,7 @@ class SAR(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n)
+        k = check_k(self.k, n)
         lengths = np.array(phase_lengths(n, check_budget(self.budget, smallest=n + 1)))
         return SARState(
             lengths=lengths,
@@ -79,7 +79,7 @@ class SAR(Strategy):
             alive=np.arange(n, dtype=np.int64),
             status=np.zeros(n, dtype=np.int64),
             size=np.array([n]),
-            wanted=np.array([self.k]),
+            wanted=np.array([k]),
             finished=np.zeros(1, dtype=np.int64),
         )
 

@@ -111,14 +111,14 @@ class UGapEb(DuelStrategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n)
+        k = check_k(self.k, n)
         budget = check_budget(self.budget, smallest=n)
         a = self.a
         if self.complexity is not None:
             a = (budget - n) / (4 * self.complexity)
         return new_state(
             n,
-            k=self.k,
+            k=k,
             epsilon=self.epsilon,
             budget=budget,
             fixed_budget=True,
@@ -190,10 +190,10 @@ class UGapEc(DuelStrategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        check_k(self.k, n)
+        k = check_k(self.k, n)
         return new_state(
             n,
-            k=self.k,
+            k=k,
             epsilon=self.epsilon,
             budget=-1 if self.budget is None else check_budget(self.budget, smallest=n),
             c=float(self.c),
