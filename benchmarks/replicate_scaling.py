@@ -1,8 +1,12 @@
 """How fast `topk.replicate` plays, and what it costs: writes results/replicate_scaling.json.
 
-Every time is the shortest of several, taken while the machine did next to nothing else: a
-measurement during which other programs took more than a twentieth of a core is repeated.
-Run it on an idle machine; it takes a quarter of an hour.
+    python benchmarks/replicate_scaling.py [part ...]
+
+Every time is the shortest of several, taken while the machine did next to nothing else: it
+waits until nothing else runs, and a measurement during which other programs took more than
+a twentieth of a core does not count.  After ``BENCH_PATIENCE`` seconds of this (600 unless
+set) it takes what it has, and the result says so.  On an idle machine all parts take about
+ten minutes.
 """
 
 import datetime
@@ -28,7 +32,8 @@ from topk.play import Play  # noqa: E402
 RESULT = Path(__file__).parent / "results" / "replicate_scaling.json"
 ROOT = Path(__file__).resolve().parents[1]
 DISTURBED = 0.05  # cores that others may use during a measurement
-PATIENCE = 40  # disturbed measurements that are repeated before the best of them is taken
+PATIENCE = float(os.environ.get("BENCH_PATIENCE", 600))  # seconds for one comparison
+disturbed = []  # what could not be measured in peace
 
 RTE = topk.instances.rte_workers()
 STRATEGIES = {
@@ -77,20 +82,26 @@ def timed(work):
     return seconds, others / seconds
 
 
+def wait_for_quiet(deadline):
+    """Wait until other programs leave the machine alone for half a second."""
+    while time.monotonic() < deadline and timed(lambda: time.sleep(0.5))[1] > DISTURBED:
+        pass
+
+
 def shortest(*works, repeats=3):
     """Return the shortest undisturbed time of each work, taken in turn."""
-    times = [[] for _ in works]
-    for _ in range(PATIENCE):
+    times, deadline = [[] for _ in works], time.monotonic() + PATIENCE
+    while True:
         for work, taken in zip(works, times, strict=True):
             if sum(others <= DISTURBED for _, others in taken) < repeats:
+                wait_for_quiet(deadline)
                 taken.append(timed(work))
-    best = []
-    for taken in times:
-        quiet = [seconds for seconds, others in taken if others <= DISTURBED]
-        if len(quiet) < repeats:
-            print(f"  disturbed: {len(quiet)} of {len(taken)} measurements count", flush=True)
-        best.append(min(quiet or [seconds for seconds, _ in taken]))
-    return best
+        quiet = [[t for t, others in taken if others <= DISTURBED] for taken in times]
+        if all(len(taken) >= repeats for taken in quiet) or time.monotonic() >= deadline:
+            break
+    if not all(quiet):
+        disturbed.append(works)
+    return [min(best or [t for t, _ in taken]) for best, taken in zip(quiet, times, strict=True)]
 
 
 class Forced:
@@ -131,7 +142,7 @@ def runs_for(seconds):
 
 def crowd_study():
     """Plays a second of the whole study, and of each strategy with each kind of helper."""
-    runs = runs_for(4.0)
+    runs = runs_for(2.0)
     play_all(dict.fromkeys(STRATEGIES, 50), 2, "processes")  # the processes are started
     one, two = shortest(lambda: play_all(runs, 1), lambda: play_all(runs, 2))
     study = {"plays": sum(runs.values()), "seconds_one": one, "seconds_two": two}
@@ -139,8 +150,9 @@ def crowd_study():
     for name in STRATEGIES:
         kinds = ("alone", "threads", "processes")
         calls = [
-            lambda k=kind, n=name: play_all(runs, 1 if k == "alone" else 2,
-                                            None if k == "alone" else k, (n,))
+            lambda k=kind, n=name: play_all(
+                runs, 1 if k == "alone" else 2, None if k == "alone" else k, (n,)
+            )
             for kind in kinds
         ]
         seconds = dict(zip(kinds, shortest(*calls), strict=True))
@@ -162,15 +174,22 @@ def bare_overhead():
             for number in range(runs):
                 play = Play(strategy, RTE, 1, number)
                 start = time.perf_counter()
-                rules.play(play.state, play.means, play.rng, play.arms, play.counts, play.sums,
-                           -1, 10**9)
+                rules.play(
+                    play.state, play.means, play.rng, play.arms, play.counts, play.sums, -1, 10**9
+                )
                 total += time.perf_counter() - start
             kernel.append(total)
 
-        whole = shortest(bare, lambda s=strategy, r=runs: topk.replicate(s, RTE, r, seed=1),
-                         repeats=5)[1]
-        rows.append({"play_ms": round(1000 * min(kernel) / runs, 3), "runs": runs,
-                     "overhead": round(whole / min(kernel) - 1, 5)})
+        whole = shortest(
+            bare, lambda s=strategy, r=runs: topk.replicate(s, RTE, r, seed=1), repeats=5
+        )[1]
+        rows.append(
+            {
+                "play_ms": round(1000 * min(kernel) / runs, 3),
+                "runs": runs,
+                "overhead": round(whole / min(kernel) - 1, 5),
+            }
+        )
         print(rows[-1], flush=True)
     return rows
 
@@ -194,15 +213,21 @@ def portion_overhead():
 
 
 def sizes():
-    """Seconds and memory of one play against the number of arms."""
+    """Seconds of one play against the number of arms, with ten pulls an arm."""
     rows = []
     for n in (100, 1000, 10_000, 100_000, 1_000_000):
         bandit = topk.BernoulliBandit(1 - np.arange(1, n + 1) / n)
-        for name, make in (("Uniform", topk.Uniform), ("SAR", topk.SAR), ("OptMAI", topk.OptMAI)):
-            if name == "SAR" and n > 10_000:
-                continue  # its n - 1 phases sort n arms each
-            strategy, runs = make(n // 10, budget=10 * n), max(1, 20_000 // n)
+        strategies = {
+            "Uniform": topk.Uniform(n // 10, budget=10 * n),
+            "SAR": topk.SAR(n // 10, budget=10 * n),
+            "OptMAI": topk.OptMAI(n // 10, budget=10 * n),
+            "LUCB1": topk.LUCB1(n // 10, epsilon=0.0, delta=0.1, budget=10 * n),
+        }
+        if n > 100_000:
+            del strategies["LUCB1"]  # minutes; the book extrapolates
+        for name, strategy in strategies.items():
             topk.run(strategy, bandit)
+            runs = max(1, 20_000 // n)
             took = shortest(lambda s=strategy, b=bandit, r=runs: topk.replicate(s, b, r))[0]
             rows.append({"strategy": name, "n": n, "seconds": round(took / runs, 7)})
             print(rows[-1], flush=True)
@@ -212,15 +237,16 @@ def sizes():
 def summary_memory():
     """Peak memory of a process that keeps all plays, or their summary."""
     code = (
-        "import sys, resource, numpy as np, topk\n"
+        "import sys, numpy as np, topk\n"
         "runs, keep = int(sys.argv[1]), sys.argv[2]\n"
         "bandit = topk.BernoulliBandit(np.linspace(0.9, 0.1, 100))\n"
         "topk.replicate(topk.SAR(10, budget=200), bandit, runs, keep=keep)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "status = open('/proc/self/status').read()\n"
+        "print(status.split('VmHWM:')[1].split()[0])"
     )
     rows = []
     for keep in ("plays", "summary"):
-        for runs in (1000, 10_000, 100_000):
+        for runs in (1000, 3000, 10_000, 30_000, 100_000):
             command = [sys.executable, "-c", code, str(runs), keep]
             environment = os.environ | {"PYTHONPATH": str(ROOT)}
             found = subprocess.run(command, env=environment, capture_output=True, check=True)
@@ -239,8 +265,13 @@ def kept_plays():
         took = shortest(lambda: topk.replicate(STRATEGIES["SAR"], RTE, runs, seed=1))[0]
         found = topk.store.info()
         topk.store.configure(path="off")
-    row = {"plays": runs, "arms": RTE.n, "plays_a_second": round(runs / took),
-           "bytes_a_play": round(found.bytes / runs, 1), "files": found.files}
+    row = {
+        "plays": runs,
+        "arms": RTE.n,
+        "plays_a_second": round(runs / took),
+        "bytes_a_play": round(found.bytes / runs, 1),
+        "files": found.files,
+    }
     print(row, flush=True)
     return row
 
@@ -256,9 +287,23 @@ def cluster():
 
         def start(*command):
             return subprocess.Popen(
-                [sys.executable, "-m", "dask", *command, "--host", "127.0.0.1", "--no-dashboard",
-                 "--scheduler-file", file], env=environment, cwd=place,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                [
+                    sys.executable,
+                    "-m",
+                    "dask",
+                    *command,
+                    "--host",
+                    "127.0.0.1",
+                    "--dashboard-address",
+                    "127.0.0.1:0",
+                    "--scheduler-file",
+                    file,
+                ],
+                env=environment,
+                cwd=place,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
 
         processes = [start("scheduler", "--port", "0")]
         with Client(scheduler_file=file, set_as_default=False) as client:
@@ -270,8 +315,9 @@ def cluster():
                 rows.append({"workers": count, "plays_a_second": round(runs["SAR"] / took, 1)})
                 print(rows[-1], flush=True)
             bandit = topk.BernoulliBandit([0.2, 0.8])
-            took = shortest(lambda: topk.replicate(topk.Uniform(1, budget=2), bandit, 500,
-                                                   jobs=client, chunk=1))[0]
+            took = shortest(
+                lambda: topk.replicate(topk.Uniform(1, budget=2), bandit, 500, jobs=client, chunk=1)
+            )[0]
         for process in processes:
             process.kill()
     return {"strategy": "SAR", "rates": rows, "seconds_a_portion": round(took / 500, 6)}
@@ -279,25 +325,42 @@ def cluster():
 
 def machine():
     """Say on what kind of machine this was measured."""
-    models = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().split("\n")
-              if line.startswith("model name")]
-    return {"processor": models[0] if models else platform.machine(), "cores": os.cpu_count(),
-            "python": platform.python_version(), "numpy": np.__version__,
-            "numba": numba.__version__, "topk": topk.__version__}
+    models = [
+        line.split(":")[1].strip()
+        for line in Path("/proc/cpuinfo").read_text().split("\n")
+        if line.startswith("model name")
+    ]
+    return {
+        "processor": models[0] if models else platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "topk": topk.__version__,
+    }
 
 
 def main():
-    parts = (crowd_study, bare_overhead, portion_overhead, sizes, summary_memory, kept_plays,
-             cluster)
+    parts = (
+        summary_memory,
+        crowd_study,
+        portion_overhead,
+        bare_overhead,
+        kept_plays,
+        cluster,
+        sizes,
+    )
     wanted = sys.argv[1:]
     found = json.loads(RESULT.read_text()) if wanted and RESULT.exists() else {}
     for part in parts:
         if not wanted or part.__name__ in wanted:
             print(part.__name__, flush=True)
-            found[part.__name__] = part()
-    found["machine"], found["date"] = machine(), datetime.date.today().isoformat()
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(found, indent=1) + "\n")
+            disturbed.clear()
+            rows = {"result": part(), "undisturbed": not disturbed}
+            found[part.__name__] = rows | {"date": datetime.date.today().isoformat()}
+            found["machine"] = machine()
+            RESULT.parent.mkdir(exist_ok=True)
+            RESULT.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A real cluster: the scheduler and the workers are the command lines that a reader would type."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import topk
 from topk import workers
 
 distributed = pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")  # comes with distributed
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = ("selected", "pulls", "sums", "total_pulls", "certified", "means")
@@ -31,15 +33,18 @@ def no_store(monkeypatch):
 class Cluster:
     """A scheduler and its workers, each a process of its own, on the loopback interface."""
 
-    def __init__(self, folder):
-        self.folder, self.processes = folder, []
-        self.file = folder / "scheduler.json"
-        self.start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        self.client = distributed.Client(scheduler_file=str(self.file), set_as_default=False)
+    def __init__(self, folder, host="127.0.0.1", security=None, options=()):
+        self.folder, self.processes, self.host = folder, [], host
+        self.file, self.options = folder / "scheduler.json", options
+        self.start("scheduler", "--port", "0")
+        self.client = distributed.Client(
+            scheduler_file=str(self.file), set_as_default=False, security=security
+        )
 
     def start(self, *command):
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         command = [sys.executable, "-m", "dask", *command, "--scheduler-file", str(self.file)]
+        command += ["--host", self.host, "--dashboard-address", "127.0.0.1:0", *self.options]
         with open(self.folder / "log", "ab") as log:
             process = subprocess.Popen(
                 command, env=environment, stdout=log, stderr=log, cwd=self.folder
@@ -49,8 +54,7 @@ class Cluster:
 
     def add_worker(self):
         before = len(self.client.nthreads())
-        options = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
-        worker = self.start("worker", "--host", "127.0.0.1", *options)
+        worker = self.start("worker", "--nthreads", "1", "--no-nanny")
         self.client.wait_for_workers(before + 1, timeout=100)
         return worker
 
@@ -109,6 +113,10 @@ def test_everything_stays_on_the_loopback_interface(cluster):
     info = cluster.client.scheduler_info()
     for address in [info["address"], *info["workers"]]:
         assert address.startswith("tcp://127.0.0.1:")
+    for process in cluster.processes:
+        sockets = psutil.Process(process.pid).net_connections()
+        open_to = {socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN}
+        assert open_to == {"127.0.0.1"}
 
 
 def test_address_in_place_of_a_client(cluster, monkeypatch):
@@ -203,3 +211,35 @@ def test_worker_with_other_code_is_refused(cluster, monkeypatch):
         monkeypatch.setattr(workers, "own_code", lambda name=name: own | {name: "other"})
         with pytest.raises(RuntimeError, match=f"another version of {name}"):
             topk.replicate(SAR, RTE, 5, jobs=cluster.client)
+
+
+def certificates(folder):
+    """Make a certificate authority and a certificate, as the page on clusters advises."""
+    for command in (
+        "req -x509 -nodes -newkey rsa:2048 -days 2 -keyout ca-key.pem -out ca.pem -subj /CN=ca",
+        "req -nodes -newkey rsa:2048 -keyout key.pem -out request.pem -subj /CN=member",
+        "x509 -req -days 2 -in request.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial "
+        "-out cert.pem",
+    ):
+        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
+    return [str(folder / name) for name in ("ca.pem", "cert.pem", "key.pem")]
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_tls(tmp_path):
+    """With the switches of the page: members play, others are turned away."""
+    ca, cert, key = certificates(tmp_path)
+    options = ("--tls-ca-file", ca, "--tls-cert", cert, "--tls-key", key)
+    security = distributed.Security(
+        tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True
+    )
+    cluster = Cluster(tmp_path, "tls://127.0.0.1", security, options)
+    try:
+        cluster.add_worker()
+        info = cluster.client.scheduler_info()
+        assert all(name.startswith("tls://") for name in [info["address"], *info["workers"]])
+        assert_same_everywhere(cluster.client, None)
+        with pytest.raises(OSError):
+            distributed.Client(info["address"].replace("tls", "tcp"), timeout=2)
+    finally:
+        cluster.close()

@@ -199,9 +199,12 @@ def test_what_is_settled_stays_settled(n, k):
     means, seen = np.linspace(0.02, 0.4, n), Counter()
     means[-1] = 0.98  # one arm that is soon accepted
     for strategy in [*strategies(n, k), topk.Racing(k, epsilon=0.02, delta=0.3)]:
-        name, session = type(strategy).__name__, strategy.start(n)
+        name, session, before = type(strategy).__name__, strategy.start(n), None
         while not session.done and session.pulls.sum() < 8000:
-            accepted, undecided, rejected = filed(session)
+            if filed(session) == before:
+                tell(session, means)
+                continue
+            accepted, undecided, rejected = before = filed(session)
             for arm in accepted:
                 refused(session, arm, f"{arm} has been (accepted|settled)")
                 seen[name, "accepted"] += 1
@@ -212,9 +215,8 @@ def test_what_is_settled_stays_settled(n, k):
                     seen[name, "rejected"] += 1
                 assert shadow.withdrawn == rejected
                 assert filed(shadow) == [accepted, undecided, rejected]
-                assert play(shadow, means) == play(copy.deepcopy(session), means)
                 twin = copy.deepcopy(session)
-                play(twin, means)
+                assert play(shadow, means, batches=99) == play(twin, means, batches=99)
                 assert shadow.selected.tolist() == twin.selected.tolist()
                 assert shadow.stopped == twin.stopped
             tell(session, means)
@@ -334,8 +336,8 @@ CONFIDENT = [
 def test_an_arm_that_left_at_once_is_one_arm_less_with_its_share_of_delta_unspent(strategy):
     """n arms one of which leaves are n - 1 arms at (n - 1)/n of delta, pull by pull."""
     n = 10
-    for seed in range(12):
-        gone = seed % n
+    for seed in range(5):
+        gone = 3 * seed % n
         others = [arm for arm in range(n) if arm != gone]
         session = strategy.start(n).withdraw(gone)
         smaller = fewer(strategy, n).start(n - 1)
@@ -437,5 +439,5 @@ def promise_kept(strategy, means, rng):
 )
 def test_a_certificate_holds_for_the_arms_that_are_left(strategy):
     means, rng = np.array([0.9, 0.85, 0.8, 0.5, 0.45, 0.1, 0.05]), np.random.default_rng(8)
-    broken = sum(not promise_kept(strategy, means, rng) for _ in range(150))
-    assert broken <= 15  # delta is 0.1; the bounds are conservative
+    broken = sum(not promise_kept(strategy, means, rng) for _ in range(60))
+    assert broken <= 6  # delta is 0.1; the bounds are conservative

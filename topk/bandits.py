@@ -101,7 +101,7 @@ class Bandit(ABC):
         ValueError
             If an arm does not exist or a count is negative.
         """
-        arms, counts = self._checked(arms, counts)
+        arms, counts = self._checked(arms, counts, rng)
         sums, squares = np.zeros(arms.size), np.zeros(arms.size)
         for j, (arm, count) in enumerate(zip(arms.tolist(), counts.tolist(), strict=True)):
             rewards = self.sample(arm, count, rng)
@@ -109,7 +109,9 @@ class Bandit(ABC):
             squares[j] = math.fsum(rewards * rewards)
         return Rewards(sums, squares)
 
-    def _checked(self, arms, counts):
+    def _checked(self, arms, counts, rng):
+        if not isinstance(rng, np.random.Generator):
+            refuse("rng", rng, "a numpy.random.Generator")
         arms = check_arms(arms, self.n)
         return arms, check_counts(counts, arms.size)
 
@@ -154,7 +156,7 @@ class BernoulliBandit(Bandit):
 
     def pull(self, arms, counts, rng):
         """Pull a batch; one binomial draw an arm. See `Bandit.pull`."""
-        arms, counts = self._checked(arms, counts)
+        arms, counts = self._checked(arms, counts, rng)
         sums = np.zeros(arms.size)
         draw_bernoulli(self.means, arms, counts, arms.size, rng, sums)
         return Rewards(sums, sums.copy())

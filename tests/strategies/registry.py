@@ -66,11 +66,8 @@ def draw_optmai(rng, n, k):
 
 
 def draw_lucb1(rng, n, k):
-    epsilon, delta = rng.choice([0, 0.05, 0.3, 0.6, 0.95]), rng.choice([1e-9, 0.01, 0.1, 0.9])
-    budget = draw_budget(rng, n, n, 20 * n)
-    if epsilon >= 0.6 and rng.random() < 0.5:
-        budget = None  # ends by its own rule: radii of 0.3 take at most some hundred pulls
-    return topk.LUCB1(k, epsilon=float(epsilon), delta=float(delta), budget=budget)
+    epsilon, delta, budget = draw_confidence(rng, n)
+    return topk.LUCB1(k, epsilon=epsilon, delta=delta, budget=budget)
 
 
 def draw_successive_rejects(rng, n, k):
@@ -94,6 +91,40 @@ def draw_adaptive(rng, n, k):
     budget = draw_budget(rng, n, n, 3000 * n) if epsilon == 0 or rng.random() < 0.5 else None
     scale = float(rng.choice([1.0, 0.01, 0.2]))  # few pulls: many ties and wrong decisions
     return topk.AdaptiveTopK(k, float(epsilon), float(delta), pull_scale=scale, budget=budget)
+
+
+def draw_gape(rng, n, k):
+    complexity, c = 10 ** rng.uniform(0, 4), rng.choice([0.01, 1.0, 2.0])
+    return topk.GapE(k, draw_budget(rng, n, n, 20 * n), float(complexity), c=float(c))
+
+
+def draw_ugape_b(rng, n, k):
+    epsilon, form = float(rng.choice([0, 0.05, 0.3])), rng.integers(3)
+    given = [{}, {"a": 10 ** rng.uniform(-2, 1)}, {"complexity": 10 ** rng.uniform(0, 4)}][form]
+    return topk.UGapEb(k, draw_budget(rng, n, n, 20 * n), epsilon, **given)
+
+
+def draw_ugape_c(rng, n, k):
+    epsilon, delta, budget = draw_confidence(rng, n)
+    return topk.UGapEc(k, epsilon, delta, c=float(rng.choice([0.5, 0.1])), budget=budget)
+
+
+def draw_clucb(rng, n, k):
+    _, delta, budget = draw_confidence(rng, n)
+    return topk.CLUCB(k, delta, R=float(rng.choice([0.5, 0.2])), budget=budget or 10 * n)
+
+
+def draw_clucb_pac(rng, n, k):
+    epsilon, delta, budget = draw_confidence(rng, n)
+    return topk.CLUCBPAC(k, epsilon, delta, R=float(rng.choice([0.5, 0.2])), budget=budget)
+
+
+def draw_confidence(rng, n):
+    """Return epsilon, delta and a budget, None where some hundred pulls suffice."""
+    epsilon, delta = rng.choice([0, 0.05, 0.3, 0.6, 0.95]), rng.choice([1e-9, 0.01, 0.1, 0.9])
+    endless = epsilon >= 0.6 and delta > 1e-3 and rng.random() < 0.5
+    budget = None if endless else draw_budget(rng, n, n, 20 * n)
+    return float(epsilon), float(delta), budget
 
 
 def draw_doubling(rng, n, k):
@@ -130,6 +161,17 @@ ENTRIES = [
         topk.AdaptiveTopK,
         draw_adaptive,
         transcribed("adaptive_top_k", "epsilon", "delta", "pull_scale", "budget"),
+    ),
+    Entry(topk.GapE, draw_gape, transcribed("gap_e", "budget", "complexity", "c")),
+    Entry(
+        topk.UGapEb,
+        draw_ugape_b,
+        transcribed("ugape_b", "budget", "epsilon", "a", "complexity"),
+    ),
+    Entry(topk.UGapEc, draw_ugape_c, transcribed("ugape_c", "epsilon", "delta", "c", "budget")),
+    Entry(topk.CLUCB, draw_clucb, transcribed("clucb_pac", "epsilon", "delta", "R", "budget")),
+    Entry(
+        topk.CLUCBPAC, draw_clucb_pac, transcribed("clucb_pac", "epsilon", "delta", "R", "budget")
     ),
     Entry(Doubling, draw_doubling),
     Entry(BigBatches, draw_big_batches),

@@ -201,6 +201,157 @@ def lucb1(n, k, epsilon, delta, budget):
         t += 1
 
 
+# Index strategies.  Their indices are sums of fractions and square roots, compared as decimal
+# numbers with 60 digits of which 40 count, so that equal ones are equal.
+
+
+def exact(x):
+    x = Fraction(x)
+    return Decimal(x.numerator) / Decimal(x.denominator)
+
+
+def rounded(x):
+    return x.quantize(Decimal(1).scaleb(-40))
+
+
+def in_decimals(play):
+    """Compute with 60 digits; the caller's own arithmetic, between yields, is left alone."""
+
+    def careful(*arguments):
+        inner, sums = play(*arguments), None
+        while True:
+            try:
+                with localcontext() as context:
+                    context.prec = 60
+                    batch = inner.send(sums)
+            except StopIteration as end:
+                return end.value
+            sums = yield batch
+
+    return careful
+
+
+def boundary_gap(seen, ranked, k, arm):
+    """The empirical gap of Bubeck et al. (2013): to rank k + 1 inside, to rank k outside."""
+    if ranked.index(arm) < k:
+        return seen.mean(arm) - seen.mean(ranked[k])
+    return seen.mean(ranked[k - 1]) - seen.mean(arm)
+
+
+@in_decimals
+def gap_e(n, k, budget, complexity, c):
+    """Bubeck et al. (2013), Figure 3."""
+    seen = Seen(n)
+    yield from seen.sample([(arm, 1) for arm in range(n)])
+    root = exact(c) * (budget / exact(complexity)).sqrt()
+    for _ in range(n, budget):
+        ranked = seen.ranked(range(n))
+        index = [
+            rounded(root / Decimal(seen.pulls[arm]).sqrt()
+                    - exact(boundary_gap(seen, ranked, k, arm)))
+            for arm in range(n)
+        ]  # fmt: skip
+        yield from seen.sample([(index.index(max(index)), 1)])
+    return set(seen.ranked(range(n))[:k]), "budget"
+
+
+class Duel:
+    """Gabillon et al. (2012), Section 3 and Figure 1: what SELECT-ARM computes at time t."""
+
+    def __init__(self, seen, m, squared):
+        """``squared`` is the square of the radius of an arm with one pull."""
+        arms = range(len(seen.pulls))
+        self.beta = [(squared / seen.pulls[k]).sqrt() for k in arms]
+        mean = [exact(seen.mean(k)) for k in arms]
+        upper = [rounded(mean[k] + self.beta[k]) for k in arms]
+        lower = [rounded(mean[k] - self.beta[k]) for k in arms]
+        self.B = []
+        for k in arms:
+            others = sorted((upper[i] for i in arms if i != k), reverse=True)
+            self.B.append(rounded(others[m - 1] - lower[k]))
+        self.J = sorted(arms, key=lambda k: (self.B[k], k))[:m]
+        self.B_J = max(self.B[k] for k in self.J)
+        rest = [k for k in arms if k not in self.J]
+        # ties to the wider arm, then to the lower number
+        self.u = min(rest, key=lambda k: (-upper[k], -rounded(self.beta[k]), k))
+        self.l = min(self.J, key=lambda k: (lower[k], -rounded(self.beta[k]), k))
+        self.pull = min((self.u, self.l), key=lambda k: (-rounded(self.beta[k]), k))
+
+
+@in_decimals
+def ugape_b(n, k, budget, epsilon, a, complexity):
+    """Gabillon et al. (2012), UGapEb of Figure 1: the J(t) with the smallest B_J(t)."""
+    seen, smallest, chosen = Seen(n), None, None
+    yield from seen.sample([(arm, 1) for arm in range(n)])
+    for _ in range(max(1, budget - n)):  # t = n + 1, ..., Q
+        if a is not None:
+            squared = exact(a)
+        else:
+            squared = (budget - n) / (4 * exact(complexity or estimate(seen, n, k, epsilon)))
+        duel = Duel(seen, k, squared)
+        if smallest is None or duel.B_J < smallest:
+            smallest, chosen = duel.B_J, set(duel.J)
+        if sum(seen.pulls) < budget:
+            yield from seen.sample([(duel.pull, 1)])
+    return chosen, "budget"
+
+
+def estimate(seen, n, k, epsilon):
+    """H_epsilon, equation (6), with every gap enlarged by sqrt(1 / (2 T)): the house's choice."""
+    ranked, total = seen.ranked(range(n)), 0.0
+    for arm in range(n):
+        gap = float(boundary_gap(seen, ranked, k, arm)) + math.sqrt(1 / (2 * seen.pulls[arm]))
+        total += 1 / max((gap + epsilon) / 2, epsilon) ** 2
+    return total
+
+
+@in_decimals
+def ugape_c(n, k, epsilon, delta, c, budget):
+    """Gabillon et al. (2012), UGapEc of Figure 1, with the radius (4)."""
+    seen = Seen(n)
+    yield from seen.sample([(arm, 1) for arm in range(n)])
+    while True:
+        before = sum(seen.pulls)  # t - 1
+        squared = exact(c) * (4 * n * Decimal(before) ** 3 / exact(delta)).ln()
+        duel = Duel(seen, k, squared)
+        if duel.B_J < exact(epsilon):
+            return set(duel.J), "rule"
+        if before == budget:
+            return set(duel.J), "budget"
+        yield from seen.sample([(duel.pull, 1)])
+
+
+@in_decimals
+def clucb_pac(n, k, epsilon, delta, R, budget):
+    """Chen et al. (2014), CLUCB with the PAC rule, for sets of k arms.
+
+    The oracle returns the k largest values; of equal ones it keeps those of M.  Of equal
+    bounds on one side the lower number is exchanged first.
+    """
+    seen = Seen(n)
+    yield from seen.sample([(arm, 1) for arm in range(n)])
+    while True:
+        t = sum(seen.pulls)
+        squared = 2 * (4 * n * Decimal(t) ** 3 / exact(delta)).ln()
+        radius = [exact(R) * (squared / pulls).sqrt() for pulls in seen.pulls]
+        ranked = seen.ranked(range(n))
+        bound = [rounded(exact(seen.mean(arm)) + radius[arm]) for arm in range(n)]
+        for arm in ranked[:k]:
+            bound[arm] = rounded(exact(seen.mean(arm)) - radius[arm])
+        leaving = sorted(ranked[:k], key=lambda arm: (bound[arm], arm))
+        entering = sorted(ranked[k:], key=lambda arm: (-bound[arm], arm))
+        pairs = zip(leaving, entering, strict=False)
+        pairs = [(out, into) for out, into in pairs if bound[into] > bound[out]]
+        gain = sum((bound[into] - bound[out] for out, into in pairs), Decimal(0))
+        if gain <= k * exact(epsilon):
+            return set(ranked[:k]), "rule"
+        if t == budget:
+            return set(ranked[:k]), "budget"
+        exchanged = [arm for pair in pairs for arm in pair]
+        widest = min(exchanged, key=lambda arm: (-rounded(radius[arm]), arm))
+        yield from seen.sample([(widest, 1)])
+
+
 def successive_rejects(n, k, budget):
     """Audibert et al. (2010) for n - k phases, as in Bubeck et al. (2013), Section 5."""
     constant = Fraction(k, k + 1) + sum(Fraction(1, i) for i in range(k + 1, n + 1))

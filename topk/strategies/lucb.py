@@ -111,7 +111,7 @@ class LUCB1(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        k = check_k(self.k, n)
+        check_k(self.k, n)
         budget = -1 if self.budget is None else check_budget(self.budget, smallest=n)
         if self.guard:
             return guarded_state(self, n, budget)
@@ -144,7 +144,7 @@ class LUCB1State(NamedTuple):
 def new_state(strategy, n, delta, budget):
     """Return the state of a new play of LUCB1 itself."""
     return LUCB1State(
-        k=strategy.k,
+        k=int(strategy.k),
         epsilon=float(strategy.epsilon),
         log_ratio=math.log(1.25 * n / delta),
         budget=budget,

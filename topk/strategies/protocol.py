@@ -110,7 +110,7 @@ class Strategy:
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        k = check_k(self.k, n)
+        check_k(self.k, n)
         state = View(self, new_tally(n, squares=self.uses_squares))
         state._plan()
         return state
