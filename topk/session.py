@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from topk._checks import check_arms, check_counts, check_integer, refuse
+from topk._checks import as_array, check_arms, check_counts, check_integer, refuse
 from topk.kernels import rules
 from topk.kernels.rules import BY_BUDGET, BY_RULE, RUNNING
 from topk.kernels.tally import credit
@@ -238,10 +238,10 @@ class Session:
         """Return what was told in canonical form; refuse it as a whole if anything is wrong."""
         if self.done:
             raise ValueError("arms: this session is done and takes no more rewards")
-        arms = check_arms(np.atleast_1d(np.asarray(arms)), self.n)
+        arms = check_arms(np.atleast_1d(as_array(arms, "arms", "arm numbers")), self.n)
         single = counts is None
-        counts = np.ones(arms.size, dtype=np.int64) if single else np.atleast_1d(np.asarray(counts))
-        counts = check_counts(counts, arms.size)
+        counts = np.ones(arms.size, np.int64) if single else as_array(counts, "counts", "integers")
+        counts = check_counts(np.atleast_1d(counts), arms.size)
         rewards = _check_sums(rewards, counts, "rewards" if single else "sums")
         self._check_wanted(arms, counts)
         return arms, rewards, counts, self._check_squares(squares, rewards, counts)
@@ -249,6 +249,7 @@ class Session:
     def _check_wanted(self, arms, counts):
         wanted, told = np.zeros(self.n, dtype=np.int64), np.zeros(self.n, dtype=np.int64)
         wanted[self._arms] = self._left
+        counts = np.minimum(counts, wanted.max() + 1)  # so that adding up cannot overflow
         np.add.at(told, arms, counts)
         for arm in np.flatnonzero(told > wanted)[:1]:
             raise ValueError(

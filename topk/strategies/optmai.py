@@ -199,10 +199,17 @@ def update(state, m, arms, counts):
 
 @njit(cache=True, nogil=True)
 def round_tally(state):
-    """Return what this round's decision looks at: all pulls, or (``reuse=False``) its own."""
-    if state.reuse or state.share[0] == 0:
+    """Return what this round's decision looks at: all pulls, or (``reuse=False``) its own.
+
+    All pulls as well if the budget did not give every arm a pull in this round.
+    """
+    if state.reuse:
         return state.tally
-    return since(state.tally, state.earlier)
+    own = since(state.tally, state.earlier)
+    for j in range(state.size[0]):
+        if own.pulls[state.alive[j]] == 0:
+            return state.tally
+    return own
 
 
 @njit(cache=True, nogil=True)

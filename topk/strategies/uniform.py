@@ -51,7 +51,7 @@ class Uniform(Strategy):
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
-        k = check_k(self.k, n)
+        check_k(self.k, n)
         budget = check_budget(self.budget, smallest=n)
         return UniformState(
             budget=budget,
