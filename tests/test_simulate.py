@@ -80,6 +80,8 @@ def test_play_0_is_run_and_plays_differ(entry):
 @pytest.mark.parametrize("helpers", ["as they come", "threads", "processes"])
 @each_strategy
 def test_the_number_of_jobs_does_not_matter(entry, helpers, monkeypatch):
+    if helpers == "processes" and entry.strategy not in (topk.LUCB1, topk.SAR, Doubling):
+        return  # one of each kind: a process takes its time to load a strategy
     strategy, bandit, rng = short(entry, 34)
     if helpers != "as they come":  # small studies are played in this process: insist on help
         monkeypatch.setattr(workers, "helpers", lambda pacer, jobs: helpers)

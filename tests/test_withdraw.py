@@ -74,6 +74,14 @@ def strategies(n, k):
         topk.AdaptiveTopK(k, epsilon=0.0, delta=0.5, pull_scale=0.1, budget=100 * n),
         topk.LUCB1(k, epsilon=0.3, delta=0.3),
         topk.LUCB1(k, epsilon=0.0, delta=0.3, budget=20 * n),
+        topk.LUCB1(k, epsilon=0.9, delta=0.3, guard=True),
+        topk.GapE(k, budget=20 * n, complexity=10.0 * n),
+        topk.UGapEb(k, budget=20 * n, epsilon=0.1),
+        topk.UGapEb(k, budget=20 * n, epsilon=0.1, a=2.0),
+        topk.UGapEc(k, epsilon=0.3, delta=0.3),
+        topk.UGapEc(k, epsilon=0.0, delta=0.3, budget=20 * n),
+        topk.CLUCB(k, delta=0.3, budget=20 * n),
+        topk.CLUCBPAC(k, epsilon=0.3, delta=0.3),
     ]
 
 
@@ -315,13 +323,13 @@ def noisy(session, seed, names):
 
 def fewer(strategy, n):
     """Return the strategy that treats n - 1 arms as ``strategy`` treats n: delta is shared."""
-    if isinstance(strategy, topk.Halving):  # its union bound is over k arms
-        return strategy
+    if isinstance(strategy, (topk.Halving, topk.GapE, topk.UGapEb)):
+        return strategy  # a union bound over k arms, or none
     parameters = {name: getattr(strategy, name) for name in strategy.__dataclass_fields__}
     return type(strategy)(**parameters | {"delta": strategy.delta * (n - 1) / n})
 
 
-CONFIDENT = [
+SHARED_DELTA = [
     topk.LUCB1(3, epsilon=0.2, delta=0.1),
     topk.LUCB1(3, epsilon=0.0, delta=0.1, budget=500),
     topk.Racing(3, epsilon=0.2, delta=0.1),
@@ -329,10 +337,15 @@ CONFIDENT = [
     topk.Halving(3, epsilon=0.9, delta=0.1),
     topk.AdaptiveTopK(3, epsilon=0.3, delta=0.1),
     topk.AdaptiveTopK(3, epsilon=0.0, delta=0.1, pull_scale=0.01, budget=1001),
+    topk.GapE(3, budget=500, complexity=100.0),
+    topk.UGapEb(3, budget=500, epsilon=0.1, a=2.0),
+    topk.UGapEc(3, epsilon=0.2, delta=0.1),
+    topk.CLUCB(3, delta=0.1, budget=500),
+    topk.CLUCBPAC(3, epsilon=0.3, delta=0.1),
 ]
 
 
-@pytest.mark.parametrize("strategy", CONFIDENT, ids=repr)
+@pytest.mark.parametrize("strategy", SHARED_DELTA, ids=repr)
 def test_an_arm_that_left_at_once_is_one_arm_less_with_its_share_of_delta_unspent(strategy):
     """n arms one of which leaves are n - 1 arms at (n - 1)/n of delta, pull by pull."""
     n = 10

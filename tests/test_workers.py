@@ -68,13 +68,13 @@ def assert_same(reps, wanted):
 @pytest.mark.parametrize("chunk", [1, 7, None])
 @pytest.mark.parametrize("kind", ["alone", "threads", "processes"])
 def test_same_arrays(monkeypatch, name, kind, chunk):
-    asked = []
+    asked, wanted = [], reference(name)
     if kind != "alone":
         monkeypatch.setattr(workers, "helpers", lambda *_: asked.append(kind) or kind)
     strategy, bandit, options = STUDIES[name]
     jobs = 1 if kind == "alone" else 2
     reps = topk.replicate(strategy, bandit, 23, seed=4, jobs=jobs, chunk=chunk, **options)
-    assert_same(reps, reference(name))
+    assert_same(reps, wanted)
     assert kind == "alone" or asked == [kind]
 
 

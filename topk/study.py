@@ -14,6 +14,8 @@ from topk.play import Play
 from topk.session import STOPPED
 from topk.streams import INSTANCE, stream
 
+MOST_PULLS = 2**53  # as for budgets: up to there sums of 0/1 rewards are exact
+
 
 class Study:
     """What is played, against what, and what is kept of each play.
@@ -219,7 +221,11 @@ def check_checkpoints(checkpoints, strategy, n):
         return ()
     if not strategy.anytime:
         refuse("checkpoints", checkpoints, "None for a strategy whose rule depends on its budget")
-    marks = tuple(check_integer(mark, "checkpoints", n) for mark in np.atleast_1d(checkpoints))
+    try:
+        marks = np.atleast_1d(checkpoints)
+    except ValueError:  # ragged
+        refuse("checkpoints", checkpoints, "a sequence of increasing pull counts")
+    marks = tuple(check_integer(mark, "checkpoints", n, MOST_PULLS) for mark in marks)
     if not marks or any(b <= a for a, b in zip(marks, marks[1:], strict=False)):
         refuse("checkpoints", checkpoints, "a sequence of increasing pull counts")
     return marks

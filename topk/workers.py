@@ -5,6 +5,7 @@ how long the last ones took.  That a play is the same whoever plays it, and in w
 portion, is the business of `topk.study`.
 """
 
+import atexit
 import math
 import os
 import threading
@@ -180,15 +181,36 @@ def _threads(study, jobs):
 
 @contextmanager
 def _processes(study, jobs):
-    """joblib's processes; they are kept for the next study unless something went wrong."""
-    from joblib.externals.loky import get_reusable_executor
-
-    pool = get_reusable_executor(jobs, timeout=300)
+    pool = _pool(jobs)
     try:
         yield Team(lambda *span: pool.submit(played, study.part(*span), *span), lambda: jobs)
     except BaseException:
-        pool.shutdown(kill_workers=True)
+        _close_pools()
         raise
+
+
+_pools = {}  # number of processes: the pool; at most one
+
+
+def _pool(jobs):
+    """Return joblib's kind of processes, kept for the next study until idle for 5 minutes.
+
+    The pool is our own: joblib's `Parallel` does not work with one that others made.
+    """
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    if not _pools:
+        atexit.register(_close_pools)
+    pool = _pools.get(jobs)
+    if pool is None or pool._flags.broken or pool._flags.shutdown:
+        _close_pools()
+        pool = _pools[jobs] = ProcessPoolExecutor(jobs, timeout=300)
+    return pool
+
+
+def _close_pools():
+    while _pools:
+        _pools.popitem()[1].shutdown(kill_workers=True)
 
 
 # A cluster

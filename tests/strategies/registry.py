@@ -37,7 +37,7 @@ class Entry:
     draw: Callable
     transcription: Callable | None = None
     most_k: Callable = lambda n: n - 1
-    instances: int = 616
+    instances: int = 528
 
 
 def draw_budget(rng, n, smallest, largest):
@@ -95,13 +95,13 @@ def draw_adaptive(rng, n, k):
 
 def draw_gape(rng, n, k):
     complexity, c = 10 ** rng.uniform(0, 4), rng.choice([0.01, 1.0, 2.0])
-    return topk.GapE(k, draw_budget(rng, n, n, 20 * n), float(complexity), c=float(c))
+    return topk.GapE(k, draw_budget(rng, n, n, 15 * n), float(complexity), c=float(c))
 
 
 def draw_ugape_b(rng, n, k):
     epsilon, form = float(rng.choice([0, 0.05, 0.3])), rng.integers(3)
     given = [{}, {"a": 10 ** rng.uniform(-2, 1)}, {"complexity": 10 ** rng.uniform(0, 4)}][form]
-    return topk.UGapEb(k, draw_budget(rng, n, n, 20 * n), epsilon, **given)
+    return topk.UGapEb(k, draw_budget(rng, n, n, 15 * n), epsilon, **given)
 
 
 def draw_ugape_c(rng, n, k):
@@ -122,8 +122,8 @@ def draw_clucb_pac(rng, n, k):
 def draw_confidence(rng, n):
     """Return epsilon, delta and a budget, None where some hundred pulls suffice."""
     epsilon, delta = rng.choice([0, 0.05, 0.3, 0.6, 0.95]), rng.choice([1e-9, 0.01, 0.1, 0.9])
-    endless = epsilon >= 0.6 and delta > 1e-3 and rng.random() < 0.5
-    budget = None if endless else draw_budget(rng, n, n, 20 * n)
+    endless = epsilon == 0.95 and delta > 1e-3 and rng.random() < 0.8
+    budget = None if endless else draw_budget(rng, n, n, 15 * n)
     return float(epsilon), float(delta), budget
 
 
@@ -149,7 +149,7 @@ ENTRIES = [
         draw_optmai,
         transcribed("optmai", "budget", "beta", "reuse", "final"),
         most_k=lambda n: n,
-        instances=2310,  # many combinations
+        instances=1540,  # many combinations
     ),
     Entry(topk.LUCB1, draw_lucb1, transcribed("lucb1", "epsilon", "delta", "budget")),
     Entry(
