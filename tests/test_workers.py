@@ -265,3 +265,26 @@ def test_ctrl_c(kind):
         assert child.communicate(timeout=60)[0] == "stopped\n" and child.returncode == 0
     finally:
         child.kill()
+
+
+def test_processes_end_with_a_killed_driver():
+    """Nothing is left behind that would hold memory for ever."""
+    psutil = pytest.importorskip("psutil")
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, "processes"], env=environment, stdout=subprocess.DEVNULL
+    )
+    deadline, helping = time.monotonic() + 100, []
+    try:
+        while len(helping) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+            helping = [
+                process
+                for process in psutil.Process(child.pid).children(recursive=True)
+                if "LokyProcess" in " ".join(process.cmdline())
+            ]
+    finally:
+        child.kill()
+        child.wait()
+    assert len(helping) == 2
+    assert psutil.wait_procs(helping, timeout=60)[1] == []

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from topk._checks import check_integer, check_n, refuse
+from topk._checks import check_n, refuse
 from topk.kernels.filing import ACCEPTED, ACTIVE
 from topk.kernels.rules import rule_of
 from topk.session import Session
@@ -19,7 +19,7 @@ from topk.strategies.protocol import Strategy, View
 FORMAT, VERSION = "topk-session", 1
 ARM_FIELDS = {"alive", "chosen", "next"}  # arrays that hold arm numbers
 SIGNED = {"carried", "smallest"}  # arrays of numbers that may be negative
-DERIVED = {"trees", "gain"}  # follow from the rest and are set up again by `Rule.rebuild`
+DERIVED = {"trees", "gain", "lengths"}  # follow from the parameters and the rest
 LARGEST = 2**53  # integers up to here are exact in JSON readers that use floats
 RANGES = {
     "next": (-1, None),
@@ -91,16 +91,21 @@ def resume(state):
     if state.get("version") != VERSION:
         refuse("version", state.get("version"), f"{VERSION}, the one that this release reads")
     n = check_n(_field(state, "n"))
+    values = _field(state, "state", dict)
+    pulls = _field(_field(values, "tally", dict), "pulls", list)
+    if len(pulls) != n:  # before room is made for that many arms
+        refuse("pulls", f"a list of {len(pulls)}", f"a list of n = {n} integers")
     strategy = _strategy(_field(state, "strategy", str), _field(state, "parameters", dict))
     restored = strategy.begin(n)
-    _load_state(restored, _field(state, "state", dict), n)
-    _check_tally(restored.tally)
+    _load_state(restored, values, n)
+    _check_tally(restored.tally, getattr(strategy, "budget", None))
     if not isinstance(restored, View):
         _check_filing(restored, strategy.k)
+        _check_earlier(restored)
         if rule_of(restored).rebuild is not None and restored.tally.total[0] > 0:
             rule_of(restored).rebuild(restored)
     session = Session(strategy, restored)
-    session.withdrawn = _integers(_field(state, "withdrawn"), "withdrawn", 0, n - 1).tolist()
+    session.withdrawn = _withdrawn(_field(state, "withdrawn"), restored, n)
     _load_batch(session, _field(state, "batch", dict))
     return session
 
@@ -210,14 +215,35 @@ def _check_increasing(arms, name):
         refuse(name, arms.tolist(), "different arms, in increasing order")
 
 
-def _check_tally(tally):
-    """Refuse sums that rewards in [0, 1] cannot have."""
+def _check_tally(tally, budget):
+    """Refuse sums that rewards in [0, 1] cannot have, and pulls that were not allowed."""
+    if budget is not None and tally.total[0] > budget:
+        refuse("budget", budget, f"at least the total of {tally.total[0]} pulls")
     if (tally.sums > tally.pulls).any():
         refuse("sums", "a sum above its number of pulls", "at most the pulls of each arm")
     if tally.squares.size and (tally.squares > tally.sums * (1 + 1e-9)).any():
         refuse("squares", "a sum of squares above the sum", "at most the sums of each arm")
     if tally.pulls.sum() != tally.total[0]:
         refuse("total", int(tally.total[0]), f"the sum of pulls, {tally.pulls.sum()}")
+
+
+def _check_earlier(state):
+    """Refuse a tally of earlier rounds that is not part of the whole tally."""
+    earlier = getattr(state, "earlier", None)
+    if earlier is not None and (
+        (earlier.pulls > state.tally.pulls).any() or (earlier.sums > earlier.pulls).any()
+    ):
+        refuse("earlier", "pulls or sums that are too large", "part of the tally")
+
+
+def _withdrawn(arms, state, n):
+    """Return the arms that left; refuse one that left twice or is still in the play."""
+    arms = _integers(arms, "withdrawn", 0, n - 1).tolist()
+    if len(set(arms)) != len(arms):
+        refuse("withdrawn", arms, "free of duplicates")
+    if not isinstance(state, View) and (state.status[arms] == ACTIVE).any():
+        refuse("withdrawn", arms, "a list of arms that are not active by their status")
+    return arms
 
 
 def _check_filing(state, k):
@@ -256,6 +282,8 @@ def _load_batch(session, stored):
         refuse("batch", [arms.tolist(), counts.tolist()], "what the stored state asks for")
     told = dict(zip(arms.tolist(), (counts - left).tolist(), strict=True))
     parts = _load_parts(_field(stored, "sums", dict), "sums", told)
+    if {arm for arm, count in told.items() if count} != set(parts):
+        refuse("sums", sorted(parts), "given for every arm of which rewards were told")
     squares = _load_parts(_field(stored, "squares", dict), "squares", told)
     session._set_batch(arms, counts, left, parts, squares)
 
@@ -263,12 +291,22 @@ def _load_batch(session, stored):
 def _load_parts(stored, name, told):
     parts = {}
     for key, values in stored.items():
-        arm = check_integer(int(key) if key.isdecimal() else key, name, 0)
+        arm = int(key) if key.isascii() and key.isdecimal() else -1
+        if arm not in told or told[arm] == 0:
+            refuse(name, key, "given for arms of which rewards were told")
         # the floats of an exact sum may be negative, the sum itself may not
         if not isinstance(values, list) or not all(type(x) in (int, float) for x in values):
             refuse(name, values, "lists of numbers")
-        total = math.fsum(values)
-        if arm not in told or not 0 <= total <= told[arm]:
+        total = _total(values)
+        if not 0 <= total <= told[arm]:
             refuse(name, total, f"between 0 and the number of rewards told of arm {arm}")
         parts[arm] = [float(x) for x in values]
     return parts
+
+
+def _total(values):
+    """Return the sum of a list of numbers, nan where no float can hold it."""
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):
+        return math.nan

@@ -204,8 +204,20 @@ def _pool(jobs):
     pool = _pools.get(jobs)
     if pool is None or pool._flags.broken or pool._flags.shutdown:
         _close_pools()
-        pool = _pools[jobs] = ProcessPoolExecutor(jobs, timeout=300)
+        options = {"timeout": 300, "initializer": _end_with, "initargs": (os.getpid(),)}
+        pool = _pools[jobs] = ProcessPoolExecutor(jobs, **options)
     return pool
+
+
+def _end_with(parent):
+    """Let this process end as soon as its parent has, even if that was killed."""
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _close_pools():

@@ -1,0 +1,296 @@
+"""What a pull costs, strategy by strategy: writes results/speed.json.
+
+Times are processor time of the measuring thread.  Every measurement of a strategy stands
+beside one of the generator's draw, taken just before it in the same process; medians are
+kept, of the times and of the ratios.  Other programs on the machine still slow both down,
+through shared caches and cores, so run it on an idle one; it takes a quarter of an hour.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+os.environ["TOPK_STORE"] = "off"
+for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+import numba  # noqa: E402
+import numpy as np  # noqa: E402
+
+import topk  # noqa: E402
+import topk.hardness  # noqa: E402
+from topk.play import Play  # noqa: E402
+
+RESULT = Path(__file__).parent / "results" / "speed.json"
+ROOT = Path(__file__).resolve().parents[1]
+SIZES = (20, 1000, 10_000, 100_000, 1_000_000)
+PULLS = 1_000_000  # measured of each play, after the first of every arm
+REPEATS = 5
+DELTA, EPSILON = 0.1, 0.05
+
+
+def clock(work):
+    """Return the processor seconds of this thread that ``work()`` takes, and its result."""
+    start = time.thread_time()
+    found = work()
+    return time.thread_time() - start, found
+
+
+# The draw
+
+
+@numba.njit
+def add_draws(rng, count):
+    """Draw uniform numbers and nothing else."""
+    total = 0.0
+    for _ in range(count):
+        total += rng.random()
+    return total
+
+
+def draw_ns():
+    """Return the nanoseconds of one uniform PCG64 draw inside compiled code."""
+    rng, count = np.random.default_rng(0), 4_000_000
+    add_draws(rng, 1)
+    return min(clock(lambda: add_draws(rng, count))[0] for _ in range(3)) / count * 1e9
+
+
+# Strategies that pull one or two arms a step
+
+
+def index_strategies(n, means, pulls):
+    """Return the strategies with parameters under which they do not stop early."""
+    k, budget = max(1, n // 10), n + pulls
+    hardness = topk.hardness.h1(means, k)
+    return {
+        "LUCB1": topk.LUCB1(k, epsilon=0.0, delta=DELTA),
+        "GapE": topk.GapE(k, budget=budget, complexity=hardness),
+        "UGapEb": topk.UGapEb(k, budget=budget, epsilon=0.0, complexity=hardness),
+        "UGapEc": topk.UGapEc(k, epsilon=0.0, delta=DELTA),
+        "CLUCB": topk.CLUCB(k, delta=DELTA),
+        "CLUCBPAC": topk.CLUCBPAC(k, epsilon=0.0, delta=DELTA),
+    }
+
+
+def pull_ns(strategy, bandit, pulls, seed):
+    """Return the nanoseconds a pull, over ``pulls`` pulls of as many plays as they take.
+
+    The first pull of every arm, and the sorting that follows it, are not counted.
+    """
+    seconds = made = number = 0
+    while made < pulls:
+        play = Play(strategy, bandit, seed, number)
+        play.warm()
+        play._slice(-1, 1)
+        number, before = number + 1, play.total
+        until = min(before + pulls - made, before + pulls)
+        took, _ = clock(lambda p=play, u=until: p._slice(u, 10**9))
+        seconds, made = seconds + took, made + play.total - before
+        if play.total == before:
+            raise RuntimeError(f"{strategy} stops before it starts on {bandit.n} arms")
+    return seconds / made * 1e9
+
+
+def pulls():
+    """Nanoseconds and draws a pull against the number of arms, and numpy's."""
+    rows = []
+    for n in SIZES:
+        bandit = topk.instances.uniform(n)
+        for name, strategy in index_strategies(n, bandit.means, PULLS).items():
+            rows.append(row(name, n, lambda seed, s=strategy, b=bandit: pull_ns(s, b, PULLS, seed)))
+        rows.append(row("numpy", n, lambda seed, b=bandit: numpy_ns(b.means, seed)))
+    return rows
+
+
+def row(name, n, measure):
+    """Measure ``REPEATS`` times, each time beside a draw; return medians."""
+    draws, times = [], []
+    for seed in range(REPEATS):
+        draws.append(draw_ns())
+        times.append(measure(seed))
+    ratios = [taken / draw for taken, draw in zip(times, draws, strict=True)]
+    found = {
+        "strategy": name,
+        "n": n,
+        "ns_a_pull": round(statistics.median(times), 1),
+        "fastest_ns_a_pull": round(min(times), 1),
+        "draws_a_pull": round(statistics.median(ratios), 1),
+        "draw_ns": round(statistics.median(draws), 2),
+    }
+    print(found, flush=True)
+    return found
+
+
+def numpy_ns(means, seed):
+    """Return the nanoseconds a pull of `numpy_lucb`, for about a tenth of a second."""
+    n = means.size
+    rounds = max(3, 20_000_000 // (100 * n + 20_000))
+    return clock(lambda: numpy_lucb(means, n // 10, rounds, seed))[0] / (2 * rounds) * 1e9
+
+
+def numpy_lucb(means, k, rounds, seed):
+    """LUCB1 as one writes it with numpy: every round looks at all arms, in vector operations."""
+    n, rng = means.size, np.random.default_rng(seed)
+    u, sums = np.ones(n), (rng.random(n) < means).astype(float)
+    for t in range(1, rounds + 1):
+        mean = sums / u
+        radius = np.sqrt(np.log(1.25 * n * float(t) ** 4 / DELTA) / (2 * u))
+        inside = np.zeros(n, dtype=bool)
+        inside[np.argpartition(-mean, k - 1)[:k]] = True
+        low = np.where(inside, mean - radius, np.inf).argmin()
+        high = np.where(inside, -np.inf, mean + radius).argmax()
+        for arm in (low, high):
+            u[arm] += 1
+            sums[arm] += rng.random() < means[arm]
+    return sums
+
+
+# Strategies that pull in rounds
+
+
+def runs():
+    """Milliseconds and draws a run on 1,000 arms."""
+    n, k, budget = 1000, 100, 100_000
+    bandit = topk.instances.uniform(n)
+    strategies = {
+        "Uniform": topk.Uniform(k, budget=budget),
+        "SuccessiveRejects": topk.SuccessiveRejects(k, budget=budget),
+        "SAR": topk.SAR(k, budget=budget),
+        "OptMAI": topk.OptMAI(k, budget=budget),
+        "Racing": topk.Racing(k, epsilon=EPSILON, delta=DELTA),
+        "Halving": topk.Halving(k, epsilon=EPSILON, delta=DELTA),
+        "AdaptiveTopK": topk.AdaptiveTopK(k, epsilon=EPSILON, delta=DELTA),
+    }
+    rows = []
+    for name, strategy in strategies.items():
+        topk.run(strategy, bandit, rng=0)
+        times, totals = [], []
+        for seed in range(3 * REPEATS):
+            took, outcome = clock(lambda s=strategy, r=seed: topk.run(s, bandit, rng=r))
+            times.append(took)
+            totals.append(outcome.total_pulls)
+        rows.append({
+            "strategy": name, "n": n, "k": k,
+            "ms_a_run": round(1000 * statistics.median(times), 3),
+            "pulls": int(statistics.median(totals)),
+        })
+        print(rows[-1], flush=True)
+    return rows
+
+
+# How long the compiled code keeps Python waiting
+
+
+def slices():
+    """The longest stay in compiled code of a play with a million arms."""
+    n, rows = 1_000_000, []
+    bandit = topk.instances.uniform(n)
+    for name, strategy in index_strategies(n, bandit.means, PULLS).items():
+        play, stays = Play(strategy, bandit, 0, 0), []
+        play.warm()
+        plain = play._slice
+
+        def measured(until, steps, plain=plain, stays=stays):
+            took, status = clock(lambda: plain(until, steps))
+            stays.append(took)
+            return status
+
+        play._slice = measured
+        play.advance(until=n + PULLS)
+        rows.append({"strategy": name, "n": n, "first_s": round(stays[0], 3),
+                     "longest_later_s": round(max(stays[1:]), 3)})
+        print(rows[-1], flush=True)
+    return rows
+
+
+# Fresh processes
+
+
+PEAK = "int(pathlib.Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) / 1000"
+
+
+def fresh(code):
+    """Run code in a fresh process; return the numbers that it prints."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    found = subprocess.run([sys.executable, "-c", code], env=environment, cwd=ROOT,
+                           capture_output=True, text=True, check=True)
+    return [float(word) for word in found.stdout.split()]
+
+
+def starting():
+    """Seconds of `import topk` and of a strategy's first call with a warm cache."""
+    imports = [fresh("import time; s = time.process_time(); import topk\n"
+                     "print(time.process_time() - s)")[0] for _ in range(2 * REPEATS)]
+    found, first = {"import_s": round(statistics.median(imports), 3)}, {}
+    strategies = index_strategies(20, topk.instances.uniform(20).means, 200) | {
+        "Uniform": topk.Uniform(2, budget=200),
+        "SuccessiveRejects": topk.SuccessiveRejects(2, budget=200),
+        "SAR": topk.SAR(2, budget=200),
+        "OptMAI": topk.OptMAI(2, budget=200),
+        "Racing": topk.Racing(2, epsilon=0.5, delta=DELTA),
+        "Halving": topk.Halving(2, epsilon=0.5, delta=DELTA),
+        "AdaptiveTopK": topk.AdaptiveTopK(2, epsilon=0.5, delta=DELTA),
+    }
+    for name, strategy in strategies.items():
+        if hasattr(strategy, "budget") and strategy.budget is None:
+            strategy = type(strategy)(**(vars(strategy) | {"budget": 200}))
+        code = ("import time, topk\nfrom topk import *\n"
+                "bandit = topk.instances.uniform(20)\ns = time.process_time()\n"
+                f"topk.run(topk.{strategy!r}, bandit)\nprint(time.process_time() - s)")
+        times = [fresh(code)[0] for _ in range(REPEATS)]
+        first[name] = round(statistics.median(times[1:]), 3)  # the first one filled the cache
+    found["first_call_s"] = first
+    print(found, flush=True)
+    return found
+
+
+def memory():
+    """The largest memory of a process that plays LUCB1 on 10^6 arms for 10^7 pulls."""
+    megabytes, seconds = fresh(
+        "import pathlib, time, numpy as np, topk\n"
+        "bandit = topk.instances.uniform(10**6)\ns = time.process_time()\n"
+        f"topk.run(topk.LUCB1(10**5, epsilon=0.0, delta={DELTA}, budget=10**7), bandit)\n"
+        f"print({PEAK}, time.process_time() - s)"
+    )
+    found = {"strategy": "LUCB1", "n": 10**6, "pulls": 10**7, "megabytes": round(megabytes),
+             "seconds": round(seconds, 1)}
+    print(found, flush=True)
+    return found
+
+
+def machine():
+    """Say on what kind of machine this was measured."""
+    models = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().split("\n")
+              if line.startswith("model name")]
+    return {"processor": models[0] if models else platform.machine(), "cores": os.cpu_count(),
+            "python": platform.python_version(), "numpy": np.__version__,
+            "numba": numba.__version__, "topk": topk.__version__}
+
+
+PARTS = {part.__name__: part for part in (pulls, runs, slices, starting, memory)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="what to measure anew")
+    wanted = parser.parse_args().part or list(PARTS)
+    found = json.loads(RESULT.read_text()) if RESULT.exists() and len(wanted) < len(PARTS) else {}
+    before = os.getloadavg()[0]
+    for name in wanted:
+        print(name, flush=True)
+        found[name] = PARTS[name]()
+    found["machine"], found["date"] = machine(), datetime.date.today().isoformat()
+    found["load"] = {"before": round(before, 1), "after": round(os.getloadavg()[0], 1)}
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
