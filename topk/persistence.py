@@ -5,6 +5,7 @@ what was told of the current batch.  Nothing is executed when it is read, every 
 checked, and anything wrong is refused by the name of its field.
 """
 
+import copy
 import dataclasses
 import math
 
@@ -15,6 +16,7 @@ from topk.kernels.filing import ACCEPTED, ACTIVE
 from topk.kernels.rules import rule_of
 from topk.session import Session
 from topk.strategies.protocol import Strategy, View
+from topk.strategies.ugape import in_returned
 
 FORMAT, VERSION = "topk-session", 1
 ARM_FIELDS = {"alive", "chosen", "next"}  # arrays that hold arm numbers
@@ -102,8 +104,10 @@ def resume(state):
     if not isinstance(restored, View):
         _check_filing(restored, strategy.k)
         _check_earlier(restored)
-        if rule_of(restored).rebuild is not None and restored.tally.total[0] > 0:
+        pulled = restored.tally.pulls[restored.status == ACTIVE] > 0
+        if rule_of(restored).rebuild is not None and pulled.all():
             rule_of(restored).rebuild(restored)
+            _check_journal(restored, strategy.k)
     session = Session(strategy, restored)
     session.withdrawn = _withdrawn(_field(state, "withdrawn"), restored, n)
     _load_batch(session, _field(state, "batch", dict))
@@ -136,7 +140,7 @@ def _dump_state(state):
     """Return the arrays of a state; its other fields follow from the parameters."""
     if isinstance(state, View):
         wanted = [np.asarray(part).tolist() for part in state.wanted]
-        stored = {"tally": _dump_state(state.tally), "memory": state.memory, "wanted": wanted}
+        stored = {"tally": _dump_state(state.tally), "memory": copy.deepcopy(state.memory), "wanted": wanted}
         return stored | {"finished": state.finished.tolist()}
     stored = {}
     for name, value in state._asdict().items():
@@ -161,8 +165,11 @@ def _load_state(state, stored, n):
     """Overwrite the arrays of a fresh state with the stored ones."""
     if isinstance(state, View):
         _load_state(state.tally, _field(stored, "tally", dict), n)
-        state.memory = _field(stored, "memory", dict)
-        arms, counts = (_integers(part, "wanted", 0, LARGEST) for part in _field(stored, "wanted"))
+        state.memory = copy.deepcopy(_field(stored, "memory", dict))
+        wanted = _field(stored, "wanted", list)
+        if len(wanted) != 2:
+            refuse("wanted", wanted, "two lists, arms and counts")
+        arms, counts = (_integers(part, "wanted", 0, LARGEST) for part in wanted)
         if arms.size != counts.size or (arms >= n).any():
             refuse("wanted", [arms.tolist(), counts.tolist()], "arms and as many counts")
         state.wanted = arms, counts
@@ -181,7 +188,7 @@ def _load_state(state, stored, n):
 
 def _load_array(values, name, like, n):
     if like.dtype.kind == "f":
-        return _numbers(values, name, like.size, -math.inf if name in SIGNED else 0)
+        return _numbers(values, name, like.size, -1e300 if name in SIGNED else 0)
     low, high = RANGES.get(name, (0, LARGEST))
     if name in ARM_FIELDS:
         high = n - 1
@@ -205,7 +212,7 @@ def _numbers(values, name, size, low):
     if not isinstance(values, list) or len(values) != size:
         refuse(name, values, allowed)
     for value in values:
-        if type(value) not in (int, float) or not math.isfinite(value) or value < low:
+        if type(value) not in (int, float) or not low <= value <= 1e300:  # nan compares false
             refuse(name, value, allowed)
     return np.array(values, dtype=np.float64)
 
@@ -234,6 +241,12 @@ def _check_earlier(state):
         (earlier.pulls > state.tally.pulls).any() or (earlier.sums > earlier.pulls).any()
     ):
         refuse("earlier", "pulls or sums that are too large", "part of the tally")
+
+
+def _check_journal(state, k):
+    """Refuse a journal (`topk.kernels.duel.note`) that does not lead back to k arms."""
+    if hasattr(state, "journal") and in_returned(state).sum() != k:
+        refuse("journal", state.journal[0].tolist(), f"such that {k} arms can be returned")
 
 
 def _withdrawn(arms, state, n):
@@ -281,18 +294,18 @@ def _load_batch(session, stored):
     ]:
         refuse("batch", [arms.tolist(), counts.tolist()], "what the stored state asks for")
     told = dict(zip(arms.tolist(), (counts - left).tolist(), strict=True))
-    parts = _load_parts(_field(stored, "sums", dict), "sums", told)
-    if {arm for arm, count in told.items() if count} != set(parts):
-        refuse("sums", sorted(parts), "given for every arm of which rewards were told")
-    squares = _load_parts(_field(stored, "squares", dict), "squares", told)
+    uses_squares = session._state.tally.squares.size > 0
+    parts = _load_parts(_field(stored, "sums", dict), "sums", told, True)
+    squares = _load_parts(_field(stored, "squares", dict), "squares", told, uses_squares)
     session._set_batch(arms, counts, left, parts, squares)
 
 
-def _load_parts(stored, name, told):
-    parts = {}
+def _load_parts(stored, name, told, used):
+    """Return the exact sums of what was told of each arm, as `Session` keeps them."""
+    parts, expected = {}, {arm for arm, count in told.items() if count and used}
     for key, values in stored.items():
         arm = int(key) if key.isascii() and key.isdecimal() else -1
-        if arm not in told or told[arm] == 0:
+        if arm not in expected:
             refuse(name, key, "given for arms of which rewards were told")
         # the floats of an exact sum may be negative, the sum itself may not
         if not isinstance(values, list) or not all(type(x) in (int, float) for x in values):
@@ -301,6 +314,8 @@ def _load_parts(stored, name, told):
         if not 0 <= total <= told[arm]:
             refuse(name, total, f"between 0 and the number of rewards told of arm {arm}")
         parts[arm] = [float(x) for x in values]
+    if expected != set(parts):
+        refuse(name, sorted(parts), "given for every arm of which rewards were told")
     return parts
 
 

@@ -90,8 +90,12 @@ class Session:
 
     @property
     def selected(self):
-        """The set that would be chosen now, int (k,), sorted; None until every arm has a pull."""
+        """The set that would be chosen now, int (k,), sorted; None until every arm has a pull.
+
+        Arms that were withdrawn need none.
+        """
         pulls, sums, told = self._told()
+        pulls[self.withdrawn] = 1
         if (pulls == 0).any() and not self.done:
             return None
         return peek(self._state, self.strategy.k, self._arms, told, sums[self._arms])

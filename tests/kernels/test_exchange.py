@@ -43,8 +43,9 @@ def check(trees, gain, tally, status, k, s):
             leave.append(out)
             enter.append(into)
     group = trees.line[:, GROUP]
+    away = set(range(status.size)) - set(active)
     for name, arms in ((LEAVE, leave), (ENTER, enter), (STAY, set(inside) - set(leave)),
-                       (AWAY, set(outside) - set(enter)), (OUT, set(range(len(group))) - {*active})):
+                       (AWAY, set(outside) - set(enter)), (OUT, away)):
         assert np.flatnonzero(group == name).tolist() == sorted(arms)
     for arm in active:
         assert trees.line[arm, MEAN] == mean[arm] and trees.line[arm, WEIGHT] == weight[arm]

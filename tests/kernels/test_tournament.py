@@ -129,7 +129,8 @@ def alter(trees, rng, kind):
         winner = best(trees, rng.integers(0, trees.spec.shape[0]))
         if winner != NOBODY:
             later = s * (1 + 10 ** rng.uniform(-16, 0))
-            mean, weight = crossing(rng, trees.line[winner, MEAN], trees.line[winner, WEIGHT], later)
+            mean, weight = trees.line[winner, MEAN], trees.line[winner, WEIGHT]
+            mean, weight = crossing(rng, mean, weight, later)
             change(trees, arm, mean, weight, group)
     elif kind == REGROUP:
         regroup(trees, arm, new_group)
@@ -175,7 +176,7 @@ def walk(trees, rng, changes, kinds):
     return changes, -1
 
 
-ALL = np.array([kind for kind in range(LEAP)] * 4 + [LEAP])
+ALL = np.array(list(range(LEAP)) * 4 + [LEAP])
 NEAR = np.array([CROSS, FOLLOW, FOLLOW, COPY, NUDGE, NUDGE, CREEP, CREEP, DUE, SWAP])
 
 

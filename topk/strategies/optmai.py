@@ -181,7 +181,7 @@ def update(state, m, arms, counts):
     while True:
         ranked = rank_round(state)
         if state.share[0] < 0:
-            file_ranks(state, ranked, 0, state.target)
+            file_ranks(state, ranked, 0, state.target - state.accepted[0])
         elif state.size[0] >= 4 * state.target:
             drop_quarter(state, ranked)
         else:
@@ -277,6 +277,8 @@ def withdraw(state, arm, k):
     if state.status[arm] == REJECTED:
         raise ValueError(f"arm: {arm} has been settled as one of the {k} to be returned")
     if state.status[arm] == ACTIVE:
+        if state.accepted[0] == state.target:
+            raise ValueError(f"arm: without {arm} fewer than k = {k} arms are left to choose from")
         state.status[arm] = ACCEPTED
         state.accepted[0] += 1
         state.size[0] = keep_active(state.alive, state.size[0], state.status)

@@ -337,8 +337,17 @@ def in_candidates(trees):
 def keep_smallest(state, index):
     """Remember the present J if no earlier one had an index as small."""
     if index < state.smallest[0]:
-        state.smallest[0] = index
+        state.smallest[0] = max(index, -1e300)  # a number even when nothing speaks against J
         forget(state.journal)
+
+
+@njit(cache=True, nogil=True)
+def in_returned(state):
+    """Return whether each arm is in J, or with a fixed budget in the J that is remembered."""
+    inside = in_candidates(state.trees)
+    if state.fixed_budget:
+        inside ^= state.journal[0, : inside.size] == 1
+    return inside
 
 
 @njit(cache=True, nogil=True)
@@ -350,12 +359,7 @@ def recommend(state, chosen):
     if state.next[0] == NOBODY:
         best_active(state.tally, state.status, chosen)
         return
-    inside = in_candidates(state.trees)
-    if state.fixed_budget:
-        for arm in range(inside.size):
-            if state.journal[0, arm] == 1:
-                inside[arm] = not inside[arm]
-    chosen[:] = np.flatnonzero(inside)
+    chosen[:] = np.flatnonzero(in_returned(state))
 
 
 @njit(cache=True, nogil=True)
@@ -371,7 +375,7 @@ def withdraw(state, arm, k):
         rebuild(state)
         if state.fixed_budget:
             forget(state.journal)
-            state.smallest[0] = largest_inside(state.trees)[1]
+            state.smallest[0] = max(largest_inside(state.trees)[1], -1e300)
 
 
 register(UGapEState, ask, update, recommend, withdraw, rebuild)
