@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from topk._checks import check_n, refuse
-from topk.kernels.filing import ACCEPTED, ACTIVE
+from topk.kernels.filing import ACCEPTED, ACTIVE, REJECTED
 from topk.kernels.rules import rule_of
 from topk.session import Session
 from topk.strategies.protocol import Strategy, View
@@ -140,8 +140,8 @@ def _dump_state(state):
     """Return the arrays of a state; its other fields follow from the parameters."""
     if isinstance(state, View):
         wanted = [np.asarray(part).tolist() for part in state.wanted]
-        stored = {"tally": _dump_state(state.tally), "memory": copy.deepcopy(state.memory), "wanted": wanted}
-        return stored | {"finished": state.finished.tolist()}
+        stored = {"tally": _dump_state(state.tally), "memory": copy.deepcopy(state.memory)}
+        return stored | {"wanted": wanted, "finished": state.finished.tolist()}
     stored = {}
     for name, value in state._asdict().items():
         if name in DERIVED:
@@ -254,8 +254,9 @@ def _withdrawn(arms, state, n):
     arms = _integers(arms, "withdrawn", 0, n - 1).tolist()
     if len(set(arms)) != len(arms):
         refuse("withdrawn", arms, "free of duplicates")
-    if not isinstance(state, View) and (state.status[arms] == ACTIVE).any():
-        refuse("withdrawn", arms, "a list of arms that are not active by their status")
+    out = ACCEPTED if getattr(state, "sign", 1.0) < 0 else REJECTED  # OptMAI finds the worst
+    if not isinstance(state, View) and (state.status[arms] != out).any():
+        refuse("withdrawn", arms, "a list of arms that are out by their status")
     return arms
 
 
