@@ -427,6 +427,14 @@ CONTRADICTIONS = {
         topk.SuccessiveRejects(2, budget=100), ("state", "lengths", 2), 10**6, "lengths"),
     "more active arms than the list has": (
         topk.SAR(2, budget=100), ("state", "size", 0), 5, "alive|size|status"),
+    "more active arms than there are arms": (
+        topk.Racing(2, epsilon=0.5, delta=0.1), ("state", "size", 0), 7, "alive|size|status"),
+    "a record of changes that leads to no set": (
+        topk.UGapEb(2, budget=60, epsilon=0.1, a=1.0),
+        ("state", "journal"), [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], "journal"),
+    "a record of changes of arms that are not marked": (
+        topk.UGapEb(2, budget=60, epsilon=0.1, a=1.0),
+        ("state", "journal"), [0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 5], "journal"),
     "an active arm that is not listed": (
         topk.SAR(2, budget=100), ("state", "alive"), [0, 0, 0, 0, 0], "alive"),
     "all arms accepted": (
@@ -496,6 +504,16 @@ def test_a_contradiction_is_refused_by_name(case):
     state = changed(middle(strategy), path, value)
     assert state != middle(strategy), "the case must change something"
     refused(state, name)
+
+
+@pytest.mark.parametrize("strategy", [topk.SAR(2, budget=100), topk.OptMAI(3, budget=100)])
+def test_an_arm_that_is_to_be_returned_cannot_have_left(strategy):
+    session, settled = strategy.start(5), []
+    while not settled:
+        tell_batch(session)
+        settled = sorted(set(session.selected.tolist()) - set(session.ask()[0].tolist()))
+    for arm in settled:  # no longer asked for, and selected
+        refused(changed(stored(session), ("withdrawn",), [arm]), "withdrawn|status")
 
 
 def test_a_strategy_of_ones_own_is_resumed_by_its_class():

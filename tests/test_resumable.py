@@ -243,7 +243,7 @@ ROOT = str(Path(topk.__file__).resolve().parents[1])
 def process(code):
     """Start Python with this library on its path."""
     return subprocess.Popen(
-        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": ROOT},
+        [sys.executable, "-P", "-c", code], env=os.environ | {"PYTHONPATH": ROOT},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )
 
