@@ -506,6 +506,27 @@ def test_a_contradiction_is_refused_by_name(case):
     refused(state, name)
 
 
+# after a withdrawal the open batch is no longer what the state would ask for
+CONTRADICTIONS_AFTER = {
+    "a batch that asks for an arm that left": (
+        topk.SAR(2, budget=100), ("batch", "arms", 2), 3, "arms|batch|withdrawn"),
+    "a batch that exceeds the budget": (
+        topk.Halving(2, epsilon=0.9, delta=0.5), ("parameters", "budget"), 50, "budget"),
+    "more pulls than phases of another k have": (
+        topk.SuccessiveRejects(2, budget=100), ("parameters", "k"), 1, "k|pulls|batch|budget"),
+    "more pulls than phases of another budget have": (
+        topk.SAR(2, budget=100), ("parameters", "budget"), 60, "budget|pulls|batch"),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS_AFTER)
+def test_a_contradiction_is_refused_after_a_withdrawal_too(case):
+    strategy, path, value, name = CONTRADICTIONS_AFTER[case]
+    state = middle(strategy, gone=(3,))
+    assert changed(state, path, value) != state and 3 not in state["batch"]["arms"]
+    refused(changed(state, path, value), name)
+
+
 @pytest.mark.parametrize("strategy", [topk.SAR(2, budget=100), topk.OptMAI(3, budget=100)])
 def test_an_arm_that_is_to_be_returned_cannot_have_left(strategy):
     session, settled = strategy.start(5), []

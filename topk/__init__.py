@@ -4,7 +4,17 @@ from topk.kernels.cache import use_hashed_cache
 
 use_hashed_cache()  # before the first kernel is declared
 
-from topk import claims, data, instances, metrics, plots, store  # noqa: E402
+from topk import (  # noqa: E402
+    claims,
+    data,
+    guarantees,
+    hardness,
+    instances,
+    lower_bounds,
+    metrics,
+    plots,
+    store,
+)
 from topk.bandits import (  # noqa: E402
     Bandit,
     BernoulliBandit,
@@ -38,6 +48,9 @@ from topk.summary import Summary  # noqa: E402
 __version__ = "0.1.0"
 
 __all__ = [
+    "lower_bounds",
+    "guarantees",
+    "hardness",
     "CLUCB",
     "CLUCBPAC",
     "LUCB1",

@@ -79,7 +79,7 @@ def check_budget(budget, name="budget", smallest=1):
 
 def check_choice(value, name, choices):
     """Return ``value`` if it is one of ``choices``."""
-    if not isinstance(value, str) or value not in choices:
+    if not isinstance(value, str | int) or value not in choices:
         refuse(name, value, "one of " + ", ".join(repr(choice) for choice in choices))
     return value
 

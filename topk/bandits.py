@@ -144,7 +144,7 @@ class BernoulliBandit(Bandit):
     >>> import numpy as np
     >>> bandit = BernoulliBandit([0.9, 0.5, 0.0])
     >>> bandit.pull([0, 2], [100, 100], np.random.default_rng(0)).sums.tolist()
-    [90.0, 0.0]
+    [89.0, 0.0]
     """
 
     def __init__(self, means):

@@ -192,7 +192,7 @@ def _load_array(values, name, like, n):
     low, high = RANGES.get(name, (0, LARGEST))
     if name in ARM_FIELDS:
         high = n - 1
-    elif name == "journal":
+    elif name in ("journal", "size", "wanted", "accepted"):
         high = n
     return _integers(values, name, low, high, like.size)
 
@@ -245,8 +245,13 @@ def _check_earlier(state):
 
 def _check_journal(state, k):
     """Refuse a journal (`topk.kernels.duel.note`) that does not lead back to k arms."""
-    if hasattr(state, "journal") and in_returned(state).sum() != k:
-        refuse("journal", state.journal[0].tolist(), f"such that {k} arms can be returned")
+    if not hasattr(state, "journal"):
+        return
+    marks, listed = state.journal[0, :-1], state.journal[1, : state.journal[1, -1]]
+    if not np.array_equal(np.flatnonzero(marks), np.sort(listed)) or marks.max() > 2:
+        refuse("journal", listed.tolist(), "the list of the marked arms")
+    if in_returned(state).sum() != k:
+        refuse("journal", marks.tolist(), f"such that {k} arms can be returned")
 
 
 def _withdrawn(arms, state, n):

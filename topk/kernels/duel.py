@@ -108,7 +108,8 @@ def mend_candidates(trees, journal):
         outside, smallest = smallest_outside(trees)
         if inside == NOBODY or outside == NOBODY:
             return
-        if smallest > worst + TIE or (smallest > worst - TIE and outside > inside):
+        lead = worst - smallest  # one difference, so that an exchange is never undone
+        if lead < -TIE or (lead <= TIE and outside > inside):
             return
         regroup(trees, inside, TOP_ONLY if trees.line[inside, GROUP] == BOTH else NEITHER)
         regroup(trees, outside, BOTH if trees.line[outside, GROUP] == TOP_ONLY else J_ONLY)

@@ -130,11 +130,13 @@ def match(mean_1, weight_1, mean_2, weight_2, s, sign, slope, late):
     gap, closing = sign * (mean_1 - mean_2), slope * (weight_2 - weight_1)
     if not first_wins:
         gap, closing = -gap, -closing
-    if closing <= 0.0:
-        return first_wins, np.inf
-    crossing = gap / closing
-    size = 1.0 + abs(crossing) * (weight_1 + weight_2)  # of the keys when they cross
-    return first_wins, max(s, (gap - EARLY * size) / closing)
+    # the lead, less what rounding may amount to, is gap - s * closing
+    gap -= EARLY
+    closing += EARLY * (weight_1 + weight_2)
+    if gap - s * closing > 0.0:
+        return first_wins, gap / closing if closing > 0.0 else np.inf
+    same = sign * mean_1 == sign * mean_2 and weight_1 == weight_2
+    return first_wins, np.inf if same or slope == 0.0 else s
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -217,7 +219,14 @@ def climb(line, node, spec, s, arm, before, after):
         node[tree, leaves + arm, WINNER] = arm if member else NOBODY
         place = (leaves + arm) >> 1
         while place > 0:
+            winner, until = node[tree, place, WINNER], node[tree, place, UNTIL]
             play_node(line, node, tree, place, s, sign, slope, late)
+            if (
+                winner != arm
+                and winner == node[tree, place, WINNER]
+                and until == node[tree, place, UNTIL]
+            ):
+                break  # nothing that the matches above look at has changed
             place >>= 1
 
 
