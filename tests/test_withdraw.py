@@ -230,8 +230,8 @@ def test_what_is_settled_stays_settled(n, k):
             tell(session, means)
     accepting = {"SAR", "OptMAI", "AdaptiveTopK", "Racing"}
     rejecting = accepting | {"SuccessiveRejects", "Halving"}
-    accepted, rejected = ({name for name, kind in seen if kind == what} for what in
-                          ("accepted", "rejected"))
+    accepted = {name for name, kind in seen if kind == "accepted"}
+    rejected = {name for name, kind in seen if kind == "rejected"}
     assert accepting - {"OptMAI"} <= accepted <= accepting
     assert rejected <= rejecting and (k > n / 2 or rejected == rejecting)
 

@@ -39,7 +39,7 @@ def dump(session):
     return {
         "format": FORMAT,
         "version": VERSION,
-        "strategy": type(strategy).__name__,
+        "strategy": f"{type(strategy).__module__}.{type(strategy).__name__}",
         "parameters": _parameters(strategy),
         "n": session.n,
         "state": _dump_state(session._state),
@@ -109,8 +109,13 @@ def resume(state):
             rule_of(restored).rebuild(restored)
             _check_journal(restored, strategy.k)
     session = Session(strategy, restored)
+    if (session._counts < 0).any():
+        refuse("batch", session._counts.tolist(), "one that asks for pulls, by the stored pulls")
     session.withdrawn = _withdrawn(_field(state, "withdrawn"), restored, n)
     _load_batch(session, _field(state, "batch", dict))
+    budget, total = getattr(strategy, "budget", None), restored.tally.total[0]
+    if budget is not None and total + session._counts.sum() > budget:
+        refuse("budget", budget, "at least the pulls that were made and are asked for")
     return session
 
 
@@ -122,12 +127,18 @@ def _field(mapping, name, kind=None):
     return mapping[name]
 
 
-def _strategy(name, parameters):
-    """Return the strategy of that name; the class defined last, if there are several."""
+def _strategy(full_name, parameters):
+    """Return the strategy of that name.
+
+    If several classes have it, the one of its module, or else the one defined last: a
+    class of a script has another module in another script.
+    """
+    module, _, name = full_name.rpartition(".")
     classes, found = [Strategy], None
     for cls in classes:
         classes += cls.__subclasses__()
-        found = cls if cls.__name__ == name and cls is not Strategy else found
+        if cls.__name__ == name and cls is not Strategy:
+            found = found if found and found.__module__ == module != cls.__module__ else cls
     if found is None:
         refuse("strategy", name, "the name of a strategy class that has been defined")
     known = {field.name for field in dataclasses.fields(found)}
@@ -286,8 +297,8 @@ def _dump_parts(parts):
 def _load_batch(session, stored):
     n = session.n
     arms = _integers(_field(stored, "arms"), "arms", 0, n - 1)
-    if np.unique(arms).size != arms.size:
-        refuse("arms", arms.tolist(), "free of duplicates")
+    if np.unique(arms).size != arms.size or set(session.withdrawn) & set(arms.tolist()):
+        refuse("arms", arms.tolist(), "free of duplicates and of arms that left")
     counts = _integers(_field(stored, "counts"), "counts", 0, LARGEST, arms.size)
     left = _integers(_field(stored, "left"), "left", 0, LARGEST, arms.size)
     if (left > counts).any():
