@@ -279,7 +279,9 @@ def _withdrawn(arms, state, n):
 def _check_filing(state, k):
     """Refuse lists of active and accepted arms that contradict each other."""
     active = np.flatnonzero(state.status == ACTIVE)
-    if hasattr(state, "alive") and not np.array_equal(state.alive[: state.size[0]], active):
+    if hasattr(state, "alive") and (
+        state.size[0] != active.size or not np.array_equal(state.alive[: active.size], active)
+    ):
         refuse("alive", "a list that contradicts status and size", "the active arms, in order")
     missing = getattr(state, "target", k) - int((state.status == ACCEPTED).sum())
     if not 0 <= missing <= active.size:
@@ -310,11 +312,22 @@ def _load_batch(session, stored):
         session._counts.tolist(),
     ]:
         refuse("batch", [arms.tolist(), counts.tolist()], "what the stored state asks for")
+    if not isinstance(session._state, View):
+        _check_possible(session._state, arms, counts)
     told = dict(zip(arms.tolist(), (counts - left).tolist(), strict=True))
     uses_squares = session._state.tally.squares.size > 0
     parts = _load_parts(_field(stored, "sums", dict), "sums", told, True)
     squares = _load_parts(_field(stored, "squares", dict), "squares", told, uses_squares)
     session._set_batch(arms, counts, left, parts, squares)
+
+
+def _check_possible(state, arms, counts):
+    """Refuse a batch that the strategy cannot have asked for, even before an arm left."""
+    if (state.status[arms] != ACTIVE).any():
+        refuse("arms", arms.tolist(), "arms that are still in the play")
+    reached = state.tally.pulls[arms] + counts
+    if hasattr(state, "lengths") and not np.isin(reached, state.lengths).all():
+        refuse("batch", reached.tolist(), "up to the end of a phase")
 
 
 def _load_parts(stored, name, told, used):

@@ -175,7 +175,9 @@ class Session:
 
         Its outstanding pulls are dropped and it is not chosen.  The strategy's promise
         holds for the remaining arms, provided that the arm's leaving had nothing to do
-        with its rewards.
+        with its rewards.  Arms that had been rejected before do not come back: with a
+        strategy that rejects on the way, the promise is about the arms that were still
+        in the play.
 
         Parameters
         ----------
