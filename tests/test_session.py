@@ -358,3 +358,20 @@ def test_a_live_session_never_permutes():
         assert (np.diff(arms) > 0).all()
         session.tell(arms, counts * (arms % 2), counts=counts)  # the odd ones are good
     assert session.selected.tolist() == [1, 3]
+
+
+def test_a_recommendation_that_raises_leaves_the_tally_as_it_was():
+    class Broken(topk.Strategy):
+        k = 1
+
+        def ask(self, view):
+            return [0, 1], [2, 2]
+
+        def recommend(self, view):
+            raise RuntimeError("no idea")
+
+    session = Broken().start(2).tell([0, 1], [1, 0])
+    before = session.pulls.tolist()
+    with pytest.raises(RuntimeError, match="no idea"):
+        _ = session.selected
+    assert session.pulls.tolist() == before

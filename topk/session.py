@@ -334,6 +334,8 @@ def peek(state, k, arms, counts, sums):
     tally.sums[arms] = sums
     tally.total[0] += counts.sum()
     chosen = np.empty(k, dtype=np.int64)
-    rules.recommend(state, chosen)
-    tally.pulls[arms], tally.sums[arms], tally.total[0] = before
+    try:
+        rules.recommend(state, chosen)
+    finally:  # a strategy in plain Python may raise
+        tally.pulls[arms], tally.sums[arms], tally.total[0] = before
     return chosen
