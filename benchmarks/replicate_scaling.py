@@ -245,8 +245,9 @@ def summary_memory():
         "print(status.split('VmHWM:')[1].split()[0])"
     )
     rows = []
-    for keep in ("plays", "summary"):
-        for runs in (1000, 3000, 10_000, 30_000, 100_000):
+    counts = (1000, 3000, 10_000, 30_000, 100_000)
+    for keep, more in (("plays", ()), ("summary", (300_000, 1_000_000))):
+        for runs in (*counts, *more):
             command = [sys.executable, "-c", code, str(runs), keep]
             environment = os.environ | {"PYTHONPATH": str(ROOT)}
             found = subprocess.run(command, env=environment, capture_output=True, check=True)
