@@ -13,6 +13,7 @@ from topk import (  # noqa: E402
     lower_bounds,
     metrics,
     plots,
+    register,
     store,
 )
 from topk.bandits import (  # noqa: E402
@@ -79,6 +80,7 @@ __all__ = [
     "instances",
     "metrics",
     "plots",
+    "register",
     "replicate",
     "resume",
     "run",

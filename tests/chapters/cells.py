@@ -1,0 +1,65 @@
+"""Run single cells of a notebook, to show that the checks of a page can fail.
+
+A cell that executes a numbered result is tagged ``check-<name>``. It may use what cells tagged
+``parameters`` or ``setup`` define, and nothing else, so that it runs without the experiments.
+"""
+
+import contextlib
+import functools
+import io
+import os
+import warnings
+from pathlib import Path
+
+import jupytext
+import matplotlib
+
+matplotlib.use("Agg")
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+
+
+@functools.cache
+def read(name):
+    """Return the code cells of a notebook as (tags, source), and its preview parameters."""
+    notebook = jupytext.reads((NOTEBOOKS / f"{name}.md").read_text(encoding="utf-8"), "md:myst")
+    cells = [
+        (tuple(cell.metadata.get("tags", ())), cell.source)
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+    return cells, dict(notebook.metadata.get("topk", {}).get("preview", {}))
+
+
+def checks(name):
+    """Return the names of all checks of a notebook, in order."""
+    tags = [tag for tags, _ in read(name)[0] for tag in tags if tag.startswith("check-")]
+    return [tag.removeprefix("check-") for tag in dict.fromkeys(tags)]
+
+
+def run(name, check, old=None, new=None):
+    """Run a check as the page does, after replacing ``old`` by ``new`` in its cell or the setup.
+
+    The text to be replaced must be there, exactly once, in the check or in a setup cell.
+    """
+    cells, parameters = read(name)
+    chosen = [(t, s) for t, s in cells if {"parameters", "setup", f"check-{check}"} & set(t)]
+    assert any(f"check-{check}" in tags for tags, _ in chosen), f"{name} has no check {check}"
+    if old is not None:
+        assert sum(source.count(old) for _, source in chosen) == 1, f"{old!r} is not there once"
+        chosen = [(tags, source.replace(old, new)) for tags, source in chosen]
+    space = {"__name__": "__main__", "display": lambda *shown: None}
+    before = os.environ.get("TOPK_PREVIEW")
+    os.environ["TOPK_PREVIEW"] = "1"
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for tags, source in chosen:
+                exec(compile(source, f"{name}:{tags}", "exec"), space)
+                if "parameters" in tags:
+                    space.update(parameters)
+    finally:
+        if before is None:
+            del os.environ["TOPK_PREVIEW"]
+        else:
+            os.environ["TOPK_PREVIEW"] = before
+        matplotlib.pyplot.close("all")
