@@ -27,10 +27,15 @@ def build(root: Path, preview: bool = False) -> int:
         execution.report(failures)
         return 1
     executed = {name: results[name].executed for name in names}
-    found = [record for name in names for record in records.take(name, executed[name])]
+    tree = rendering.repository_tree(root)
+    found = [record for name in names for record in records.take(name, executed[name], tree)]
     state = records.status([page_status(book, results[book.name]) for book in notebooks])
     claims = records.select(found, "claim")
-    rendering.stage(layout, executed, records.ledger(claims, preview))
+    generated = {
+        rendering.LEDGER: records.ledger(claims, preview),
+        rendering.REGISTER: records.register(found, tree, preview),
+    }
+    rendering.stage(layout, executed, generated)
     fresh = rendering.render(layout, records.status_html(state))
     if broken := rendering.broken_links(layout.html):
         print("links that lead nowhere:", *broken, sep="\n  ")

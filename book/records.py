@@ -11,7 +11,8 @@ import re
 from importlib.metadata import version
 from platform import python_version
 
-MIME = "application/vnd.topk+json"
+from topk.claims import MIME
+from topk.register import RESULTS
 
 FIELDS = {
     "claim": (
@@ -25,8 +26,9 @@ FIELDS = {
         "page",
         "note",
     ),
-    "result": ("id", "paper", "kind", "number", "page", "function", "test"),
+    "result": ("id", "paper", "sort", "number", "page", "function", "test"),
 }
+RENAMED = {"sort": "kind"}  # a payload's own kind says which of the two lists it belongs to
 
 # In the order in which the ledger lists them.
 PAPERS = {
@@ -42,8 +44,11 @@ MARKS = {"holds": "✓", "fails": "✗", "not comparable": "–"}
 VERSIONED = ("topk", "numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
 
 
-def take(name: str, notebook: dict) -> list[dict]:
-    """Take the records out of a notebook and return them, with their ``page`` filled in."""
+def take(name: str, notebook: dict, repository: str = "") -> list[dict]:
+    """Take the records out of a notebook and return them, with their ``page`` filled in.
+
+    A numbered result leaves a line with its function and its test in the notebook.
+    """
     found = []
     for cell in notebook["cells"]:
         if "outputs" not in cell:
@@ -52,6 +57,8 @@ def take(name: str, notebook: dict) -> list[dict]:
             given = output.get("data", {}).pop(MIME, [])
             for record in given if isinstance(given, list) else [given]:
                 found.append(complete(record, f"notebooks/{name}.html"))
+                if record["kind"] == "result":
+                    output["data"]["text/markdown"] = checked_line(record, repository)
         cell["outputs"] = [output for output in cell["outputs"] if output.get("data") != {}]
     return found
 
@@ -76,7 +83,11 @@ def row_id(claim: str) -> str:
 
 def select(records: list[dict], kind: str) -> list[dict]:
     """Return the records of one kind, with the published fields only; ids may not repeat."""
-    chosen = [{name: rec[name] for name in FIELDS[kind]} for rec in records if rec["kind"] == kind]
+    chosen = [
+        {RENAMED.get(name, name): record[name] for name in FIELDS[kind]}
+        for record in records
+        if record["kind"] == kind
+    ]
     identifiers = [record["id"] for record in chosen]
     repeated = sorted({name for name in identifiers if identifiers.count(name) > 1})
     if repeated:
@@ -136,6 +147,57 @@ def badge(verdict: str) -> str:
 def plain(value: object) -> str:
     """Return plain text on one line, as a table cell needs it, with Markdown's signs escaped."""
     return re.sub(r"([\\`*_\[\]<>$#|~^{}])", r"\\\1", " ".join(str(value).split()))
+
+
+# Numbered results
+
+
+def checked_line(record: dict, repository: str) -> str:
+    """Return the line under a cell that has executed a numbered result, in MyST Markdown."""
+    function = f"{{py:{record['role']}}}`{record['function']}`"
+    return (
+        f"✓ The assertions of this cell held. {title(record)} is computed by {function} and "
+        f"guarded by {test_link(record['test'], repository)}."
+    )
+
+
+def title(record: dict) -> str:
+    """Return what a result is called in its paper, such as Theorem 4.3."""
+    return f"{record['sort'].capitalize()} {record['number']}"
+
+
+def test_link(test: str, repository: str) -> str:
+    """Return a Markdown link to the file of a test."""
+    return f"[`{test.removeprefix('tests/')}`]({repository}/{test.partition('::')[0]})"
+
+
+def register(records: list[dict], repository: str, preview: bool) -> str:
+    """Return the register of numbered results in MyST Markdown: a table per paper."""
+    if preview:
+        return "This is a preview: nothing was asserted at full scale, so nothing is entered.\n"
+    results = {record["id"]: record for record in records if record["kind"] == "result"}
+    total = sum(map(len, RESULTS.values()))
+    parts = [f"{len(results)} of {total} numbered results were executed in this build.\n"]
+    for paper in PAPERS:
+        lines = ["```{list-table}", ":header-rows: 1", ":widths: 46 54", ":class: topk-register"]
+        lines += ["", "* - Result", "  - Function and test"]
+        for name in RESULTS[paper]:
+            record = results.get(f"{paper}/{name}")
+            lines += register_row(record, name, repository)
+        parts.append(f"## {PAPERS[paper]}\n\n" + "\n".join([*lines, "```", ""]))
+    return "\n".join(parts)
+
+
+def register_row(record: dict | None, name: str, repository: str) -> list[str]:
+    """Return one row of the register."""
+    if record is None:
+        return [f"* - {name.replace('-', ' ').capitalize()}", "  - not yet on a page"]
+    link = f'<a href="../{html.escape(record["page"])}">{title(record)}</a>'
+    function = f"{{py:{record['role']}}}`{record['function']}`"
+    return [
+        f"* - **{link}.** {plain(record['statement'])}",
+        f"  - {function} {test_link(record['test'], repository)}",
+    ]
 
 
 # The status of the build

@@ -42,8 +42,10 @@ FRONT_DOOR = """\
 </html>
 """
 
-LEDGER, STATUS = "<!-- ledger -->", '<div id="build-status"></div>'
-LEDGER_PAGE, STATUS_PAGE = "book/ledger.md", "book/how-built.html"
+# Prose pages with a place, named by a comment, where the build puts what it has found.
+LEDGER, REGISTER = "ledger", "register"
+
+STATUS, STATUS_PAGE = '<div id="build-status"></div>', "book/how-built.html"
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,13 @@ def _files(toc):
         yield from _files(branch)
 
 
-def stage(layout: Layout, notebooks: dict[str, dict], ledger: str) -> None:
+def repository_tree(root: Path) -> str:
+    """Return the address under which the repository's files can be read."""
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["repository"]
+    return f"{config['url']}/blob/{config['branch']}"
+
+
+def stage(layout: Layout, notebooks: dict[str, dict], generated: dict[str, str]) -> None:
     """Lay out everything that Jupyter Book reads."""
     shutil.rmtree(layout.stage, ignore_errors=True)
     (layout.stage / "notebooks").mkdir(parents=True)
@@ -103,8 +111,10 @@ def stage(layout: Layout, notebooks: dict[str, dict], ledger: str) -> None:
         (layout.stage / f"notebooks/{name}.ipynb").write_text(text, encoding="utf-8")
     unwanted = shutil.ignore_patterns("*.py", "__pycache__", ".*")
     shutil.copytree(layout.root / "book", layout.stage / "book", ignore=unwanted)
-    page = layout.stage / LEDGER_PAGE
-    page.write_text(page.read_text(encoding="utf-8").replace(LEDGER, ledger), encoding="utf-8")
+    for name, content in generated.items():
+        page = layout.stage / f"book/{name}.md"
+        text = page.read_text(encoding="utf-8").replace(f"<!-- {name} -->", content)
+        page.write_text(text, encoding="utf-8")
     copy_mathjax(layout.stage / "book/_static/mathjax")
     config = yaml.safe_load((layout.root / "_config.yml").read_text(encoding="utf-8"))
     if layout.preview:

@@ -5,13 +5,13 @@ of the cell that executes it: the cell gets there only if none of its assertions
 """
 
 import importlib
+import inspect
 import os
 import re
 from dataclasses import dataclass
 
 from topk._checks import refuse
-
-MIME = "application/vnd.topk+json"  # the book's build takes these payloads out of the pages
+from topk.claims import MIME
 
 RESULTS = {
     "chen2017": (
@@ -63,6 +63,7 @@ class Checked:
             "number": number,
             "statement": self.statement,
             "function": self.function,
+            "role": "class" if inspect.isclass(_find(self.function)) else "func",
             "test": self.test,
             "anchor": self.anchor,
         }
@@ -113,8 +114,8 @@ def checked(id, statement, *, function, test, anchor):
         refuse("id", id, "one of topk.register.RESULTS, as paper/kind-number")
     if not isinstance(statement, str) or not statement.strip():
         refuse("statement", statement, "a text that is not empty")
-    if not _exists(function):
-        refuse("function", function, "the full name of something in topk")
+    if not callable(_find(function)):
+        refuse("function", function, "the full name of a function or class of topk")
     if not re.fullmatch(r"tests/[\w/]+\.py::\w+", str(test)):
         refuse("test", test, "of the form tests/….py::name")
     if not re.fullmatch(r"[A-Za-z][\w.-]*", str(anchor)):
@@ -122,12 +123,12 @@ def checked(id, statement, *, function, test, anchor):
     return Checked(id, " ".join(statement.split()), function, test, anchor)
 
 
-def _exists(function):
-    """Tell whether a dotted name leads to something in topk."""
+def _find(function):
+    """Return what a dotted name in topk leads to, None where it leads nowhere."""
     parts = str(function).split(".")
     if parts[0] != "topk" or len(parts) < 2:
-        return False
+        return None
     found = importlib.import_module("topk")
     for part in parts[1:]:
         found = getattr(found, part, None)
-    return found is not None
+    return found

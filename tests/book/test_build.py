@@ -208,8 +208,11 @@ RESULT = {
     "kind": "result",
     "id": "zhou2014/lemma-4.1",
     "paper": "zhou2014",
-    "number": "Lemma 4.1",
+    "sort": "lemma",
+    "number": "4.1",
+    "statement": "QE loses at most $5.",
     "function": "topk.OptMAI",
+    "role": "class",
     "test": "tests/test_optmai.py::test_lemma_4_1",
     "anchor": "lemma-4-1",
 }
@@ -217,11 +220,24 @@ RESULT = {
 
 def test_records_are_taken_out_and_given_a_page():
     book = executed({records.MIME: [CLAIM], "text/html": "<b>"}, {records.MIME: RESULT})
-    claim, result = records.take("02-x", book)
+    claim, result = records.take("02-x", book, "https://example.org/tree")
     assert claim["page"] == "notebooks/02-x.html#claim-zhou2014-figure-2e"
     assert result["page"] == "notebooks/02-x.html#lemma-4-1"
     assert book["cells"][1]["outputs"][0]["data"] == {"text/html": "<b>"}
-    assert len(book["cells"][1]["outputs"]) == 1
+    (line,) = (output["data"] for output in book["cells"][1]["outputs"][1:])
+    assert "Lemma 4.1 is computed by {py:class}`topk.OptMAI`" in line["text/markdown"]
+    assert "(https://example.org/tree/tests/test_optmai.py)" in line["text/markdown"]
+    assert records.select([claim, result], "result") == [
+        {
+            "id": "zhou2014/lemma-4.1",
+            "paper": "zhou2014",
+            "kind": "lemma",
+            "number": "4.1",
+            "page": "notebooks/02-x.html#lemma-4-1",
+            "function": "topk.OptMAI",
+            "test": "tests/test_optmai.py::test_lemma_4_1",
+        }
+    ]
     assert [set(claim) for claim in records.select([claim, result], "claim")] == [
         set(records.FIELDS["claim"])
     ]
@@ -245,6 +261,16 @@ def test_ledger_counts_escapes_and_names_the_verdict():
     assert 'topk-fails"><span aria-hidden="true">✗ </span>fails' in text
     assert "not judged" in records.ledger([], preview=True)
     assert "No claim" in records.ledger([], preview=False)
+
+
+def test_register_names_what_is_there_and_what_is_missing():
+    entry = records.complete(RESULT, "notebooks/12-x.html")
+    text = records.register([entry], "https://example.org/tree", preview=False)
+    assert text.startswith("1 of 53 numbered results")
+    assert '<a href="../notebooks/12-x.html#lemma-4-1">Lemma 4.1</a>' in text
+    assert r"QE loses at most \$5." in text and "{py:class}`topk.OptMAI`" in text
+    assert text.count("not yet on a page") == 52
+    assert "not yet" not in records.register([entry], "", preview=True)
 
 
 # The site
