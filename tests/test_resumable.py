@@ -252,7 +252,9 @@ def process(code):
 def test_ctrl_c_ends_a_play_within_two_seconds():
     """A play that would take years, of one compiled loop."""
     running = process(
-        "import topk\n"
+        "import signal, topk\n"
+        # A shell's background jobs, and with them their children, begin with Ctrl-C ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "bandit = topk.instances.two_point(n=1000, k=100)\n"
         "topk.run(topk.LUCB1(100, epsilon=0.0, delta=0.1, budget=3000), bandit)\n"
         "print('playing', flush=True)\n"

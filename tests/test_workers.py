@@ -230,8 +230,10 @@ def test_errors_of_workers_reach_the_caller(monkeypatch, kind):
     assert topk.replicate(strategy, two, 5, jobs=2, chunk=1).pulls.sum() == 45
 
 
+# A shell's background jobs, and with them their children, begin with Ctrl-C ignored.
 ENDLESS = """
-import sys, topk
+import signal, sys, topk
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from topk import workers
 kind, jobs = sys.argv[1], 1 if sys.argv[1] == "alone" else 2
 workers.STARTUP = dict.fromkeys(workers.STARTUP, 0.0)

@@ -36,8 +36,10 @@ from topk.guarantees.lucb import (
     lucb1_rounds,
 )
 from topk.guarantees.planning import plan
+from topk.guarantees.ugape import UGapEStep, ugape_ceiling, ugape_step
 
 __all__ = [
+    "UGapEStep",
     "adaptive_topk_pulls",
     "ar_regret",
     "clucb_pac_pulls",
@@ -59,6 +61,8 @@ __all__ = [
     "qe_regret",
     "sar_budget",
     "sar_error",
+    "ugape_ceiling",
+    "ugape_step",
     "ugapeb_budget",
     "ugapeb_error",
     "ugapec_pulls",
