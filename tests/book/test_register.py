@@ -1,0 +1,53 @@
+"""Every numbered result of the papers is stated, executed and guarded on some page."""
+
+import ast
+import functools
+import re
+from pathlib import Path
+
+import jupytext
+import pytest
+
+from topk.register import RESULTS, checked
+
+ROOT = Path(__file__).resolve().parents[2]
+IDS = [f"{paper}/{name}" for paper, names in RESULTS.items() for name in names]
+
+
+@functools.cache
+def entries():
+    """Return (page, text of the page, arguments of the call) for every call of `checked`."""
+    found = []
+    for path in sorted((ROOT / "notebooks").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        for cell in jupytext.reads(text, "md:myst").cells:
+            if cell.cell_type == "code" and "register.checked" in cell.source:
+                tags = cell.metadata.get("tags", [])
+                for node in ast.walk(ast.parse(cell.source)):
+                    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".checked"):
+                        values = {"id": ast.literal_eval(node.args[0])}
+                        values["statement"] = ast.literal_eval(node.args[1])
+                        values |= {k.arg: ast.literal_eval(k.value) for k in node.keywords}
+                        found.append((path.stem, text, values, tags, cell.source))
+    return found
+
+
+def test_every_numbered_result_is_entered_once():
+    entered = [values["id"] for _, _, values, _, _ in entries()]
+    assert sorted(entered) == sorted(IDS)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_entry_leads_somewhere(name):
+    """Its statement is on the page, its cell asserts, its function and its test exist."""
+    for page, text, values, tags, source in entries():
+        if values["id"] == name:
+            assert re.search(rf"^:label: {re.escape(values['anchor'])}$", text, re.M), page
+            assert any(tag.startswith("check-") for tag in tags), page
+            assert "assert " in source or "assert(" in source, page
+            checked(**values)  # refuses a function that does not exist
+            file, _, function = values["test"].partition("::")
+            code = (ROOT / file).read_text(encoding="utf-8")
+            assert re.search(rf"^def {function}\(", code, re.M), values["test"]
+            return
+    pytest.fail(f"no page enters {name}")
