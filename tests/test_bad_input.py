@@ -128,7 +128,7 @@ def test_wrong_parameters_of_strategies(entry, name, data):
     refused(name, entry.strategy, **parameters)
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
 def test_the_edges_of_the_allowed_ranges_are_allowed(entry):
     fields = {field.name for field in dataclasses.fields(entry.strategy)}
     edges = {"k": [1, N - 1, np.int64(2), np.uint8(2)], "budget": [N + 1, np.int32(40), 2**40],
@@ -142,7 +142,7 @@ def test_the_edges_of_the_allowed_ranges_are_allowed(entry):
     assert entry.strategy(*given.values()) == entry.strategy(**given)  # also by position
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
 def test_the_smallest_budget_is_the_smallest_that_is_taken(entry):
     fields = {field.name for field in dataclasses.fields(entry.strategy)}
     if "budget" not in fields:
@@ -167,14 +167,14 @@ def test_the_smallest_budget_is_the_smallest_that_is_taken(entry):
         make(taken[0] - 1).start(N)
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
 @settings(max_examples=40)
 @given(n=integers_outside(2))
 def test_wrong_numbers_of_arms(entry, n):
     refused("n", entry.strategy(**right(entry) | {"k": 1}).start, n)
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
 def test_k_is_compared_with_n_by_run_and_replicate(entry):
     strategy = entry.strategy(**right(entry) | {"k": entry.most_k(N) + 1})
     refused("k", strategy.start, N)
@@ -182,7 +182,7 @@ def test_k_is_compared_with_n_by_run_and_replicate(entry):
     refused("k", topk.replicate, strategy, BANDIT, 2)
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
 def test_missing_and_unknown_parameters_are_type_errors(entry):
     with pytest.raises(TypeError):
         entry.strategy()

@@ -19,7 +19,7 @@ from strategies.registry import ENTRIES, cases
 
 import topk
 
-each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.strategy.__name__)
+each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 PHI = (math.sqrt(5) - 1) / 2
 
 

@@ -14,7 +14,7 @@ from strategies.tapes import Tapes
 import topk
 from topk.session import add_exactly
 
-each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.strategy.__name__)
+each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 
 
 def frozen(thing):

@@ -18,7 +18,7 @@ import topk
 from topk import metrics, workers
 from topk.play import water_fill
 
-each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.strategy.__name__)
+each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 ARRAYS = "selected", "pulls", "sums", "total_pulls", "certified", "means"
 
 
@@ -173,7 +173,7 @@ def test_instances_with_drawn_means_go_straight_in():
 ANYTIME = [entry for entry in ENTRIES if entry.strategy.anytime]
 
 
-@pytest.mark.parametrize("entry", ANYTIME, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", ANYTIME, ids=lambda e: e.name)
 def test_checkpoints_never_change_a_play(entry):
     done = 0
     for strategy, bandit, rng in cases(entry, 60, seed=36, sizes=(2, 3, 6)):

@@ -14,7 +14,7 @@ from strategies.registry import ENTRIES, cases
 import topk
 
 BUILT_IN = [entry for entry in ENTRIES if entry.strategy not in (Doubling, BigBatches)]
-each_strategy = pytest.mark.parametrize("entry", BUILT_IN, ids=lambda e: e.strategy.__name__)
+each_strategy = pytest.mark.parametrize("entry", BUILT_IN, ids=lambda e: e.name)
 
 
 def kept(session):
