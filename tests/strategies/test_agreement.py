@@ -87,8 +87,8 @@ def test_a_trace_lists_the_pulls_in_the_order_in_which_they_were_asked_for(entry
     for strategy, bandit, rng in cases(entry, 10, seed=6, sizes=(3, 6)):
         seed = int(rng.integers(2**32))
         arms = topk.run(strategy, bandit, rng=seed, trace=True).trace[0]
-        order, stream = topk.streams(seed, 0, bandit.n)
-        session, asked = strategy.start(bandit.n), []
+        order, stream = topk.streams(seed, 0, bandit.layout)
+        session, asked = strategy.start(bandit.layout), []
         while not session.done:
             wanted, counts = session.ask()
             rewards = bandit.pull(order[wanted], counts, stream)
@@ -116,10 +116,12 @@ def test_a_strategy_is_a_frozen_hashable_picklable_value(entry):
 def test_nothing_leaks_through_the_order_of_the_arms(entry):
     """Equal arms are chosen equally often; false alarm below 1e-6 by Hoeffding's inequality."""
     runs, n = 600, 3
-    strategy = next(s for s, _, _ in cases(entry, 100, seed=8, sizes=(n,)) if s.k == 1)
+    strategy, like, _ = next(c for c in cases(entry, 100, seed=8, sizes=(n,)) if c[0].k == 1)
     for mean in (0.0, 0.5):
-        reps = topk.replicate(strategy, topk.BernoulliBandit([mean] * n), runs=runs, seed=9)
-        rates = np.bincount(reps.selected.ravel(), minlength=n) / runs
+        bandit = zero_one_bandit(np.full(like.means.shape, mean))
+        reps = topk.replicate(strategy, bandit, runs=runs, seed=9)
+        # of several bandits the first
+        rates = np.bincount(reps.selected.reshape(runs, -1)[:, 0], minlength=n) / runs
         # 2 n exp(-2 runs x^2) = 1e-7 for each of the two bandits
         slack = np.sqrt(np.log(2 * n / 1e-7) / (2 * runs))
         assert np.abs(rates - 1 / n).max() < slack, rates

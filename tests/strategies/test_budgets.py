@@ -131,18 +131,18 @@ def test_a_budget_ends_a_play_where_a_checkpoint_would_look_at_it(entry):
     done, cut, largest = 0, 0, 1
     for strategy, bandit, rng in cases(entry, 150, seed=14, sizes=(2, 3, 5, 8)):
         endless = dataclasses.replace(strategy, budget=2**40)
-        budget = int(rng.integers(bandit.n, 40 * bandit.n))
+        budget = int(rng.integers(entry.starts * bandit.n, 40 * bandit.n))
         tapes = Tapes(bandit, rng, budget)
-        session, told = endless.start(bandit.n), 0
+        session, told = endless.start(bandit.layout), 0
         while not session.done and told < budget:
             arms, counts = session.ask()
             part = water_fill(counts, min(budget - told, counts.sum()))
             tapes.tell(session, arms[part > 0], part[part > 0])
             told += part.sum()
             cut += 0 < part.sum() < counts.sum()
-            largest = max(largest, counts.sum() if told > bandit.n else 1)
+            largest = max(largest, counts.sum() if told > entry.starts * bandit.n else 1)
         tapes.rewind()
-        limited = dataclasses.replace(strategy, budget=budget).start(bandit.n)
+        limited = dataclasses.replace(strategy, budget=budget).start(bandit.layout)
         while not limited.done:
             tapes.tell(limited, *limited.ask())
         assert limited.pulls.tolist() == session.pulls.tolist(), (strategy, budget)

@@ -32,12 +32,15 @@ class Looks(NamedTuple):
         How much speaks for pulling in this bandit; minus infinity if nothing does.
     pick : ndarray of int64, shape (M,)
         The arm that the bandit would have pulled.
+    room : ndarray of float, shape (3, n)
+        For sorting.
     """
 
     radius: np.ndarray
     inside: np.ndarray
     index: np.ndarray
     pick: np.ndarray
+    room: np.ndarray
 
 
 def new_looks(bandits, size):
@@ -47,6 +50,7 @@ def new_looks(bandits, size):
         np.zeros(size, dtype=np.bool_),
         np.zeros(bandits),
         np.full(bandits, NOBODY),
+        np.zeros((3, size // bandits)),
     )
 
 
@@ -76,9 +80,28 @@ def strongest(looks):
 
 
 @njit(cache=True, nogil=True)
-def precedes(value, width, other, other_width):
-    """Tell whether the larger ``value`` comes first; of equal ones the larger width does."""
-    return value > other + TIE or (value > other - TIE and width > other_width + TIE)
+def comes_first(tally, radius, sign, arm, other):
+    """Tell whether an arm's ``sign * mean + radius`` is larger; of equal ones the wider's is."""
+    lead = sign * (tally.sums[arm] / tally.pulls[arm] - tally.sums[other] / tally.pulls[other])
+    lead += radius[arm] - radius[other]
+    return lead > TIE or (lead > -TIE and radius[arm] > radius[other] + TIE)
+
+
+@njit(cache=True, nogil=True)
+def smallest_two(values, k):
+    """Return the k-th and the next smallest of some values, sorting them if need be."""
+    if k == 0:
+        return -np.inf, -np.inf
+    if k > 1:
+        values.sort()
+        return values[k - 1], values[k] if k < values.size else np.inf
+    least, following = np.inf, np.inf
+    for value in values:
+        if value < least:
+            least, following = value, least
+        elif value < following:
+            following = value
+    return least, following
 
 
 @njit(cache=True, nogil=True)
@@ -91,36 +114,44 @@ def look(tally, status, looks, p, k):
     smallest lower bound, ties to the wider; the wider of u and l is pulled.
     """
     n = status.size // looks.index.size
-    looks.inside[p * n : (p + 1) * n] = False
-    alive = active_of(status, p * n, n)
-    mean = tally.sums[alive] / tally.pulls[alive]
-    radius = looks.radius[alive]
-    upper, lower = mean + radius, mean - radius
-    low = 0  # l among the positions of ``alive``, if all of them are inside
-    if alive.size <= k:
-        looks.inside[alive] = True
-        looks.index[p] = -np.inf
-        for j in range(1, alive.size):
-            if precedes(-lower[j], radius[j], -lower[low], radius[low]):
-                low = j
-        looks.pick[p] = alive[low]
-        return
-    ordered = np.sort(-upper)
-    index = np.where(upper >= -ordered[k - 1], -ordered[k], -ordered[k - 1]) - lower
-    edge = np.sort(index)[k - 1]
-    missing = k - (index < edge - TIE).sum()
-    low, high, largest = NOBODY, NOBODY, -np.inf
-    for j in range(alive.size):
-        inside = index[j] < edge - TIE
-        if not inside and missing > 0 and index[j] <= edge + TIE:
-            inside, missing = True, missing - 1
-        if inside:
-            looks.inside[alive[j]] = True
-            largest = max(largest, index[j])
-            if low == NOBODY or precedes(-lower[j], radius[j], -lower[low], radius[low]):
-                low = j
-        elif high == NOBODY or precedes(upper[j], radius[j], upper[high], radius[high]):
-            high = j
-    looks.index[p] = largest
-    wider = radius[high] > radius[low] + TIE or (radius[high] > radius[low] - TIE and high < low)
-    looks.pick[p] = alive[high] if wider else alive[low]
+    radius, inside, room = looks.radius, looks.inside, looks.room
+    first, alive = p * n, 0
+    for arm in range(first, first + n):
+        inside[arm] = False
+        if status[arm] == ACTIVE:
+            room[0, alive] = -(tally.sums[arm] / tally.pulls[arm] + radius[arm])
+            alive += 1
+    everybody = alive <= k  # nothing speaks against this set
+    kth, following = smallest_two(room[0, :alive], 0 if everybody else k)
+    alive = 0
+    for arm in range(first, first + n):
+        if status[arm] == ACTIVE:
+            mean = tally.sums[arm] / tally.pulls[arm]
+            rival = -following if mean + radius[arm] >= -kth else -kth
+            room[1, alive] = room[2, alive] = rival - (mean - radius[arm])
+            alive += 1
+    edge, _ = smallest_two(room[2, :alive], 0 if everybody else k)
+    missing = k
+    for j in range(alive):
+        missing -= room[1, j] < edge - TIE
+    low, high, j = NOBODY, NOBODY, -1
+    looks.index[p] = -np.inf
+    for arm in range(first, first + n):
+        if status[arm] != ACTIVE:
+            continue
+        j += 1
+        inside[arm] = everybody or room[1, j] < edge - TIE
+        if not inside[arm] and missing > 0 and room[1, j] <= edge + TIE:
+            inside[arm], missing = True, missing - 1
+        if inside[arm]:
+            if not everybody:
+                looks.index[p] = max(looks.index[p], room[1, j])
+            if low == NOBODY or comes_first(tally, radius, -1.0, arm, low):
+                low = arm
+        elif high == NOBODY or comes_first(tally, radius, 1.0, arm, high):
+            high = arm
+    looks.pick[p] = low
+    if high != NOBODY:
+        lead = radius[high] - radius[low]
+        if lead > TIE or (lead > -TIE and high < low):
+            looks.pick[p] = high

@@ -58,7 +58,7 @@ def new_scan(
         budget=budget,
         fixed_budget=fixed_budget,
         variance=variance,
-        a=a,
+        a=min(a, 1e300),  # finite, whatever the complexity
         c=c,
         log_ratio=log_ratio,
         tally=new_tally(size, squares=variance),

@@ -9,10 +9,9 @@ from numba import njit
 
 from topk._checks import check_budget, check_real
 from topk.kernels.duel import TIE
-from topk.kernels.filing import ask_active, withdraw_status
-from topk.kernels.ranking import rank_arms
+from topk.kernels.filing import ACTIVE, ask_active, withdraw_status
 from topk.kernels.rules import BY_BUDGET, register
-from topk.kernels.scan import Looks, active_of, best_of_each, new_looks, strongest
+from topk.kernels.scan import Looks, best_of_each, new_looks, strongest
 from topk.kernels.tally import Tally, new_tally
 from topk.kernels.tournament import NOBODY
 from topk.strategies.several import SeveralBandits, check_several
@@ -129,19 +128,24 @@ def update(state, m, arms, counts):
 def find_largest(state, p):
     """Find the arm of bandit p with the largest index; of equal ones the lowest number."""
     tally, looks, n = state.tally, state.looks, state.status.size // state.bandits
-    alive = active_of(state.status, p * n, n)
-    looks.index[p], looks.pick[p] = -np.inf, alive[0]
-    if alive.size == 1:
+    first, best, second = NOBODY, -np.inf, -np.inf  # the best-ranked arm, the two best means
+    for arm in range(p * n, (p + 1) * n):
+        if state.status[arm] == ACTIVE:
+            mean = tally.sums[arm] / tally.pulls[arm]
+            if mean > best:
+                first, best, second = arm, mean, best
+            elif mean > second:
+                second = mean
+    looks.index[p], looks.pick[p] = -np.inf, first
+    if second == -np.inf:
         return
-    mean = tally.sums[alive] / tally.pulls[alive]
-    ranked = rank_arms(tally, alive, alive.size, 1.0)
-    best = tally.sums[ranked[0]] / tally.pulls[ranked[0]]
-    second = tally.sums[ranked[1]] / tally.pulls[ranked[1]]
-    for j in range(alive.size):
-        gap = best - (second if alive[j] == ranked[0] else mean[j])
-        index = state.s / math.sqrt(tally.pulls[alive[j]]) - gap
-        if index > looks.index[p] + TIE:
-            looks.index[p], looks.pick[p] = index, alive[j]
+    for arm in range(p * n, (p + 1) * n):
+        if state.status[arm] == ACTIVE:
+            mean = tally.sums[arm] / tally.pulls[arm]
+            gap = best - (second if arm == first else mean)
+            index = state.s / math.sqrt(tally.pulls[arm]) - gap
+            if index > looks.index[p] + TIE:
+                looks.index[p], looks.pick[p] = index, arm
 
 
 @njit(cache=True, nogil=True)

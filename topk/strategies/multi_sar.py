@@ -121,23 +121,22 @@ def file_one(state):
     All active arms have as many pulls: sums compare as means do.
     """
     n, sums = state.status.size // state.bandits, state.tally.sums
-    gap, rank, rejected = -1.0, 0, 0
-    for p in range(state.bandits):
-        alive = active_of(state.status, p * n, n)
-        if alive.size == 1:
-            state.status[alive[0]] = ACCEPTED
-            return
-        if alive.size == 0:
-            continue
-        best, worst = alive[0], alive[0]
-        for arm in alive[1:]:
+    gap, rank, rejected, j = -1.0, 0, 0, 0
+    while j < state.size[0]:  # the active arms of one bandit after the other
+        best, worst, last, begin = state.alive[j], state.alive[j], state.alive[j] // n * n + n, j
+        while j < state.size[0] and state.alive[j] < last:
+            arm = state.alive[j]
             if sums[arm] > sums[best]:
                 best = arm
             if sums[arm] <= sums[worst]:
                 worst = arm
+            j += 1
+        if j == begin + 1:
+            state.status[best] = ACCEPTED
+            return
         own = sums[best] - sums[worst]
-        if own > gap or (own == gap and alive.size >= rank):
-            gap, rank, rejected = own, alive.size, worst
+        if own > gap or (own == gap and j - begin >= rank):
+            gap, rank, rejected = own, j - begin, worst
     state.status[rejected] = REJECTED
 
 
