@@ -95,13 +95,18 @@ WRONG = {
 }
 
 
+def bandit_of(entry):
+    """Return N arms; of a strategy for several bandits the same in each."""
+    return topk.MultiBandit([BANDIT.means] * 2) if entry.several else BANDIT
+
+
 def right(entry):
     """Return right values of a strategy's parameters; what may be left out is left out."""
     fields = dataclasses.fields(entry.strategy)
     return {f.name: RIGHT[f.name] for f in fields if f.default is not None or f.name == "budget"}
 
 
-OWN = [entry for entry in ENTRIES if entry.strategy.__module__.startswith("topk.")]
+OWN = [e for e in ENTRIES if e.strategy.__module__.startswith("topk.") and not e.form]
 CASES = [(e, f.name) for e in OWN for f in dataclasses.fields(e.strategy)]
 
 
@@ -120,7 +125,7 @@ def test_wrong_parameters_of_strategies(entry, name, data):
     parameters = right(entry) | {name: value}
 
     def start(**parameters):
-        return entry.strategy(**parameters).start(N)
+        return entry.strategy(**parameters).start(entry.layout(N))
 
     refused(name, start, **parameters)
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > 0:
@@ -128,61 +133,73 @@ def test_wrong_parameters_of_strategies(entry, name, data):
     refused(name, entry.strategy, **parameters)
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
 def test_the_edges_of_the_allowed_ranges_are_allowed(entry):
     fields = {field.name for field in dataclasses.fields(entry.strategy)}
-    edges = {"k": [1, N - 1, np.int64(2), np.uint8(2)], "budget": [N + 1, np.int32(40), 2**40],
+    least = bandit_of(entry).n + 1
+    edges = {"k": [1, N - 1, np.int64(2), np.uint8(2)], "budget": [least, np.int32(40), 2**40],
              "epsilon": [0.999, np.float32(0.5), Fraction(1, 3)], "delta": [0.999, Fraction(1, 9)],
-             "beta": [0.7501, 0.9999], "final": ["accept-reject"], "reuse": [False, np.True_]}
+             "beta": [0.7501, 0.9999], "final": ["accept-reject"], "reuse": [False, np.True_],
+             "variance": [True, np.False_]}  # fmt: skip
     for name in fields & edges.keys():
         for value in edges[name]:
-            session = entry.strategy(**right(entry) | {name: value}).start(N)
+            session = entry.strategy(**right(entry) | {name: value}).start(entry.layout(N))
             assert session.ask()[1].sum() > 0
-    given = right(entry)
+    given = {f.name: RIGHT[f.name] for f in dataclasses.fields(entry.strategy)}
+    both = {"a", "complexity"} & given.keys()  # only one of them may be given
+    given |= {"a": None} if len(both) == 2 else {}
     assert entry.strategy(*given.values()) == entry.strategy(**given)  # also by position
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
 def test_the_smallest_budget_is_the_smallest_that_is_taken(entry):
     fields = {field.name for field in dataclasses.fields(entry.strategy)}
     if "budget" not in fields:
         return
     make = lambda budget: entry.strategy(**right(entry) | {"budget": budget})  # noqa: E731
-    taken = []
-    for budget in range(1, 2 * N + 3):
+    taken, bandit = [], bandit_of(entry)
+    for budget in range(1, 2 * bandit.n + 3):
         try:
-            make(budget).start(N)
+            make(budget).start(bandit.layout)
         except ValueError as error:
             assert "budget" in str(error) and str(budget) in str(error)
             assert not taken
-            refused("budget", topk.run, make(budget), BANDIT)
-            refused("budget", topk.replicate, make(budget), BANDIT, 2)
+            refused("budget", topk.run, make(budget), bandit)
+            refused("budget", topk.replicate, make(budget), bandit, 2)
         else:
             taken.append(budget)
-            outcome = topk.run(make(budget), BANDIT)
-            assert outcome.total_pulls <= budget and outcome.selected.size == 2
-    assert N <= taken[0] <= 2 * N + 1
+            outcome = topk.run(make(budget), bandit)
+            assert outcome.total_pulls <= budget and outcome.selected.shape[-1] == make(budget).k
+    assert bandit.n <= taken[0] <= 2 * bandit.n + 1
     # the message says which is the smallest
     with pytest.raises(ValueError, match=rf"\b{taken[0]}\b"):
-        make(taken[0] - 1).start(N)
+        make(taken[0] - 1).start(bandit.layout)
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
 @settings(max_examples=40)
 @given(n=integers_outside(2))
 def test_wrong_numbers_of_arms(entry, n):
-    refused("n", entry.strategy(**right(entry) | {"k": 1}).start, n)
+    own = right(entry) | ({"k": 1} if "k" in right(entry) else {})
+    refused("n", entry.strategy(**own).start, n)
+    if entry.several:
+        for wrong in (N, (0, N), (-1, N), (1.0, N), (1, n), (1, N, N), (), [[1, N]]):
+            refused("n", entry.strategy(**own).start, wrong)
+    else:
+        refused("n", entry.strategy(**own).start, (2, N))
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
 def test_k_is_compared_with_n_by_run_and_replicate(entry):
-    strategy = entry.strategy(**right(entry) | {"k": entry.most_k(N) + 1})
-    refused("k", strategy.start, N)
-    refused("k", topk.run, strategy, BANDIT)
-    refused("k", topk.replicate, strategy, BANDIT, 2)
+    if "k" not in right(entry):
+        return  # k = 1 is the only one
+    strategy, bandit = entry.strategy(**right(entry) | {"k": entry.most_k(N) + 1}), bandit_of(entry)
+    refused("k", strategy.start, bandit.layout)
+    refused("k", topk.run, strategy, bandit)
+    refused("k", topk.replicate, strategy, bandit, 2)
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.strategy.__name__)
+@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
 def test_missing_and_unknown_parameters_are_type_errors(entry):
     with pytest.raises(TypeError):
         entry.strategy()
@@ -263,10 +280,19 @@ def test_wrong_records(answers):
     refused("answers", topk.ReplayBandit, answers)
 
 
+@pytest.mark.parametrize(
+    "means", [[0.5, 0.5], [[0.5], [0.5]], [[]], [], 0.5, [[[0.5, 0.5]]], [[0.1, 0.2], [0.3]],
+              [[0.5, np.nan]], [[0.5, 1.1]], None, "ab"], ids=label,
+)  # fmt: skip
+def test_wrong_means_of_several_bandits(means):
+    refused("means", topk.MultiBandit, means)
+
+
 ALL_KINDS = {
     "bernoulli": BANDIT,
     "beta": topk.BetaBandit(np.ones(N), np.ones(N)),
     "replay": topk.ReplayBandit([[0, 1]] * N),
+    "several": topk.MultiBandit([BANDIT.means[:3], BANDIT.means[3:]]),
 }
 WRONG_ARMS = [[N], [-1], [0.0], [0.5], ["0"], [None], [[0]], 0, None, "0", [True], [2**63],
               [[0], [1, 2]], [np.nan]]  # fmt: skip

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies.plain import BigBatches, Doubling
-from strategies.registry import ENTRIES, cases
+from strategies.registry import ENTRIES, cases, numbers
 
 import topk
 
-each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.strategy.__name__)
+each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 PHI = (math.sqrt(5) - 1) / 2
 
 
@@ -38,7 +38,7 @@ def tell_batch(session, whole=True):
     """Tell all that is wanted, by sums."""
     arms, counts = session.ask()
     assert arms.size and (counts > 0).all(), "a session that is not done asks for something"
-    begin = session.pulls
+    begin = session.pulls.ravel()
     told = [answers(a, begin[a], c, whole) for a, c in zip(arms, counts, strict=True)]
     squares = [math.fsum(x * x) for x in told]
     session.tell(arms, [math.fsum(x) for x in told], counts=counts, squares=squares)
@@ -49,7 +49,7 @@ def tell_some(session, rng, whole):
     arms, counts = session.ask()
     for j in rng.permutation(arms.size)[: rng.integers(1, 4)]:
         arm, count = int(arms[j]), int(min(counts[j], rng.integers(1, 20)))
-        rewards = answers(arm, session.pulls[arm], count, whole)
+        rewards = answers(arm, session.pulls.flat[arm], count, whole)
         if count > 3:
             squares = [math.fsum(rewards * rewards)]
             session.tell(arm, math.fsum(rewards), counts=[count], squares=squares)
@@ -74,15 +74,18 @@ def finish(session, whole=True, limit=10**6):
 
 
 def short_plays(entry, count, seed, sizes=(2, 3, 5, 8)):
-    """Yield ``count`` pairs (strategy, n) of plays of at most 2000 pulls and 200 batches."""
+    """Yield ``count`` pairs of a strategy and what to start it with, for short plays.
+
+    They take at most 2000 pulls and 200 batches.
+    """
     found = 0
     for strategy, bandit, _ in cases(entry, 50 * count, seed, sizes):
-        session, batches = strategy.start(bandit.n), 0
+        session, batches = strategy.start(bandit.layout), 0
         while not session.done and batches < 200 and session.ask()[1].sum() < 2000:
             tell_batch(session)
             batches += 1
         if session.done:
-            yield strategy, bandit.n
+            yield strategy, bandit.layout
             if (found := found + 1) == count:
                 return
     pytest.fail(f"only {found} short plays of {entry.strategy.__name__}")
@@ -105,8 +108,10 @@ def only_plain(value):
 def test_a_state_is_plain_json_of_less_than_200_bytes_an_arm(entry, whole):
     n, rng = 100, np.random.default_rng(3)
     for number in range(8):
-        strategy = entry.draw(np.random.default_rng([9, number]), n, [1, 10, 40, 70][number % 4])
-        session, looks = strategy.start(n), 0
+        layout = entry.layout(n // 2) if entry.several else n
+        k = min([1, 10, 40, 70][number % 4], entry.most_k(49))
+        strategy = entry.draw(np.random.default_rng([9, number]), layout, k)
+        session, looks = strategy.start(layout), 0
         while not session.done and looks < 40:
             looks += 1
             if session.ask()[1].sum() > 50_000:  # whole sums, as large as the batch says
@@ -228,7 +233,7 @@ def test_a_session_goes_on_after_a_withdrawal():
         if isinstance(strategy, BigBatches):
             continue
         for told in (0, 1, 3):
-            session = strategy.start(5)
+            session = strategy.start(five(strategy))
             session.tell([4] * min(told, 1), [1.0] * min(told, 1))
             session.withdraw(4)
             for _ in range(max(0, told - 1)):
@@ -260,15 +265,28 @@ STRATEGIES = [
     topk.UGapEc(2, epsilon=0.3, delta=0.1),
     topk.CLUCB(2, delta=0.1),
     topk.CLUCBPAC(2, epsilon=0.3, delta=0.1, budget=500),
+    topk.UGapEb(2, budget=60, epsilon=0.1, variance=True),
+    topk.UGapEb(2, budget=60, epsilon=0.1, a=1.0, variance=True),
+    topk.UGapEc(2, epsilon=0.3, delta=0.1, variance=True),
+    topk.MultiBanditSAR(budget=120),
+    topk.MultiBanditGapE(budget=60, complexity=10.0),
+    topk.MultiBanditUGapEb(1, budget=60, epsilon=0.1),
+    topk.MultiBanditUGapEb(1, budget=60, epsilon=0.1, a=1.0),
+    topk.MultiBanditUGapEc(1, epsilon=0.3, delta=0.1),
     BigBatches(2, size=20),
 ]
 _states = {}
 
 
-def middle(strategy, gone=(), n=5):
+def five(strategy):
+    """Return what a strategy is started with for 5 arms, or for 2 bandits of 3."""
+    return (2, 3) if strategy.several else 5
+
+
+def middle(strategy, gone=()):
     """Return a stored state from the middle of a play: one batch and part of another."""
     if (strategy, gone) not in _states:
-        session = strategy.start(n)
+        session = strategy.start(five(strategy))
         for arm in gone:
             session.withdraw(arm)
         while not session.done:
@@ -394,6 +412,8 @@ def test_every_list_with_a_wrong_entry_or_length_is_refused_by_name(strategy):
             if wrong == -3 and path[-1] in ("carried", "smallest"):
                 continue  # numbers that may be negative
             for place in {0, len(values) - 1} if values else ():
+                if values[place] == wrong:
+                    continue  # True is 1
                 broken = [*values[:place], wrong, *values[place + 1 :]]
                 refused(changed(state, path, broken), names(path), f"{path} = {broken!r:.60}")
         if path[0] != "batch" or path[1] in ("counts", "left"):
@@ -554,8 +574,10 @@ def test_huge_budgets_are_taken_or_refused_by_name(entry):
     others = {"epsilon": 0.5, "delta": 0.1, "complexity": 10.0}
     given = {k: v for k, v in others.items() if k in entry.strategy.__dataclass_fields__}
     for budget in (2**31, 2**53, 2**62, 2**63 - 1, 2**63, 2**64, 10**30):
+        given |= {"k": 2} if "k" in entry.strategy.__dataclass_fields__ else {}
+        given |= {"variance": True} if entry.form == "-variance" else {}
         try:
-            session = entry.strategy(2, budget=budget, **given).start(5)
+            session = entry.strategy(budget=budget, **given).start(entry.layout(5))
         except ValueError as error:
             assert "budget" in str(error) and budget > 2**53
             continue
@@ -609,6 +631,7 @@ def mutations(draw, state):
 def sound(session):
     """Play on for some batches; all that a session promises has to be true."""
     n, most = session.n, getattr(session.strategy, "budget", None)
+    chosen_of = lambda sets: set(numbers(sets, session.layout))  # noqa: E731
     for _ in range(12):
         arms, counts = session.ask()
         assert session.done == (arms.size == 0), "not done, and nothing is asked"
@@ -617,8 +640,9 @@ def sound(session):
         assert most is None or session.pulls.sum() + sum(counts.tolist()) <= max(most, n)
         assert (session.pulls >= 0).all()
         chosen = session.selected
-        assert chosen is None or len(set(chosen.tolist())) == session.strategy.k
-        assert chosen is None or not set(chosen.tolist()) & set(session.withdrawn)
+        in_all = session.strategy.k * (session.layout[0] if session.strategy.several else 1)
+        assert chosen is None or len(chosen_of(chosen)) == in_all
+        assert chosen is None or not chosen_of(chosen) & set(session.withdrawn)
         lower, upper = session.bounds()
         assert ((lower >= 0) & (lower <= upper) & (upper <= 1)).all()
         json.dumps(session.state(), allow_nan=False)

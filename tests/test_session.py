@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies.plain import BigBatches
-from strategies.registry import ENTRIES, cases
+from strategies.registry import ENTRIES, cases, real_bandit
 from strategies.tapes import Tapes
 
 import topk
 from topk.session import add_exactly
 
-each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.strategy.__name__)
+each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 
 
 def frozen(thing):
@@ -42,7 +42,7 @@ def shown(session):
 
 def straight(strategy, bandit, tapes):
     """Tell whole batches by their sums."""
-    session = strategy.start(bandit.n)
+    session = strategy.start(bandit.layout)
     while not session.done:
         tapes.tell(session, *session.ask())
     return session
@@ -65,7 +65,7 @@ def portions(arms, counts, rng):
 
 def told_in_portions(strategy, bandit, tapes, rng, disturb=lambda session, rng: None):
     """Tell the same rewards in portions; several entries at once, arms repeated."""
-    session = strategy.start(bandit.n)
+    session = strategy.start(bandit.layout)
     while not session.done:
         arms, counts = session.ask()
         parts = portions(arms, counts, rng)
@@ -207,9 +207,9 @@ def test_the_order_of_tells_cannot_matter_for_real_rewards(entry):
         ):
             continue
         done += 1
-        bandit = topk.BetaBandit(0.01 + rng.random(bandit.n), 0.01 + rng.random(bandit.n))
+        bandit = real_bandit(bandit.layout, rng, low=0.01, scale=1)
         tapes = Tapes(bandit, rng, 2000)
-        sessions = [strategy.start(bandit.n) for _ in range(3)]
+        sessions = [strategy.start(bandit.layout) for _ in range(3)]
         while not sessions[0].done:
             arms, counts = sessions[0].ask()
             singles = [
@@ -260,7 +260,7 @@ def test_a_session_shows_what_it_was_told(entry):
         budget = getattr(strategy, "budget", None) or strategy.k * 10**6
         if budget > 150:
             continue
-        session = strategy.start(bandit.n)
+        session, shape = strategy.start(bandit.layout), bandit.means.shape
         assert session.selected is None or session.done or bandit.n == strategy.k
         pulls, sums = np.zeros(bandit.n, dtype=int), np.zeros(bandit.n)
         while not session.done:
@@ -271,16 +271,17 @@ def test_a_session_shows_what_it_was_told(entry):
             session.tell(arm, reward)  # scalars are fine
             pulls[arm] += 1
             sums[arm] += reward
-            assert session.pulls.tolist() == pulls.tolist()
-            seen = pulls > 0
-            assert np.array_equal(session.means[seen], sums[seen] / pulls[seen])
-            assert np.isnan(session.means[~seen]).all()
+            assert session.pulls.shape == session.means.shape == shape
+            assert session.pulls.ravel().tolist() == pulls.tolist()
+            seen, means = pulls > 0, session.means.ravel()
+            assert np.array_equal(means[seen], sums[seen] / pulls[seen])
+            assert np.isnan(means[~seen]).all()
             lower, upper = session.bounds()
-            assert lower.shape == upper.shape == (bandit.n,)
+            assert lower.shape == upper.shape == shape
             assert ((lower >= 0) & (lower <= upper) & (upper <= 1)).all()
             if seen.all() or session.done:
                 chosen = session.selected
-                assert chosen.shape == (strategy.k,) and (np.diff(chosen) > 0).all()
+                assert chosen.shape == (*shape[:-1], strategy.k) and (np.diff(chosen) > 0).all()
             else:
                 assert session.selected is None
             shots += 1

@@ -9,12 +9,12 @@ from collections import Counter
 import numpy as np
 import pytest
 from strategies.plain import BigBatches, Doubling
-from strategies.registry import ENTRIES, cases
+from strategies.registry import ENTRIES, cases, numbers
 
 import topk
 
 BUILT_IN = [entry for entry in ENTRIES if entry.strategy not in (Doubling, BigBatches)]
-each_strategy = pytest.mark.parametrize("entry", BUILT_IN, ids=lambda e: e.strategy.__name__)
+each_strategy = pytest.mark.parametrize("entry", BUILT_IN, ids=lambda e: e.name)
 
 
 def kept(session):
@@ -36,8 +36,8 @@ def tell(session, means, arms=None):
     wanted, counts = session.ask()
     told = np.isin(wanted, wanted if arms is None else arms)
     wanted, counts = wanted[told], counts[told]
-    sums = counts * np.asarray(means, dtype=float)[wanted]
-    session.tell(wanted, sums, counts=counts)
+    rewards = np.asarray(means, dtype=float).ravel()[wanted]
+    session.tell(wanted, counts * rewards, counts=counts, squares=counts * rewards**2)
     return session
 
 
@@ -80,13 +80,32 @@ def strategies(n, k):
         topk.UGapEb(k, budget=20 * n, epsilon=0.1, a=2.0),
         topk.UGapEc(k, epsilon=0.3, delta=0.3),
         topk.UGapEc(k, epsilon=0.0, delta=0.3, budget=20 * n),
+        topk.UGapEb(k, budget=20 * n, epsilon=0.1, variance=True),
+        topk.UGapEb(k, budget=20 * n, epsilon=0.1, a=0.5, variance=True),
+        topk.UGapEc(k, epsilon=0.9, delta=0.3, variance=True),
+        topk.UGapEc(k, epsilon=0.0, delta=0.3, budget=20 * n, variance=True),
         topk.CLUCB(k, delta=0.3, budget=20 * n),
         topk.CLUCBPAC(k, epsilon=0.3, delta=0.3),
     ]
 
 
+def for_several(n, k):
+    """Return strategies for two bandits of n arms whose plays are short."""
+    for_the_best = [
+        topk.MultiBanditSAR(budget=80 * n),
+        topk.MultiBanditGapE(budget=40 * n, complexity=20.0 * n),
+    ]
+    return [
+        *(for_the_best if k == 1 else []),
+        topk.MultiBanditUGapEb(k, budget=40 * n, epsilon=0.1),
+        topk.MultiBanditUGapEb(k, budget=40 * n, epsilon=0.1, a=2.0),
+        topk.MultiBanditUGapEc(k, epsilon=0.3, delta=0.3),
+        topk.MultiBanditUGapEc(k, epsilon=0.0, delta=0.3, budget=40 * n),
+    ]
+
+
 def test_every_strategy_of_the_library_is_among_those_tested_here():
-    found = {type(strategy) for strategy in strategies(6, 2)}
+    found = {type(strategy) for strategy in [*strategies(6, 2), *for_several(3, 1)]}
     assert found == {entry.strategy for entry in BUILT_IN}
 
 
@@ -95,9 +114,10 @@ def test_every_strategy_of_the_library_is_among_those_tested_here():
 
 def wander(strategy, bandit, rng):
     """Play with portions, withdrawals and resumptions in random order, checking all the way."""
-    n, k = bandit.n, strategy.k
+    n, layout = bandit.n, bandit.layout
+    k = strategy.k * (layout[0] if strategy.several else 1)  # in all
     most = getattr(strategy, "budget", None)
-    session, happened = strategy.start(n), Counter()
+    session, happened = strategy.start(layout), Counter()
     eager = rng.choice([0.1, 0.3, 0.6])
     while not session.done:
         arms, counts = session.ask()
@@ -106,11 +126,11 @@ def wander(strategy, bandit, rng):
         assert most is None or session.pulls.sum() + counts.sum() <= most
         chosen = session.selected
         if chosen is not None:
-            assert len(set(chosen.tolist())) == k
-            assert not set(chosen.tolist()) & set(session.withdrawn)
+            assert len(set(numbers(chosen, layout))) == k
+            assert not set(numbers(chosen, layout)) & set(session.withdrawn)
         here = [arm for arm in range(n) if arm not in session.withdrawn]
         if chosen is None:
-            assert (session.pulls[here] == 0).any(), "all arms that are left have a pull"
+            assert (session.pulls.flat[here] == 0).any(), "all arms that are left have a pull"
         if rng.random() < eager:
             leaves, before = int(rng.integers(n)), kept(session)
             try:
@@ -128,10 +148,11 @@ def wander(strategy, bandit, rng):
             j = int(rng.integers(arms.size))
             part = int(rng.integers(1, counts[j] + 1))
             sums = bandit.pull(arms[j : j + 1], [part], rng).sums
-            session.tell(arms[j : j + 1], sums, counts=[part])
+            session.tell(arms[j : j + 1], sums, counts=[part], squares=sums)
         else:
-            session.tell(arms, bandit.pull(arms, counts, rng).sums, counts=counts)
-    chosen = session.selected.tolist()
+            sums = bandit.pull(arms, counts, rng).sums
+            session.tell(arms, sums, counts=counts, squares=sums)
+    chosen = numbers(session.selected, layout)
     assert len(set(chosen)) == k and chosen == sorted(chosen)
     assert not set(chosen) & set(session.withdrawn)
     assert len(set(session.withdrawn)) == len(session.withdrawn) <= n - k
@@ -145,7 +166,7 @@ def wander(strategy, bandit, rng):
 def test_arms_may_leave_at_any_moment(entry):
     happened = Counter()
     for strategy, bandit, rng in cases(entry, 100, seed=21, sizes=(3, 4, 6, 9)):
-        if strategy.k < bandit.n:
+        if strategy.k < bandit.means.shape[-1]:
             happened += wander(strategy, bandit, rng)
     assert happened["left"] > 50 and happened["refused"] > 20, happened
 
@@ -314,7 +335,8 @@ def noisy(session, seed, names):
         batch = list(zip(arms.tolist(), counts.tolist(), strict=True))
         asked.append([(names[arm], count) for arm, count in batch])
         sums = [(tapes[a].random(c) < 0.2 + 0.6 * names[a] / 12).sum() for a, c in batch]
-        session.tell(arms, np.array(sums, dtype=float), counts=counts)
+        sums = np.array(sums, dtype=float)
+        session.tell(arms, sums, counts=counts, squares=sums)
     assert session.done
     selected = [names[arm] for arm in session.selected]
     pulls = {names[arm]: count for arm, count in enumerate(session.pulls.tolist()) if count}
@@ -340,6 +362,8 @@ SHARED_DELTA = [
     topk.GapE(3, budget=500, complexity=100.0),
     topk.UGapEb(3, budget=500, epsilon=0.1, a=2.0),
     topk.UGapEc(3, epsilon=0.2, delta=0.1),
+    topk.UGapEb(3, budget=500, epsilon=0.1, a=0.5, variance=True),
+    topk.UGapEc(3, epsilon=0.9, delta=0.1, variance=True),
     topk.CLUCB(3, delta=0.1, budget=500),
     topk.CLUCBPAC(3, epsilon=0.3, delta=0.1),
 ]
@@ -454,3 +478,64 @@ def test_a_certificate_holds_for_the_arms_that_are_left(strategy):
     means, rng = np.array([0.9, 0.85, 0.8, 0.5, 0.45, 0.1, 0.05]), np.random.default_rng(8)
     broken = sum(not promise_kept(strategy, means, rng) for _ in range(60))
     assert broken <= 6  # delta is 0.1; the bounds are conservative
+
+
+# Several bandits
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("n", [3, 5])
+def test_k_arms_of_every_bandit_are_left(n, k):
+    for strategy in for_several(n, k):
+        session, leaving = strategy.start((2, n)), list(range(n + k, 2 * n))
+        for arm in leaving:
+            session.withdraw(arm)
+        refused(session, n, f"fewer than k = {k}")
+        session.withdraw(0)  # of the other bandit
+        assert play(session, np.tile(np.linspace(0.1, 0.9, n), 2)), strategy
+        assert session.selected.tolist() == [list(range(n - k, n)), list(range(k))], strategy
+
+
+@pytest.mark.parametrize("n, k", [(4, 1), (5, 2)])
+def test_without_noise_the_best_of_each_bandit_are_chosen_of_those_that_are_left(n, k):
+    rng = np.random.default_rng([n, k])
+    for strategy in for_several(n, k):
+        for _ in range(6):
+            means = rng.permutation(np.linspace(0.05, 0.95, 2 * n)).reshape(2, n)
+            session, order = strategy.start((2, n)), rng.permutation(2 * n)
+            leaving = [arm for arm in order if arm % n in (0, 1)][: rng.integers(1, 5)]
+            leaving = leaving[: 2 * (n - k)] if k < n - 1 else leaving[:1]
+            for arm in leaving:
+                tell(session, means, arms=rng.choice(order[:-1], size=2))
+                session.withdraw(arm)
+            here = [[i for i in range(n) if m * n + i not in leaving] for m in range(2)]
+            play(session, means)
+            expected = [best(means[m], k, here[m]) for m in range(2)]
+            assert session.selected.tolist() == expected, (strategy, means, leaving)
+
+
+def test_multi_bandit_sar_keeps_what_it_has_accepted():
+    session, means = topk.MultiBanditSAR(200).start((2, 3)), [0.9, 0.1, 0.2, 0.5, 0.51, 0.49]
+    while not (session._state.status == 1).any():
+        tell(session, means)
+    refused(session, 0, "0 has been accepted")
+    shadow = copy.deepcopy(session)
+    shadow.withdraw(1)  # rejected before: nothing happens
+    assert play(shadow, means) == play(session, means)
+    assert shadow.selected.tolist() == session.selected.tolist() == [[0], [1]]
+
+
+@pytest.mark.parametrize("budget", [12, 40, 333])
+def test_an_arm_that_left_at_once_is_the_one_that_multi_bandit_sar_rejects_first(budget):
+    for seed in range(10):
+        gone = seed % 8
+        rewards = 0.6 + 0.4 * np.random.default_rng(seed).random(8)
+        rewards[gone] = 0.0
+        without = topk.MultiBanditSAR(budget).start((2, 4)).withdraw(gone)
+        play(without, rewards)
+        full = topk.MultiBanditSAR(budget).start((2, 4))
+        play(full, rewards)
+        assert without.selected.tolist() == full.selected.tolist()
+        others = np.arange(8) != gone
+        assert without.pulls.flat[others].tolist() == full.pulls.flat[others].tolist()
+        assert without.pulls.flat[gone] == 0

@@ -44,8 +44,9 @@ class Bandit(ABC):
 
     Attributes
     ----------
-    means : ndarray of float, shape (n,)
-        The arms' expected rewards; read-only.
+    means : ndarray of float, shape (n,) or (M, n)
+        The arms' expected rewards; read-only.  Two axes mean M bandits of n arms each, see
+        `MultiBandit`; arm i of bandit m is then number ``m * n + i`` of ``M * n``.
     """
 
     means: np.ndarray
@@ -56,8 +57,13 @@ class Bandit(ABC):
 
     @property
     def n(self):
-        """The number of arms."""
+        """The number of arms, of all bandits together."""
         return self.means.size
+
+    @property
+    def layout(self):
+        """What a strategy is started with: the number n of arms, or the pair (M, n)."""
+        return self.means.shape if self.means.ndim > 1 else self.means.size
 
     @abstractmethod
     def sample(self, arm, count, rng):
@@ -158,8 +164,53 @@ class BernoulliBandit(Bandit):
         """Pull a batch; one binomial draw an arm. See `Bandit.pull`."""
         arms, counts = self._checked(arms, counts, rng)
         sums = np.zeros(arms.size)
-        draw_bernoulli(self.means, arms, counts, arms.size, rng, sums)
+        draw_bernoulli(self.means.ravel(), arms, counts, arms.size, rng, sums)
         return Rewards(sums, sums.copy())
+
+
+class MultiBandit(BernoulliBandit):
+    """Several bandits at once, all of whose arms have rewards 0 or 1.
+
+    A strategy for several bandits (`MultiBanditSAR`, `MultiBanditGapE`, `MultiBanditUGapEb`,
+    `MultiBanditUGapEc`) shares its pulls out among the bandits and chooses k arms of each.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (M, n), n >= 2
+        Probability of a reward of 1, each in [0, 1]; a row for each bandit.
+
+    Raises
+    ------
+    ValueError
+        If ``means`` has not two axes, fewer than two columns, or an entry outside [0, 1].
+
+    Notes
+    -----
+    Wherever arms are named by one number, in `pull`, in a live session's ``ask`` and
+    ``tell`` and in a trace, arm i of bandit m is ``m * n + i``.  Chosen sets are given by
+    the numbers 0 to n - 1 of each bandit's own arms: ``selected`` is (M, k), ``pulls`` and
+    ``sums`` are (M, n).
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = MultiBandit([[0.9, 0.5, 0.1], [0.2, 0.3, 0.7]])
+    >>> bandit.n, bandit.layout
+    (6, (2, 3))
+    >>> outcome = topk.run(topk.MultiBanditSAR(budget=600), bandit, rng=0)
+    >>> outcome.selected.tolist(), outcome.pulls.shape
+    ([[0], [2]], (2, 3))
+    """
+
+    def __init__(self, means):
+        rows = check_unit_array(means, "means", ndim=2)
+        if rows.shape[1] < 2:
+            refuse("means", f"an array of shape {rows.shape}", "an array of at least 2 columns")
+        Bandit.__init__(self, rows)
+
+    def sample(self, arm, count, rng):
+        """Return ``count`` rewards, each 0.0 or 1.0; see `Bandit.sample`."""
+        return (rng.random(count) < self.means.flat[arm]).astype(np.float64)
 
 
 class BetaBandit(Bandit):

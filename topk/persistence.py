@@ -14,14 +14,16 @@ import numpy as np
 from topk._checks import check_n, refuse
 from topk.kernels.filing import ACCEPTED, ACTIVE, REJECTED
 from topk.kernels.rules import rule_of
+from topk.kernels.tournament import NOBODY
 from topk.session import Session
 from topk.strategies.protocol import Strategy, View
+from topk.strategies.several import check_several
 from topk.strategies.ugape import in_returned
 
 FORMAT, VERSION = "topk-session", 1
-ARM_FIELDS = {"alive", "chosen", "next"}  # arrays that hold arm numbers
+ARM_FIELDS = {"alive", "chosen", "kept", "next"}  # arrays that hold arm numbers
 SIGNED = {"carried", "smallest"}  # arrays of numbers that may be negative
-DERIVED = {"trees", "gain", "lengths"}  # follow from the parameters and the rest
+DERIVED = {"trees", "looks", "gain", "lengths"}  # follow from the parameters and the rest
 LARGEST = 2**53  # integers up to here are exact in JSON readers that use floats
 RANGES = {
     "next": (-1, None),
@@ -41,7 +43,7 @@ def dump(session):
         "version": VERSION,
         "strategy": f"{type(strategy).__module__}.{type(strategy).__name__}",
         "parameters": _parameters(strategy),
-        "n": session.n,
+        "n": list(session.layout) if strategy.several else session.n,
         "state": _dump_state(session._state),
         "batch": {
             "arms": session._arms.tolist(),
@@ -92,13 +94,17 @@ def resume(state):
         refuse("format", state.get("format"), repr(FORMAT))
     if state.get("version") != VERSION:
         refuse("version", state.get("version"), f"{VERSION}, the one that this release reads")
-    n = check_n(_field(state, "n"))
+    layout = _layout(_field(state, "n"))
+    n = math.prod(layout) if isinstance(layout, tuple) else layout
     values = _field(state, "state", dict)
     pulls = _field(_field(values, "tally", dict), "pulls", list)
     if len(pulls) != n:  # before room is made for that many arms
         refuse("pulls", f"a list of {len(pulls)}", f"a list of n = {n} integers")
     strategy = _strategy(_field(state, "strategy", str), _field(state, "parameters", dict))
-    restored = strategy.begin(n)
+    if strategy.several != isinstance(layout, tuple):
+        allowed = "the pair [M, n]" if strategy.several else "a number of arms"
+        refuse("n", state["n"], f"{allowed} for {type(strategy).__name__}")
+    restored = strategy.begin(layout)
     _load_state(restored, values, n)
     _check_tally(restored.tally, getattr(strategy, "budget", None))
     if not isinstance(restored, View):
@@ -108,6 +114,7 @@ def resume(state):
         if rule_of(restored).rebuild is not None and pulled.all():
             rule_of(restored).rebuild(restored)
             _check_journal(restored, strategy.k)
+            _check_kept(restored, strategy.k)
     session = Session(strategy, restored)
     if (session._counts < 0).any():
         refuse("batch", session._counts.tolist(), "one that asks for pulls, by the stored pulls")
@@ -117,6 +124,11 @@ def resume(state):
     if budget is not None and total + session._counts.sum() > budget:
         refuse("budget", budget, "at least the pulls that were made and are asked for")
     return session
+
+
+def _layout(n):
+    """Return the number of arms, or the pair (M, n) of several bandits."""
+    return check_several(n) if isinstance(n, list) else check_n(n)
 
 
 def _field(mapping, name, kind=None):
@@ -265,6 +277,16 @@ def _check_journal(state, k):
         refuse("journal", marks.tolist(), f"such that {k} arms can be returned")
 
 
+def _check_kept(state, k):
+    """Refuse remembered sets that are not k arms of each bandit that are in the play."""
+    if not hasattr(state, "kept") or not state.fixed_budget or state.next[0] == NOBODY:
+        return
+    rows, n = state.kept.reshape(state.bandits, k), state.status.size // state.bandits
+    own = (rows // n == np.arange(state.bandits)[:, None]).all()
+    if not own or (np.diff(state.kept) <= 0).any() or (state.status[rows] != ACTIVE).any():
+        refuse("kept", state.kept.tolist(), f"{k} arms of each bandit that are in the play")
+
+
 def _withdrawn(arms, state, n):
     """Return the arms that left; refuse one that left twice or is still in the play."""
     arms = _integers(arms, "withdrawn", 0, n - 1).tolist()
@@ -284,8 +306,10 @@ def _check_filing(state, k):
     ):
         refuse("alive", "a list that contradicts status and size", "the active arms, in order")
     missing = getattr(state, "target", k) - int((state.status == ACCEPTED).sum())
-    if not 0 <= missing <= active.size:
-        refuse("status", f"{missing} arms still to be accepted", f"such that {k} can be chosen")
+    for own in state.status.reshape(getattr(state, "bandits", 1), -1):
+        left = getattr(state, "target", k) - int((own == ACCEPTED).sum())
+        if not 0 <= left <= (own == ACTIVE).sum():
+            refuse("status", f"{left} arms still to be accepted", f"such that {k} can be chosen")
     if hasattr(state, "wanted") and state.wanted[0] != missing:
         refuse("wanted", int(state.wanted[0]), f"{missing}, as the arms' status says")
     if hasattr(state, "accepted") and state.target - state.accepted[0] != missing:

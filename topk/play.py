@@ -10,7 +10,7 @@ from topk.kernels import rules
 from topk.kernels.rules import CROSSING, DONE, PAUSED
 from topk.kernels.tally import credit
 from topk.results import Outcome
-from topk.session import STOPPED, peek
+from topk.session import STOPPED, by_bandit, chosen_in_all, peek
 from topk.streams import SPLIT, stream, streams
 
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
@@ -45,16 +45,16 @@ class Play:
     def __init__(self, strategy, bandit, seed, number, record=False, stop=None):
         self.strategy, self.bandit, self.stop = strategy, bandit, stop
         self.unlocked = 0.0
-        self.order, self.rng = streams(seed, number, bandit.n)
+        self.order, self.rng = streams(seed, number, bandit.layout)
         self.split_seed = seed, number
-        self.state = strategy.begin(bandit.n)
+        self.state = strategy.begin(bandit.layout)
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
         self.record = [] if record else None
         self.fused = (
             not record and rules.is_compiled(self.state) and isinstance(bandit, BernoulliBandit)
         )
         if self.fused:
-            self.means, self.sums = bandit.means[self.order], np.zeros(bandit.n)
+            self.means, self.sums = bandit.means.ravel()[self.order], np.zeros(bandit.n)
         self._split = None
 
     @property
@@ -142,12 +142,16 @@ class Play:
 
     def recommended(self):
         """Return the set that the strategy would return now, in the bandit's numbers."""
-        chosen = np.empty(self.strategy.k, dtype=np.int64)
+        chosen = np.empty(chosen_in_all(self.strategy.k, self.bandit.layout), dtype=np.int64)
         rules.recommend(self.state, chosen)
-        return np.sort(self.order[chosen])
+        return self.in_the_bandit(chosen)
+
+    def in_the_bandit(self, chosen):
+        """Return a chosen set in the bandit's numbers: (k,), or (M, k) of several bandits."""
+        return by_bandit(np.sort(self.order[chosen]), self.bandit.layout)
 
     def at_checkpoints(self, checkpoints):
-        """Play to the end; return the recommended sets, shape (number of checkpoints, k)."""
+        """Play to the end; return the recommended sets, one for each checkpoint."""
         sets, remaining = [], list(checkpoints)
         while remaining:
             status = self.advance(until=remaining[0])
@@ -171,11 +175,11 @@ class Play:
         m = rules.ask(self.state, self.arms, self.counts)
         arms, counts = self.arms[:m].copy(), self.counts[:m].copy()
         split = self._splitter(m)
-        sets = []
+        sets, k = [], chosen_in_all(self.strategy.k, self.bandit.layout)
         for mark in marks:
             part = water_fill(counts, mark - self.total)
             sums = self.state.tally.sums[arms] + split(part)
-            sets.append(np.sort(self.order[peek(self.state, self.strategy.k, arms, part, sums)]))
+            sets.append(self.in_the_bandit(peek(self.state, k, arms, part, sums)))
         self.absorb(*self._drawn)
         return sets
 
@@ -211,10 +215,10 @@ class Play:
         return Outcome(self.recommended(), pulls, sums, self.total, certified, stopped, trace)
 
     def undone(self, values):
-        """Return per-arm values in the bandit's order."""
+        """Return per-arm values in the bandit's order, in the shape of its means."""
         out = np.empty_like(values)
         out[self.order] = values
-        return out
+        return out.reshape(self.bandit.means.shape)
 
 
 def fsums(rewards):

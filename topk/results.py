@@ -1,5 +1,6 @@
 """What plays came to: of one, `Outcome`; of many, `Replications`."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,11 @@ class Outcome:
 
     Attributes
     ----------
-    selected : ndarray of int64, shape (k,)
-        The chosen arms, sorted.
-    pulls : ndarray of int64, shape (n,)
+    selected : ndarray of int64, shape (k,) or (M, k)
+        The chosen arms, sorted; of several bandits a row for each.
+    pulls : ndarray of int64, shape (n,) or (M, n)
         Pulls of each arm.
-    sums : ndarray of float, shape (n,)
+    sums : ndarray of float, shape (n,) or (M, n)
         Each arm's sum of rewards.
     total_pulls : int
         Pulls of all arms.
@@ -24,7 +25,8 @@ class Outcome:
     stopped : {'rule', 'budget'}
         What ended it.
     trace : tuple of ndarray or None
-        ``(arms, rewards)``, both (total_pulls,), in order, if asked for.
+        ``(arms, rewards)``, both (total_pulls,), in order, if asked for.  Of several bandits
+        arm i of bandit m is ``m * n + i``.
     """
 
     selected: np.ndarray
@@ -39,6 +41,9 @@ class Outcome:
 @dataclass(frozen=True)
 class Replications:
     """What many plays came to; play r is row r.
+
+    With several bandits every n below is two axes, M and n, and ``selected`` has an axis M
+    before its last one.
 
     Attributes
     ----------
@@ -69,6 +74,10 @@ class Replications:
     def frame(self, epsilon=None):
         """Return a tidy data frame: a row per play and checkpoint, with every metric.
 
+        With several bandits there is a row per play, checkpoint and bandit, told apart by a
+        column ``bandit``; pulls and certificate are those of the whole play.  A play has
+        gone wrong if one of its bandits has: ``frame.groupby("run").misidentified.any()``.
+
         Parameters
         ----------
         epsilon : float, optional
@@ -86,15 +95,19 @@ class Replications:
 
         from topk import metrics
 
-        runs, points, _ = self.selected.shape
+        runs, points, *several, _ = self.selected.shape
+        rows = math.prod(several)  # of a play and checkpoint
         used, certified = at_checkpoints(self.total_pulls, self.certified, self.checkpoints)
+        marks = np.array(self.checkpoints or (np.nan,), np.float64)
         columns = {
-            "run": np.repeat(np.arange(runs), points),
-            "checkpoint": np.tile(np.array(self.checkpoints or (np.nan,), np.float64), runs),
-            "pulls_used": used.ravel(),
-            "certified": certified.ravel(),
+            "run": np.repeat(np.arange(runs), points * rows),
+            "checkpoint": np.tile(np.repeat(marks, rows), runs),
+            "pulls_used": np.repeat(used.ravel(), rows),
+            "certified": np.repeat(certified.ravel(), rows),
         }
-        means = self.means if self.means.ndim == 1 else self.means[:, None, :]
+        if several:
+            columns["bandit"] = np.tile(np.arange(rows), runs * points)
+        means = self.means if self.means.ndim == 1 + len(several) else self.means[:, None]
         for name in ("aggregate_regret", "simple_regret", "precision", "misidentified"):
             columns[name] = getattr(metrics, name)(self.selected, means).ravel()
         if epsilon is not None:

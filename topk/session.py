@@ -18,10 +18,16 @@ class Session:
     Made by ``strategy.start(n)``.  `ask` says what is wanted, `tell` takes rewards as they
     arrive; when a batch is complete the strategy moves on.  Arms keep their numbers.
 
+    With several bandits, ``strategy.start((M, n))``, arm i of bandit m is ``m * n + i`` in
+    `ask`, `tell` and `withdraw`.  What is shown of every arm has the shape (M, n), and
+    ``selected`` holds each bandit's own numbers, from 0 to n - 1.
+
     Attributes
     ----------
     strategy : Strategy
         What is being played.
+    layout : int or tuple of int
+        The number n of arms, or the pair (M, n).
     withdrawn : list of int
         Arms that left, in the order in which they did.
 
@@ -41,6 +47,7 @@ class Session:
         self.strategy = strategy
         self._state = state
         n = state.tally.pulls.size
+        self.layout = (state.bandits, n // state.bandits) if strategy.several else n
         self._room = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self.withdrawn = []
         self._open_batch()
@@ -59,7 +66,7 @@ class Session:
 
     @property
     def n(self):
-        """The number of arms."""
+        """The number of arms, of all bandits together."""
         return self._state.tally.pulls.size
 
     @property
@@ -79,34 +86,41 @@ class Session:
 
     @property
     def pulls(self):
-        """Pulls of each arm that were told so far, int (n,)."""
-        return self._told()[0]
+        """Pulls of each arm that were told so far, int (n,) or (M, n)."""
+        return self._shaped(self._told()[0])
 
     @property
     def means(self):
-        """Mean reward of each arm so far, float (n,); nan where there is none."""
+        """Mean reward of each arm so far, float (n,) or (M, n); nan where there is none."""
         pulls, sums = self._told()[:2]
-        return np.divide(sums, pulls, out=np.full(self.n, np.nan), where=pulls > 0)
+        means = np.divide(sums, pulls, out=np.full(self.n, np.nan), where=pulls > 0)
+        return self._shaped(means)
+
+    def _shaped(self, values):
+        """Return per-arm values in the shape in which they are shown."""
+        return values.reshape(self.layout)
 
     @property
     def selected(self):
         """The set that would be chosen now, int (k,), sorted; None until every arm has a pull.
 
-        Arms that were withdrawn need none.
+        Arms that were withdrawn need none.  With several bandits it has the shape (M, k).
         """
         pulls, sums, told = self._told()
         pulls[self.withdrawn] = 1
         if (pulls == 0).any() and not self.done:
             return None
-        return peek(self._state, self.strategy.k, self._arms, told, sums[self._arms])
+        k = chosen_in_all(self.strategy.k, self.layout)
+        return by_bandit(peek(self._state, k, self._arms, told, sums[self._arms]), self.layout)
 
     def bounds(self):
-        """Return lower and upper confidence bounds of the means, float (n,) each.
+        """Return lower and upper confidence bounds of the means, float (n,) or (M, n) each.
 
         They are those of the strategy's current round, from its last complete batch; see
         the strategy for what they promise.
         """
-        return self.strategy.bounds(self._state)
+        lower, upper = self.strategy.bounds(self._state)
+        return self._shaped(lower), self._shaped(upper)
 
     def ask(self):
         """Say what is still wanted of the current batch.
@@ -294,6 +308,24 @@ def _check_sums(sums, counts, name):
     return sums
 
 
+def chosen_in_all(k, layout):
+    """Return how many arms are chosen in all, k of each bandit."""
+    return k * layout[0] if isinstance(layout, tuple) else k
+
+
+def by_bandit(chosen, layout):
+    """Return sorted arms as a row for each bandit, in its own numbers; or as they are.
+
+    Examples
+    --------
+    >>> by_bandit(np.array([0, 2, 4, 5]), (2, 3)).tolist()
+    [[0, 2], [1, 2]]
+    """
+    if not isinstance(layout, tuple):
+        return chosen
+    return chosen.reshape(layout[0], -1) % layout[1]
+
+
 def add_exactly(parts, x):
     """Add ``x`` to a sum that is kept exactly, as a short list of floats.
 
@@ -322,7 +354,7 @@ def peek(state, k, arms, counts, sums):
     state : named tuple or View
         Left as it was.
     k : int
-        Size of the set.
+        Size of the set, of all bandits together.
     arms, counts : ndarray of int, shape (m,)
         The part: which arms, and how many pulls of each.
     sums : ndarray of float, shape (m,)

@@ -7,7 +7,7 @@ from topk.play import Play
 from topk.results import Replications
 from topk.store import shelf_for
 from topk.strategies.protocol import Strategy
-from topk.study import Study, check_bandit, check_checkpoints, choose_bandits
+from topk.study import Study, check_bandit, check_checkpoints, check_suits, choose_bandits
 from topk.summary import Summing, check_measures
 from topk.workers import check_jobs, portions
 
@@ -47,7 +47,7 @@ def run(strategy, bandit, rng=0, trace=False):
     array([1])
     """
     _check_strategy(strategy)
-    check_bandit(bandit)
+    check_suits(strategy, check_bandit(bandit))
     if isinstance(rng, np.random.Generator):
         rng = int(rng.integers(2**63))
     seed = check_integer(rng, "rng", 0)
@@ -126,9 +126,10 @@ def replicate(
     chunk = None if chunk is None else check_integer(chunk, "chunk", 1)
     measures = check_measures(keep, epsilon)
     bandits = choose_bandits(bandit, runs, seed)
-    n = bandits.of(0).n
-    strategy.begin(n)  # refuses parameters that do not go with n
-    checkpoints = check_checkpoints(checkpoints, strategy, n)
+    first = bandits.of(0)
+    check_suits(strategy, first)
+    strategy.begin(first.layout)  # refuses parameters that do not go with the arms
+    checkpoints = check_checkpoints(checkpoints, strategy, first.n)
     study = Study(strategy, bandits, seed, checkpoints, measures)
     result = Stacking(study) if measures is None else Summing(study)
     _play_all(study, runs, check_jobs(jobs), chunk, progress, result)

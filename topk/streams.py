@@ -25,13 +25,14 @@ def streams(seed, play, n):
         Non-negative; the same for all plays of a study.
     play : int
         Number of the play, from 0.
-    n : int
-        Number of arms.
+    n : int or pair of int
+        Number of arms; for several bandits the pair (M, n).
 
     Returns
     -------
-    order : ndarray of int64, shape (n,)
-        The strategy's arm j is the bandit's arm ``order[j]``.
+    order : ndarray of int64, shape (n,) or (M n,)
+        The strategy's arm j is the bandit's arm ``order[j]``.  Several bandits are put in
+        a random order, and so are the arms of each.
     rng : numpy.random.Generator
         Where the rewards come from.
 
@@ -48,5 +49,10 @@ def streams(seed, play, n):
     """
     seed = check_integer(seed, "seed", 0)
     play = check_integer(play, "play", 0)
-    order = stream(seed, play, ORDER).permutation(check_n(n, smallest=1))
-    return order.astype(np.int64), stream(seed, play, REWARDS)
+    rng = stream(seed, play, ORDER)
+    if isinstance(n, tuple) and len(n) == 2:
+        bandits, each = (check_n(part, smallest=1) for part in n)
+        order = np.array([m * each + rng.permutation(each) for m in rng.permutation(bandits)])
+    else:
+        order = rng.permutation(check_n(n, smallest=1))
+    return order.ravel().astype(np.int64), stream(seed, play, REWARDS)

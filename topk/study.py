@@ -37,7 +37,7 @@ class Study:
     def __init__(self, strategy, bandits, seed, checkpoints=(), measures=None):
         self.strategy, self.bandits, self.seed = strategy, bandits, seed
         self.checkpoints, self.measures = checkpoints, measures
-        self.n = bandits.of(0).n
+        self.shape = bandits.of(0).means.shape
 
     @property
     def points(self):
@@ -104,10 +104,10 @@ class Study:
     def layout(self, count):
         """Return what `play` returns for ``count`` plays: ``{name: (dtype, shape)}``."""
         if self.measures is not None:
-            return self.measures.layout(count, self.points, self.n)
-        each = (count, self.n)
+            return self.measures.layout(count, self.points, self.shape)
+        each = (count, *self.shape)
         layout = {
-            "selected": ("<i8", (count, self.points, self.strategy.k)),
+            "selected": ("<i8", (count, self.points, *self.shape[:-1], self.strategy.k)),
             "pulls": ("<i8", each),
             "sums": ("<f8", each),
             "total_pulls": ("<i8", (count,)),
@@ -177,12 +177,12 @@ class DrawnBandits:
 
     def __init__(self, draw, seed):
         self.draw, self.seed = draw, seed
-        self.n = check_bandit(draw(stream(seed, 0, INSTANCE))).n
+        self.layout = check_bandit(draw(stream(seed, 0, INSTANCE))).layout
 
     def of(self, number):
         bandit = check_bandit(self.draw(stream(self.seed, number, INSTANCE)))
-        if bandit.n != self.n:
-            refuse("bandit", f"one with {bandit.n} arms", f"such that all have {self.n} arms")
+        if bandit.layout != self.layout:
+            refuse("bandit", f"one with {bandit.layout} arms", f"with {self.layout} arms each time")
         return bandit
 
     def part(self, begin, end):
@@ -202,7 +202,7 @@ def choose_bandits(bandit, runs, seed):
         bandits = list(bandit)
     except TypeError:
         bandits = []
-    if len(bandits) != runs or len({check_bandit(b).n for b in bandits}) != 1:
+    if len(bandits) != runs or len({check_bandit(b).layout for b in bandits}) != 1:
         allowed = f"a Bandit, {runs} Bandits with as many arms each, or a function of a generator"
         refuse("bandit", bandit, allowed)
     return GivenBandits(bandits)
@@ -213,6 +213,14 @@ def check_bandit(bandit):
     if not isinstance(bandit, Bandit):
         refuse("bandit", bandit, "a topk.Bandit")
     return bandit
+
+
+def check_suits(strategy, bandit):
+    """Refuse several bandits for a strategy of one, and one for a strategy of several."""
+    if strategy.several and bandit.means.ndim == 1:
+        refuse("bandit", bandit, f"a topk.MultiBandit for {type(strategy).__name__}")
+    if not strategy.several and bandit.means.ndim > 1:
+        refuse("bandit", bandit, f"a single bandit for {type(strategy).__name__}")
 
 
 def check_checkpoints(checkpoints, strategy, n):

@@ -48,7 +48,7 @@ class Measures:
         rows : dict of ndarray
             As `topk.study.Study.play` makes them when all is kept.
         means : ndarray of float, shape (n,) or (plays, n)
-            The arms' means.
+            The arms' means; of several bandits with an axis M before the last.
         checkpoints : tuple of int
             When the sets were reported.
 
@@ -57,31 +57,37 @@ class Measures:
         dict of ndarray
             As `layout` says.
         """
-        selected, means = rows["selected"], means if means.ndim == 1 else means[:, None, :]
+        selected = rows["selected"]
+        means = means if means.ndim == selected.ndim - 2 else means[:, None]
         used, certified = at_checkpoints(rows["total_pulls"], rows["certified"], checkpoints)
         measured = {"pulls_used": used.astype(np.float64)}
+        bandits = tuple(range(2, selected.ndim - 1))  # the axis of several bandits, or none
         for name in MEASURES[1:]:
-            measured[name] = getattr(metrics, name)(selected, means)
-        failed = [metrics.misidentified(selected, means), ~certified]
+            measured[name] = getattr(metrics, name)(selected, means).mean(axis=bandits)
+        failed = [metrics.misidentified(selected, means).any(axis=bandits), ~certified]
         if self.epsilon is not None:
-            failed += [~getattr(metrics, p)(selected, means, self.epsilon) for p in PROMISES]
+            kept = [getattr(metrics, p)(selected, means, self.epsilon) for p in PROMISES]
+            failed += [~promise.all(axis=bandits) for promise in kept]
+        shape = rows["pulls"].shape[1:]
+        first = np.arange(0, math.prod(shape), shape[-1])  # of each bandit, in one row of arms
+        numbers = selected + first[:, None] if bandits else selected
         chosen = [
-            np.bincount(sets.ravel(), minlength=means.shape[-1])
-            for sets in selected.transpose(1, 0, 2)
+            np.bincount(numbers[:, point].ravel(), minlength=math.prod(shape))
+            for point in range(selected.shape[1])
         ]
         counted = {
             "pulls": rows["pulls"].sum(axis=0),
-            "chosen": np.array(chosen),
+            "chosen": np.array(chosen).reshape(-1, *shape),
             "failed": np.array([failure.sum(axis=0) for failure in failed]),
         }
         return measured | counted
 
-    def layout(self, count, points, n):
+    def layout(self, count, points, shape):
         """Return the dtype and shape of each array for ``count`` plays."""
         layout = dict.fromkeys(MEASURES, ("<f8", (count, points)))
         return layout | {
-            "pulls": ("<i8", (n,)),
-            "chosen": ("<i8", (points, n)),
+            "pulls": ("<i8", shape),
+            "chosen": ("<i8", (points, *shape)),
             "failed": ("<i8", (len(self.failures), points)),
         }
 
@@ -89,6 +95,9 @@ class Measures:
 @dataclass(frozen=True)
 class Summary:
     """What many plays came to, without the plays.
+
+    With several bandits a play's regrets and precision are means over its bandits, and it has
+    gone wrong if one of its bandits has; every n below is then two axes, M and n.
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ def test_runs_of_sar_pull_what_the_phase_lengths_say():
             assert sar_pulls(n, budget, k=max(1, n // 3), seed=n) == [*lengths, lengths[-1]]
 
 
-@pytest.mark.parametrize("entry", BUDGETED, ids=lambda entry: entry.strategy.__name__)
+@pytest.mark.parametrize("entry", BUDGETED, ids=lambda entry: entry.name)
 def test_no_play_exceeds_its_budget(entry):
     for strategy, bandit, rng in cases(entry, 300, seed=2, sizes=(2, 3, 5, 8, 20, 50)):
         outcome = topk.run(strategy, bandit, rng=int(rng.integers(1000)))
@@ -125,24 +125,24 @@ def test_optmai_spends_nearly_the_whole_budget_at_the_papers_scale(beta, final):
         assert (1 if final == "uniform" else 0.9) * budget <= total <= budget
 
 
-@pytest.mark.parametrize("entry", CUT_SHORT, ids=lambda entry: entry.strategy.__name__)
+@pytest.mark.parametrize("entry", CUT_SHORT, ids=lambda entry: entry.name)
 def test_a_budget_ends_a_play_where_a_checkpoint_would_look_at_it(entry):
     """With the same rewards: what is chosen with budget b is what is selected after b pulls."""
     done, cut, largest = 0, 0, 1
     for strategy, bandit, rng in cases(entry, 150, seed=14, sizes=(2, 3, 5, 8)):
         endless = dataclasses.replace(strategy, budget=2**40)
-        budget = int(rng.integers(bandit.n, 40 * bandit.n))
+        budget = int(rng.integers(entry.starts * bandit.n, 40 * bandit.n))
         tapes = Tapes(bandit, rng, budget)
-        session, told = endless.start(bandit.n), 0
+        session, told = endless.start(bandit.layout), 0
         while not session.done and told < budget:
             arms, counts = session.ask()
             part = water_fill(counts, min(budget - told, counts.sum()))
             tapes.tell(session, arms[part > 0], part[part > 0])
             told += part.sum()
             cut += 0 < part.sum() < counts.sum()
-            largest = max(largest, counts.sum() if told > bandit.n else 1)
+            largest = max(largest, counts.sum() if told > entry.starts * bandit.n else 1)
         tapes.rewind()
-        limited = dataclasses.replace(strategy, budget=budget).start(bandit.n)
+        limited = dataclasses.replace(strategy, budget=budget).start(bandit.layout)
         while not limited.done:
             tapes.tell(limited, *limited.ask())
         assert limited.pulls.tolist() == session.pulls.tolist(), (strategy, budget)

@@ -1,14 +1,14 @@
 """Every strategy asks, pull by pull, what the paper's pseudo-code asks."""
 
 import pytest
-from strategies.registry import ENTRIES, cases
+from strategies.registry import ENTRIES, cases, numbers
 
 LITERAL = [entry for entry in ENTRIES if entry.transcription]
 
 
 def disagreement(entry, strategy, bandit, rng):
     """Feed both the same rewards; return where they part, or None."""
-    session, paper = strategy.start(bandit.n), entry.transcription(strategy, bandit.n)
+    session, paper = strategy.start(bandit.layout), entry.transcription(strategy, bandit.layout)
     sums, batch = None, 0
     while True:
         try:
@@ -20,16 +20,16 @@ def disagreement(entry, strategy, bandit, rng):
         if asked != wanted:
             return f"batch {batch}: asked {asked}, the paper asks {wanted}"
         if ended:
-            found = set(session.selected.tolist()), session.stopped
+            found = set(numbers(session.selected, bandit.layout)), session.stopped
             if found != ended or not session.done or session.certified != (ended[1] == "rule"):
                 return f"after {batch} batches: {found}, the paper returns {ended}"
             return None
         sums = bandit.pull(arms, counts, rng).sums
-        session.tell(arms, sums, counts=counts)
+        session.tell(arms, sums, counts=counts, squares=sums)
         batch += 1
 
 
-@pytest.mark.parametrize("entry", LITERAL, ids=lambda entry: entry.strategy.__name__)
+@pytest.mark.parametrize("entry", LITERAL, ids=lambda entry: entry.name)
 def test_the_pulls_and_the_set_are_those_of_the_papers_pseudo_code(entry):
     wrong = {}
     for strategy, bandit, rng in cases(entry, entry.instances, seed=1):

@@ -210,8 +210,8 @@ def exact(x):
     return Decimal(x.numerator) / Decimal(x.denominator)
 
 
-def rounded(x):
-    return x.quantize(Decimal(1).scaleb(-40))
+def rounded(x, digits=40):
+    return x.quantize(Decimal(1).scaleb(-digits))
 
 
 def in_decimals(play):
@@ -258,17 +258,19 @@ def gap_e(n, k, budget, complexity, c):
 class Duel:
     """Gabillon et al. (2012), Section 3 and Figure 1: what SELECT-ARM computes at time t."""
 
-    def __init__(self, seen, m, squared):
-        """``squared`` is the square of the radius of an arm with one pull."""
-        arms = range(len(seen.pulls))
-        self.beta = [(squared / seen.pulls[k]).sqrt() for k in arms]
-        mean = [exact(seen.mean(k)) for k in arms]
-        upper = [rounded(mean[k] + self.beta[k]) for k in arms]
-        lower = [rounded(mean[k] - self.beta[k]) for k in arms]
-        self.B = []
+    def __init__(self, seen, m, squared=None, beta=None, arms=None):
+        """``squared`` is the square of the radius of an arm with one pull, if that is all."""
+        arms = range(len(seen.pulls)) if arms is None else arms
+        self.beta = beta
+        if beta is None:
+            self.beta = {k: (squared / seen.pulls[k]).sqrt() for k in arms}
+        mean = {k: exact(seen.mean(k)) for k in arms}
+        upper = {k: rounded(mean[k] + self.beta[k]) for k in arms}
+        lower = {k: rounded(mean[k] - self.beta[k]) for k in arms}
+        self.B = {}
         for k in arms:
             others = sorted((upper[i] for i in arms if i != k), reverse=True)
-            self.B.append(rounded(others[m - 1] - lower[k]))
+            self.B[k] = rounded(others[m - 1] - lower[k], 38)  # a difference of rounded numbers
         self.J = sorted(arms, key=lambda k: (self.B[k], k))[:m]
         self.B_J = max(self.B[k] for k in self.J)
         rest = [k for k in arms if k not in self.J]
@@ -296,10 +298,11 @@ def ugape_b(n, k, budget, epsilon, a, complexity):
     return chosen, "budget"
 
 
-def estimate(seen, n, k, epsilon):
+def estimate(seen, n, k, epsilon, arms=None):
     """H_epsilon, equation (6), with every gap enlarged by sqrt(1 / (2 T)): the house's choice."""
-    ranked, total = seen.ranked(range(n)), 0.0
-    for arm in range(n):
+    arms = range(n) if arms is None else arms
+    ranked, total = seen.ranked(arms), 0.0
+    for arm in arms:
         gap = float(boundary_gap(seen, ranked, k, arm)) + math.sqrt(1 / (2 * seen.pulls[arm]))
         total += 1 / max((gap + epsilon) / 2, epsilon) ** 2
     return total
@@ -319,6 +322,167 @@ def ugape_c(n, k, epsilon, delta, c, budget):
         if before == budget:
             return set(duel.J), "budget"
         yield from seen.sample([(duel.pull, 1)])
+
+
+def sample_variance(seen, arm):
+    """The variance of 0/1 rewards with divisor T - 1; their squares are the rewards."""
+    ones, pulls = seen.sums[arm], seen.pulls[arm]
+    return exact((ones - ones**2 / pulls) / (pulls - 1))
+
+
+def bernstein_radii(seen, a):
+    """The empirical Bernstein radii (Maurer and Pontil 2009) with b = 1."""
+    return [
+        (2 * a * sample_variance(seen, arm) / pulls).sqrt() + 7 * a / (3 * (pulls - 1))
+        for arm, pulls in enumerate(seen.pulls)
+    ]
+
+
+@in_decimals
+def ugape_b_variance(n, k, budget, epsilon, a, complexity):
+    """UGapEb with empirical Bernstein radii, after two pulls of every arm."""
+    seen, smallest, chosen = Seen(n), None, None
+    yield from seen.sample([(arm, 2) for arm in range(n)])
+    for _ in range(max(1, budget - 2 * n)):
+        level = exact(a) if a is not None else Decimal(budget - 2 * n) / 2
+        if a is None:
+            level /= exact(complexity or estimate_variance(seen, n, k, epsilon))
+        duel = Duel(seen, k, beta=bernstein_radii(seen, level))
+        if smallest is None or duel.B_J < smallest:
+            smallest, chosen = duel.B_J, set(duel.J)
+        if sum(seen.pulls) < budget:
+            yield from seen.sample([(duel.pull, 1)])
+    return chosen, "budget"
+
+
+def estimate_variance(seen, n, k, epsilon):
+    """H^sigma_epsilon with larger gaps and smaller deviations: the house's choice."""
+    ranked, total = seen.ranked(range(n)), 0.0
+    for arm in range(n):
+        doubt = math.sqrt(1 / (2 * seen.pulls[arm]))
+        gap = float(boundary_gap(seen, ranked, k, arm)) + doubt
+        sigma = max(0.0, math.sqrt(sample_variance(seen, arm)) - doubt)
+        m = max((gap + epsilon) / 2, epsilon)
+        total += ((sigma + math.sqrt(sigma**2 + 13 / 3 * m)) / m) ** 2
+    return total
+
+
+@in_decimals
+def ugape_c_variance(n, k, epsilon, delta, c, budget):
+    """UGapEc with empirical Bernstein radii; t is one more than the pulls that were made."""
+    seen = Seen(n)
+    yield from seen.sample([(arm, 2) for arm in range(n)])
+    while True:
+        t = sum(seen.pulls) + 1
+        level = 2 * exact(c) * (8 * n * Decimal(t) ** 3 / exact(delta)).ln()
+        duel = Duel(seen, k, beta=bernstein_radii(seen, level))
+        if duel.B_J < exact(epsilon):
+            return set(duel.J), "rule"
+        if t - 1 == budget:
+            return set(duel.J), "budget"
+        yield from seen.sample([(duel.pull, 1)])
+
+
+# Several bandits: ``shape`` is (M, n), and arm i of bandit m is number m * n + i.
+
+
+def row(shape, m):
+    """The numbers of the arms of bandit m."""
+    return range(m * shape[1], (m + 1) * shape[1])
+
+
+def multi_sar(shape, budget):
+    """Bubeck et al. (2013), Section 4: multi-bandit SAR."""
+    bandits, size = range(shape[0]), shape[0] * shape[1]
+    seen, lengths, accepted = Seen(size), sar_lengths(size, budget), set()
+    active = {m: list(row(shape, m)) for m in bandits}
+    for j in range(1, size + 1):  # after phase M n - 1 the last active arm is accepted
+        if j < size:
+            arms = sorted(arm for own in active.values() for arm in own)
+            yield from seen.sample([(arm, lengths[j] - lengths[j - 1]) for arm in arms])
+        single = [m for m, own in active.items() if len(own) == 1]
+        if single:
+            accepted.update(active.pop(single[0]))
+            continue
+        ranked = {m: seen.ranked(own) for m, own in active.items()}
+        best = {m: seen.mean(arms[0]) for m, arms in ranked.items()}
+        # the largest gap; of equal ones the larger rank, then the higher number
+        m, arm = max(
+            ((m, arm) for m, arms in ranked.items() for arm in arms),
+            key=lambda pair: (
+                best[pair[0]] - seen.mean(pair[1]),
+                ranked[pair[0]].index(pair[1]),
+                pair[1],
+            ),
+        )
+        active[m].remove(arm)
+    return accepted, "budget"
+
+
+@in_decimals
+def multi_gap_e(shape, budget, complexity, c):
+    """Gabillon et al. (2011) with the constants of Bubeck et al. (2013), Figure 3."""
+    bandits, size = range(shape[0]), shape[0] * shape[1]
+    seen = Seen(size)
+    yield from seen.sample([(arm, 1) for arm in range(size)])
+    root = exact(c) * (budget / exact(complexity)).sqrt()
+    for _ in range(size, budget):
+        index = []
+        for m in bandits:
+            ranked = seen.ranked(row(shape, m))
+            for arm in row(shape, m):
+                gap = exact(boundary_gap(seen, ranked, 1, arm))
+                index.append(rounded(root / Decimal(seen.pulls[arm]).sqrt() - gap))
+        yield from seen.sample([(index.index(max(index)), 1)])
+    return {seen.ranked(row(shape, m))[0] for m in bandits}, "budget"
+
+
+def duels(seen, shape, k, squared):
+    """A duel in every bandit, and the bandit that is to be pulled."""
+    found = [Duel(seen, k, squared, arms=row(shape, m)) for m in range(shape[0])]
+    index = [duel.B_J for duel in found]
+    return found, index.index(max(index))
+
+
+@in_decimals
+def multi_ugape_b(shape, k, budget, epsilon, complexity, a):
+    """UGapEb in M bandits: the one with the largest index is pulled."""
+    size = shape[0] * shape[1]
+    seen, smallest, chosen = Seen(size), [None] * shape[0], [None] * shape[0]
+    yield from seen.sample([(arm, 1) for arm in range(size)])
+    for _ in range(max(1, budget - size)):
+        if a is not None:
+            squared = exact(a)
+        else:
+            found = complexity or sum(
+                estimate(seen, shape[1], k, epsilon, row(shape, m)) for m in range(shape[0])
+            )
+            squared = (budget - size) / (4 * exact(found))
+        found, pulled = duels(seen, shape, k, squared)
+        for m, duel in enumerate(found):
+            if smallest[m] is None or duel.B_J < smallest[m]:
+                smallest[m], chosen[m] = duel.B_J, set(duel.J)
+        if sum(seen.pulls) < budget:
+            yield from seen.sample([(found[pulled].pull, 1)])
+    return set().union(*chosen), "budget"
+
+
+@in_decimals
+def multi_ugape_c(shape, k, epsilon, delta, c, budget):
+    """UGapEc in M bandits: it ends when all indices are below epsilon."""
+    size = shape[0] * shape[1]
+    seen = Seen(size)
+    yield from seen.sample([(arm, 1) for arm in range(size)])
+    while True:
+        before = sum(seen.pulls)  # t - 1
+        squared = exact(c) * (4 * size * Decimal(before) ** 3 / exact(delta)).ln()
+        found, pulled = duels(seen, shape, k, squared)
+        chosen = set().union(*(duel.J for duel in found))
+        if found[pulled].B_J < exact(epsilon):
+            return chosen, "rule"
+        if before == budget:
+            return chosen, "budget"
+        yield from seen.sample([(found[pulled].pull, 1)])
 
 
 @in_decimals

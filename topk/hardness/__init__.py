@@ -8,7 +8,14 @@ tolerance softens, is ``inf``: never ``nan``, never a warning.
 from topk.hardness.characteristic import CharacteristicTime, characteristic_time
 from topk.hardness.divergence import bernoulli_kl
 from topk.hardness.exact import gaps, h1, h2, h_multibandit
-from topk.hardness.pac import lucb_complexity, psi, tolerance, topk_complexity, ugape_complexity
+from topk.hardness.pac import (
+    lucb_complexity,
+    psi,
+    tolerance,
+    topk_complexity,
+    ugape_complexity,
+    ugape_variance_complexity,
+)
 from topk.hardness.spread import SpreadBounds, spread_bounds, spread_constant
 
 __all__ = [
@@ -27,4 +34,5 @@ __all__ = [
     "tolerance",
     "topk_complexity",
     "ugape_complexity",
+    "ugape_variance_complexity",
 ]

@@ -112,11 +112,12 @@ def left_of(budget, tally):
     return budget - tally.total[0]
 
 
-def withdraw_active(state, arm, k):
+def withdraw_active(state, arm, k, bandits=1):
     """Take an arm out of the active ones; refuse one that has been accepted.
 
     An arm that was rejected is out already.  From here on the strategy looks only at the
-    other active arms, as if it had been started without this one.
+    other active arms, as if it had been started without this one.  With several bandits,
+    k arms have to be left in each.
     """
     if state.status[arm] == ACCEPTED:
         raise ValueError(
@@ -125,14 +126,15 @@ def withdraw_active(state, arm, k):
         )
     if state.status[arm] == REJECTED:
         return
-    if state.size[0] + (state.status == ACCEPTED).sum() <= k:
+    own = state.status.reshape(bandits, -1)[arm // (state.status.size // bandits)]
+    if (own != REJECTED).sum() <= k:
         raise ValueError(f"arm: without {arm} fewer than k = {k} arms are left to choose from")
     state.status[arm] = REJECTED
     state.size[0] = keep_active(state.alive, state.size[0], state.status)
 
 
-def withdraw_status(status, arm, k):
+def withdraw_status(status, arm, k, bandits=1):
     """Take an arm out of a play that settles no arm before its end."""
-    if (status == ACTIVE).sum() <= k:
+    if (status.reshape(bandits, -1)[arm // (status.size // bandits)] == ACTIVE).sum() <= k:
         raise ValueError(f"arm: without {arm} fewer than k = {k} arms are left to choose from")
     status[arm] = REJECTED

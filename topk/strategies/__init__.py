@@ -5,6 +5,9 @@ from topk.strategies.clucb import CLUCB, CLUCBPAC
 from topk.strategies.gape import GapE
 from topk.strategies.halving import Halving
 from topk.strategies.lucb import LUCB1
+from topk.strategies.multi_gape import MultiBanditGapE
+from topk.strategies.multi_sar import MultiBanditSAR
+from topk.strategies.multi_ugape import MultiBanditUGapEb, MultiBanditUGapEc
 from topk.strategies.optmai import OptMAI
 from topk.strategies.protocol import Strategy
 from topk.strategies.racing import Racing
@@ -21,6 +24,10 @@ __all__ = [
     "AdaptiveTopK",
     "GapE",
     "Halving",
+    "MultiBanditGapE",
+    "MultiBanditSAR",
+    "MultiBanditUGapEb",
+    "MultiBanditUGapEc",
     "OptMAI",
     "Racing",
     "Strategy",

@@ -30,6 +30,9 @@ class Strategy:
         Whether the rule works without a budget, so that checkpoints make sense.
     uses_squares : bool
         Whether the strategy looks at sums of squared rewards.
+    several : bool
+        Whether it plays several bandits at once: then it is started with a pair (M, n), and
+        chooses k arms of each of the M bandits.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class Strategy:
     certifies = False
     anytime = False
     uses_squares = False
+    several = False
 
     def ask(self, view):
         """Say what to pull next.
@@ -120,8 +124,9 @@ class Strategy:
 
         Parameters
         ----------
-        n : int
-            Number of arms.
+        n : int or pair of int
+            Number of arms; for a strategy that plays several bandits at once the pair
+            (M, n), how many bandits there are and how many arms each has.
 
         Returns
         -------

@@ -11,6 +11,7 @@ from topk._checks import (
     check_budget,
     check_delta,
     check_epsilon,
+    check_flag,
     check_k,
     check_n,
     check_real,
@@ -32,14 +33,22 @@ from topk.kernels.ranking import rank_arms
 from topk.kernels.rules import BY_BUDGET, BY_RULE, register
 from topk.kernels.tally import Tally, new_tally
 from topk.kernels.tournament import GROUP, NOBODY, Tournament, advance
+from topk.strategies.duels import ScanState, new_scan, radii
 from topk.strategies.protocol import Strategy, clipped_bounds
 
 
 class DuelStrategy(Strategy):
     """What `UGapEb` and `UGapEc` share."""
 
+    @property
+    def uses_squares(self):
+        """Whether the strategy looks at sums of squared rewards: in its variance form."""
+        return getattr(self, "variance", False)
+
     def bounds(self, state):
         """Return the confidence bounds at the current time; see `Strategy.bounds`."""
+        if isinstance(state, ScanState):
+            return clipped_bounds(state.tally, radii(state))
         pulls = np.maximum(state.tally.pulls, 1)
         return clipped_bounds(state.tally, scale(state) / np.sqrt(pulls))
 
@@ -58,15 +67,24 @@ class UGapEb(DuelStrategy):
     k : int
         How many arms are wanted, 1 to n - 1.
     budget : int
-        Q, the pulls in all, at least n.
+        Q, the pulls in all, at least n; at least 2 n in the variance form.
     epsilon : float
         Per-arm tolerance, in [0, 1).  It enters a only.
     a : float, optional
         Exploration parameter, positive.
     complexity : float, optional
         :math:`H_\epsilon`, positive; then :math:`a = (Q-n)/(4H_\epsilon)`, the choice of
-        Theorem 1.  Without ``a`` and ``complexity`` the complexity is estimated anew in
-        every step, at a cost that grows with n.
+        Theorem 1.  In the variance form :math:`H^\sigma_\epsilon`, see
+        `topk.hardness.ugape_variance_complexity`; then
+        :math:`a = (Q-2n)/(2H^\sigma_\epsilon)`.  Without ``a`` and ``complexity`` the
+        complexity is estimated anew in every step, at a cost that grows with n.
+    variance : bool
+        Whether the radius follows each arm's sample variance,
+
+        .. math:: \beta_i = \sqrt{\frac{2a\hat\sigma_i^2}{T_i}} + \frac{7a}{3(T_i-1)},
+
+        with divisor :math:`T_i-1` in :math:`\hat\sigma_i^2`.  Every arm is pulled twice
+        first, and a step costs time that grows with n.
 
     Raises
     ------
@@ -81,7 +99,11 @@ class UGapEb(DuelStrategy):
     in the index go to the arm of lower number; ties of a bound to the wider arm, as in the
     paper, then to the lower number; of two equally wide arms the lower number is pulled.
     The estimate is ours, in the manner of the authors' earlier GapE: gaps are taken from
-    the means, enlarged by :math:`\sqrt{1/(2T_i)}`.
+    the means, enlarged by :math:`\sqrt{1/(2T_i)}`; in the variance form the sample standard
+    deviations are lowered by as much, and not below 0, so that both err on the side of a
+    small complexity, that is of exploration.  The variance form is derived here from the
+    empirical Bernstein bound of Maurer and Pontil (2009): the paper's own stands in a
+    technical report that we have not seen.
 
     Examples
     --------
@@ -96,11 +118,13 @@ class UGapEb(DuelStrategy):
     epsilon: float
     a: float | None = None
     complexity: float | None = None
+    variance: bool = False
 
     def __post_init__(self):
         check_k(self.k)
         check_budget(self.budget)
         check_epsilon(self.epsilon)
+        check_flag(self.variance, "variance")
         if self.a is not None:
             check_real(self.a, "a", 0, 1e300, low_open=True)
         if self.complexity is not None:
@@ -112,18 +136,14 @@ class UGapEb(DuelStrategy):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
         k = check_k(self.k, n)
-        budget = check_budget(self.budget, smallest=n)
+        budget = check_budget(self.budget, smallest=2 * n if self.variance else n)
         a = self.a
         if self.complexity is not None:
-            a = (budget - n) / (4 * self.complexity)
-        return new_state(
-            n,
-            k=k,
-            epsilon=self.epsilon,
-            budget=budget,
-            fixed_budget=True,
-            a=-1.0 if a is None else float(a),
-        )
+            left = (budget - 2 * n) / 2 if self.variance else (budget - n) / 4
+            a = left / self.complexity
+        a = -1.0 if a is None else float(a)
+        given = {"k": k, "epsilon": self.epsilon, "budget": budget, "fixed_budget": True, "a": a}
+        return new_scan(n, variance=True, **given) if self.variance else new_state(n, **given)
 
 
 @dataclass(frozen=True)
@@ -149,8 +169,11 @@ class UGapEc(DuelStrategy):
     c : float
         Exploration parameter, positive.  The promise is proved for c = 1/2.
     budget : int, optional
-        The most pulls that may be made, at least n.  When it ends the play, J(t) is
-        returned without a certificate.
+        The most pulls that may be made, at least n; at least 2 n in the variance form.
+        When it ends the play, J(t) is returned without a certificate.
+    variance : bool
+        Whether the radius follows each arm's sample variance: that of `UGapEb` in its
+        variance form, with :math:`a = 2c\ln(8nt^3/\delta)`.
 
     Raises
     ------
@@ -176,6 +199,7 @@ class UGapEc(DuelStrategy):
     delta: float
     c: float = 0.5
     budget: int | None = None
+    variance: bool = False
     certifies = True
     anytime = True
 
@@ -183,6 +207,7 @@ class UGapEc(DuelStrategy):
         check_k(self.k)
         check_epsilon(self.epsilon)
         check_delta(self.delta)
+        check_flag(self.variance, "variance")
         check_real(self.c, "c", 0, 1e6, low_open=True)
         if self.budget is not None:
             check_budget(self.budget)
@@ -191,14 +216,12 @@ class UGapEc(DuelStrategy):
         """Return the state of a new play with ``n`` arms."""
         n = check_n(n)
         k = check_k(self.k, n)
-        return new_state(
-            n,
-            k=k,
-            epsilon=self.epsilon,
-            budget=-1 if self.budget is None else check_budget(self.budget, smallest=n),
-            c=float(self.c),
-            log_ratio=math.log(4 * n / self.delta),
-        )
+        smallest = 2 * n if self.variance else n
+        budget = -1 if self.budget is None else check_budget(self.budget, smallest=smallest)
+        given = {"k": k, "epsilon": self.epsilon, "budget": budget, "c": float(self.c)}
+        if self.variance:
+            return new_scan(n, variance=True, log_ratio=math.log(8 * n / self.delta), **given)
+        return new_state(n, log_ratio=math.log(4 * n / self.delta), **given)
 
 
 class UGapEState(NamedTuple):
