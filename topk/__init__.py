@@ -35,6 +35,7 @@ from topk.strategies import (  # noqa: E402
     AdaptiveTopK,
     GapE,
     Halving,
+    ImprovedTopK,
     OptMAI,
     Racing,
     Strategy,
@@ -43,6 +44,7 @@ from topk.strategies import (  # noqa: E402
     UGapEc,
     Uniform,
 )
+from topk.strategies.kth_arm import KthArm, kth_arm  # noqa: E402
 from topk.streams import streams  # noqa: E402
 from topk.summary import Summary  # noqa: E402
 
@@ -62,6 +64,8 @@ __all__ = [
     "BetaBandit",
     "GapE",
     "Halving",
+    "ImprovedTopK",
+    "KthArm",
     "OptMAI",
     "Outcome",
     "Racing",
@@ -78,6 +82,7 @@ __all__ = [
     "claims",
     "data",
     "instances",
+    "kth_arm",
     "metrics",
     "plots",
     "register",

@@ -12,9 +12,9 @@ import warnings
 from pathlib import Path
 
 import jupytext
-import matplotlib
+import matplotlib.pyplot as plt
 
-matplotlib.use("Agg")
+plt.switch_backend("Agg")
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
 
@@ -62,4 +62,4 @@ def run(name, check, old=None, new=None):
             del os.environ["TOPK_PREVIEW"]
         else:
             os.environ["TOPK_PREVIEW"] = before
-        matplotlib.pyplot.close("all")
+        plt.close("all")

@@ -4,6 +4,7 @@ from topk.strategies.adaptive import AdaptiveTopK
 from topk.strategies.clucb import CLUCB, CLUCBPAC
 from topk.strategies.gape import GapE
 from topk.strategies.halving import Halving
+from topk.strategies.improved import ImprovedTopK
 from topk.strategies.lucb import LUCB1
 from topk.strategies.optmai import OptMAI
 from topk.strategies.protocol import Strategy
@@ -21,6 +22,7 @@ __all__ = [
     "AdaptiveTopK",
     "GapE",
     "Halving",
+    "ImprovedTopK",
     "OptMAI",
     "Racing",
     "Strategy",
