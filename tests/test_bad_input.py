@@ -210,6 +210,7 @@ def test_missing_and_unknown_parameters_are_type_errors(entry):
 def test_adaptive_top_k_needs_a_budget_for_epsilon_0_and_halving_a_positive_epsilon():
     refused("epsilon", topk.AdaptiveTopK, 2, epsilon=0, delta=0.1)
     refused("epsilon", topk.Halving, 2, epsilon=0, delta=0.1, budget=100)
+    refused("epsilon", topk.ImprovedTopK, 2, epsilon=0, delta=0.1, budget=100)
     assert topk.AdaptiveTopK(2, epsilon=0, delta=0.1, budget=100).start(4)
 
 
@@ -223,7 +224,7 @@ def test_a_budget_so_far_away_that_no_play_reaches_it_is_fine():
 @pytest.mark.parametrize("epsilon", [1e-5, 1e-9, 1e-12, 1e-150, 5e-324])
 def test_tiny_tolerances_ask_for_many_pulls_never_for_negative_ones(epsilon):
     """2 / eps**2 ln(...) passes the largest integer: cut it, or say so."""
-    for make in (topk.Halving, topk.AdaptiveTopK, topk.LUCB1, topk.Racing):
+    for make in (topk.Halving, topk.AdaptiveTopK, topk.ImprovedTopK, topk.LUCB1, topk.Racing):
         strategy = make(2, epsilon=epsilon, delta=0.1, budget=1000)
         counts = strategy.start(N).ask()[1]
         assert (counts > 0).all() and counts.sum() <= 1000, strategy

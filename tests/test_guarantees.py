@@ -392,6 +392,37 @@ def test_theorem_2_order():
     assert g.improved_topk_order(means, 1, 0.9, 0.05) == g.improved_topk_order(means, 1, 0.5, 0.05)
 
 
+def test_theorem_2_with_every_constant():
+    """Against the sums of the proof, arm by arm; of the promised order; and on plays."""
+    rng = np.random.default_rng(12)
+    for _ in range(60):
+        n = int(rng.integers(2, 60))
+        k, epsilon = int(rng.integers(1, n)), float(rng.uniform(0.005, 0.9))
+        means, delta = rng.random(n), float(rng.uniform(0.01, 0.9))
+        order = g.improved_topk_order(means, k, epsilon, delta)
+        eps = min(epsilon, 0.5)
+        R = math.ceil(math.log2(2 / eps))
+        boundary = hardness.psi(means, k, 0.0, t=hardness.tolerance(means, k, eps))
+        rho = max(r for r in range(1, R + 1) if 2**r * boundary < 40)
+        assert rho >= min(5, R)
+        M, largest = 0, 0
+        for r in range(1, rho + 1):
+            here = sum(r == 1 or 5 * 2.0 ** (1 - r) >= gap for gap in hardness.gaps(means, k))
+            M, largest = M + 4**r * here, max(largest, 4**r * here)
+        assert M <= 2200 * hardness.topk_complexity(means, k, eps)
+        L = math.log(4000 * R**3 / (delta * eps))
+        bound = g.improved_topk_pulls(means, k, epsilon, delta)
+        rounds = (1.5 * (360 * L + 2880 * math.log(2) + 0.625) + 33 * (L / 2 + 0.25)) * M
+        assert 1.01 * rounds < bound < 1.5 * rounds + 3e7 * largest * (1 + math.log(1 / delta))
+        assert bound <= 5e8 * order
+    for means, k, epsilon in [
+        (np.linspace(0, 1, 40), 20, 0.1), (np.linspace(0, 1, 40), 3, 0.3), (EASY, 3, 0.05),
+    ]:  # fmt: skip
+        reps = topk.replicate(topk.ImprovedTopK(k, epsilon, 1e-8), topk.BernoulliBandit(means), 20)
+        assert reps.total_pulls.max() <= g.improved_topk_pulls(means, k, epsilon, 1e-8)
+        assert (topk.metrics.aggregate_regret(reps.selected, means) <= epsilon).all()
+
+
 # The table
 
 
@@ -460,6 +491,9 @@ def test_tied_boundary_without_tolerance_gives_inf():
         (lambda: g.adaptive_topk_pulls(EASY, 3, 0.1, 0), "delta"),
         (lambda: g.improved_topk_order(EASY, 3, 0.0, 0.1), "epsilon"),
         (lambda: g.improved_topk_order(EASY, 3, 0.1, 0.1, constant=0), "constant"),
+        (lambda: g.improved_topk_pulls(EASY, 3, 0.0, 0.1), "epsilon"),
+        (lambda: g.improved_topk_pulls(EASY, 3, 0.1, 1.0), "delta"),
+        (lambda: g.improved_topk_pulls(EASY, 8, 0.1, 0.1), "k must"),
         (lambda: g.plan(10, 5, 0.0, 0.1), "epsilon"),
         (lambda: g.plan(10, 5, 0.1, 0.1, means=[0.1, 0.2]), "means"),
     ],

@@ -257,6 +257,8 @@ STRATEGIES = [
     topk.Halving(2, epsilon=0.9, delta=0.5),
     topk.AdaptiveTopK(2, epsilon=0.25, delta=0.5),
     topk.AdaptiveTopK(2, epsilon=0.0, delta=0.5, pull_scale=0.1, budget=200),
+    topk.ImprovedTopK(2, epsilon=0.3, delta=0.5),
+    topk.ImprovedTopK(1, epsilon=0.5, delta=0.5, budget=10_000),
     topk.LUCB1(2, epsilon=0.3, delta=0.1),
     topk.LUCB1(2, epsilon=0.9, delta=0.1, guard=True),
     topk.GapE(2, budget=60, complexity=10.0),
@@ -473,6 +475,13 @@ CONTRADICTIONS = {
     "an earlier sum above the earlier pulls": (
         topk.AdaptiveTopK(2, epsilon=0.25, delta=0.5),
         ("state", "earlier", "sums", 1), 10**6, "earlier|sums"),
+    "an arm that left without leaving": (
+        topk.ImprovedTopK(2, epsilon=0.3, delta=0.5), ("state", "gone", 1), 1, "gone"),
+    "another stage": (
+        topk.ImprovedTopK(2, epsilon=0.3, delta=0.5), ("state", "stage", 0), 0, "stage|batch"),
+    "fewer arms in the pool": (
+        topk.ImprovedTopK(1, epsilon=0.5, delta=0.5, budget=10_000),
+        ("state", "pool", "size", 0), 2, "pool|batch"),
     "a budget that has been exceeded": (
         topk.LUCB1(2, epsilon=0.3, delta=0.1), ("parameters", "budget"), 10, "budget"),
     "a budget that has been exceeded, in a race": (

@@ -13,6 +13,7 @@ from topk import (  # noqa: E402
     lower_bounds,
     metrics,
     plots,
+    recording,
     register,
     store,
 )
@@ -36,6 +37,7 @@ from topk.strategies import (  # noqa: E402
     AdaptiveTopK,
     GapE,
     Halving,
+    ImprovedTopK,
     MultiBanditGapE,
     MultiBanditSAR,
     MultiBanditUGapEb,
@@ -48,6 +50,7 @@ from topk.strategies import (  # noqa: E402
     UGapEc,
     Uniform,
 )
+from topk.strategies.kth_arm import KthArm, kth_arm  # noqa: E402
 from topk.streams import streams  # noqa: E402
 from topk.summary import Summary  # noqa: E402
 
@@ -67,6 +70,8 @@ __all__ = [
     "BetaBandit",
     "GapE",
     "Halving",
+    "ImprovedTopK",
+    "KthArm",
     "MultiBandit",
     "MultiBanditGapE",
     "MultiBanditSAR",
@@ -88,8 +93,10 @@ __all__ = [
     "claims",
     "data",
     "instances",
+    "kth_arm",
     "metrics",
     "plots",
+    "recording",
     "register",
     "replicate",
     "resume",

@@ -28,6 +28,8 @@ LARGEST = 2**53  # integers up to here are exact in JSON readers that use floats
 RANGES = {
     "next": (-1, None),
     "begun": (0, 1),
+    "gone": (0, 1),
+    "stage": (0, 5),
     "guarding": (0, 1),
     "status": (-1, 1),
     "finished": (0, 2),
@@ -295,6 +297,8 @@ def _withdrawn(arms, state, n):
     out = ACCEPTED if getattr(state, "sign", 1.0) < 0 else REJECTED  # OptMAI finds the worst
     if not isinstance(state, View) and (state.status[arms] != out).any():
         refuse("withdrawn", arms, "a list of arms that are out by their status")
+    if hasattr(state, "gone") and np.flatnonzero(state.gone).tolist() != sorted(arms):
+        refuse("gone", state.gone.tolist(), f"1 exactly for the withdrawn arms {arms}")
     return arms
 
 
@@ -305,6 +309,10 @@ def _check_filing(state, k):
         state.size[0] != active.size or not np.array_equal(state.alive[: active.size], active)
     ):
         refuse("alive", "a list that contradicts status and size", "the active arms, in order")
+    if hasattr(state, "pool") and (
+        state.status[state.pool.alive[: state.pool.size[0]]] != ACTIVE
+    ).any():
+        refuse("pool: alive", "an arm that is out by its status", "active arms")
     missing = getattr(state, "target", k) - int((state.status == ACCEPTED).sum())
     for own in state.status.reshape(getattr(state, "bandits", 1), -1):
         left = getattr(state, "target", k) - int((own == ACCEPTED).sum())

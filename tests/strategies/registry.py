@@ -154,6 +154,14 @@ def draw_adaptive(rng, n, k):
     return topk.AdaptiveTopK(k, float(epsilon), float(delta), pull_scale=scale, budget=budget)
 
 
+def draw_improved(rng, n, k):
+    epsilon, delta = rng.choice([0.1, 0.2, 0.5, 0.9]), rng.choice([1e-9, 0.1, 0.99])
+    # halving costs some million pulls; test_improved.py goes to the end of more such plays
+    endless = rng.random() < (0.5 if n <= 4 * k else 0.1) and epsilon > 0.1
+    budget = None if endless else draw_budget(rng, n, n, 10_000 * n)
+    return topk.ImprovedTopK(k, float(epsilon), float(delta), budget=budget)
+
+
 def draw_gape(rng, n, k):
     complexity, c = 10 ** rng.uniform(0, 4), rng.choice([0.01, 1.0, 2.0])
     return topk.GapE(k, draw_budget(rng, n, n, 15 * n), float(complexity), c=float(c))
@@ -266,6 +274,11 @@ ENTRIES = [
         topk.AdaptiveTopK,
         draw_adaptive,
         transcribed("adaptive_top_k", "epsilon", "delta", "pull_scale", "budget"),
+    ),
+    Entry(
+        topk.ImprovedTopK,
+        draw_improved,
+        transcribed("improved_top_k", "epsilon", "delta", "budget"),
     ),
     Entry(topk.GapE, draw_gape, transcribed("gap_e", "budget", "complexity", "c")),
     Entry(

@@ -611,3 +611,96 @@ def adaptive_top_k(n, k, epsilon, delta, pull_scale, budget):
         if len(active) == k - len(accepted):  # there is no e_a: accept all
             accepted, active = accepted | set(active), []
     return accepted | set(own.ranked(active)[: k - len(accepted)]), "rule"
+
+
+class Spent(Exception):
+    """The budget has ended the play."""
+
+
+def improved_top_k(n, k, epsilon, delta, budget, seen=None):
+    """The derivation for Chen et al. (2017), Theorem 2: reference, section 1.6."""
+    seen = seen or Seen(n)
+    A, S, B = set(), set(range(n)), set()
+    try:
+        rest = yield from improved_rounds(k, min(epsilon, 0.5), delta, budget, seen, A, S, B)
+        return A | rest, "rule"
+    except Spent:
+        return A | any_arms(seen, S, k - len(A)), "budget"
+
+
+def fresh(seen, budget, arms, share):
+    """Pull each arm ``share`` times; return what this alone has shown."""
+    own, _ = yield from last_round(seen, budget, sorted(arms), share)
+    if own is None:
+        raise Spent
+    return own
+
+
+def any_arms(seen, arms, count):
+    """Where any arms will do: those with the largest means, and before the first pull any."""
+    return set(sorted(arms, key=lambda a: (-seen.mean(a) if seen.pulls[a] else 1, a))[:count])
+
+
+def nth_largest(own, arms, rank):
+    return sorted((own.mean(arm) for arm in arms), reverse=True)[rank - 1]
+
+
+def robust_halve(seen, budget, S, k, eta, log_ratio):
+    """RobustHalve(S, k, eta, p), with ln(2 / p)."""
+    V, level = set(S), 0
+    while len(V) > 4 * k:
+        eta_l = eta / 4 * 0.75**level
+        share = math.ceil(2 / eta_l**2 * (log_ratio + level * math.log(2)))
+        own = yield from fresh(seen, budget, V, share)
+        V = set(own.ranked(V)[: math.ceil(len(V) / 2)])
+        level += 1
+    return V
+
+
+def improved_rounds(K, epsilon, delta, budget, seen, A, S, B):
+    """The rounds and the final step; return what joins A."""
+    R = math.ceil(math.log2(2 / epsilon))
+    s0 = math.floor(epsilon * K / (40 * R**2))
+    log_ratio = math.log(2 / (delta * epsilon / (2000 * R**3)))
+    r = 0
+    while True:
+        k = K - len(A)
+        if len(S) <= k:
+            return S | any_arms(seen, B, k - len(S))
+        if 2 * 2**-r * k <= epsilon * K:
+            break
+        r += 1
+        u, eta = 4 * s0 * r, 2**-r
+        share = math.ceil(log_ratio / (2 * eta**2))
+        if len(S) <= k + u:
+            return any_arms(seen, S, k)
+        if len(S) <= 4 * k:  # mode AR
+            own = yield from fresh(seen, budget, S, share)
+            b, a = nth_largest(own, S, k - u), nth_largest(own, S, k + u + 1)
+        else:  # mode R
+            V = yield from robust_halve(seen, budget, S, k - u + 2 * s0, eta, log_ratio)
+            own = yield from fresh(seen, budget, V, share)
+            b, a = nth_largest(own, V, k - u), math.inf
+            own = yield from fresh(seen, budget, S, share)
+        accepted = [arm for arm in own.ranked(S) if own.mean(arm) > a + 2 * Fraction(eta)][:k]
+        A.update(accepted)
+        S.difference_update(accepted)
+        rejected = [arm for arm in S if own.mean(arm) < b - 2 * Fraction(eta)]
+        B.update(rejected)
+        S.difference_update(rejected)
+    if k == 0:
+        return set()
+    tolerance, failure, level = epsilon * K / (2 * k), delta / 4, 0
+    if tolerance >= 1:
+        return any_arms(seen, S, k)
+    while len(S) > 4 * k:  # QE, with the schedule of Zhou et al. (2014), Theorem 4.3
+        fade = (1 - math.exp(-0.1)) * math.exp(-0.1 * level)
+        share = (10 + 4 * math.log(2 / (failure / 2 * fade)) / k) / (tolerance / 2 * fade) ** 2
+        own = yield from fresh(seen, budget, S, math.ceil(share))
+        S.difference_update(own.ranked(S)[len(S) - math.ceil(len(S) / 4) :])
+        level += 1
+    if level:
+        tolerance, failure = tolerance / 2, failure / 2
+    share = 2 * (k * math.log(math.e * len(S) / k) + math.log(2 / failure)) / (tolerance**2 * k)
+    own = yield from fresh(seen, budget, S, math.ceil(share))
+    return set(own.ranked(S)[:k])

@@ -24,6 +24,7 @@ from topk.guarantees.fixed_confidence import (
     direct_pulls,
     halving_pulls,
     improved_topk_order,
+    improved_topk_pulls,
     ugapec_pulls,
 )
 from topk.guarantees.lucb import (
@@ -46,6 +47,7 @@ __all__ = [
     "direct_pulls",
     "halving_pulls",
     "improved_topk_order",
+    "improved_topk_pulls",
     "lucb1_coverage",
     "lucb1_crossing",
     "lucb1_expected_pulls",

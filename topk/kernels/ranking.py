@@ -48,3 +48,44 @@ def best_arms(tally, chosen):
     """Fill ``chosen`` (k,) with the k best-ranked of all arms, in increasing order."""
     ranked = rank_arms(tally, np.arange(tally.pulls.size), tally.pulls.size, 1.0)
     chosen[:] = np.sort(ranked[: chosen.size])
+
+
+@njit(cache=True, nogil=True)
+def kth_largest(values, arms, size, rank):
+    """Return the ``rank``-th largest (1 is the largest) of ``values[arms[:size]]``, unsorted.
+
+    The plain form is ``sorted(values[arms[:size]])[size - rank]``.
+    """
+    return np.partition(values[arms[:size]], size - rank)[size - rank]
+
+
+@njit(cache=True, nogil=True)
+def keep_largest(values, arms, size, count):
+    """Keep in ``arms[:count]`` the ``count`` arms of largest value, in increasing order.
+
+    Of equal values the lower indices are kept; nothing is sorted.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        The value of every arm.
+    arms : ndarray of int64, shape (at least size,)
+        Arms in increasing order; changed in place.
+    size, count : int
+        How many there are, and how many of them are kept, at most ``size``.
+    """
+    if count >= size or count < 1:
+        return
+    cut = kth_largest(values, arms, size, count)
+    ties = count
+    for j in range(size):
+        if values[arms[j]] > cut:
+            ties -= 1
+    kept = 0
+    for j in range(size):
+        value = values[arms[j]]
+        if value > cut or (value == cut and ties > 0):
+            if value == cut:
+                ties -= 1
+            arms[kept] = arms[j]
+            kept += 1

@@ -4,6 +4,7 @@ from topk.strategies.adaptive import AdaptiveTopK
 from topk.strategies.clucb import CLUCB, CLUCBPAC
 from topk.strategies.gape import GapE
 from topk.strategies.halving import Halving
+from topk.strategies.improved import ImprovedTopK
 from topk.strategies.lucb import LUCB1
 from topk.strategies.multi_gape import MultiBanditGapE
 from topk.strategies.multi_sar import MultiBanditSAR
@@ -24,6 +25,7 @@ __all__ = [
     "AdaptiveTopK",
     "GapE",
     "Halving",
+    "ImprovedTopK",
     "MultiBanditGapE",
     "MultiBanditSAR",
     "MultiBanditUGapEb",

@@ -1,0 +1,275 @@
+"""ImprovedTopK where the slack is not 0, its two delicate cases, and the k-th arm's value."""
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from strategies import transcriptions
+from strategies.registry import ENTRIES
+from strategies.test_transcriptions import disagreement
+
+import topk
+from topk.kernels import halving
+from topk.strategies import improved
+
+ENTRY = next(entry for entry in ENTRIES if entry.strategy is topk.ImprovedTopK)
+FACE_OFF = [0.74] * 1430 + [0.421] * 10 + [0.419] * 10 + [0.1] * 1430  # K = 1440, s_0 = 1
+LEFT_OUT = [0.55] * 1430 + [0.15] * 10 + [0.1] * 1440
+
+
+def compare(strategy, means, seed):
+    """Return where the play parts from the transcription, or None."""
+    rng = np.random.default_rng(seed)
+    return disagreement(ENTRY, strategy, topk.BernoulliBandit(rng.permutation(means)), rng)
+
+
+SLACK_CASES = {
+    "uniform means": (topk.ImprovedTopK(350, 0.5, 0.1), np.linspace(0, 1, 700)),
+    "ties": (topk.ImprovedTopK(400, 0.5, 0.1), np.repeat([0.2, 0.5, 0.8], 300)),
+    "a face-off": (topk.ImprovedTopK(1440, 0.25, 0.1), FACE_OFF),
+    "left out": (topk.ImprovedTopK(1440, 0.25, 0.1), LEFT_OUT),
+    "a cut": (topk.ImprovedTopK(1440, 0.25, 0.1, budget=500_001), FACE_OFF),
+    "any arms of S will do": (topk.ImprovedTopK(640, 0.5, 0.1), np.linspace(0, 1, 650)),
+    "without a pull": (topk.ImprovedTopK(640, 0.5, 0.1), np.linspace(0, 1, 648)),
+    "mode R": (topk.ImprovedTopK(320, 0.5, 0.1), np.r_[np.full(300, 0.9), np.linspace(0, 1, 1200)]),
+    "quarters": (topk.ImprovedTopK(1, 0.5, 0.1), [0.5] * 40),
+    "quarters and slack": (topk.ImprovedTopK(320, 0.5, 0.1), [0.5] * 1500),
+}
+
+
+@pytest.mark.parametrize("case", SLACK_CASES)
+def test_plays_with_slack_are_those_of_the_pseudo_code(case):
+    strategy, means = SLACK_CASES[case]
+    assert improved.constants(strategy.k, strategy.epsilon, 0.1)[1] > 0 or case == "quarters"
+    assert compare(strategy, means, seed=1) is None
+
+
+def stages(strategy, means, seed=0):
+    """Play; return the state before and after every batch, with the batch's own sums."""
+    bandit, rng = topk.BernoulliBandit(means), np.random.default_rng(seed)
+    session, seen = strategy.start(bandit.n), []
+    while not session.done:
+        state = session._state
+        before = {f: getattr(state, f).copy() for f in ("stage", "status", "wanted", "rounds")}
+        arms, counts = session.ask()
+        sums = bandit.pull(arms, counts, rng).sums
+        session.tell(arms, sums, counts=counts)
+        seen.append((before, arms, sums / counts, state.status.copy()))
+    return seen, session
+
+
+def thresholds(strategy, before, arms, means):
+    """Return a + 2 eta and b - 2 eta of a batch that decides."""
+    k, r = int(before["wanted"][0]), int(before["rounds"][0])
+    u = 4 * improved.constants(strategy.k, strategy.epsilon, strategy.delta)[1] * r
+    ordered = np.sort(means)[::-1]
+    return ordered[k + u] + 2 * 0.5**r, ordered[k - u - 1] - 2 * 0.5**r
+
+
+def test_acceptance_comes_before_rejection_where_both_conditions_hold():
+    strategy = topk.ImprovedTopK(1440, 0.25, 0.1)
+    for seed in range(3):
+        both = 0
+        for before, arms, means, status in stages(strategy, FACE_OFF, seed)[0]:
+            if before["stage"][0] != improved.DECIDING:
+                continue
+            above, below = thresholds(strategy, before, arms, means)
+            twice = arms[(means > above) & (means < below)]
+            both += twice.size
+            room = int(before["wanted"][0]) - int(((means > above) & (means >= below)).sum())
+            assert (status[twice] == 1).sum() == min(twice.size, room)
+        assert both > 5
+
+
+def test_the_set_is_filled_from_the_rejected_arms():
+    strategy = topk.ImprovedTopK(1440, 0.25, 0.1)
+    for seed in range(3):
+        seen, session = stages(strategy, LEFT_OUT, seed)
+        before, arms, means, status = seen[-1]
+        above, below = thresholds(strategy, before, arms, means)
+        assert (means > above).sum() < 1440 and not ((means >= below) & (means <= above)).any()
+        assert (status == 1).sum() == 1440 and session.certified
+        assert topk.metrics.aggregate_regret(session.selected, LEFT_OUT) <= 0.25
+        # the rejected arms with the largest means of all their pulls
+        filled = np.setdiff1d(session.selected, arms[means > above])
+        rest = np.setdiff1d(arms[means < below], filled)
+        assert session.means[filled].min() >= session.means[rest].max()
+        again = topk.resume(json.loads(json.dumps(session.state())))
+        assert again.selected.tolist() == session.selected.tolist()
+
+
+def test_arms_that_left_do_not_fill_the_set():
+    """The rejected arms leave while the second batch is open; the next ones take their places."""
+    strategy, gone = topk.ImprovedTopK(1440, 0.25, 0.1), list(range(1430, 1440))
+    session = strategy.start(2880)
+    while not session.done:
+        arms, counts = session.ask()
+        if session.pulls.sum() and gone:
+            for arm in gone:
+                session.withdraw(arm)
+            gone = []
+            continue
+        session.tell(arms, np.round(counts * np.asarray(LEFT_OUT)[arms]), counts=counts)
+    assert session.selected.tolist() == [*range(1430), *range(1440, 1450)]
+
+
+def test_a_pool_from_which_arms_leave():
+    """All arms but k leave in every part of a round: nothing breaks, the rest is returned."""
+    for leave_at in range(8):
+        session, batches = topk.ImprovedTopK(1, 0.5, 0.5).start(12), 0
+        while not session.done and batches < 30:
+            arms, counts = session.ask()
+            if batches == leave_at:
+                for arm in arms[:-1]:
+                    try:
+                        session.withdraw(arm)
+                    except ValueError as error:
+                        assert "fewer than k" in str(error)
+                    if session.done or arms[-1] not in session.ask()[0]:
+                        break
+            if not session.done:
+                arms, counts = session.ask()
+                session.tell(arms, np.full(arms.size, 0.5) * counts, counts=counts)
+            batches += 1
+        assert session.done and not set(session.selected) & set(session.withdrawn)
+
+
+def test_constants():
+    assert improved.constants(1440, 0.25, 0.1)[:2] == (3, 1)
+    assert improved.constants(320, 0.9, 0.1)[:2] == (2, 1)  # epsilon = 1/2 instead
+    R, s0, log_ratio = improved.constants(200_000, 0.05, 0.1)
+    assert (R, s0) == (6, 6)
+    assert log_ratio == pytest.approx(math.log(2 * 2000 * 6**3 / (0.1 * 0.05)))
+    for r in range(1, 7):
+        share = halving.sorting_share(0.5**r, log_ratio)
+        # the error of one arm is at most p, and with a pull less it would not be
+        p = 0.1 * 0.05 / (2000 * 6**3)
+        assert 2 * math.exp(-2 * share * 0.25**r) <= p < 2 * math.exp(-2 * (share - 1) * 0.25**r)
+        for level in range(4):
+            share = halving.halving_share(0.5**r, log_ratio, level)
+            half = 0.5**r / 4 * 0.75**level / 2
+            error = math.exp(-2 * share * half**2)
+            assert error <= p / 2 ** (level + 1) < 1.01 * error
+
+
+def test_the_promise_on_plays():
+    """0 failures in 100 plays at delta = 0.1 each; the rule is far on the safe side."""
+    for means, k, epsilon in [
+        (np.linspace(0, 1, 200), 100, 0.1),
+        (np.repeat([0.7, 0.3], [30, 70]), 30, 0.2),
+        (FACE_OFF, 1440, 0.25),
+        (np.linspace(0, 1, 60), 5, 0.3),
+    ]:
+        strategy = topk.ImprovedTopK(k, epsilon, 0.1)
+        reps = topk.replicate(strategy, topk.BernoulliBandit(means), runs=25, seed=3)
+        assert reps.certified.all()
+        assert (topk.metrics.aggregate_regret(reps.selected, means) <= epsilon).all()
+
+
+# The k-th arm
+
+
+@pytest.mark.parametrize(
+    ("means", "k", "slack"),
+    [
+        (np.linspace(0, 1, 500), 20, 0),
+        (np.linspace(0, 1, 500), 20, 5),
+        (np.repeat([0.9, 0.2], [5, 95]), 5, 0),
+        (np.repeat([0.9, 0.2], [5, 95]), 6, 0),
+        (np.full(90, 0.5), 3, 1),
+        (np.linspace(0.2, 0.8, 30), 10, 0),  # nothing to halve
+        (np.linspace(0.2, 0.8, 30), 30, 0),
+    ],
+)
+def test_the_value_of_the_kth_arm_on_plays(means, k, slack):
+    eta, ordered = 0.1, np.sort(means)[::-1]
+    low = ordered[k - 1] - 2 * eta
+    high = ordered[k - 3 * slack - 1] + eta if k > 3 * slack else math.inf
+    bandit = topk.BernoulliBandit(means)
+    for seed in range(20):
+        found = topk.kth_arm(bandit, k, eta, delta=1e-8, slack=slack, rng=seed)
+        assert low < found.estimate < high
+        good = means[found.candidates] >= ordered[k - 1] - eta
+        assert good.sum() >= k - slack
+        assert min(2 * k, means.size) <= found.candidates.size <= max(4 * k, 4)
+        assert (found.pulls > 0).all() and (np.diff(found.candidates) > 0).all()
+    again = topk.kth_arm(bandit, k, eta, delta=1e-8, slack=slack, rng=19)
+    assert again.estimate == found.estimate and np.array_equal(again.pulls, found.pulls)
+
+
+def test_the_kth_arm_and_the_strategy_make_the_same_pulls():
+    """One implementation of halving: the same rule for the same precision and error."""
+    n, k, delta = 40, 2, 0.1
+    strategy = topk.ImprovedTopK(k, 0.5, delta)
+    log_ratio = improved.constants(k, 0.5, delta)[2]
+    p = 2 / math.exp(log_ratio)
+    session, asked = strategy.start(n), []
+    means = np.linspace(0, 1, n)
+    while session._state.stage[0] <= improved.REFERENCE:
+        arms, counts = session.ask()
+        asked.append((arms.size, int(counts[0])))
+        session.tell(arms, counts * means[arms], counts=counts)
+    found = topk.kth_arm(Constant(means), k, 0.5, delta=p * (4 + 5 * k))
+    assert session._state.bar[0] / asked[-1][1] == pytest.approx(found.estimate)
+    assert [size for size, _ in asked] == [40, 20, 10, 5]
+    assert session.pulls.sum() == found.pulls.sum()
+    V = transcriptions.robust_halve(
+        transcriptions.Seen(n), None, set(range(n)), k, 0.5, log_ratio
+    )
+    wanted = next(V)
+    assert [(len(wanted), wanted[0][1])] == asked[:1]
+
+
+class Constant(topk.Bandit):
+    """Arms that always give their mean."""
+
+    def __init__(self, means):
+        self.means = np.asarray(means)
+
+    def sample(self, arm, count, rng):
+        return np.full(count, self.means[arm])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        ({"k": 0}, "k"), ({"k": 31}, "k"), ({"k": 2.0}, "k"), ({"eta": 0}, "eta"),
+        ({"eta": 1}, "eta"), ({"eta": math.nan}, "eta"), ({"delta": 0}, "delta"),
+        ({"delta": 1}, "delta"), ({"slack": -1}, "slack"), ({"slack": 2}, "slack"),
+        ({"slack": 0.5}, "slack"), ({"rng": -1}, "rng"), ({"rng": "x"}, "rng"),
+        ({"bandit": [0.1, 0.2]}, "bandit"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_of_kth_arm_are_refused_by_name(wrong, name):
+    right = {"bandit": topk.instances.uniform(30), "k": 3, "eta": 0.2, "delta": 0.1}
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
+        topk.kth_arm(**right | wrong)
+
+
+def test_selection_without_sorting():
+    from topk.kernels.ranking import keep_largest, kth_largest
+
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        n = int(rng.integers(1, 30))
+        values = rng.integers(0, rng.integers(1, 10), 40).astype(float)
+        arms = np.sort(rng.choice(40, n, replace=False))
+        count = int(rng.integers(1, n + 1))
+        ranked = sorted(arms.tolist(), key=lambda a: (-values[a], a))
+        assert kth_largest(values, arms, n, count) == values[ranked[count - 1]]
+        kept = arms.copy()
+        keep_largest(values, kept, n, count)
+        assert kept[:count].tolist() == sorted(ranked[:count])
+
+
+def test_quarter_elimination_counts_for_sizes_that_four_does_not_divide():
+    """The counting behind the final step's quarter eliminations, for every |S| > 4k."""
+    for size in range(5, 200):
+        m, dropped = size // 4, math.ceil(Fraction(size, 4))
+        h = math.ceil(Fraction(size, 2))  # arms of mean at least the median p
+        assert h - dropped >= m  # so many of them are kept: enough for every k <= m
+        # if the cut is too high, so many of those of mean at most p are overestimated
+        wrong, among = size - dropped - (h - 1), size - h + 1
+        assert wrong >= m and math.comb(among, wrong) <= 4**wrong
