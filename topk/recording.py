@@ -8,7 +8,7 @@ import numpy as np
 
 from topk._checks import check_integer, refuse
 from topk.bandits import Bandit
-from topk.kernels.filing import ACCEPTED, REJECTED
+from topk.kernels.filing import ACTIVE
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 230, 34, 14, 26  # of the drawing, in its own units
 
@@ -113,10 +113,9 @@ def _moments(strategy, bandit, seed):
 def _frame(session, pulls):
     """Return what the session knows."""
     low, high = session.bounds()
-    letters = np.full(session.n, "o")
-    letters[session.selected] = "c"
-    status = getattr(session._state, "status", np.zeros(session.n))
-    letters[status == ACCEPTED], letters[status == REJECTED] = "a", "r"
+    chosen = np.isin(np.arange(session.n), session.selected)
+    settled = getattr(session._state, "status", np.zeros(session.n)) != ACTIVE
+    letters = np.where(settled, np.where(chosen, "a", "r"), np.where(chosen, "c", "o"))
     numbers = (tuple(np.round(values, 3).tolist()) for values in (session.means, low, high))
     return Frame(pulls, *numbers, "".join(letters))
 
@@ -130,8 +129,8 @@ class SideBySide:
     def _repr_html_(self):
         names = " and ".join(recording.name for recording in self.recordings)
         data = [
-            {"name": r.name, "frames": [[f.pulls, f.means, f.low, f.high, f.state] for f in r.frames]}
-            for r in self.recordings
+            {"name": one.name, "frames": [list(vars(frame).values()) for frame in one.frames]}
+            for one in self.recordings
         ]
         text = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
         stages = "".join(_stage(recording) for recording in self.recordings)
@@ -170,6 +169,7 @@ def side_by_side(*recordings):
     return SideBySide(recordings)
 
 
+_MARKS = {"a": "✓", "r": "✗"}
 _KEY = (
     "Bars: confidence bounds; dots: empirical means; short lines: true means. "
     "✓ accepted, ✗ rejected; filled: in the set that would be returned now."
@@ -186,25 +186,26 @@ def _stage(recording):
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - 4}" y1="{y}" y2="{y}"/>')
         parts.append(f'<text x="{LEFT - 5}" y="{y + 4}" text-anchor="end">{tick:g}</text>')
     for i, truth in enumerate(recording.truth):
-        x, letter = round(LEFT + step * (i + 0.5), 1), frame.state[i]
-        half = round(step * 0.32, 1)
+        x, letter, true = round(LEFT + step * (i + 0.5), 1), frame.state[i], _y(truth)
+        left, right = round(x - step * 0.32, 1), round(x + step * 0.32, 1)
         parts.append(
             f'<g class="arm {letter}"><line class="bar" x1="{x}" x2="{x}" '
             f'y1="{_y(frame.low[i])}" y2="{_y(frame.high[i])}"/>'
-            f'<line class="truth" x1="{x - half}" x2="{x + half}" y1="{_y(truth)}" y2="{_y(truth)}"/>'
+            f'<line class="truth" x1="{left}" x2="{right}" y1="{true}" y2="{true}"/>'
             f'<circle cx="{x}" cy="{_y(frame.means[i])}" r="{min(4.5, step * 0.3):.1f}"/>'
             f'<text class="mark" x="{x}" y="{HEIGHT - 8}" text-anchor="middle">'
-            f"{ {'a': '✓', 'r': '✗'}.get(letter, '') }</text></g>"
+            f"{_MARKS.get(letter, '')}</text></g>"
         )
     chosen = [str(i + 1) for i, letter in enumerate(frame.state) if letter in "ac"]
     label = html.escape(
         f"{recording.name} after {frame.pulls:,} pulls; its set is arm {', '.join(chosen)}"
     )
+    title = f"<strong>{html.escape(recording.name)}</strong>"
     return (
-        f'<div class="topk-player-stage"><p><strong>{html.escape(recording.name)}</strong> '
+        f'<div class="topk-player-stage"><p>{title} '
         f'<span class="count">{frame.pulls:,} pulls</span></p>'
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
-        "</div>"
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
+        f"{''.join(parts)}</svg></div>"
     )
 
 

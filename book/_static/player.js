@@ -4,8 +4,9 @@
   const y = (value) => (TOP + (1 - value) * SPAN).toFixed(1);
   const marks = { a: "✓", r: "✗" };
 
-  function draw(stage, play, moment) {
-    const frame = play.frames[Math.min(moment, play.frames.length - 1)];
+  // A play is drawn as it stood when so many pulls had been made.
+  function draw(stage, play, made) {
+    const frame = play.frames.findLast((one) => one[0] <= made) || play.frames[0];
     const [pulls, means, low, high, state] = frame;
     stage.querySelectorAll("g.arm").forEach((arm, i) => {
       arm.setAttribute("class", `arm ${state[i]}`);
@@ -36,6 +37,8 @@
     const plays = JSON.parse(player.querySelector("script").textContent);
     const stages = player.querySelectorAll(".topk-player-stage");
     const last = Math.max(...plays.map((play) => play.frames.length)) - 1;
+    const first = Math.min(...plays.map((play) => play.frames[0][0]));
+    const pulls = Math.max(...plays.map((play) => play.frames.at(-1)[0])) - first;
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     let moment = 0, timer = null;
 
@@ -48,7 +51,7 @@
 
     function show(next) {
       moment = Math.max(0, Math.min(last, next));
-      const texts = plays.map((play, i) => draw(stages[i], play, moment));
+      const texts = plays.map((play, i) => draw(stages[i], play, first + (pulls * moment) / last));
       slider.value = moment;
       slider.setAttribute("aria-valuetext", texts.join("; "));
       if (timer === null) told.textContent = texts.join("; ");

@@ -1,0 +1,32 @@
+"""The calculations of "Errata and gaps" hold, and fail where they are broken."""
+
+import pytest
+from chapters import cells
+
+NAME = "41-errata"
+BREAKS = [
+    ("exponent", "(math.log(2) - x / 4)", "(math.log(2) - x / 16)"),
+    ("lemma-42", "== (not published)", "== published"),
+    ("lemma-54", "second < goal", "first < goal"),
+    ("theorem-55", "constant=100_000", "constant=200_000"),
+    ("direction", "step.index_of_set <= step.between", "step.index_of_set >= step.between"),
+    ("gabillon", "not allowed(most + 1, 4)", "allowed(most + 1, 4)"),
+    ("phases", "levels.size == arms - m", "levels.size == arms - m - 1"),
+    ("ties", "[1, 2, 4, 6]", "[1, 2, 4, 5, 6]"),
+    ("order", "h < 10 * n", "h > 10 * n"),
+    ("literal", "2 * 2.0**-2 > 0.4", "2 * 2.0**-3 > 0.4"),
+    ("line-5", "2 * n * r**2 / delta)  #", "2 * n * r / delta)  #"),
+    ("lemma-4", "for factor in (4, 16)", "for factor in (5, 16)"),
+    ("condition-4", "1.25 * n * t**4", "1.0 * n * t**4"),
+]
+
+
+@pytest.mark.parametrize("check", cells.checks(NAME))
+def test_checks_pass(check):
+    cells.run(NAME, check)
+
+
+@pytest.mark.parametrize(("check", "old", "new"), BREAKS)
+def test_broken_checks_fail(check, old, new):
+    with pytest.raises((AssertionError, KeyError)):
+        cells.run(NAME, check, old, new)
