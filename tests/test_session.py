@@ -267,7 +267,7 @@ def test_a_session_shows_what_it_was_told(entry):
             arms, counts = session.ask()
             assert (counts > 0).all() and np.unique(arms).size == arms.size
             arm = int(rng.choice(arms))
-            reward = float(rng.random() < bandit.means[arm])
+            reward = float(rng.random() < bandit.means.flat[arm])
             session.tell(arm, reward)  # scalars are fine
             pulls[arm] += 1
             sums[arm] += reward
