@@ -32,5 +32,8 @@ def test_broken_checks_fail(check, old, new):
         cells.run(NAME, check, old, new)
 
 
-def test_every_check_has_a_break():
+def test_every_check_has_a_break_and_every_break_a_place():
     assert {check for check, _, _ in BREAKS} == set(cells.checks(NAME))
+    for check, old, _ in BREAKS:
+        used = {"parameters", "setup", f"check-{check}"}
+        assert sum(s.count(old) for tags, s in cells.read(NAME)[0] if used & set(tags)) == 1

@@ -11,7 +11,11 @@ BREAKS = [
         "deviation = 2 * epsilon * horizon + math.sqrt(horizon)\n    law,",
         "deviation = 2 * epsilon * horizon + math.sqrt(horizon) / 2\n    law,",
     ),
-    ("lemma-10", "mean = 0.5 - 2 * epsilon\n    deviation", "mean = 0.5 - 4 * epsilon\n    deviation"),
+    (
+        "lemma-10",
+        "mean = 0.5 - 2 * epsilon\n    deviation",
+        "mean = 0.5 - 4 * epsilon\n    deviation",
+    ),
     ("lemma-11", "exact = 4 * deviation", "exact = 2 * deviation"),
     ("lemma-11", "lost < 32 * epsilon * deviation", "lost < 8 * epsilon * deviation"),
     ("lemma-12", "C = 1 / 18375", "C = 1 / 9000"),
@@ -36,5 +40,8 @@ def test_broken_checks_fail(check, old, new):
         cells.run(NAME, check, old, new)
 
 
-def test_every_check_has_a_break():
+def test_every_check_has_a_break_and_every_break_a_place():
     assert {check for check, _, _ in BREAKS} == set(cells.checks(NAME))
+    for check, old, _ in BREAKS:
+        used = {"parameters", "setup", f"check-{check}"}
+        assert sum(s.count(old) for tags, s in cells.read(NAME)[0] if used & set(tags)) == 1

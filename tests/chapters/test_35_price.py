@@ -8,11 +8,11 @@ NAME = "35-price"
 BREAKS = [
     ("sprt", "error = 1 / (1 + 3**lead)", "error = 1 / (2 + 3**lead)"),
     ("sprt", "np.abs(evidence[running]) < lead", "np.abs(evidence[running]) < lead + 1"),
-    ("counting", "counts.both <= 2 * counts.missing", "counts.both <= counts.missing"),
+    ("counting", "<= 2 * counts.missing", "<= counts.missing"),
     ("counting", "wrong - 4 * regret * k", "wrong - regret * k"),
     ("posterior", "steps = odds / math.log(3)", "steps = odds / math.log(2)"),
     ("posterior", "least >= 1 / (1 + 3.0**pulls)", "least >= 1 / (1 + 2.0**pulls)"),
-    ("posterior", "means[arm] if reward else 1 - means[arm] for", "means[arm] for"),
+    ("posterior", "means[arm] if reward else 1 - means[arm]", "means[arm]"),
     ("failure", "mu >= 3 / 2 * 3 **", "mu >= 3 * 3 **"),
     ("failure", "lower_tail <= math.exp(-mu / 8)", "lower_tail <= math.exp(-mu / 2)"),
     ("failure", "4 * epsilon * k <= mu / 2", "8 * epsilon * k <= mu / 2"),
@@ -35,5 +35,8 @@ def test_broken_checks_fail(check, old, new):
         cells.run(NAME, check, old, new)
 
 
-def test_every_check_has_a_break():
+def test_every_check_has_a_break_and_every_break_a_place():
     assert {check for check, _, _ in BREAKS} == set(cells.checks(NAME))
+    for check, old, _ in BREAKS:
+        used = {"parameters", "setup", f"check-{check}"}
+        assert sum(s.count(old) for tags, s in cells.read(NAME)[0] if used & set(tags)) == 1

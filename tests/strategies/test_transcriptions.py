@@ -3,7 +3,11 @@
 import pytest
 from strategies.registry import ENTRIES, cases, numbers
 
+from topk.kernels import boundary
+
 LITERAL = [entry for entry in ENTRIES if entry.transcription]
+FORMS = [(entry, "few") for entry in LITERAL]
+FORMS += [(entry, "matches") for entry in LITERAL if entry.name in ("LUCB1", "GapE")]
 
 
 def disagreement(entry, strategy, bandit, rng):
@@ -29,8 +33,13 @@ def disagreement(entry, strategy, bandit, rng):
         batch += 1
 
 
-@pytest.mark.parametrize("entry", LITERAL, ids=lambda entry: entry.name)
-def test_the_pulls_and_the_set_are_those_of_the_papers_pseudo_code(entry):
+@pytest.mark.parametrize(
+    ("entry", "form"), FORMS, ids=[f"{entry.name}-{form}" for entry, form in FORMS]
+)
+def test_the_pulls_and_the_set_are_those_of_the_papers_pseudo_code(entry, form, monkeypatch):
+    """LUCB1 and GapE look at all of few arms; they are asked to play matches here as well."""
+    if form == "matches":
+        monkeypatch.setattr(boundary, "FEW", 0)
     wrong = {}
     for strategy, bandit, rng in cases(entry, entry.instances, seed=1):
         where = disagreement(entry, strategy, bandit, rng)

@@ -344,10 +344,13 @@ def ar_regret(size, k, pulls, delta, *, published=False):
 
     Notes
     -----
-    Zhou et al. (2014), Lemma 4.2.  The supplement's union bound needs
-    :math:`\epsilon^2Q_0k\ge8|S|+8\ln(2/\delta)`, a factor 8 more than printed; hence the
-    *repaired* constant (reference, section 5.4).  No counterexample to the printed
-    statement is known.  Theorem 4.3 is not affected.
+    Zhou et al. (2014), Lemma 4.2.  The printed proof loses a factor 8: the supplement's
+    union bound needs :math:`\epsilon^2Q_0k\ge8|S|+8\ln(2/\delta)`; hence the *repaired*
+    constant (reference, section 5.4).  The published constant is nevertheless true, by a
+    *derived* argument: the loss is at most :math:`\theta(G)-\theta(H)` for sets of equal size
+    inside and outside the true top with :math:`\hat\theta(G)\le\hat\theta(H)`, so that it
+    exceeds :math:`\epsilon k` with probability at most :math:`2^{|S|}e^{-\epsilon^2Q_0k}`,
+    if the round decides by rank.  Theorem 4.3 is not affected.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from numba import njit
 from numba.extending import overload
 
+from topk.kernels.borrow import borrowed
 from topk.kernels.drawing import draw_bernoulli
 from topk.kernels.tally import credit
 
@@ -120,6 +121,14 @@ def play(state, means, rng, arms, counts, sums, until, steps):
         ``DONE``, ``CROSSING`` (the next batch, not yet drawn, passes ``until``) or
         ``PAUSED``.
     """
+    room = borrowed(arms), borrowed(counts), borrowed(sums)
+    return _play(borrowed(state), borrowed(means), rng, room, until, steps)
+
+
+@njit(cache=True, nogil=True)
+def _play(state, means, rng, room, until, steps):
+    """Play as `play` says, with arrays whose references are not counted."""
+    arms, counts, sums = room
     for _ in range(steps):
         m = ask(state, arms, counts)
         if m == 0:

@@ -24,8 +24,8 @@ class Looks(NamedTuple):
 
     Attributes
     ----------
-    radius : ndarray of float, shape (M n,)
-        Half the width of each arm's bounds.
+    mean, radius : ndarray of float, shape (M n,)
+        Each arm's mean, and half the width of its bounds.
     inside : ndarray of bool, shape (M n,)
         Whether the arm is in its bandit's candidate set.
     index : ndarray of float, shape (M,)
@@ -36,6 +36,7 @@ class Looks(NamedTuple):
         For sorting.
     """
 
+    mean: np.ndarray
     radius: np.ndarray
     inside: np.ndarray
     index: np.ndarray
@@ -47,11 +48,19 @@ def new_looks(bandits, size):
     """Return room for ``bandits`` bandits with ``size`` arms together."""
     return Looks(
         np.zeros(size),
+        np.zeros(size),
         np.zeros(size, dtype=np.bool_),
         np.zeros(bandits),
         np.full(bandits, NOBODY),
         np.zeros((3, size // bandits)),
     )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def see(tally, looks, arm, radius):
+    """Take over an arm's mean and radius."""
+    looks.mean[arm] = tally.sums[arm] / tally.pulls[arm]
+    looks.radius[arm] = radius
 
 
 @njit(cache=True, nogil=True)
@@ -80,10 +89,9 @@ def strongest(looks):
 
 
 @njit(cache=True, nogil=True)
-def comes_first(tally, radius, sign, arm, other):
+def comes_first(mean, radius, sign, arm, other):
     """Tell whether an arm's ``sign * mean + radius`` is larger; of equal ones the wider's is."""
-    lead = sign * (tally.sums[arm] / tally.pulls[arm] - tally.sums[other] / tally.pulls[other])
-    lead += radius[arm] - radius[other]
+    lead = sign * (mean[arm] - mean[other]) + radius[arm] - radius[other]
     return lead > TIE or (lead > -TIE and radius[arm] > radius[other] + TIE)
 
 
@@ -105,7 +113,7 @@ def smallest_two(values, k):
 
 
 @njit(cache=True, nogil=True)
-def look(tally, status, looks, p, k):
+def look(status, looks, p, k):
     """Form bandit p's candidate set J, its index B_J and the arm that it would have pulled.
 
     The plain form: B of an arm is the k-th largest upper bound of the bandit's other arms
@@ -114,21 +122,20 @@ def look(tally, status, looks, p, k):
     smallest lower bound, ties to the wider; the wider of u and l is pulled.
     """
     n = status.size // looks.index.size
-    radius, inside, room = looks.radius, looks.inside, looks.room
+    mean, radius, inside, room = looks.mean, looks.radius, looks.inside, looks.room
     first, alive = p * n, 0
     for arm in range(first, first + n):
         inside[arm] = False
         if status[arm] == ACTIVE:
-            room[0, alive] = -(tally.sums[arm] / tally.pulls[arm] + radius[arm])
+            room[0, alive] = -(mean[arm] + radius[arm])
             alive += 1
     everybody = alive <= k  # nothing speaks against this set
     kth, following = smallest_two(room[0, :alive], 0 if everybody else k)
     alive = 0
     for arm in range(first, first + n):
         if status[arm] == ACTIVE:
-            mean = tally.sums[arm] / tally.pulls[arm]
-            rival = -following if mean + radius[arm] >= -kth else -kth
-            room[1, alive] = room[2, alive] = rival - (mean - radius[arm])
+            rival = -following if mean[arm] + radius[arm] >= -kth else -kth
+            room[1, alive] = room[2, alive] = rival - (mean[arm] - radius[arm])
             alive += 1
     edge, _ = smallest_two(room[2, :alive], 0 if everybody else k)
     missing = k
@@ -146,9 +153,9 @@ def look(tally, status, looks, p, k):
         if inside[arm]:
             if not everybody:
                 looks.index[p] = max(looks.index[p], room[1, j])
-            if low == NOBODY or comes_first(tally, radius, -1.0, arm, low):
+            if low == NOBODY or comes_first(mean, radius, -1.0, arm, low):
                 low = arm
-        elif high == NOBODY or comes_first(tally, radius, 1.0, arm, high):
+        elif high == NOBODY or comes_first(mean, radius, 1.0, arm, high):
             high = arm
     looks.pick[p] = low
     if high != NOBODY:

@@ -83,7 +83,7 @@ class Tournament(NamedTuple):
     todo: np.ndarray
 
 
-def new_tournament(n, trees):
+def new_tournament(n, trees, leaves=None):
     """Return a tournament of ``n`` arms, all in group `OUT`.
 
     Parameters
@@ -92,15 +92,18 @@ def new_tournament(n, trees):
         Number of arms.
     trees : sequence of Tree
         What to look for.
+    leaves : int, optional
+        0 for trees that are a root alone, whose winner is set by who owns them; by default
+        as many as a tree over the arms needs.
 
     Returns
     -------
     Tournament
     """
-    leaves = 1 << max(0, n - 1).bit_length()
+    leaves = 1 << max(0, n - 1).bit_length() if leaves is None else leaves
     line = np.zeros((n, 3))
     line[:, GROUP] = OUT
-    node = np.empty((len(trees), 2 * leaves, 2))
+    node = np.empty((len(trees), max(2, 2 * leaves), 2))
     node[:, :, WINNER], node[:, :, UNTIL] = NOBODY, np.inf
     masks = [sum(1 << group for group in tree.groups) for tree in trees]
     rows = [(t.sign, t.slope, t.late, mask) for t, mask in zip(trees, masks, strict=True)]

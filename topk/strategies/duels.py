@@ -10,7 +10,7 @@ from topk.kernels.duel import TIE
 from topk.kernels.filing import ACTIVE, withdraw_status
 from topk.kernels.ranking import rank_arms
 from topk.kernels.rules import BY_BUDGET, BY_RULE, register
-from topk.kernels.scan import Looks, active_of, best_of_each, look, new_looks, strongest
+from topk.kernels.scan import Looks, active_of, best_of_each, look, new_looks, see, strongest
 from topk.kernels.tally import Tally, new_tally
 from topk.kernels.tournament import NOBODY
 
@@ -161,7 +161,7 @@ def ask(state, arms, counts):
     return m
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def update(state, m, arms, counts):
     """Form J(t) of each bandit, keep it if it is its best so far, and find the next arm.
 
@@ -174,9 +174,9 @@ def update(state, m, arms, counts):
             rebuild(state)
         else:  # nothing has changed but what was pulled
             for j in range(m):
-                state.looks.radius[arms[j]] = radius_of(state, arms[j], state.a)
+                see(state.tally, state.looks, arms[j], radius_of(state, arms[j], state.a))
                 p = arms[j] // (state.status.size // state.bandits)
-                look(state.tally, state.status, state.looks, p, state.k)
+                look(state.status, state.looks, p, state.k)
         state.next[0] = state.looks.pick[strongest(state.looks)]
         if state.fixed_budget:
             for p in range(state.bandits):
@@ -211,9 +211,12 @@ def recommend(state, chosen):
 @njit(cache=True, nogil=True)
 def rebuild(state):
     """Look at all bandits."""
-    state.looks.radius[:] = radii(state)
+    a = level(state)
+    for arm in range(state.status.size):
+        if state.status[arm] == ACTIVE:
+            see(state.tally, state.looks, arm, radius_of(state, arm, a))
     for p in range(state.bandits):
-        look(state.tally, state.status, state.looks, p, state.k)
+        look(state.status, state.looks, p, state.k)
 
 
 def withdraw(state, arm, k):

@@ -139,7 +139,7 @@ def update(state, m, arms, counts):
         state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def prefers_high(trees, s, low, high):
     """Tell whether the arm outside has the larger index, or the same and a lower number.
 

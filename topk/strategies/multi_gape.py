@@ -11,7 +11,7 @@ from topk._checks import check_budget, check_real
 from topk.kernels.duel import TIE
 from topk.kernels.filing import ACTIVE, ask_active, withdraw_status
 from topk.kernels.rules import BY_BUDGET, register
-from topk.kernels.scan import Looks, best_of_each, new_looks, strongest
+from topk.kernels.scan import Looks, best_of_each, new_looks, see, strongest
 from topk.kernels.tally import Tally, new_tally
 from topk.kernels.tournament import NOBODY
 from topk.strategies.several import SeveralBandits, check_several
@@ -111,39 +111,42 @@ def ask(state, arms, counts):
     return 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def update(state, m, arms, counts):
     """Look at the bandits that were pulled, and find the arm with the largest index."""
     if state.next[0] == NOBODY:
         rebuild(state)
     else:
         for j in range(m):
+            look_at(state, arms[j])
             find_largest(state, arms[j] // (state.status.size // state.bandits))
     state.next[0] = state.looks.pick[strongest(state.looks)]
     if state.tally.total[0] == state.budget:
         state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
+def look_at(state, arm):
+    """Take over an arm's mean and radius."""
+    see(state.tally, state.looks, arm, state.s / math.sqrt(state.tally.pulls[arm]))
+
+
+@njit(cache=True, nogil=True, inline="always")
 def find_largest(state, p):
     """Find the arm of bandit p with the largest index; of equal ones the lowest number."""
-    tally, looks, n = state.tally, state.looks, state.status.size // state.bandits
+    looks, n = state.looks, state.status.size // state.bandits
     first, best, second = NOBODY, -np.inf, -np.inf  # the best-ranked arm, the two best means
     for arm in range(p * n, (p + 1) * n):
         if state.status[arm] == ACTIVE:
-            mean = tally.sums[arm] / tally.pulls[arm]
+            mean = looks.mean[arm]
             if mean > best:
                 first, best, second = arm, mean, best
             elif mean > second:
                 second = mean
     looks.index[p], looks.pick[p] = -np.inf, first
-    if second == -np.inf:
-        return
     for arm in range(p * n, (p + 1) * n):
-        if state.status[arm] == ACTIVE:
-            mean = tally.sums[arm] / tally.pulls[arm]
-            gap = best - (second if arm == first else mean)
-            index = state.s / math.sqrt(tally.pulls[arm]) - gap
+        if state.status[arm] == ACTIVE and second > -np.inf:
+            index = looks.radius[arm] - best + (second if arm == first else looks.mean[arm])
             if index > looks.index[p] + TIE:
                 looks.index[p], looks.pick[p] = index, arm
 
@@ -157,6 +160,9 @@ def recommend(state, chosen):
 @njit(cache=True, nogil=True)
 def rebuild(state):
     """Look at all bandits."""
+    for arm in range(state.status.size):
+        if state.status[arm] == ACTIVE:
+            look_at(state, arm)
     for p in range(state.bandits):
         find_largest(state, p)
 
