@@ -270,7 +270,7 @@ def test_halving_schedule_and_closed_form():
             total += size * math.ceil(2 / eps**2 * math.log(3 * k / dlt))
             size = max(math.ceil(size / 2), k)
         assert g.halving_pulls(n, k, epsilon, delta) == total
-        closed = n / epsilon**2 * (288 * math.log(6 * k / delta) + 1597)
+        closed = n / epsilon**2 * (288 * math.log(6 * k / delta) + 1598)
         assert total <= closed + 2 * n
     assert g.halving_pulls(37, 37, 0.3, 0.2) == 0
 

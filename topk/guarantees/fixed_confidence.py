@@ -33,7 +33,7 @@ def halving_pulls(n, k, epsilon, delta):
     -------
     int
         Exactly the pulls made, at most
-        :math:`\frac n{\epsilon^2}(288\ln\frac{6k}\delta+1597)` plus the rounding.
+        :math:`\frac n{\epsilon^2}(288\ln\frac{6k}\delta+1598)` plus the rounding.
 
     Raises
     ------
