@@ -4,6 +4,7 @@
 TOPK_SITE_REQUIRED is set, as it is in CI.
 """
 
+import json
 import os
 import re
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from book import rendering
+from topk.register import RESULTS
 
 SITE = Path(__file__).resolve().parents[2] / "_build/html"
 REQUIRED = bool(os.environ.get("TOPK_SITE_REQUIRED"))
@@ -185,3 +187,49 @@ def test_search_finds_a_page(window, address):
     view.wait_for_selector("#search-results li a", timeout=10_000)
     assert wrong == []
     view.close()
+
+
+def test_a_recorded_play_can_be_watched_with_the_keyboard(window, address):
+    view, wrong = open_page(window, f"{address}/book/intro.html")
+    player = view.locator(".topk-player").first
+    told, slider = player.locator(".topk-player-told"), player.locator("input[type=range]")
+    begin = told.inner_text()
+    slider.focus()
+    for _ in range(5):
+        view.keyboard.press("ArrowRight")
+    assert told.inner_text() != begin and slider.input_value() == "5"
+    assert "pulls" in slider.get_attribute("aria-valuetext")
+    player.get_by_role("button", name="one step back").press("Enter")
+    assert slider.input_value() == "4"
+    run = player.get_by_role("button", name="play", exact=True)
+    run.press("Space")
+    view.wait_for_timeout(700)
+    player.get_by_role("button", name="pause").press("Space")
+    assert int(slider.input_value()) > 4
+    assert player.locator("svg").count() == 2 and wrong == []
+    view.close()
+
+
+def test_without_scripts_a_recorded_play_is_a_still_picture(browser, address):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}/book/intro.html")
+    player = page.locator(".topk-player").first
+    assert player.locator("svg circle").count() > 4
+    assert not player.locator(".topk-player-controls").is_visible()
+    context.close()
+
+
+def test_the_player_is_small():
+    assert (SITE / "_static/player.js").stat().st_size < 25_000
+
+
+def test_every_numbered_result_has_its_place_on_the_site():
+    results = json.loads((SITE.parent / "results.json").read_text(encoding="utf-8"))
+    expected = {f"{paper}/{name}" for paper, names in RESULTS.items() for name in names}
+    assert {result["id"] for result in results} == expected and len(results) == len(expected)
+    for result in results:
+        page, _, anchor = result["page"].partition("#")
+        text = (SITE / page).read_text(encoding="utf-8")
+        assert f'id="{anchor}"' in text, result["id"]
+        assert set(result) == {"id", "paper", "kind", "number", "page", "function", "test"}

@@ -1,4 +1,4 @@
-"""The executed checks of the page on Figure 1 of Zhou, Chen and Li (2014), and that they can fail."""
+"""The checks of the page on Figure 1 of Zhou, Chen and Li (2014), and that they can fail."""
 
 import pytest
 from chapters import cells
