@@ -17,7 +17,7 @@ BREAKS = [
     ("event", "(8 * log_bar(rows.size) * h2)", "(7 * log_bar(rows.size) * h2)"),
     ("no-error", "QUARTER = 1 / 4", "QUARTER = 1 / 2"),
     ("no-error", "_, _, arm, m = max(pairs)", "_, _, arm, m = min(pairs)"),
-    ("theorem-2", "math.ceil(8 * log_bar(size)", "math.ceil(4 * log_bar(size)"),
+    ("theorem-2", "pulls = 8 * log_bar(size)", "pulls = 4 * log_bar(size)"),
     ("theorem-2", "topk.MultiBanditSAR(budget), topk.MultiBandit(rows), plays, stream",
      "topk.MultiBanditSAR(rows.size + 1), topk.MultiBandit(rows), plays, stream"),
 ]  # fmt: skip
