@@ -10,3 +10,28 @@ window.addEventListener("load", () => {
   mark();
   window.addEventListener("resize", mark);
 });
+
+// The ledger: show the claims of one verdict only.
+window.addEventListener("load", () => {
+  const tables = document.querySelectorAll("table.topk-claims");
+  const place = document.getElementById("topk-ledger-filter");
+  if (!place || !tables.length) return;
+  const rows = [...tables].flatMap((table) => [...table.querySelectorAll("tbody tr")]);
+  const verdict = (row) => row.querySelector(".topk-verdict")?.textContent.slice(2);
+  const label = document.createElement("label");
+  const choice = document.createElement("select");
+  const told = document.createElement("span");
+  label.textContent = "Show claims: ";
+  told.setAttribute("aria-live", "polite");
+  for (const name of ["all", "holds", "fails", "not comparable"]) {
+    choice.append(new Option(name, name));
+  }
+  const show = () => {
+    for (const row of rows) row.hidden = choice.value !== "all" && verdict(row) !== choice.value;
+    told.textContent = ` ${rows.filter((row) => !row.hidden).length} of ${rows.length}`;
+  };
+  choice.addEventListener("change", show);
+  label.append(choice);
+  place.append(label, told);
+  show();
+});

@@ -220,6 +220,18 @@ def test_without_scripts_a_recorded_play_is_a_still_picture(browser, address):
     context.close()
 
 
+def test_the_ledger_can_be_filtered(window, address):
+    view, wrong = open_page(window, f"{address}/book/ledger.html")
+    shown = "() => [...document.querySelectorAll('table.topk-claims tbody tr')]"
+    counts = {}
+    for name in ("all", "holds", "fails", "not comparable"):
+        view.locator("#topk-ledger-filter select").select_option(name)
+        counts[name] = view.evaluate(f"({shown})().filter((row) => !row.hidden).length")
+    assert counts["all"] == sum(counts.values()) - counts["all"] > 20 and wrong == []
+    assert min(counts.values()) > 0
+    view.close()
+
+
 def test_the_player_is_small():
     assert (SITE / "_static/player.js").stat().st_size < 25_000
 
