@@ -16,6 +16,7 @@ BREAKS = [
     ("better", "bernoulli_kl(0.5, 0.5 + 8 * epsilon)", "bernoulli_kl(0.5, 0.5 + 12 * epsilon)"),
     ("theorem-5-6", "max(bounds) >= form / 3200", "max(bounds) >= form / 1000"),
     ("theorem-5-6", "assert worst <= epsilon + 1e-12", "assert worst <= epsilon / 2"),
+    ("theorem-5-6", "max(often) <= n * eta", "max(often) <= (n - 2) * eta"),
 ]
 
 

@@ -9,6 +9,8 @@ BREAKS = [
     ("lemma-42", "== (not published)", "== published"),
     ("lemma-54", "second < goal", "first < goal"),
     ("theorem-55", "constant=100_000", "constant=200_000"),
+    ("theorem-56", "(n - k) / k)\nn, k", "(n - k) / n)\nn, k"),
+    ("theorem-56", "n, k, epsilon, delta = 101, 100", "n, k, epsilon, delta = 102, 100"),
     ("direction", "step.index_of_set <= step.between", "step.index_of_set >= step.between"),
     ("gabillon", "not allowed(most + 1, 4)", "allowed(most + 1, 4)"),
     ("phases", "levels.size == arms - m", "levels.size == arms - m - 1"),
