@@ -22,7 +22,8 @@ from topk.kernels.boundary import (
 )
 from topk.kernels.filing import ACTIVE, REJECTED
 from topk.kernels.tally import Tally
-from topk.kernels.tournament import GROUP, NOBODY, OUT, advance, best, key
+from topk.kernels.tournament import GROUP, NOBODY, OUT
+from topk.kernels.winners import advance, best, key
 
 
 def new_tally(pulls, ones):
@@ -85,7 +86,7 @@ def test_the_partition_is_that_of_exact_fractions(n, data, batches):
     pulls = data.draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
     tally = new_tally(pulls, [data.draw(st.integers(0, count)) for count in pulls])
     status = np.full(n, ACTIVE)
-    trees = new_boundary(n, few=data.draw(st.booleans()))
+    trees = new_boundary(n, looks=data.draw(st.booleans()))
     s = data.draw(st.sampled_from([0.0, 0.7, 3.0]))
     draw_boundary(trees, tally, status, k, s)
     check(trees, tally, status, k, s)
@@ -107,13 +108,13 @@ def test_the_partition_is_that_of_exact_fractions(n, data, batches):
             check(trees, tally, status, k, s)
 
 
-@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("looks", [True, False])
 @pytest.mark.parametrize(("n", "k", "rounds"), [(2, 1, 300), (50, 7, 2000), (300, 299, 300)])
-def test_long_plays(n, k, rounds, few):
+def test_long_plays(n, k, rounds, looks):
     """As the strategies use it: single pulls, s growing like the root of a logarithm."""
     rng = np.random.default_rng(n)
     means = rng.choice([0.0, 0.2, 0.5, 0.52, 1.0], n)
-    status, trees = np.full(n, ACTIVE), new_boundary(n, few)
+    status, trees = np.full(n, ACTIVE), new_boundary(n, looks)
     tally = new_tally(np.ones(n), rng.random(n) < means)
     s = 1.0
     draw_boundary(trees, tally, status, k, s)
@@ -129,19 +130,19 @@ def test_long_plays(n, k, rounds, few):
         check(trees, tally, status, k, s)
 
 
-@pytest.mark.parametrize("few", [True, False])
-def test_a_new_drawing_is_the_kept_one(few):
+@pytest.mark.parametrize("looks", [True, False])
+def test_a_new_drawing_is_the_kept_one(looks):
     """What a stored play is resumed with is what it was stopped with."""
     rng, n, k = np.random.default_rng(3), 40, 11
     tally = new_tally(np.ones(n), rng.integers(0, 2, n))
-    status, trees = np.full(n, ACTIVE), new_boundary(n, few)
+    status, trees = np.full(n, ACTIVE), new_boundary(n, looks)
     draw_boundary(trees, tally, status, k, 2.0)
     for _ in range(500):
         arms = rng.choice(n, 3, replace=False)
         tally.pulls[arms] += 1
         tally.sums[arms] += rng.integers(0, 2, 3)
         move_lines(trees, tally, 3, arms)
-    again = new_boundary(n, few)
+    again = new_boundary(n, looks)
     draw_boundary(again, tally, status, k, 2.0)
     assert np.array_equal(trees.line, again.line)
     assert [best(trees, tree) for tree in range(4)] == [best(again, tree) for tree in range(4)]

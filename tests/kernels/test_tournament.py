@@ -1,4 +1,4 @@
-"""The tournament against a scan over all arms: the same winner after every single change."""
+"""Tournament and survey against a scan: the same winner after every single change."""
 
 import math
 
@@ -8,7 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from numba import njit
+from numba.extending import overload
 
+from topk.kernels.survey import Survey, larger, survey
 from topk.kernels.tournament import (
     GROUP,
     LATE,
@@ -21,14 +23,9 @@ from topk.kernels.tournament import (
     UNTIL,
     WEIGHT,
     Tree,
-    advance,
-    best,
-    build,
-    change,
-    key,
     new_tournament,
-    regroup,
 )
+from topk.kernels.winners import advance, best, build, change, key, new_winners, regroup
 
 TREES = tuple(
     Tree(groups, sign, slope, late)
@@ -104,6 +101,17 @@ def crossing(rng, mean, weight, s):
     return min(1.0, max(0.0, new_mean)), new_weight
 
 
+def next_match(trees):
+    """Return when the next match is due; in a survey there are none."""
+
+
+@overload(next_match)
+def _compiled_next_match(trees):
+    if trees.instance_class is Survey:
+        return lambda trees: np.inf
+    return lambda trees: trees.node[:, 1, UNTIL].min()
+
+
 @njit(cache=True)
 def alter(trees, rng, kind):
     """Make one random change of a kind; groups may be OUT."""
@@ -146,9 +154,7 @@ def alter(trees, rng, kind):
     elif kind == CREEP:
         advance(trees, s * (1 + 10 ** rng.uniform(-16, -6)))
     elif kind == DUE:  # to the moment at which the next match is due, or just past it
-        due = np.inf
-        for tree in range(trees.spec.shape[0]):
-            due = min(due, trees.node[tree, 1, UNTIL])
+        due = next_match(trees)
         if due < 1e6:
             due = max(s, due)
             for _ in range(rng.integers(0, 3)):
@@ -180,13 +186,14 @@ ALL = np.array(list(range(LEAP)) * 4 + [LEAP])
 NEAR = np.array([CROSS, FOLLOW, FOLLOW, COPY, NUDGE, NUDGE, CREEP, CREEP, DUE, SWAP])
 
 
+@pytest.mark.parametrize("looks", [False, True], ids=["matches", "looks"])
 @pytest.mark.parametrize(("kinds", "share"), [(ALL, 0.6), (NEAR, 0.4)], ids=["all", "crossings"])
-def test_a_million_changes(kinds, share):
+def test_a_million_changes(kinds, share, looks):
     rng = np.random.default_rng(4)
     sizes = list(range(1, 71)) * 2 + [255, 256, 257, 1500]
     every = math.ceil(share * CHANGES / len(sizes))
     for n in sizes:
-        trees = new_tournament(n, TREES)
+        trees = new_winners(n, TREES, looks)
         done, tree = walk(trees, rng, every, kinds)
         assert tree == -1, f"n = {n}, change {done}: {story(trees, tree)}"
     assert len(sizes) * every >= share * CHANGES
@@ -199,14 +206,15 @@ def story(trees, tree):
     return f"{TREES[tree]} at s = {trees.s[0]!r} chose {found} for {right}, lines {lines}"
 
 
+@pytest.mark.parametrize("looks", [False, True])
 @pytest.mark.parametrize("pulls", [10, 1000, 10**6, 10**8])
 @pytest.mark.parametrize("tree", [Tree((0,), 1.0, 1.0), Tree((0,), -1.0, 1.0),
                                   Tree((0,), 1.0, -1.0), Tree((0,), -1.0, -1.0)])
-def test_two_lines_that_rounding_cannot_tell_apart(tree, pulls):
+def test_two_lines_that_rounding_cannot_tell_apart(tree, pulls, looks):
     """Where two lines cross their rounded keys change places to and fro; so must the winner."""
     rng, flips = np.random.default_rng(pulls), 0
     for _ in range(100):
-        trees = new_tournament(2, (tree,))
+        trees = new_winners(2, (tree,), looks)
         weight = 1 / np.sqrt(pulls + np.array([0, rng.integers(1, 4)]))
         s, mean = rng.uniform(1, 8), rng.uniform(0.3, 0.6)
         shift = tree.sign * tree.slope * s * (weight[0] - weight[1])
@@ -225,9 +233,10 @@ def test_two_lines_that_rounding_cannot_tell_apart(tree, pulls):
     assert flips > 100  # the case is real: on average more than once a pair
 
 
-def test_means_an_ulp_apart_under_equal_weights():
+@pytest.mark.parametrize("looks", [False, True])
+def test_means_an_ulp_apart_under_equal_weights(looks):
     """A large s rounds the difference away, and the tie goes to the lower index; not before."""
-    trees = new_tournament(2, (Tree((0,), 1.0, 1.0), Tree((0,), -1.0, 1.0)))
+    trees = new_winners(2, (Tree((0,), 1.0, 1.0), Tree((0,), -1.0, 1.0)), looks)
     trees.line[:] = [[0.25, 1.0, 0], [math.nextafter(0.25, 1), 1.0, 0]]
     for s in (0.0, 0.25, 0.5, 0.75, 1.0, 3.0, 1e3, 1e8):
         if s == 0:
@@ -241,9 +250,10 @@ def test_means_an_ulp_apart_under_equal_weights():
         assert wrong(trees) == -1, s
 
 
+@pytest.mark.parametrize("looks", [False, True])
 @pytest.mark.parametrize("n", [1, 2, 3, 64, 65])
-def test_nobody_wins_without_members(n):
-    trees = new_tournament(n, TREES)
+def test_nobody_wins_without_members(n, looks):
+    trees = new_winners(n, TREES, looks)
     assert all(best(trees, tree) == NOBODY for tree in range(len(TREES)))
     build(trees)
     advance(trees, 5.0)
@@ -255,10 +265,12 @@ def test_nobody_wins_without_members(n):
     assert all(best(trees, tree) == NOBODY for tree in range(len(TREES)))
 
 
-def test_keys_and_ties_by_hand():
+@pytest.mark.parametrize("looks", [False, True])
+def test_keys_and_ties_by_hand(looks):
     """Equal keys: the heavier; equal lines: the lower index, the higher in a late tree."""
-    trees = new_tournament(3, (Tree((0,), 1.0, 1.0), Tree((0,), 1.0, 1.0, late=True),
-                               Tree((0,), 1.0, 0.0), Tree((0,), -1.0, 1.0)))
+    wanted = (Tree((0,), 1.0, 1.0), Tree((0,), 1.0, 1.0, late=True), Tree((0,), 1.0, 0.0),
+              Tree((0,), -1.0, 1.0))
+    trees = new_winners(3, wanted, looks)
     trees.line[:] = [[0.5, 0.25, 0], [0.25, 0.5, 0], [0.25, 0.5, 0]]
     build(trees)
     assert [best(trees, tree) for tree in range(4)] == [0, 0, 0, 1]
@@ -283,6 +295,23 @@ def test_a_growth_of_s_is_mostly_free():
     assert best(trees, 0) == scan(trees.line, trees.spec[0], trees.s[0])
 
 
+@pytest.mark.parametrize("n", [32, 128, 160, 1024])
+@pytest.mark.parametrize("late", [0.0, 1.0])
+@pytest.mark.parametrize("q", [-2.0, 0.0, 2.0])
+def test_a_survey_of_many_equals_is_the_plain_form(n, late, q):
+    """Few different means and weights, so that winners tie in and between blocks."""
+    rng = np.random.default_rng(n)
+    for _ in range(300):
+        base = rng.choice([0.25, 0.5, 0.75, -np.inf], n, p=[0.2, 0.2, 0.01, 0.59])
+        weight = rng.choice([0.125, 0.25], n)
+        members = np.flatnonzero(base > -np.inf).tolist()
+        expected = max(members, default=NOBODY, key=lambda i: (
+            base[i] + q * weight[i], (q != 0) * weight[i], i if late else -i,
+        ))
+        assert survey(base, weight, q, q != 0, late) == expected
+    assert larger(0.5, 0.25) == larger(0.25, 0.5) == 0.5
+
+
 def plain(lines, tree, s):
     """The plain form of the module, in plain Python."""
     members = [arm for arm, (_, _, group) in enumerate(lines) if group in tree.groups]
@@ -303,9 +332,10 @@ places = st.integers(0, 10**6)
 class Moves(RuleBasedStateMachine):
     """Hypothesis looks for a sequence of changes after which a winner is wrong."""
 
-    @initialize(n=st.integers(1, 70), s=st.sampled_from([0.0, 1.0, 2.5]), data=st.data())
-    def start(self, n, s, data):
-        self.s, self.trees = s, new_tournament(n, TREES)
+    @initialize(n=st.integers(1, 70), s=st.sampled_from([0.0, 1.0, 2.5]), looks=st.booleans(),
+                data=st.data())
+    def start(self, n, s, looks, data):
+        self.s, self.trees = s, new_winners(n, TREES, looks)
         few = data.draw(st.lists(st.tuples(st.integers(0, 4), groups), min_size=1, max_size=8))
         self.lines = [[few[a % len(few)][0] / 4, 0.5, few[a % len(few)][1]] for a in range(n)]
         self.trees.line[:] = self.lines

@@ -1,4 +1,4 @@
-"""Theorem 3 of Chen et al. (2017): the paired instance, derived (reference, section 1.5)."""
+"""Theorem 3 of Chen et al. (2017): the paired instance, derived here."""
 
 import itertools
 import math

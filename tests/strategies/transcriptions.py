@@ -618,7 +618,7 @@ class Spent(Exception):
 
 
 def improved_top_k(n, k, epsilon, delta, budget, seen=None):
-    """The derivation for Chen et al. (2017), Theorem 2: reference, section 1.6."""
+    """The derivation for Chen et al. (2017), Theorem 2, as the chapter states it."""
     seen = seen or Seen(n)
     A, S, B = set(), set(range(n)), set()
     try:

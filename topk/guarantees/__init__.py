@@ -7,6 +7,7 @@ published proof needs another one), *derived* here, or *recalled* from general k
 
 from topk.guarantees.fixed_budget import (
     ar_regret,
+    log_bar,
     multibandit_sar_error,
     optmai_arm_pulls,
     optmai_pulls,
@@ -48,6 +49,7 @@ __all__ = [
     "halving_pulls",
     "improved_topk_order",
     "improved_topk_pulls",
+    "log_bar",
     "lucb1_coverage",
     "lucb1_crossing",
     "lucb1_expected_pulls",

@@ -23,9 +23,36 @@ from topk.hardness.solve import smallest_integer
 BETA = 0.75 * math.exp(0.2)  # OptMAI's ratio of budgets in the theorems
 
 
-def _log_bar(n):
-    """Return 1/2 + 1/2 + 1/3 + ... + 1/n, the constant of SAR's schedule."""
-    return 0.5 + float(np.sum(1.0 / np.arange(2, n + 1)))
+def log_bar(n):
+    r"""Return the constant of SAR's schedule.
+
+    .. math:: \overline{\log}(n)=\frac12+\sum_{i=2}^n\frac1i.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 1.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is no positive integer.
+
+    Notes
+    -----
+    Bubeck et al. (2013), Figure 1.
+
+    Examples
+    --------
+    >>> from topk.guarantees import log_bar
+    >>> log_bar(2), round(log_bar(100), 3)
+    (1.0, 4.687)
+    """
+    return 0.5 + float(np.sum(1.0 / np.arange(2, check_n(n, smallest=1) + 1)))
 
 
 def sar_error(means, k, budget):
@@ -67,7 +94,7 @@ def sar_error(means, k, budget):
     means = check_means(means)
     hardness = h2(means, k)
     budget = check_budget(budget, smallest=means.size)
-    exponent = (budget - means.size) / (8 * _log_bar(means.size) * hardness)
+    exponent = (budget - means.size) / (8 * log_bar(means.size) * hardness)
     return 2 * means.size**2 * math.exp(-exponent)
 
 
@@ -112,7 +139,7 @@ def sar_budget(means, k, delta):
     if math.isinf(hardness):
         return math.inf
     n = means.size
-    return math.ceil(n + 8 * _log_bar(n) * hardness * math.log(2 * n * n / delta))
+    return math.ceil(n + 8 * log_bar(n) * hardness * math.log(2 * n * n / delta))
 
 
 def multibandit_sar_error(means, budget):
@@ -150,7 +177,7 @@ def multibandit_sar_error(means, budget):
     rows = check_unit_array(means, "means", ndim=2)
     hardness = h_multibandit(rows)[1]
     budget = check_budget(budget, smallest=rows.size)
-    exponent = (budget - rows.size) / (8 * _log_bar(rows.size) * hardness)
+    exponent = (budget - rows.size) / (8 * log_bar(rows.size) * hardness)
     return 2 * rows.size**2 * math.exp(-exponent)
 
 
@@ -195,7 +222,7 @@ def ugapeb_error(means, k, budget, epsilon, a=None, b=1.0, *, variances=None):
     -----
     Constant published: Gabillon et al. (2012), Theorem 1, read with
     :math:`\tilde\delta=\Pr[r>\epsilon]` (the text prints :math:`\ge`, a slip).  The
-    variance form and several bandits are derived here (reference, section 6).
+    variance form and several bandits are derived here.
 
     Examples
     --------
@@ -296,7 +323,7 @@ def qe_regret(size, k, pulls, delta):
     Notes
     -----
     Constant published: Zhou et al. (2014), Lemma 4.1.  Its proof in the supplement misses
-    a factor 2 in one exponent; the constant stands (reference, section 5.3).
+    a factor 2 in one exponent; the constant stands.
 
     Examples
     --------
@@ -346,7 +373,7 @@ def ar_regret(size, k, pulls, delta, *, published=False):
     -----
     Zhou et al. (2014), Lemma 4.2.  The printed proof loses a factor 8: the supplement's
     union bound needs :math:`\epsilon^2Q_0k\ge8|S|+8\ln(2/\delta)`; hence the *repaired*
-    constant (reference, section 5.4).  The published constant is nevertheless true, by a
+    constant.  The published constant is nevertheless true, by a
     *derived* argument: the loss is at most :math:`\theta(G)-\theta(H)` for sets of equal size
     inside and outside the true top with :math:`\hat\theta(G)\le\hat\theta(H)`, so that it
     exceeds :math:`\epsilon k` with probability at most :math:`2^{|S|}e^{-\epsilon^2Q_0k}`,

@@ -43,8 +43,8 @@ def halving_pulls(n, k, epsilon, delta):
     Notes
     -----
     Kalyanakrishnan and Stone (2010), whose paper we have not seen: the schedule is
-    *recovered* from independent code, its analysis and the closed form *derived*
-    (reference, section 4.2); :math:`O(\frac n{\epsilon^2}\ln\frac k\delta)` is published.
+    *recovered* from independent code, its analysis and the closed form *derived*;
+    :math:`O(\frac n{\epsilon^2}\ln\frac k\delta)` is published.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def clucb_pac_pulls(means, k, epsilon, delta, R=0.5):
     -----
     The order is published (quoted by Chen et al. (2017)); the constant is *derived* here
     for size-k subsets: a pulled arm's radius is at least
-    :math:`\max(\Delta/4,\epsilon/2)` (reference, section 2).  The general theorem of Chen
+    :math:`\max(\Delta/4,\epsilon/2)`; proved in "Adaptive top-K".  The general theorem of Chen
     et al. (2014) is only recalled.
 
     Examples
@@ -251,7 +251,7 @@ def adaptive_topk_pulls(means, k, epsilon, delta):
     The order :math:`(\ln\ln\frac1\epsilon+\ln n+\ln\frac1\delta)H^{(t,\epsilon)}` is
     published (Chen et al. (2017), Theorems 1 and 4).  The explicit sum is *derived* from
     Lemmas 6 and 7; it is at most :math:`\frac{256}3\ln(2nr_*^2/\delta)` times the sum of
-    Theorem 4, plus the rounding up (reference, section 1.3).
+    Theorem 4, plus the rounding up.
 
     Examples
     --------
@@ -358,7 +358,7 @@ def improved_topk_pulls(means, k, epsilon, delta):
 
     Notes
     -----
-    *Derived* with the algorithm (reference, section 1.6): its proof, with every constant
+    *Derived* with the algorithm, in "Improved top-K": its proof, with every constant
     kept.  That the regret is at most epsilon is part of the same event.
 
     Examples

@@ -125,7 +125,7 @@ def lucb1_needy(means, k, epsilon, delta, t):
 
     Notes
     -----
-    *Repaired* (reference, section 4.1).  Lemma 4 of Kalyanakrishnan et al. (2012) speaks of
+    *Repaired*.  Lemma 4 of Kalyanakrishnan et al. (2012) speaks of
     :math:`4u_1^*`; its formula is lost in our copy.  For :math:`u_1^*` as the words describe
     it no vanishing bound can hold at 4: there the radius of arms k and k + 1 equals their
     distance from the middle, and they are needy about half the time.

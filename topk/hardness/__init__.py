@@ -14,7 +14,6 @@ from topk.hardness.pac import (
     tolerance,
     topk_complexity,
     ugape_complexity,
-    ugape_variance_complexity,
 )
 from topk.hardness.spread import SpreadBounds, spread_bounds, spread_constant
 
@@ -34,5 +33,4 @@ __all__ = [
     "tolerance",
     "topk_complexity",
     "ugape_complexity",
-    "ugape_variance_complexity",
 ]

@@ -93,7 +93,7 @@ def ugape_complexity(means, k, epsilon, b=1.0, *, variances=None):
     Notes
     -----
     :math:`H_\epsilon` is published: Gabillon et al. (2012), equation (6).  The variance
-    form and the sum over bandits are derived here (reference, section 6): the
+    form and the sum over bandits are derived here (chapter "One rule for both settings"): the
     original stands in a technical report that we have not seen.
 
     Examples
@@ -120,50 +120,6 @@ def ugape_complexity(means, k, epsilon, b=1.0, *, variances=None):
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         terms = np.square(root / m)
     return float(np.where(m > 0, terms, np.inf).sum())
-
-
-def ugape_variance_complexity(means, variances, k, epsilon, b=1.0):
-    r"""Complexity of UGapE in its variance form, :math:`H^\sigma_\epsilon`.
-
-    .. math:: H^\sigma_\epsilon=\sum_i
-              \frac{\bigl(\sigma_i+\sqrt{\sigma_i^2+\frac{13}3bm_i}\bigr)^2}{m_i^2},
-              \qquad m_i=\max\Bigl(\frac{\Delta_i+\epsilon}2,\epsilon\Bigr).
-
-    Parameters
-    ----------
-    means, variances : array_like, shape (n,) or (M, n)
-        True means and variances in [0, 1]; two axes mean M bandits, whose terms are added.
-    k : int
-        Arms to select in each bandit, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    b : float
-        Rewards lie in [0, b]; 1 for the library's bandits. Positive.
-
-    Returns
-    -------
-    float
-        ``inf`` when epsilon is 0 and a boundary is tied.
-
-    Raises
-    ------
-    ValueError
-        For arguments that `ugape_complexity` refuses.
-
-    Notes
-    -----
-    Derived here, see `ugape_complexity`, which this is with ``variances``.  It is the
-    complexity that ``topk.UGapEb(variance=True)`` takes.
-
-    Examples
-    --------
-    >>> from topk.hardness import ugape_variance_complexity
-    >>> round(ugape_variance_complexity([0.9, 0.5, 0.1], [0.09, 0.25, 0.09], 1, epsilon=0.1), 1)
-    89.2
-    """
-    if variances is None:
-        refuse("variances", variances, "an array of the shape of means")
-    return ugape_complexity(means, k, epsilon, b, variances=variances)
 
 
 def tolerance(means, k, epsilon, *, sides="both"):

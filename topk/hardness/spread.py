@@ -112,8 +112,8 @@ def spread_bounds(n, k, epsilon, c):
     -----
     Chen et al. (2017), Lemma 1, states the orders :math:`O(n/\sqrt\epsilon)` and
     :math:`\Omega(n/\epsilon)` for constant c and :math:`\gamma`; its proof stands in a
-    full version that we have not seen.  The constants are derived here (reference,
-    section 1.4).
+    full version that we have not seen.  The constants are derived here, in the
+    chapter "Adaptive top-K".
 
     Examples
     --------

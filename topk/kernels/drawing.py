@@ -1,9 +1,10 @@
 """Drawing the rewards of a batch of Bernoulli pulls."""
 
-from numba import njit
+
+from topk.kernels.compiling import inlined
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def draw_bernoulli(means, arms, counts, m, rng, sums):
     """Fill ``sums[:m]`` with the rewards of a batch, drawn in the order given.
 

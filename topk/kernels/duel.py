@@ -12,8 +12,8 @@ The four groups are the arms in both sets, in J only, in Top only, and in neithe
 import math
 
 import numpy as np
-from numba import njit
 
+from topk.kernels.compiling import kernel, maker
 from topk.kernels.filing import ACTIVE
 from topk.kernels.tournament import (
     GROUP,
@@ -52,7 +52,7 @@ def new_duel(n):
     return new_tournament(n, TREES)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mend_top(trees):
     """Exchange arms between Top and the rest until every U inside is at least every U outside.
 
@@ -68,7 +68,7 @@ def mend_top(trees):
         regroup(trees, first, BOTH if trees.line[first, GROUP] == J_ONLY else TOP_ONLY)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def largest_inside(trees):
     """Return the arm of J with the largest B (the last of several), and that B."""
     first_rest, last_top = best(trees, FIRST_REST), best(trees, LAST_TOP)
@@ -84,7 +84,7 @@ def largest_inside(trees):
     return arm, index
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def smallest_outside(trees):
     """Return the arm outside J with the smallest B (the first of several), and that B."""
     first_rest, last_top = best(trees, FIRST_REST), best(trees, LAST_TOP)
@@ -100,7 +100,7 @@ def smallest_outside(trees):
     return arm, index
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mend_candidates(trees, journal):
     """Exchange arms between J and the rest until every B inside is at most every B outside."""
     while True:
@@ -117,7 +117,7 @@ def mend_candidates(trees, journal):
         note(journal, outside)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def note(journal, arm):
     """Note that an arm has entered or left J.
 
@@ -134,7 +134,7 @@ def note(journal, arm):
         journal[0, arm] = 3 - journal[0, arm]
 
 
-@njit(cache=True, nogil=True)
+@maker
 def draw_duel(trees, tally, status, k, s):
     """Set up the trees from the tally, with J and Top as their definitions say."""
     line = trees.line
@@ -164,7 +164,7 @@ def draw_duel(trees, tally, status, k, s):
     mend_candidates(trees, np.zeros((2, line.shape[0] + 1), dtype=np.int64))  # equal indices
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def forget(journal):
     """Make the present J the one that is remembered."""
     n = journal.shape[1] - 1
@@ -173,7 +173,7 @@ def forget(journal):
     journal[1, n] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_duel(trees, tally, m, arms, journal):
     """Take over the new means and weights of a batch's arms; mend Top and J."""
     for j in range(m):
@@ -186,7 +186,7 @@ def move_duel(trees, tally, m, arms, journal):
     mend_candidates(trees, journal)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def wider(trees):
     """Return the arm to be pulled: of u and l the one with the wider bounds."""
     low, high = best(trees, LOWEST_J), best(trees, HIGHEST_REST)

@@ -10,8 +10,8 @@ kept up to date by single steps, each of which is a comparison of two winners of
 import math
 
 import numpy as np
-from numba import njit
 
+from topk.kernels.compiling import inlined, kernel, maker
 from topk.kernels.filing import ACTIVE
 from topk.kernels.ranking import rank_arms
 from topk.kernels.tournament import (
@@ -47,7 +47,7 @@ def new_exchange(n):
     return new_tournament(n, TREES)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def weigh(line, gain, arm, factor):
     """Add (factor 1) or take away (factor -1) an arm's part of the exchange's gain.
 
@@ -61,7 +61,7 @@ def weigh(line, gain, arm, factor):
         gain[1] += factor * line[arm, WEIGHT]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_up(line, gain):
     """Set ``gain`` anew, free of what rounding has left behind."""
     gain[0], gain[1] = 0.0, 0.0
@@ -69,7 +69,7 @@ def add_up(line, gain):
         weigh(line, gain, arm, 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place(trees, gain, arm, group):
     """Move an arm to another group."""
     weigh(trees.line, gain, arm, -1.0)
@@ -77,7 +77,7 @@ def place(trees, gain, arm, group):
     weigh(trees.line, gain, arm, 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mend_members(trees, gain):
     """Exchange across M's boundary until every arm of M ranks above every other arm.
 
@@ -95,7 +95,7 @@ def mend_members(trees, gain):
         place(trees, gain, first, group)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mend_exchange(trees, gain):
     """Take single steps until no step improves the exchange.
 
@@ -124,21 +124,21 @@ def mend_exchange(trees, gain):
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def out_of_order(trees, stay, leave):
     """Tell whether an arm that stays has a lower lower bound than one that leaves."""
     lead = key(trees, HIGHEST_LEAVE, leave) + key(trees, LOWEST_STAY, stay)
     return lead > 0 or (lead == 0 and stay < leave)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def out_of_order_outside(trees, away, enter):
     """Tell whether an arm that stays away has a higher upper bound than one that enters."""
     lead = key(trees, HIGHEST_AWAY, away) + key(trees, LOWEST_ENTER, enter)
     return lead > 0 or (lead == 0 and away < enter)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def draw_exchange(trees, gain, tally, status, k, s):
     """Set up the trees from the tally."""
     line = trees.line
@@ -156,7 +156,7 @@ def draw_exchange(trees, gain, tally, status, k, s):
     add_up(line, gain)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_exchange(trees, gain, tally, m, arms):
     """Take over the new means and weights of a batch's arms; mend M and the exchange."""
     for j in range(m):

@@ -1,22 +1,22 @@
 """Accepting and rejecting arms in rounds: what the round-based strategies share."""
 
 import numpy as np
-from numba import njit
 
+from topk.kernels.compiling import inlined, kernel, maker
 from topk.kernels.ranking import rank_arms
 from topk.kernels.tally import Tally
 
 ACTIVE, ACCEPTED, REJECTED = 0, 1, -1  # values of a state's ``status`` (n,)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def spread_evenly(pulls, m, counts):
     """Fill ``counts[:m]`` with ``pulls // m`` each; the remainder goes to the first entries."""
     for j in range(m):
         counts[j] = pulls // m + (1 if j < pulls % m else 0)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask_round(alive, size, share, left, arms, counts):
     """Ask for ``share`` pulls of every active arm; return the batch's length.
 
@@ -31,7 +31,7 @@ def ask_round(alive, size, share, left, arms, counts):
     return min(size, left)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def keep_active(alive, size, status):
     """Drop from ``alive[:size]`` the arms whose ``status`` is not 0; return how many stay."""
     kept = 0
@@ -42,7 +42,7 @@ def keep_active(alive, size, status):
     return kept
 
 
-@njit(cache=True, nogil=True)
+@maker
 def accepts_first(first_gap, last_gap, wanted, size):
     """Tell whether the first of ``size`` ranked arms is filed next, rather than the last.
 
@@ -58,7 +58,7 @@ def accepts_first(first_gap, last_gap, wanted, size):
     return wanted > size - wanted
 
 
-@njit(cache=True, nogil=True)
+@maker
 def fill_chosen(tally, alive, size, status, chosen):
     """Fill ``chosen`` with the accepted arms and then with the best-ranked active ones."""
     have = 0
@@ -71,7 +71,7 @@ def fill_chosen(tally, alive, size, status, chosen):
     chosen.sort()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ask_active(status, arms, counts):
     """Ask for one pull of every active arm; return how many there are."""
     m = 0
@@ -82,14 +82,28 @@ def ask_active(status, arms, counts):
     return m
 
 
-@njit(cache=True, nogil=True)
+@inlined
+def ask_next(state, arms, counts):
+    """Ask for every arm once, then for the arm ``state.next`` alone; nothing once finished.
+
+    Before all arms have been pulled ``state.next`` holds a negative number, nobody's.
+    """
+    if state.finished[0]:
+        return 0
+    if state.next[0] < 0:
+        return ask_active(state.status, arms, counts)
+    arms[0], counts[0] = state.next[0], 1
+    return 1
+
+
+@maker
 def best_active(tally, status, chosen):
     """Fill ``chosen`` with the best-ranked active arms, in increasing order."""
     alive = np.flatnonzero(status == ACTIVE)
     chosen[:] = np.sort(rank_arms(tally, alive, alive.size, 1.0)[: chosen.size])
 
 
-@njit(cache=True, nogil=True)
+@maker
 def remember(tally, earlier, alive, size):
     """Copy the active arms' tally into ``earlier``, before a round's pulls."""
     for j in range(size):
@@ -98,13 +112,13 @@ def remember(tally, earlier, alive, size):
         earlier.sums[arm] = tally.sums[arm]
 
 
-@njit(cache=True, nogil=True)
+@maker
 def since(tally, earlier):
     """Return the tally of what came after ``earlier``: the round's own rewards."""
     return Tally(tally.pulls - earlier.pulls, tally.sums - earlier.sums, tally.squares, tally.total)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def left_of(budget, tally):
     """Return the pulls that are left of a budget, -1 (no budget) staying -1."""
     if budget < 0:

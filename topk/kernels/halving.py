@@ -12,8 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from topk.kernels.compiling import maker
 from topk.kernels.ranking import keep_largest, kth_largest
 
 
@@ -46,26 +46,26 @@ def new_pool(n):
     return Pool(np.zeros(n, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
-@njit(cache=True, nogil=True)
+@maker
 def fill_pool(pool, alive, size):
     """Put the arms ``alive[:size]`` into the pool."""
     pool.alive[:size] = alive[:size]
     pool.size[0] = size
 
 
-@njit(cache=True, nogil=True)
+@maker
 def whole_pulls(pulls):
     """Round up; numbers that no budget reaches are cut so as to stay whole numbers."""
     return np.int64(math.ceil(min(pulls, 2.0**53)))
 
 
-@njit(cache=True, nogil=True)
+@maker
 def sorting_share(eta, log_ratio):
     """Pulls after which a mean is off by eta with probability at most p; ``ln(2/p)`` is given."""
     return whole_pulls(log_ratio / (2 * max(eta, 1e-100) ** 2))
 
 
-@njit(cache=True, nogil=True)
+@maker
 def halving_share(eta, log_ratio, level):
     """Pulls of halving level l: ``(2 / eta_l**2) ln(2**(l + 1) / p)``.
 
@@ -76,13 +76,13 @@ def halving_share(eta, log_ratio, level):
     return whole_pulls(2 / precision**2 * (log_ratio + level * math.log(2.0)))
 
 
-@njit(cache=True, nogil=True)
+@maker
 def needs_halving(pool, k):
     """Tell whether the pool has more than 4k arms."""
     return pool.size[0] > 4 * k
 
 
-@njit(cache=True, nogil=True)
+@maker
 def halve(pool, sums):
     """Keep the half of the pool, rounded up, with the largest sums of equally many pulls."""
     half = (pool.size[0] + 1) // 2
@@ -90,7 +90,7 @@ def halve(pool, sums):
     pool.size[0] = half
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ranked_sum(pool, sums, rank):
     """Return the ``rank``-th largest sum in the pool, 0 if there are fewer arms."""
     if pool.size[0] < rank:

@@ -7,10 +7,11 @@ exactly as comparing the cross-multiplied integers, ties included.
 """
 
 import numpy as np
-from numba import njit
+
+from topk.kernels.compiling import maker
 
 
-@njit(cache=True, nogil=True)
+@maker
 def rank_arms(tally, alive, size, sign):
     """Sort the arms ``alive[:size]`` by decreasing mean, ties by increasing index.
 
@@ -43,14 +44,14 @@ def rank_arms(tally, alive, size, sign):
     return alive[:size][np.argsort(keys, kind="mergesort")]
 
 
-@njit(cache=True, nogil=True)
+@maker
 def best_arms(tally, chosen):
     """Fill ``chosen`` (k,) with the k best-ranked of all arms, in increasing order."""
     ranked = rank_arms(tally, np.arange(tally.pulls.size), tally.pulls.size, 1.0)
     chosen[:] = np.sort(ranked[: chosen.size])
 
 
-@njit(cache=True, nogil=True)
+@maker
 def kth_largest(values, arms, size, rank):
     """Return the ``rank``-th largest (1 is the largest) of ``values[arms[:size]]``, unsorted.
 
@@ -59,7 +60,7 @@ def kth_largest(values, arms, size, rank):
     return np.partition(values[arms[:size]], size - rank)[size - rank]
 
 
-@njit(cache=True, nogil=True)
+@maker
 def keep_largest(values, arms, size, count):
     """Keep in ``arms[:count]`` the ``count`` arms of largest value, in increasing order.
 

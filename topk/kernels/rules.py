@@ -10,10 +10,9 @@ compiled, and in plain Python.  Simulation and live sessions go through nothing 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from numba import njit
 from numba.extending import overload
 
-from topk.kernels.borrow import borrowed
+from topk.kernels.compiling import kernel, maker
 from topk.kernels.drawing import draw_bernoulli
 from topk.kernels.tally import credit
 
@@ -96,7 +95,7 @@ def _compiled_update(state, m, arms, counts):
     return lambda state, m, arms, counts: chosen_update(state, m, arms, counts)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def play(state, means, rng, arms, counts, sums, until, steps):
     """Play whole batches against Bernoulli arms.
 
@@ -121,14 +120,12 @@ def play(state, means, rng, arms, counts, sums, until, steps):
         ``DONE``, ``CROSSING`` (the next batch, not yet drawn, passes ``until``) or
         ``PAUSED``.
     """
-    room = borrowed(arms), borrowed(counts), borrowed(sums)
-    return _play(borrowed(state), borrowed(means), rng, room, until, steps)
+    return _play(state, means, rng, arms, counts, sums, until, steps)
 
 
-@njit(cache=True, nogil=True)
-def _play(state, means, rng, room, until, steps):
-    """Play as `play` says, with arrays whose references are not counted."""
-    arms, counts, sums = room
+@kernel
+def _play(state, means, rng, arms, counts, sums, until, steps):
+    """Play as `play` says; that one holds on to what the loop is lent."""
     for _ in range(steps):
         m = ask(state, arms, counts)
         if m == 0:

@@ -11,8 +11,8 @@ are no multiple of one over the square root of the pulls, and several bandits.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from topk.kernels.compiling import inlined, kernel, maker
 from topk.kernels.duel import TIE
 from topk.kernels.filing import ACTIVE
 from topk.kernels.ranking import rank_arms
@@ -56,20 +56,20 @@ def new_looks(bandits, size):
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def see(tally, looks, arm, radius):
     """Take over an arm's mean and radius."""
     looks.mean[arm] = tally.sums[arm] / tally.pulls[arm]
     looks.radius[arm] = radius
 
 
-@njit(cache=True, nogil=True)
+@maker
 def active_of(status, first, n):
     """Return the arms from ``first`` to ``first + n - 1`` that are active, in order."""
     return first + np.flatnonzero(status[first : first + n] == ACTIVE)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def best_of_each(tally, status, bandits, chosen):
     """Fill ``chosen`` with the best-ranked active arms of each bandit, as many of each."""
     n, k = status.size // bandits, chosen.size // bandits
@@ -78,24 +78,33 @@ def best_of_each(tally, status, bandits, chosen):
         chosen[p * k : (p + 1) * k] = np.sort(rank_arms(tally, alive, alive.size, 1.0)[:k])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def strongest(looks):
     """Return the bandit with the largest index; of equal ones the lowest number."""
-    largest = looks.index.max()
+    largest = largest_index(looks)
     for p in range(looks.index.size):
         if looks.index[p] >= largest - TIE:
             return p
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def largest_index(looks):
+    """Return the largest index of a bandit."""
+    largest = -np.inf
+    for p in range(looks.index.size):
+        largest = max(largest, looks.index[p])
+    return largest
+
+
+@kernel
 def comes_first(mean, radius, sign, arm, other):
     """Tell whether an arm's ``sign * mean + radius`` is larger; of equal ones the wider's is."""
     lead = sign * (mean[arm] - mean[other]) + radius[arm] - radius[other]
     return lead > TIE or (lead > -TIE and radius[arm] > radius[other] + TIE)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def smallest_two(values, k):
     """Return the k-th and the next smallest of some values, sorting them if need be."""
     if k == 0:
@@ -112,7 +121,7 @@ def smallest_two(values, k):
     return least, following
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look(status, looks, p, k):
     """Form bandit p's candidate set J, its index B_J and the arm that it would have pulled.
 

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from topk.kernels.compiling import inlined
 
 
 class Tally(NamedTuple):
@@ -37,7 +38,7 @@ def new_tally(n, squares=False):
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def credit(tally, m, arms, counts, sums, squares):
     """Add a batch of ``m`` entries to the tally."""
     for j in range(m):

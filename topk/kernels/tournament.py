@@ -21,7 +21,8 @@ treats the others as if their keys were minus infinity.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from topk.kernels.compiling import inlined, kernel
 
 NOBODY = -1  # winner of a subtree without members
 OUT = 31  # the group of arms that belong to no tree
@@ -58,8 +59,8 @@ SIGN, SLOPE, LATE, MASK = 0, 1, 2, 3
 class Tournament(NamedTuple):
     """Several trees over the same arms.
 
-    Few arrays with columns, not many arrays: compiled code counts the references of every
-    array that it hands on.  Whole numbers among the floats are small and exact.
+    Few arrays with columns, so that what belongs to an arm lies together.  Whole numbers
+    among the floats are small and exact.
 
     Attributes
     ----------
@@ -83,7 +84,7 @@ class Tournament(NamedTuple):
     todo: np.ndarray
 
 
-def new_tournament(n, trees, leaves=None):
+def new_tournament(n, trees):
     """Return a tournament of ``n`` arms, all in group `OUT`.
 
     Parameters
@@ -92,26 +93,28 @@ def new_tournament(n, trees, leaves=None):
         Number of arms.
     trees : sequence of Tree
         What to look for.
-    leaves : int, optional
-        0 for trees that are a root alone, whose winner is set by who owns them; by default
-        as many as a tree over the arms needs.
 
     Returns
     -------
     Tournament
     """
-    leaves = 1 << max(0, n - 1).bit_length() if leaves is None else leaves
+    leaves = 1 << max(0, n - 1).bit_length()
     line = np.zeros((n, 3))
     line[:, GROUP] = OUT
-    node = np.empty((len(trees), max(2, 2 * leaves), 2))
+    node = np.empty((len(trees), 2 * leaves, 2))
     node[:, :, WINNER], node[:, :, UNTIL] = NOBODY, np.inf
+    todo = np.zeros(leaves, dtype=np.int64)
+    return Tournament(line, node, specify(trees), np.zeros(1), todo)
+
+
+def specify(trees):
+    """Return trees as numbers: ``SIGN``, ``SLOPE``, ``LATE`` and ``MASK``, shape (trees, 4)."""
     masks = [sum(1 << group for group in tree.groups) for tree in trees]
     rows = [(t.sign, t.slope, t.late, mask) for t, mask in zip(trees, masks, strict=True)]
-    spec = np.array(rows, dtype=np.float64)
-    return Tournament(line, node, spec, np.zeros(1), np.zeros(leaves, dtype=np.int64))
+    return np.array(rows, dtype=np.float64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def match(mean_1, weight_1, mean_2, weight_2, s, sign, slope, late):
     """Compare two lines, the first of which belongs to the arm of lower index.
 
@@ -142,7 +145,7 @@ def match(mean_1, weight_1, mean_2, weight_2, s, sign, slope, late):
     return first_wins, np.inf if same or slope == 0.0 else s
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def play_node(line, node, tree, place, s, sign, slope, late):
     """Compare the winners of a node's children at the current s."""
     left = int(node[tree, 2 * place, WINNER])
@@ -166,13 +169,13 @@ def play_node(line, node, tree, place, s, sign, slope, late):
     node[tree, place, UNTIL] = stands
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def takes_part(spec, tree, group):
     """Tell whether a group takes part in a tree."""
     return (int(spec[tree, MASK]) >> int(group)) & 1 == 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def build(trees):
     """Play all matches of all trees; the lines, their groups and ``s`` are set."""
     line, node, spec, s, leaves = trees.line, trees.node, trees.spec, trees.s[0], trees.todo.size
@@ -185,7 +188,7 @@ def build(trees):
             play_node(line, node, tree, place, s, sign, slope, late)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def advance(trees, s):
     """Let s grow to ``s`` and play again the matches whose time has come."""
     trees.s[0] = s
@@ -194,7 +197,7 @@ def advance(trees, s):
             play_overdue(trees.line, trees.node, trees.spec, trees.todo, tree, s)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play_overdue(line, node, spec, todo, tree, s):
     """Play again the matches of one tree whose time has come, children before parents."""
     sign, slope, late = spec[tree, SIGN], spec[tree, SLOPE], spec[tree, LATE]
@@ -210,7 +213,7 @@ def play_overdue(line, node, spec, todo, tree, s):
         play_node(line, node, tree, todo[j], s, sign, slope, late)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def climb(line, node, spec, s, arm, before, after):
     """Play again the matches above an arm that has moved from one group to another."""
     leaves = node.shape[1] // 2
@@ -233,7 +236,7 @@ def climb(line, node, spec, s, arm, before, after):
             place >>= 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def change(trees, arm, mean, weight, group):
     """Give an arm a new line or a new group and play again the matches above it."""
     before = trees.line[arm, GROUP]
@@ -242,7 +245,7 @@ def change(trees, arm, mean, weight, group):
     climb(trees.line, trees.node, trees.spec, trees.s[0], arm, before, group)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def regroup(trees, arm, group):
     """Move an arm to another group; its line stays."""
     before = trees.line[arm, GROUP]
@@ -250,13 +253,13 @@ def regroup(trees, arm, group):
     climb(trees.line, trees.node, trees.spec, trees.s[0], arm, before, group)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def best(trees, tree):
     """Return the winner of a tree, `NOBODY` if it has no members."""
     return int(trees.node[tree, 1, WINNER])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def key(trees, tree, arm):
     """Return an arm's key in a tree at the current s."""
     mean, weight = trees.line[arm, MEAN], trees.line[arm, WEIGHT]

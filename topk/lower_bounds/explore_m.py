@@ -275,7 +275,7 @@ def explore_m_argument(m, epsilon, delta, constant=PUBLISHED_CONSTANT):
     Notes
     -----
     Kalyanakrishnan et al. (2012), Assumption 9, (12), Lemmas 10 to 12.  The displays are
-    lost in our copy; these constants are *derived* and pinned by 1/18375 (reference, 4.3).
+    lost in our copy; these constants are *derived* and pinned by 1/18375.
 
     Examples
     --------

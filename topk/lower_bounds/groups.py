@@ -221,7 +221,7 @@ def group_argument(n, k, epsilon, delta, constant=LEMMA_5_4):
     -----
     Zhou et al. (2014), Lemma 5.4, and its proof in the supplement.  The supplement's last
     chain (see `printed_split`) fails for most delta; the exact ratio used here satisfies
-    :math:`\ge\sqrt\delta` on the whole range (reference, section 5.8).
+    :math:`\ge\sqrt\delta` on the whole range.
 
     Examples
     --------
@@ -329,7 +329,7 @@ def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5_REPAIRED):
     -----
     Zhou et al. (2014), Theorem 5.5.  The proof applies Lemma 5.4 at :math:`2\delta`, which
     for delta > .005 is outside the lemma's statement; with constant 200000 the argument goes
-    through on the whole range (*repaired*; reference, section 5.8).
+    through on the whole range (*repaired*).
 
     Examples
     --------

@@ -42,7 +42,7 @@ def paired_means(signs):
 
     Notes
     -----
-    Construction and proof are *derived* (reference, section 1.5); the instance of Chen et
+    Construction and proof are *derived* here; the instance of Chen et
     al. (2017), Theorem 3, stands in a full version that we have not seen.
 
     Examples
@@ -83,7 +83,7 @@ def pair_log_odds(arms, rewards, k):
 
     Notes
     -----
-    *Derived* (reference, section 1.5, step ii).
+    *Derived* here.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def pair_error(pulls):
 
     Notes
     -----
-    *Derived* (reference, section 1.5, step ii).  The bound also holds for adaptive numbers
+    *Derived* here.  The bound also holds for adaptive numbers
     of pulls, as no record of q pulls is more than :math:`3^q` times likelier under one order.
 
     Examples
@@ -176,7 +176,7 @@ def pair_counts(selected, signs):
 
     Notes
     -----
-    *Derived* (reference, section 1.5, step i): regret at most epsilon means
+    *Derived* here: regret at most epsilon means
     :math:`m\le2\epsilon k`, hence :math:`W\le4\epsilon k`.
 
     Examples
@@ -225,7 +225,7 @@ def theorem_3_pulls(n, epsilon):
     Notes
     -----
     Chen et al. (2017), Theorem 3, states :math:`\Omega(n\ln\frac1\epsilon)` for
-    :math:`\epsilon=\Omega(1/n)`; constant and proof are *derived* (reference, 1.5).  "There
+    :math:`\epsilon=\Omega(1/n)`; constant and proof are *derived* here.  "There
     is an instance" must be read for each algorithm: one that always prints the right set of
     one instance needs no pull on it.
 
@@ -264,7 +264,7 @@ def theorem_3_success(n, epsilon):
 
     Notes
     -----
-    *Derived* (reference, section 1.5, step iii): convexity, then Chernoff.
+    *Derived* here: convexity, then Chernoff.
 
     Examples
     --------

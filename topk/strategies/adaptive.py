@@ -5,17 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from topk._checks import (
-    check_budget,
-    check_delta,
-    check_epsilon,
-    check_k,
-    check_n,
-    check_real,
-    refuse,
-)
+from topk._checks import check_budget, check_k, check_n, check_promise, check_real, refuse
+from topk.kernels.compiling import maker
 from topk.kernels.filing import (
     ACCEPTED,
     REJECTED,
@@ -93,13 +85,9 @@ class AdaptiveTopK(Strategy):
     anytime = True
 
     def __post_init__(self):
-        check_k(self.k)
-        check_epsilon(self.epsilon)
-        check_delta(self.delta)
+        check_promise(self)
         check_real(self.pull_scale, "pull_scale", 0, 1e6, low_open=True)
-        if self.budget is not None:
-            check_budget(self.budget)
-        elif self.epsilon == 0:
+        if self.budget is None and self.epsilon == 0:
             refuse("epsilon", self.epsilon, "in (0, 1) when there is no budget")
 
     def begin(self, n):
@@ -139,7 +127,7 @@ class AdaptiveTopKState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@maker
 def round_share(state):
     """Return N_r; numbers that no budget reaches are cut so as to stay whole numbers."""
     r = state.rounds[0]
@@ -147,7 +135,7 @@ def round_share(state):
     return np.int64(math.ceil(min(share, 2.0**53)))
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask(state, arms, counts):
     """Ask for the round's pulls."""
     if state.finished[0]:
@@ -156,7 +144,7 @@ def ask(state, arms, counts):
     return ask_round(state.alive, state.size[0], round_share(state), left, arms, counts)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def update(state, m, arms, counts):
     """Accept and reject by this round's means, unless the budget has cut the round."""
     last = state.alive[state.size[0] - 1]  # the first to miss a pull in a cut round
@@ -176,7 +164,7 @@ def update(state, m, arms, counts):
         state.rounds[0] += 1
 
 
-@njit(cache=True, nogil=True)
+@maker
 def classify(state, sums, ranked, share):
     """Lines 6 to 12 of Algorithm 1 in one pass.
 
@@ -201,7 +189,7 @@ def classify(state, sums, ranked, share):
         state.size[0] = 0
 
 
-@njit(cache=True, nogil=True)
+@maker
 def fill_from(state, own):
     """Line 14: accept the k' largest means of the last round."""
     ranked = rank_arms(own, state.alive, state.size[0], 1.0)
@@ -211,7 +199,7 @@ def fill_from(state, own):
     state.size[0] = keep_active(state.alive, ranked.size, state.status)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The accepted arms, and the undecided ones with the largest means of all their pulls."""
     fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from topk._checks import check_budget, check_delta, check_epsilon, check_k, check_n, check_real
+from topk._checks import check_budget, check_k, check_n, check_promise, check_real
+from topk.kernels.compiling import inlined, kernel, maker
 from topk.kernels.exchange import (
     WIDEST,
     add_up,
@@ -31,12 +31,8 @@ class ExchangeStrategy(Strategy):
     anytime = True
 
     def __post_init__(self):
-        check_k(self.k)
-        check_epsilon(self.epsilon)
-        check_delta(self.delta)
+        check_promise(self)
         check_real(self.R, "R", 0, 1e6, low_open=True)
-        if self.budget is not None:
-            check_budget(self.budget)
 
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
@@ -174,14 +170,14 @@ class CLUCBState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def scale(state):
     """Return s: the radius of an arm is s over the square root of its pulls."""
     t = max(1.0, float(state.tally.total[0]))
     return state.R * math.sqrt(2 * (state.log_ratio + 3 * math.log(t)))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def ask(state, arms, counts):
     """Ask for every arm once, then for the widest arm of the exchange."""
     if state.finished[0]:
@@ -192,7 +188,7 @@ def ask(state, arms, counts):
     return 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def update(state, m, arms, counts):
     """Mend the exchange and test whether it gains little enough.
 
@@ -212,7 +208,7 @@ def update(state, m, arms, counts):
         state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gains(trees, gain, allowed):
     """Return what the exchange gains; added up anew where rounding could decide."""
     if best(trees, WIDEST) == NOBODY:
@@ -222,13 +218,13 @@ def gains(trees, gain, allowed):
     return gain[0] + trees.s[0] * gain[1]
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The k largest means."""
     best_active(state.tally, state.status, chosen)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def rebuild(state):
     """Set up the trees from the tally and the time."""
     draw_exchange(state.trees, state.gain, state.tally, state.status, state.k, scale(state))

@@ -4,13 +4,22 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from topk.kernels.compiling import inlined, kernel, maker
 from topk.kernels.duel import TIE
 from topk.kernels.filing import ACTIVE, withdraw_status
 from topk.kernels.ranking import rank_arms
 from topk.kernels.rules import BY_BUDGET, BY_RULE, register
-from topk.kernels.scan import Looks, active_of, best_of_each, look, new_looks, see, strongest
+from topk.kernels.scan import (
+    Looks,
+    active_of,
+    best_of_each,
+    largest_index,
+    look,
+    new_looks,
+    see,
+    strongest,
+)
 from topk.kernels.tally import Tally, new_tally
 from topk.kernels.tournament import NOBODY
 
@@ -71,7 +80,7 @@ def new_scan(
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def level(state):
     """Return a: what the radii of all arms have in common."""
     if not state.fixed_budget:
@@ -88,7 +97,7 @@ def level(state):
     return (state.budget - size) / (4 * estimated_complexity(state))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample_variance(tally, arm):
     """Return the variance of an arm's rewards, with divisor T - 1; 0 for one reward."""
     pulls = tally.pulls[arm]
@@ -96,7 +105,7 @@ def sample_variance(tally, arm):
     return max(0.0, spread) / max(pulls - 1, 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def radius_of(state, arm, a):
     """Return half the width of an arm's bounds, for an arm with pulls."""
     pulls = max(1, state.tally.pulls[arm])
@@ -106,7 +115,7 @@ def radius_of(state, arm, a):
     return math.sqrt(2 * a * variance / pulls) + 7 * a / (3 * max(pulls - 1, 1))
 
 
-@njit(cache=True, nogil=True)
+@maker
 def radii(state):
     """Return half the width of every arm's bounds."""
     found, a = np.empty(state.status.size), level(state)
@@ -115,7 +124,7 @@ def radii(state):
     return found
 
 
-@njit(cache=True, nogil=True)
+@maker
 def estimated_complexity(state):
     """Estimate the complexity, each term on the small side by sqrt(1 / (2 pulls)).
 
@@ -145,7 +154,7 @@ def estimated_complexity(state):
     return total
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def ask(state, arms, counts):
     """Ask for every arm once (twice where variances count), then for one arm at a time."""
     if state.finished[0]:
@@ -161,7 +170,7 @@ def ask(state, arms, counts):
     return m
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def update(state, m, arms, counts):
     """Form J(t) of each bandit, keep it if it is its best so far, and find the next arm.
 
@@ -182,13 +191,13 @@ def update(state, m, arms, counts):
             for p in range(state.bandits):
                 if state.looks.index[p] < state.smallest[p] - TIE:
                     keep(state, p)
-        elif state.looks.index.max() < state.epsilon:
+        elif largest_index(state.looks) < state.epsilon:
             ended = BY_RULE
     if ended:
         state.finished[0] = ended
 
 
-@njit(cache=True, nogil=True)
+@maker
 def keep(state, p):
     """Remember the present J of a bandit, and its index."""
     n = state.status.size // state.bandits
@@ -197,7 +206,7 @@ def keep(state, p):
     state.kept[p * state.k : (p + 1) * state.k] = p * n + inside
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """J of each bandit, or with a fixed budget the J with the smallest index so far."""
     if state.next[0] == NOBODY:
@@ -208,7 +217,7 @@ def recommend(state, chosen):
         chosen[:] = np.flatnonzero(state.looks.inside)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def rebuild(state):
     """Look at all bandits."""
     a = level(state)

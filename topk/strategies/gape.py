@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from topk._checks import check_budget, check_k, check_n, check_real
 from topk.kernels.boundary import (
@@ -18,10 +17,12 @@ from topk.kernels.boundary import (
     move_lines,
     new_boundary,
 )
-from topk.kernels.filing import ask_active, best_active, withdraw_status
+from topk.kernels.compiling import inlined, maker
+from topk.kernels.filing import ask_next, best_active, withdraw_status
 from topk.kernels.rules import BY_BUDGET, register
 from topk.kernels.tally import Tally, new_tally
-from topk.kernels.tournament import MEAN, NOBODY, WEIGHT, Tournament, best
+from topk.kernels.tournament import MEAN, NOBODY, WEIGHT, Tournament
+from topk.kernels.winners import best
 from topk.strategies.protocol import Strategy
 
 ROUNDING = 1e-15  # of a difference of two means
@@ -92,7 +93,7 @@ class GapE(Strategy):
             tally=new_tally(n),
             status=np.zeros(n, dtype=np.int64),
             next=np.full(1, NOBODY),
-            trees=new_boundary(n),
+            trees=new_boundary(n, looks=False),
             finished=np.zeros(1, dtype=np.int64),
         )
 
@@ -110,18 +111,7 @@ class GapEState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True, inline="always")
-def ask(state, arms, counts):
-    """Ask for every arm once, then for the arm with the largest index."""
-    if state.finished[0]:
-        return 0
-    if state.next[0] == NOBODY:
-        return ask_active(state.status, arms, counts)
-    arms[0], counts[0] = state.next[0], 1
-    return 1
-
-
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def update(state, m, arms, counts):
     """Find the arm with the largest index.
 
@@ -139,7 +129,7 @@ def update(state, m, arms, counts):
         state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def prefers_high(trees, s, low, high):
     """Tell whether the arm outside has the larger index, or the same and a lower number.
 
@@ -157,13 +147,13 @@ def prefers_high(trees, s, low, high):
     return s * line[high, WEIGHT] - high_gap > s * line[low, WEIGHT] - low_gap
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The k largest means."""
     best_active(state.tally, state.status, chosen)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def rebuild(state):
     """Set up the trees from the tally."""
     draw_boundary(state.trees, state.tally, state.status, state.k, state.s)
@@ -176,4 +166,4 @@ def withdraw(state, arm, k):
         leave_boundary(state.trees, arm)
 
 
-register(GapEState, ask, update, recommend, withdraw, rebuild)
+register(GapEState, ask_next, update, recommend, withdraw, rebuild)

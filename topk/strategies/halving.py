@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from topk._checks import check_budget, check_delta, check_epsilon, check_k, check_n
+from topk._checks import check_budget, check_k, check_n, check_promise
+from topk.kernels.compiling import maker
 from topk.kernels.filing import (
     REJECTED,
     ask_round,
@@ -78,11 +78,7 @@ class Halving(Strategy):
     anytime = True
 
     def __post_init__(self):
-        check_k(self.k)
-        check_epsilon(self.epsilon, positive=True)
-        check_delta(self.delta)
-        if self.budget is not None:
-            check_budget(self.budget)
+        check_promise(self, positive=True)
 
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
@@ -129,7 +125,7 @@ class HalvingState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@maker
 def round_share(state):
     """Return the pulls of each arm in the current round, cut to what stays a whole number."""
     done = state.rounds[0]
@@ -138,7 +134,7 @@ def round_share(state):
     return np.int64(math.ceil(min(share, 2.0**53)))
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask(state, arms, counts):
     """Ask for the round's pulls."""
     if state.finished[0]:
@@ -147,7 +143,7 @@ def ask(state, arms, counts):
     return ask_round(state.alive, state.size[0], round_share(state), left, arms, counts)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def update(state, m, arms, counts):
     """Keep the better half, unless the budget has cut the round."""
     last = state.alive[state.size[0] - 1]  # the first to miss a pull in a cut round
@@ -166,7 +162,7 @@ def update(state, m, arms, counts):
         state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The remaining arms with the largest means of all their pulls."""
     fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from topk._checks import check_budget, check_delta, check_epsilon, check_k, check_n
+from topk._checks import check_budget, check_k, check_n, check_promise
+from topk.kernels.compiling import maker
 from topk.kernels.filing import (
     ACCEPTED,
     REJECTED,
@@ -124,11 +124,7 @@ class ImprovedTopK(Strategy):
     anytime = True
 
     def __post_init__(self):
-        check_k(self.k)
-        check_epsilon(self.epsilon, positive=True)
-        check_delta(self.delta)
-        if self.budget is not None:
-            check_budget(self.budget)
+        check_promise(self, positive=True)
 
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
@@ -186,13 +182,13 @@ class ImprovedTopKState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@maker
 def slack(state):
     """Return u of the current round."""
     return 4 * state.allowance * min(state.rounds[0], state.most_rounds)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask(state, arms, counts):
     """Ask for the batch's pulls: of the pool, or of all undecided arms."""
     searching = state.stage[0] <= REFERENCE
@@ -204,7 +200,7 @@ def ask(state, arms, counts):
     return ask_round(pulled, size, state.share[0], left, arms, counts)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def update(state, m, arms, counts):
     """Do what the batch was for, unless the budget has cut it, and open the next one."""
     stage, share = state.stage[0], state.share[0]
@@ -242,7 +238,7 @@ def update(state, m, arms, counts):
         remember(state.tally, state.earlier, state.alive, state.size[0])
 
 
-@njit(cache=True, nogil=True)
+@maker
 def open_round(state):
     """The head of the loop: end the play, pass to the final step, or open a round."""
     size, wanted = state.size[0], state.wanted[0]
@@ -265,7 +261,7 @@ def open_round(state):
         open_search(state)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def open_search(state):
     """Halve the pool, or, when it is small enough, read the threshold off its means."""
     eta = 0.5 ** state.rounds[0]
@@ -278,7 +274,7 @@ def open_search(state):
         state.share[0] = sorting_share(eta, state.log_ratio)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def open_final(state):
     """The final step: quarter eliminations, then one batch."""
     size, wanted, level = state.size[0], state.wanted[0], state.level[0]
@@ -300,7 +296,7 @@ def open_final(state):
         state.share[0] = whole_pulls(2 * (sets + log_error) / (precision**2 * wanted))
 
 
-@njit(cache=True, nogil=True)
+@maker
 def settle(state):
     """End the play: any k' undecided arms will do; if there are fewer, rejected ones join.
 
@@ -321,7 +317,7 @@ def settle(state):
     state.wanted[0] = 0
 
 
-@njit(cache=True, nogil=True)
+@maker
 def decide(state, sums):
     """Accept and reject by one batch; ranks are moved by the slack."""
     size, wanted, u = state.size[0], state.wanted[0], slack(state)
@@ -334,7 +330,7 @@ def decide(state, sums):
     open_round(state)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def classify(state, sums, above, below):
     """Accept what is far above ``above``; then reject what is far below ``below``.
 
@@ -353,7 +349,7 @@ def classify(state, sums, above, below):
     state.size[0] = keep_active(state.alive, state.size[0], state.status)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def accept_largest(state, sums, count):
     """Mark the ``count`` undecided arms with the largest sums as accepted."""
     best = state.alive[: state.size[0]].copy()
@@ -363,7 +359,7 @@ def accept_largest(state, sums, count):
     state.wanted[0] -= count
 
 
-@njit(cache=True, nogil=True)
+@maker
 def drop_quarter(state, sums):
     """Quarter elimination: reject ceil(|S| / 4) arms, unless so many have left meanwhile."""
     size = state.size[0]
@@ -379,7 +375,7 @@ def drop_quarter(state, sums):
     state.level[0] += 1
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The accepted arms, and the undecided ones with the largest means of all their pulls."""
     fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)

@@ -5,16 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from topk._checks import (
-    check_budget,
-    check_delta,
-    check_epsilon,
-    check_flag,
-    check_k,
-    check_n,
-)
+from topk._checks import check_budget, check_flag, check_k, check_n, check_promise
 from topk.kernels.boundary import (
     HIGHEST,
     LOWEST,
@@ -23,6 +15,7 @@ from topk.kernels.boundary import (
     move_lines,
     new_boundary,
 )
+from topk.kernels.compiling import inlined, maker
 from topk.kernels.filing import (
     ACTIVE,
     ask_active,
@@ -32,8 +25,10 @@ from topk.kernels.filing import (
     withdraw_status,
 )
 from topk.kernels.rules import BY_BUDGET, BY_RULE, register
+from topk.kernels.survey import Survey
 from topk.kernels.tally import Tally, new_tally
-from topk.kernels.tournament import NOBODY, Tournament, advance, best, key
+from topk.kernels.tournament import NOBODY, Tournament
+from topk.kernels.winners import advance, best, key
 from topk.strategies import halving
 from topk.strategies.protocol import Strategy, clipped_bounds
 
@@ -102,11 +97,7 @@ class LUCB1(Strategy):
     anytime = True
 
     def __post_init__(self):
-        check_k(self.k)
-        check_epsilon(self.epsilon, positive=check_flag(self.guard, "guard"))
-        check_delta(self.delta)
-        if self.budget is not None:
-            check_budget(self.budget)
+        check_promise(self, positive=check_flag(self.guard, "guard"))
 
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
@@ -137,7 +128,7 @@ class LUCB1State(NamedTuple):
     tally: Tally
     status: np.ndarray  # REJECTED for an arm that was withdrawn
     rounds: np.ndarray  # t, 0 before the first test
-    trees: Tournament  # follows from the rest
+    trees: Tournament | Survey  # follows from the rest
     finished: np.ndarray
 
 
@@ -156,13 +147,13 @@ def new_state(strategy, n, delta, budget):
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def log_term(state):
     """Return ln(k_1 n t^4 / delta), factored so that large t cannot overflow."""
     return state.log_ratio + 4 * math.log(max(1.0, float(state.rounds[0])))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def ask(state, arms, counts):
     """Ask for every arm once, then for h and l (h alone if only one pull is left)."""
     if state.finished[0]:
@@ -174,7 +165,7 @@ def ask(state, arms, counts):
     return 1 if state.tally.total[0] + 1 == state.budget else 2
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def update(state, m, arms, counts):
     """Find the next pair and test whether the play is over.
 
@@ -197,13 +188,13 @@ def update(state, m, arms, counts):
         state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The k largest means."""
     best_active(state.tally, state.status, chosen)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def rebuild(state):
     """Set up the trees from the tally and the round."""
     s = math.sqrt(log_term(state) / 2)
@@ -243,7 +234,7 @@ def guarded_state(strategy, n, budget):
     return GuardedState(first, second, patience, guarding=guarding, **shared)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask_guarded(state, arms, counts):
     """Ask for what the part that is playing wants."""
     if state.guarding[0]:
@@ -251,7 +242,7 @@ def ask_guarded(state, arms, counts):
     return ask(state.lucb, arms, counts)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def update_guarded(state, m, arms, counts):
     """Move the part that is playing on; let Halving take over when patience is at an end."""
     if state.guarding[0]:
@@ -266,7 +257,7 @@ def update_guarded(state, m, arms, counts):
         remember(state.tally, state.halving.earlier, alive, alive.size)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend_guarded(state, chosen):
     """What the part that is playing would return."""
     if state.guarding[0]:

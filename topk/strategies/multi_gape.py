@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from topk._checks import check_budget, check_real
+from topk.kernels.compiling import inlined, maker
 from topk.kernels.duel import TIE
-from topk.kernels.filing import ACTIVE, ask_active, withdraw_status
+from topk.kernels.filing import ACTIVE, ask_next, withdraw_status
 from topk.kernels.rules import BY_BUDGET, register
 from topk.kernels.scan import Looks, best_of_each, new_looks, see, strongest
 from topk.kernels.tally import Tally, new_tally
@@ -100,18 +100,7 @@ class MultiGapEState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True, inline="always")
-def ask(state, arms, counts):
-    """Ask for every arm once, then for the arm with the largest index."""
-    if state.finished[0]:
-        return 0
-    if state.next[0] == NOBODY:
-        return ask_active(state.status, arms, counts)
-    arms[0], counts[0] = state.next[0], 1
-    return 1
-
-
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def update(state, m, arms, counts):
     """Look at the bandits that were pulled, and find the arm with the largest index."""
     if state.next[0] == NOBODY:
@@ -125,13 +114,13 @@ def update(state, m, arms, counts):
         state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def look_at(state, arm):
     """Take over an arm's mean and radius."""
     see(state.tally, state.looks, arm, state.s / math.sqrt(state.tally.pulls[arm]))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def find_largest(state, p):
     """Find the arm of bandit p with the largest index; of equal ones the lowest number."""
     looks, n = state.looks, state.status.size // state.bandits
@@ -151,13 +140,13 @@ def find_largest(state, p):
                 looks.index[p], looks.pick[p] = index, arm
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The largest mean of each bandit."""
     best_of_each(state.tally, state.status, state.bandits, chosen)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def rebuild(state):
     """Look at all bandits."""
     for arm in range(state.status.size):
@@ -174,4 +163,4 @@ def withdraw(state, arm, k):
         rebuild(state)
 
 
-register(MultiGapEState, ask, update, recommend, withdraw, rebuild)
+register(MultiGapEState, ask_next, update, recommend, withdraw, rebuild)

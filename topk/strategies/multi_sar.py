@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from topk._checks import check_budget
+from topk.kernels.compiling import maker
 from topk.kernels.filing import ACCEPTED, REJECTED, keep_active, withdraw_active
 from topk.kernels.ranking import rank_arms
 from topk.kernels.rules import BY_BUDGET, register
@@ -89,7 +89,7 @@ class MultiSARState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask(state, arms, counts):
     """Ask for the pulls that bring every active arm up to the phase's length."""
     if state.finished[0]:
@@ -100,7 +100,7 @@ def ask(state, arms, counts):
     return size
 
 
-@njit(cache=True, nogil=True)
+@maker
 def update(state, m, arms, counts):
     """File one arm for this phase and for each further phase that has no pulls of its own."""
     if state.size[0] > 1 and state.tally.pulls[state.alive[0]] < phase_length(state):
@@ -114,7 +114,7 @@ def update(state, m, arms, counts):
     state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True)
+@maker
 def file_one(state):
     """Accept the only active arm of a bandit, or reject the arm with the largest gap.
 
@@ -140,7 +140,7 @@ def file_one(state):
     state.status[rejected] = REJECTED
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The accepted arms, and the best-ranked active arm of every other bandit."""
     n = state.status.size // state.bandits

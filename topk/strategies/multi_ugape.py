@@ -3,7 +3,14 @@
 import math
 from dataclasses import dataclass
 
-from topk._checks import check_budget, check_delta, check_epsilon, check_k, check_real, refuse
+from topk._checks import (
+    check_budget,
+    check_epsilon,
+    check_exploration,
+    check_k,
+    check_promise,
+    check_real,
+)
 from topk.strategies.duels import new_scan, radii
 from topk.strategies.protocol import clipped_bounds
 from topk.strategies.several import SeveralBandits, check_several
@@ -74,12 +81,7 @@ class MultiBanditUGapEb(SeveralDuels):
         check_k(self.k)
         check_budget(self.budget)
         check_epsilon(self.epsilon)
-        if self.a is not None:
-            check_real(self.a, "a", 0, 1e300, low_open=True)
-        if self.complexity is not None:
-            check_real(self.complexity, "complexity", 0, 1e300, low_open=True)
-            if self.a is not None:
-                refuse("complexity", self.complexity, "None when a is given")
+        check_exploration(self.a, self.complexity)
 
     def begin(self, n):
         """Return the state of a new play with ``n`` = (M, n): M bandits of n arms."""
@@ -152,12 +154,8 @@ class MultiBanditUGapEc(SeveralDuels):
     anytime = True
 
     def __post_init__(self):
-        check_k(self.k)
-        check_epsilon(self.epsilon)
-        check_delta(self.delta)
+        check_promise(self)
         check_real(self.c, "c", 0, 1e6, low_open=True)
-        if self.budget is not None:
-            check_budget(self.budget)
 
     def begin(self, n):
         """Return the state of a new play with ``n`` = (M, n): M bandits of n arms."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from topk._checks import check_budget, check_choice, check_flag, check_k, check_n, check_real
+from topk.kernels.compiling import maker
 from topk.kernels.filing import (
     ACCEPTED,
     ACTIVE,
@@ -144,7 +144,7 @@ class OptMAIState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@maker
 def plan_round(state):
     """Settle how many pulls each active arm gets in this round."""
     size, left = state.size[0], state.budget - state.tally.total[0]
@@ -161,7 +161,7 @@ def plan_round(state):
     state.carried[0] = due - share * size
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask(state, arms, counts):
     """Ask for the round's share, or for all that is left in the uniform final stage."""
     if state.finished[0]:
@@ -175,7 +175,7 @@ def ask(state, arms, counts):
     return size
 
 
-@njit(cache=True, nogil=True)
+@maker
 def update(state, m, arms, counts):
     """Eliminate or accept and reject; go on until a round has pulls or the play is over."""
     while True:
@@ -197,7 +197,7 @@ def update(state, m, arms, counts):
             return
 
 
-@njit(cache=True, nogil=True)
+@maker
 def round_tally(state):
     """Return what this round's decision looks at: all pulls, or (``reuse=False``) its own.
 
@@ -212,20 +212,20 @@ def round_tally(state):
     return own
 
 
-@njit(cache=True, nogil=True)
+@maker
 def rank_round(state):
     """Return the active arms, best first."""
     return rank_arms(round_tally(state), state.alive, state.size[0], state.sign)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def drop_quarter(state, ranked):
     """QE: reject the last ceil(size / 4) ranks."""
     for rank in range(ranked.size - (ranked.size + 3) // 4, ranked.size):
         state.status[ranked[rank]] = REJECTED
 
 
-@njit(cache=True, nogil=True)
+@maker
 def file_ranks(state, ranked, first, last):
     """Accept the ranks from ``first`` up to, not including, ``last``."""
     for rank in range(first, last):
@@ -233,7 +233,7 @@ def file_ranks(state, ranked, first, last):
     state.accepted[0] += last - first
 
 
-@njit(cache=True, nogil=True)
+@maker
 def accept_reject(state, ranked):
     """AR: a quarter of the arms leaves, largest gap first, with gaps computed once.
 
@@ -255,7 +255,7 @@ def accept_reject(state, ranked):
     file_ranks(state, ranked, 0, first)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The accepted arms and the best-ranked active ones, or all but those, if K >= n/2."""
     inside = state.status == ACCEPTED

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from topk._checks import check_budget, check_delta, check_epsilon, check_k, check_n
+from topk._checks import check_budget, check_k, check_n, check_promise
+from topk.kernels.compiling import maker
 from topk.kernels.filing import (
     ACCEPTED,
     REJECTED,
@@ -87,11 +87,7 @@ class Racing(Strategy):
     anytime = True
 
     def __post_init__(self):
-        check_k(self.k)
-        check_epsilon(self.epsilon)
-        check_delta(self.delta)
-        if self.budget is not None:
-            check_budget(self.budget)
+        check_promise(self)
 
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
@@ -130,7 +126,7 @@ class RacingState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask(state, arms, counts):
     """Ask for one pull of every undecided arm."""
     if state.finished[0]:
@@ -139,7 +135,7 @@ def ask(state, arms, counts):
     return ask_round(state.alive, state.size[0], 1, left, arms, counts)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def update(state, m, arms, counts):
     """Decide the arms whose bounds allow it, and end the play if the rest is close enough."""
     tally, size, wanted = state.tally, state.size[0], state.wanted[0]
@@ -156,7 +152,7 @@ def update(state, m, arms, counts):
         state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True)
+@maker
 def file_beyond(state, ranked, width):
     """File the arms whose gap exceeds ``width``, the largest gap first."""
     sums, wanted = state.tally.sums, state.wanted[0]
@@ -176,7 +172,7 @@ def file_beyond(state, ranked, width):
     state.size[0] = keep_active(state.alive, ranked.size, state.status)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def settled(state, ranked, boundary, width):
     """Accept what is still wanted if nothing else is left or the boundary's gap is wide enough.
 
@@ -197,7 +193,7 @@ def settled(state, ranked, boundary, width):
     return True
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The accepted arms, and the best-ranked undecided ones while some are still missing."""
     fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from topk._checks import check_budget, check_k, check_n
+from topk.kernels.compiling import maker
 from topk.kernels.filing import REJECTED, fill_chosen, keep_active, withdraw_active
 from topk.kernels.ranking import rank_arms
 from topk.kernels.rules import BY_BUDGET, register
@@ -88,7 +88,7 @@ class SuccessiveRejectsState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask(state, arms, counts):
     """Ask for the pulls that bring every remaining arm up to the phase's length."""
     if state.finished[0]:
@@ -99,7 +99,7 @@ def ask(state, arms, counts):
     return size
 
 
-@njit(cache=True, nogil=True)
+@maker
 def update(state, m, arms, counts):
     """Drop one arm for this phase and for each further phase that has no pulls of its own."""
     survivors = state.status.size - state.lengths.size
@@ -113,7 +113,7 @@ def update(state, m, arms, counts):
         state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The best-ranked of the remaining arms."""
     fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)

@@ -5,9 +5,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from topk._checks import check_budget, check_k, check_n
+from topk.kernels.compiling import maker
 from topk.kernels.filing import (
     ACCEPTED,
     REJECTED,
@@ -136,7 +136,7 @@ class SARState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@maker
 def phase_length(state):
     """Return the pulls that every active arm has at the end of the current phase.
 
@@ -146,7 +146,7 @@ def phase_length(state):
     return state.lengths[min(n - state.size[0], state.lengths.size - 1)]
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask(state, arms, counts):
     """Ask for the pulls that bring every active arm up to the phase's length."""
     if state.finished[0]:
@@ -157,7 +157,7 @@ def ask(state, arms, counts):
     return size
 
 
-@njit(cache=True, nogil=True)
+@maker
 def update(state, m, arms, counts):
     """File one arm for this phase and for each further phase that has no pulls of its own.
 
@@ -190,7 +190,7 @@ def update(state, m, arms, counts):
         state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The accepted arms, and the best-ranked active ones while some are still missing."""
     fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)

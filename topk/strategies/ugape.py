@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from topk._checks import (
     check_budget,
-    check_delta,
     check_epsilon,
+    check_exploration,
     check_flag,
     check_k,
     check_n,
+    check_promise,
     check_real,
-    refuse,
 )
+from topk.kernels.compiling import inlined, kernel, maker
 from topk.kernels.duel import (
     BOTH,
     J_ONLY,
@@ -28,7 +28,7 @@ from topk.kernels.duel import (
     note,
     wider,
 )
-from topk.kernels.filing import ACTIVE, ask_active, best_active, withdraw_status
+from topk.kernels.filing import ACTIVE, ask_next, best_active, withdraw_status
 from topk.kernels.ranking import rank_arms
 from topk.kernels.rules import BY_BUDGET, BY_RULE, register
 from topk.kernels.tally import Tally, new_tally
@@ -75,7 +75,7 @@ class UGapEb(DuelStrategy):
     complexity : float, optional
         :math:`H_\epsilon`, positive; then :math:`a = (Q-n)/(4H_\epsilon)`, the choice of
         Theorem 1.  In the variance form :math:`H^\sigma_\epsilon`, see
-        `topk.hardness.ugape_variance_complexity`; then
+        `topk.hardness.ugape_complexity` with variances; then
         :math:`a = (Q-2n)/(2H^\sigma_\epsilon)`.  Without ``a`` and ``complexity`` the
         complexity is estimated anew in every step, at a cost that grows with n.
     variance : bool
@@ -125,12 +125,7 @@ class UGapEb(DuelStrategy):
         check_budget(self.budget)
         check_epsilon(self.epsilon)
         check_flag(self.variance, "variance")
-        if self.a is not None:
-            check_real(self.a, "a", 0, 1e300, low_open=True)
-        if self.complexity is not None:
-            check_real(self.complexity, "complexity", 0, 1e300, low_open=True)
-            if self.a is not None:
-                refuse("complexity", self.complexity, "None when a is given")
+        check_exploration(self.a, self.complexity)
 
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
@@ -204,13 +199,9 @@ class UGapEc(DuelStrategy):
     anytime = True
 
     def __post_init__(self):
-        check_k(self.k)
-        check_epsilon(self.epsilon)
-        check_delta(self.delta)
+        check_promise(self)
         check_flag(self.variance, "variance")
         check_real(self.c, "c", 0, 1e6, low_open=True)
-        if self.budget is not None:
-            check_budget(self.budget)
 
     def begin(self, n):
         """Return the state of a new play with ``n`` arms."""
@@ -265,7 +256,7 @@ def new_state(n, *, k, epsilon, budget, fixed_budget=False, a=0.0, c=0.0, log_ra
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scale(state):
     """Return s: the radius of an arm is s over the square root of its pulls."""
     if not state.fixed_budget:
@@ -277,7 +268,7 @@ def scale(state):
     return math.sqrt(a)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def estimated_complexity(state):
     """Estimate the complexity from the means, with gaps enlarged by sqrt(1 / (2 pulls))."""
     tally, k = state.tally, state.k
@@ -297,18 +288,7 @@ def estimated_complexity(state):
     return total
 
 
-@njit(cache=True, nogil=True, inline="always")
-def ask(state, arms, counts):
-    """Ask for every arm once, then for the wider of the two arms of the duel."""
-    if state.finished[0]:
-        return 0
-    if state.next[0] == NOBODY:
-        return ask_active(state.status, arms, counts)
-    arms[0], counts[0] = state.next[0], 1
-    return 1
-
-
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def update(state, m, arms, counts):
     """Form J(t), keep it if it is the best so far, and find the next arm.
 
@@ -329,7 +309,7 @@ def update(state, m, arms, counts):
         state.finished[0] = ended
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def form_candidates(state, m, arms, first):
     """Bring the trees up to date."""
     if first:
@@ -341,7 +321,7 @@ def form_candidates(state, m, arms, first):
         move_duel(state.trees, state.tally, m, arms, state.journal)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def redraw(state):
     """Set up the trees anew and note what has changed in J."""
     before = in_candidates(state.trees)
@@ -350,13 +330,13 @@ def redraw(state):
         note(state.journal, arm)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def in_candidates(trees):
     """Return whether each arm is in J."""
     return (trees.line[:, GROUP] == BOTH) | (trees.line[:, GROUP] == J_ONLY)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep_smallest(state, index):
     """Remember the present J if no earlier one had an index as small."""
     if index < state.smallest[0]:
@@ -364,7 +344,7 @@ def keep_smallest(state, index):
         forget(state.journal)
 
 
-@njit(cache=True, nogil=True)
+@maker
 def in_returned(state):
     """Return whether each arm is in J, or with a fixed budget in the J that is remembered."""
     inside = in_candidates(state.trees)
@@ -373,7 +353,7 @@ def in_returned(state):
     return inside
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """J, or with a fixed budget the J with the smallest index so far."""
     if state.finished[0]:
@@ -385,7 +365,7 @@ def recommend(state, chosen):
     chosen[:] = np.flatnonzero(in_returned(state))
 
 
-@njit(cache=True, nogil=True)
+@maker
 def rebuild(state):
     """Set up the trees from the tally and the time."""
     draw_duel(state.trees, state.tally, state.status, state.k, scale(state))
@@ -401,4 +381,4 @@ def withdraw(state, arm, k):
             state.smallest[0] = max(largest_inside(state.trees)[1], -1e300)
 
 
-register(UGapEState, ask, update, recommend, withdraw, rebuild)
+register(UGapEState, ask_next, update, recommend, withdraw, rebuild)

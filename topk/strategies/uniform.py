@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from topk._checks import check_budget, check_k, check_n
+from topk.kernels.compiling import maker
 from topk.kernels.filing import fill_chosen, spread_evenly, withdraw_active
 from topk.kernels.rules import BY_BUDGET, register
 from topk.kernels.tally import Tally, new_tally
@@ -74,7 +74,7 @@ class UniformState(NamedTuple):
     finished: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@maker
 def ask(state, arms, counts):
     """Ask for the whole budget at once."""
     if state.finished[0]:
@@ -85,13 +85,13 @@ def ask(state, arms, counts):
     return n
 
 
-@njit(cache=True, nogil=True)
+@maker
 def update(state, m, arms, counts):
     """One batch is all there is."""
     state.finished[0] = BY_BUDGET
 
 
-@njit(cache=True, nogil=True)
+@maker
 def recommend(state, chosen):
     """The k largest means."""
     fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)
