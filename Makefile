@@ -19,7 +19,7 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml --all-extras --group bui
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help book preview serve sync test browser-test bench lock clean
+.PHONY: help book pdf preview serve sync test browser-test bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -37,6 +37,9 @@ $(STAMP):
 
 book: $(STAMP) ## execute and build everything into _build/html
 	$(BIN)/python -m book.build
+
+pdf: book ## typeset the book into _build/topk.pdf (needs xelatex: see CONTRIBUTING.md)
+	$(BIN)/python -m book.pdf
 
 preview: $(STAMP) ## a fraction of the scale, for authors, into _build/preview/html
 	$(BIN)/python -m book.build --preview

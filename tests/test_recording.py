@@ -62,3 +62,11 @@ def test_the_page_gets_a_still_picture_and_the_data():
 def test_bad_arguments_are_refused_by_name(call, name):
     with pytest.raises(ValueError, match=f"^{name}"):
         call()
+
+
+def test_several_bandits_are_recorded_one_after_the_other():
+    bandit = topk.MultiBandit([[0.9, 0.5, 0.1], [0.2, 0.3, 0.8]])
+    play = record(topk.MultiBanditSAR(budget=3000), bandit, seed=1, frames=12)
+    assert play.truth == (0.9, 0.5, 0.1, 0.2, 0.3, 0.8)
+    assert play.frames[-1].state == "arrrra"
+    assert all(len(frame.means) == 6 and (frame.pulls <= 3000) for frame in play.frames)

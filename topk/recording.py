@@ -65,7 +65,7 @@ def record(strategy, bandit, seed=0, frames=60):
     strategy : topk.Strategy
         What plays; its play must end.
     bandit : topk.Bandit
-        The arms.
+        The arms; those of several bandits are shown one bandit after the other.
     seed : int
         Of the generator that draws the rewards.
     frames : int
@@ -98,12 +98,13 @@ def record(strategy, bandit, seed=0, frames=60):
         if following < frames and pulls >= due[following] and (session.pulls > 0).all():
             kept.append(_frame(session, pulls))
             following = np.searchsorted(due, pulls, side="right")
-    return Recording(type(strategy).__name__, tuple(map(float, bandit.means)), tuple(kept))
+    truth = tuple(map(float, bandit.means.ravel()))
+    return Recording(type(strategy).__name__, truth, tuple(kept))
 
 
 def _moments(strategy, bandit, seed):
     """Play live; yield the pulls and the session after every batch."""
-    session, rng = strategy.start(bandit.n), np.random.default_rng(seed)
+    session, rng = strategy.start(bandit.layout), np.random.default_rng(seed)
     while not session.done:
         arms, counts = session.ask()
         session.tell(arms, bandit.pull(arms, counts, rng).sums, counts=counts)
@@ -113,10 +114,14 @@ def _moments(strategy, bandit, seed):
 def _frame(session, pulls):
     """Return what the session knows."""
     low, high = session.bounds()
-    chosen = np.isin(np.arange(session.n), session.selected)
+    selected = session.selected
+    if selected.ndim == 2:  # several bandits: from each one's own numbers to those of all arms
+        selected = selected + session.means.shape[1] * np.arange(len(selected))[:, None]
+    chosen = np.isin(np.arange(session.n), selected)
     settled = getattr(session._state, "status", np.zeros(session.n)) != ACTIVE
     letters = np.where(settled, np.where(chosen, "a", "r"), np.where(chosen, "c", "o"))
-    numbers = (tuple(np.round(values, 3).tolist()) for values in (session.means, low, high))
+    seen = (np.round(values, 3).ravel().tolist() for values in (session.means, low, high))
+    numbers = map(tuple, seen)
     return Frame(pulls, *numbers, "".join(letters))
 
 

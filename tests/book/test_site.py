@@ -157,6 +157,22 @@ def excerpt(text):
     return text[max(0, place - 60) : place + 60]
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_axe_finds_nothing_serious(page, window, address):
+    """The rules of axe-core; formulas are judged as a whole, not glyph by glyph."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    view, _ = open_page(window, f"{address}/{page}")
+    found = Axe().run(view, context={"exclude": [["mjx-container"]]}).response["violations"]
+    serious = {
+        rule["id"]: [node["html"][:200] for node in rule["nodes"][:5]]
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    }
+    assert serious == {}
+    view.close()
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("notebooks/")])
 def test_figures_stay_opaque_white(page, window, address):
     view, _ = open_page(window, f"{address}/{page}")

@@ -1,0 +1,106 @@
+"""Set the book as one PDF, from the stage that the last `make book` left.
+
+python -m book.pdf   writes _build/topk.pdf; needs latexmk and xelatex
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+from bs4 import BeautifulSoup
+
+from book.execution import KERNEL_ENVIRONMENT
+from book.rendering import Layout
+
+ROOT = Path(__file__).resolve().parent.parent
+EPOCH = "1577836800"  # so that two builds give the same bytes
+SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}
+PREAMBLE = r"""
+\usepackage{newunicodechar}
+\usepackage{array}
+"""
+
+
+def main(root: Path = ROOT) -> int:
+    """Lay out, write LaTeX, typeset."""
+    if missing := [name for name in ("latexmk", "xelatex") if not shutil.which(name)]:
+        print(f"not found: {', '.join(missing)} (Debian: see CONTRIBUTING.md)", file=sys.stderr)
+        return 1
+    stage, work = Layout(root).stage, root / "_build/pdf"
+    if not stage.is_dir():
+        print("run `make book` first", file=sys.stderr)
+        return 1
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(stage, work / "stage")
+    for path in sorted((work / "stage/notebooks").glob("*.ipynb")):
+        path.write_text(json.dumps(for_print(json.loads(path.read_text()))), encoding="utf-8")
+    configure(work / "stage/_config.yml")
+    environment = {**os.environ, **KERNEL_ENVIRONMENT, "SOURCE_DATE_EPOCH": EPOCH}
+    program = Path(sys.executable).with_name("jupyter-book")
+    command = [program, "build", work / "stage", "--builder", "latex", "--path-output", work]
+    command += ["--config", work / "stage/_config.yml", "--toc", work / "stage/book/_toc.yml"]
+    subprocess.run([*command, "--all", "-q"], env=environment, check=True)
+    latex = work / "_build/latex"
+    typeset = ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "-quiet"]
+    subprocess.run([*typeset, "topk.tex"], cwd=latex, env=environment, check=True)
+    os.replace(latex / "topk.pdf", root / "_build/topk.pdf")
+    print("_build/topk.pdf is ready")
+    return 0
+
+
+def configure(path: Path) -> None:
+    """Change the configuration of the site into that of a printed book."""
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    sphinx = config["sphinx"]["config"]
+    sphinx["extensions"].remove("sphinx_jupyterbook_latex")
+    config["latex"] = {
+        "latex_engine": "xelatex",
+        "use_jupyterbook_latex": False,
+        "latex_documents": {"targetname": "topk.tex", "title": config["title"]},
+    }
+    sphinx["latex_use_xindy"] = False
+    sphinx["latex_elements"] = {"preamble": PREAMBLE, "papersize": "a4paper"}
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+
+
+def for_print(notebook: dict) -> dict:
+    """Return a notebook whose tables are set by LaTeX, and without what only a screen can show."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            markup = data.pop("text/html", None)
+            if markup and (tables := BeautifulSoup("".join(markup), "html.parser")("table")):
+                data["text/latex"] = "\n\n".join(as_latex(table) for table in tables)
+    return notebook
+
+
+def as_latex(table) -> str:
+    """Return an HTML table as a LaTeX table that may go over several pages."""
+    rows = [[cell.get_text(" ", strip=True) for cell in row(["th", "td"])] for row in table("tr")]
+    columns = max(map(len, rows))
+    width = f"{0.92 / columns:.3f}\\linewidth"
+    column = f">{{\\raggedright\\arraybackslash}}p{{{width}}}"
+    lines = [
+        " & ".join(escape(text) for text in row + [""] * (columns - len(row))) + r" \\"
+        for row in rows
+    ]
+    lines[0] += r" \hline"
+    begin = f"\\begin{{longtable}}{{*{{{columns}}}{{{column}}}}}"
+    return "\n".join([r"{\small", begin, *lines, r"\end{longtable}}"])
+
+
+def escape(text: str) -> str:
+    """Return text as LaTeX sets it."""
+    return "".join(SPECIAL.get(character, character) for character in text)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,34 @@
+"""What the printed book makes of the site's notebooks."""
+
+from bs4 import BeautifulSoup
+
+from book import pdf
+
+
+def notebook(data):
+    return {"cells": [{"outputs": [{"data": data}]}, {"source": "text"}]}
+
+
+def test_tables_become_latex():
+    html = "<table><tr><th>a_b</th><th>50 %</th></tr><tr><td>x &amp; y</td></tr></table>"
+    data = {"text/html": [html], "text/plain": ["a  b"]}
+    done = pdf.for_print(notebook(data))["cells"][0]["outputs"][0]["data"]
+    assert "text/html" not in done and done["text/plain"] == ["a  b"]
+    assert r"a\_b & 50 \% \\ \hline" in done["text/latex"]
+    assert r"x \& y &  \\" in done["text/latex"]
+
+
+def test_what_only_a_screen_shows_is_left_out():
+    data = {"text/html": "<div><script>1</script></div>", "text/plain": "SAR: 200 pulls"}
+    done = pdf.for_print(notebook(data))["cells"][0]["outputs"][0]["data"]
+    assert done == {"text/plain": "SAR: 200 pulls"}
+
+
+def test_every_special_character_is_escaped():
+    assert pdf.escape("100% {a}_b\\") == r"100\% \{a\}\_b\textbackslash{}"
+
+
+def test_a_table_is_as_wide_as_its_widest_row():
+    table = BeautifulSoup("<table><tr><td>1</td></tr><tr><td>1</td><td>2</td></tr></table>",
+                          "html.parser").table
+    assert pdf.as_latex(table).count("&") == 2 and "*{2}" in pdf.as_latex(table)
