@@ -292,3 +292,52 @@ def _client(address):
     if address not in _clients or _clients[address].status != "running":
         _clients[address] = Client(address, set_as_default=False)
     return _clients[address]
+
+
+def each(task, items):
+    """Run a task for every item, one item at a time on each core.
+
+    For many studies that are too short to be shared by cores one by one.
+
+    Parameters
+    ----------
+    task : callable
+        Called as ``task(*item)``, in other processes if there are several cores; a
+        `topk.replicate` inside plays on one core.
+    items : iterable of tuple
+        The arguments.  Put what takes longest first.
+
+    Returns
+    -------
+    list
+        What the task returned, in the order of the items.
+
+    Raises
+    ------
+    ValueError
+        If ``task`` cannot be called.
+
+    Notes
+    -----
+    The environment variable ``TOPK_JOBS`` says how many cores, 1 by default.
+
+    Examples
+    --------
+    >>> from topk.workers import each
+    >>> each(pow, [(2, 3), (3, 2)])
+    [8, 9]
+    """
+    if not callable(task):
+        refuse("task", task, "something to call")
+    jobs = check_jobs(None)
+    if not isinstance(jobs, int) or jobs == 1:
+        return [task(*item) for item in items]
+    from joblib import Parallel, delayed
+
+    return Parallel(n_jobs=jobs)(delayed(_alone)(task, item) for item in items)
+
+
+def _alone(task, item):
+    """Run a task in a process of its own, in which studies do not ask for more of them."""
+    os.environ["TOPK_JOBS"] = "1"
+    return task(*item)
