@@ -14,6 +14,7 @@ from topk.session import STOPPED, by_bandit, chosen_in_all, peek
 from topk.streams import SPLIT, stream, streams
 
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
+FIRST = 100_000  # arms times batches after which it comes back first: some milliseconds at most
 
 
 class Interrupted(Exception):
@@ -83,7 +84,7 @@ class Play:
 
     def _advance_fused(self, until):
         """The same in compiled code, in slices of about ``SLICE`` seconds."""
-        steps, status = 16, PAUSED
+        steps, status = max(16, FIRST // self.counts.size), PAUSED
         while status == PAUSED:
             self._check_stop()
             begin = time.perf_counter()

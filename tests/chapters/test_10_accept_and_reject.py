@@ -8,7 +8,7 @@ NAME = "10-accept-and-reject"
 BREAKS = [
     ("equation-1", "assert h1 <= log_bar(n) * h2", "assert h1 <= 0.9 * log_bar(n) * h2"),
     ("equation-1", "assert h2 <= h1 * (1 + TINY)", "assert 1.01 * h2 <= h1 * (1 + TINY)"),
-    ("equation-1", "return 0.5 + sum", "return 0.3 + sum"),
+    ("equation-1", "assert log_bar(n) <= math.log(2 * n)", "assert log_bar(n) <= math.log(n)"),
     ("equation-1", "[True] * 4 + [False] * 5", "[True] * 3 + [False] * 6"),
     ("budget", "(n + 1 - j)) for j", "(n + 2 - j)) for j"),
     ("budget", "+ lengths[-1] <= budget", "+ 2 * lengths[-1] <= budget"),
