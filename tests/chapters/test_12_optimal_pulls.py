@@ -1,74 +1,15 @@
-"""The checks of "Optimal pulls in the worst case" pass, and fail when they are broken."""
+"""Results of "Optimal pulls in the worst case", in closed form and in small cases."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
-from chapters import cells
 from scipy.stats import binom
 
 import topk
 from topk.guarantees import ar_regret, qe_regret
 from topk.hardness import bernoulli_kl
-
-NAME = "12-optimal-pulls"
-
-BREAKS = [
-    ("proposition-1-1", "np.exp(-2 * m * t**2)", "np.exp(-3 * m * t**2)"),
-    ("proposition-1-1", "np.exp(-m * bernoulli_kl", "np.exp(-1.1 * m * bernoulli_kl"),
-    ("proposition-1-1", "* m * a / 3) * loose)[some]", "* m * a * 4) * loose)[some]"),
-    ("proposition-1-1", "* m * a / 2) * loose)[below]", "* m * a * 4) * loose)[below]"),
-    ("proposition-1-2", "< np.exp(-x * size / 2)", "< np.exp(-x * size * 2)"),
-    ("proposition-1-2", "x = 2 * (1 + rng", "x = 0.1 * (1 + rng"),
-    ("lemma-4-1", "assert -x * k / 4 <= goal", "assert -x * k / 40 <= goal"),
-    ("lemma-4-1", "assert printed < really <= repaired", "assert really <= printed"),
-    ("lemma-4-1", "seen.size - math.ceil(seen.size / 4)", "math.ceil(seen.size / 16)"),
-    ("lemma-4-1", "assert loss <= epsilon + 1e-12 or", "assert loss <= epsilon / 8 or"),
-    ("lemma-4-1", "e2 = seen[kept].min() < p + epsilon / 2", "e2 = True"),
-    ("lemma-4-2", ">= over + under - 1e-12", ">= over - under - 1e-12"),
-    ("lemma-4-2", "s * math.log(2) - x * k <=", "s * math.log(2) - x * k / 8 <="),
-    ("lemma-4-2", "math.log(2) - wide * k / 8 <=", "math.log(2) - x * k / 8 <="),
-    ("lemma-4-2", "max(first, last - 1, key=gap)", "min(first, last - 1, key=gap)"),
-    ("lemma-4-2", "order[:first], order[last:]", "order[last:], order[:first]"),
-    ("lemma-4-2", "g = np.append(g, left[best[left]][: max(b - a, 0)])", "pass"),
-    ("theorem-4-3", "math.sqrt(8 / (1 - beta)) * series", "math.sqrt(2 / (1 - beta)) * series"),
-    ("theorem-4-3", "front = 4 ** (1 + gamma)", "front = 4 ** (-1 + gamma)"),
-    ("theorem-4-3", "x <= 0.75**r * n", "x < 0.75**r * n"),
-    ("theorem-4-3", "assert np.isclose(regret, sum(losses))", "assert regret < sum(losses) / 2"),
-    ("corollary-4-4", "assert pulls <= 291**2 * shape", "assert pulls <= 100**2 * shape"),
-    ("corollary-4-4", "per_arm.append(pulls / n)", "per_arm.append(pulls / n * math.log(n))"),
-    ("theorem-4-5", "(n - k) / k * mirrored", "k / (n - k) * mirrored"),
-    ("theorem-4-5", "best.tell(arms, sums, counts", "best.tell(arms, counts - sums, counts"),
-    ("theorem-4-5", "epsilon / share, delta)", "epsilon, delta)"),
-    ("lemma-6-1", "sets = k * math.log(math.e * s / k)", "sets = k * math.log(s / k)"),
-    ("lemma-6-1", "epsilon**2 * q0 * k / 2\n", "epsilon**2 * q0 * k / 4\n"),
-    ("remark-4-1", "first = (total / (epsilon", "first = (10 * total / (epsilon"),
-    ("remark-4-1", "top(theta[arms], k)", "top(theta[arms], k + 4)"),
-    ("remark-4-2", "[1] <= delta", "[0] > delta"),
-    ("remark-4-2", "needed.append(above)", "needed.append(100)"),
-    ("theorem-7-1", "8 * math.sqrt(2))", "math.sqrt(2))"),
-    ("theorem-7-1", "2.15 * (0.4", "1.15 * (0.4"),
-    ("theorem-7-1", "/ math.sqrt(2 * q)", "/ math.sqrt(1.5 * q)"),
-    ("theorem-7-1", "(0.15 if q < 23 else 0.3)", "(0.999 if q < 23 else 0.999)"),
-    ("theorem-7-1", "np.exp(-16.1 * e**2)", "np.exp(-15.9 * e**2)"),
-    ("theorem-7-1", "(47 * epsilon**2 * k)", "(2 * epsilon**2 * k)"),
-]
-
-
-@pytest.mark.parametrize("check", cells.checks(NAME))
-def test_checks_pass(check):
-    cells.run(NAME, check)
-
-
-@pytest.mark.parametrize(("check", "old", "new"), BREAKS)
-def test_broken_checks_fail(check, old, new):
-    with pytest.raises(AssertionError):
-        cells.run(NAME, check, old, new)
-
-
-def test_every_check_is_broken_at_least_once():
-    assert {check for check, _, _ in BREAKS} == set(cells.checks(NAME))
 
 
 def test_proposition_1_1_in_closed_form():

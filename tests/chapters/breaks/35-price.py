@@ -1,9 +1,4 @@
-"""The checks of the page on the price of adaptivity pass, and each of them can fail."""
-
-import pytest
-from chapters import cells
-
-NAME = "35-price"
+"""Breaks: the check, what stands in its cell or the setup, what is put there."""
 
 BREAKS = [
     ("sprt", "error = 1 / (1 + 3**lead)", "error = 1 / (2 + 3**lead)"),
@@ -22,21 +17,3 @@ BREAKS = [
     ("range", "k / 2 + 2 * math.sqrt(k)", "k / 2"),
     ("range", "math.floor(2 * epsilon * k)", "math.floor(epsilon * k)"),
 ]
-
-
-@pytest.mark.parametrize("check", cells.checks(NAME))
-def test_checks_pass(check):
-    cells.run(NAME, check)
-
-
-@pytest.mark.parametrize(("check", "old", "new"), BREAKS)
-def test_broken_checks_fail(check, old, new):
-    with pytest.raises(AssertionError):
-        cells.run(NAME, check, old, new)
-
-
-def test_every_check_has_a_break_and_every_break_a_place():
-    assert {check for check, _, _ in BREAKS} == set(cells.checks(NAME))
-    for check, old, _ in BREAKS:
-        used = {"parameters", "setup", f"check-{check}"}
-        assert sum(s.count(old) for tags, s in cells.read(NAME)[0] if used & set(tags)) == 1
