@@ -35,3 +35,10 @@ window.addEventListener("load", () => {
   place.append(label, told);
   show();
 });
+
+// The theme's switches in the list of chapters have a sign, but no name that can be read out.
+window.addEventListener("load", () => {
+  for (const summary of document.querySelectorAll("nav summary")) {
+    if (!summary.textContent.trim()) summary.setAttribute("aria-label", "pages of this chapter");
+  }
+});
