@@ -23,10 +23,6 @@ EPOCH = "1577836800"  # so that two builds give the same bytes
 SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }
-PREAMBLE = r"""
-\usepackage{newunicodechar}
-\usepackage{array}
-"""
 
 
 def main(root: Path = ROOT) -> int:
@@ -67,18 +63,30 @@ def configure(path: Path) -> None:
         "latex_documents": {"targetname": "topk.tex", "title": config["title"]},
     }
     sphinx["latex_use_xindy"] = False
-    sphinx["latex_elements"] = {"preamble": PREAMBLE, "papersize": "a4paper"}
+    sphinx["latex_elements"] = {
+        "papersize": "a4paper",
+        "extraclassoptions": "openany,oneside",
+        "preamble": r"\usepackage{array}",
+        "date": config["copyright"],
+    }
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
 def for_print(notebook: dict) -> dict:
-    """Return a notebook whose tables are set by LaTeX, and without what only a screen can show."""
+    """Return a notebook whose tables are set by LaTeX, and without what only a screen can show.
+
+    Code that the site folds because it draws is left out.
+    """
     for cell in notebook["cells"]:
+        tags = cell.get("metadata", {}).get("tags", [])
+        if "hide-input" in tags:
+            tags.append("remove-input")
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             markup = data.pop("text/html", None)
             if markup and (tables := BeautifulSoup("".join(markup), "html.parser")("table")):
-                data["text/latex"] = "\n\n".join(as_latex(table) for table in tables)
+                latex = "\n\n".join(as_latex(table) for table in tables)
+                data["text/markdown"] = f"```{{raw}} latex\n{latex}\n```"
     return notebook
 
 

@@ -14,14 +14,20 @@ def test_tables_become_latex():
     data = {"text/html": [html], "text/plain": ["a  b"]}
     done = pdf.for_print(notebook(data))["cells"][0]["outputs"][0]["data"]
     assert "text/html" not in done and done["text/plain"] == ["a  b"]
-    assert r"a\_b & 50 \% \\ \hline" in done["text/latex"]
-    assert r"x \& y &  \\" in done["text/latex"]
+    assert r"a\_b & 50 \% \\ \hline" in done["text/markdown"]
+    assert r"x \& y &  \\" in done["text/markdown"]
 
 
 def test_what_only_a_screen_shows_is_left_out():
     data = {"text/html": "<div><script>1</script></div>", "text/plain": "SAR: 200 pulls"}
     done = pdf.for_print(notebook(data))["cells"][0]["outputs"][0]["data"]
     assert done == {"text/plain": "SAR: 200 pulls"}
+
+
+def test_code_that_the_site_folds_is_not_printed():
+    cells = [{"metadata": {"tags": ["hide-input"]}, "outputs": []}, {"metadata": {"tags": []}}]
+    done = pdf.for_print({"cells": cells})["cells"]
+    assert "remove-input" in done[0]["metadata"]["tags"] and done[1]["metadata"]["tags"] == []
 
 
 def test_every_special_character_is_escaped():
