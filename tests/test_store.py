@@ -410,6 +410,18 @@ def test_limit_holds_while_a_study_runs(folder):
         assert store.info().bytes <= 1.05 * 30_000
 
 
+def test_a_full_store_is_seldom_measured(folder, monkeypatch):
+    """At the limit, too: every measurement looks at all files."""
+    measured = []
+    find = store._files
+    monkeypatch.setattr(store, "_files", lambda root: measured.append(root) or find(root))
+    store.configure(limit=300_000)
+    for seed in range(300):  # about 1.5 kB each
+        topk.replicate(LUCB, BANDIT, runs=10, seed=seed)
+    assert store.info().bytes <= 300_000 * 1.02
+    assert len(measured) < 200
+
+
 def test_file_above_the_limit_is_not_kept(folder):
     store.configure(limit=100)
     with warnings.catch_warnings():

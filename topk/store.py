@@ -367,12 +367,14 @@ def _make_room(size):
         return  # so much may be above the limit for a moment
     files = _files(root)
     total = sum(status.st_size for _, status in files)
-    _unmeasured[root] = 0 if total <= limit - limit / 50 else math.inf
-    for path, status in files[:-1]:
-        if total <= limit:
-            break
-        _remove([path])
-        total -= status.st_size
+    if total > limit - limit / 50:
+        # more than is needed now, so that not every file from here on has all others measured
+        for path, status in files[:-1]:
+            if total <= limit - limit / 10:
+                break
+            _remove([path])
+            total -= status.st_size
+    _unmeasured[root] = 0
     _remove_abandoned(ABANDONED)
 
 
