@@ -76,6 +76,12 @@ def test_key_reacts_to_text_and_parameters_but_not_to_cores(root):
     assert keys[3] == keys[0]
 
 
+def test_the_longest_pages_exist_and_share_the_cores():
+    folder = Path(__file__).resolve().parents[2] / "notebooks"
+    books = [execution.read(folder / f"{name}.md") for name in execution.LONGEST]
+    assert all(book.shared_cores for book in books)
+
+
 def test_compiled_files_do_not_change_the_key(root):
     before = execution.library_digest(root)
     (root / "topk/__pycache__").mkdir()
