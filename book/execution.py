@@ -302,6 +302,8 @@ def tidy(executed: dict) -> dict:
         cell["metadata"].pop("execution", None)
         if "outputs" in cell:
             cell["outputs"] = _merge_streams([out for out in cell["outputs"] if not _widget(out)])
+            for output in cell["outputs"]:
+                _drop_addresses(output.get("data", {}))
     name_cells(notebook)
     return notebook
 
@@ -309,6 +311,12 @@ def tidy(executed: dict) -> dict:
 def _widget(output: dict) -> bool:
     """Whether an output is a live widget, such as a progress bar, which a page cannot show."""
     return "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+
+
+def _drop_addresses(data: dict) -> None:
+    """Take the address in memory out of the plain text of an object that has nothing else."""
+    if "text/plain" in data:
+        data["text/plain"] = re.sub(r" at 0x[0-9a-f]+>", ">", "".join(data["text/plain"]))
 
 
 def _merge_streams(outputs: list[dict]) -> list[dict]:

@@ -184,6 +184,12 @@ def test_executed_notebook_names_no_place_and_no_time(root):
     assert second == f"{first}-2"
 
 
+def test_executed_notebook_names_no_address_in_memory(root):
+    result = execution.execute([notebook("a", cell("object()"))], root)["a"]
+    (output,) = result.executed["cells"][-1]["outputs"]
+    assert output["data"]["text/plain"] == "<object>"
+
+
 def test_streams_are_joined():
     notebook = jupytext.reads(HEAD + cell("1"), fmt="md:myst")
     notebook.cells[0].outputs = [new_output("stream", name="stdout", text=text) for text in "ab"]
