@@ -14,6 +14,6 @@ BREAKS = [
     ("order", "h < 10 * n", "h > 10 * n"),
     ("literal", "2 * 2.0**-2 > 0.4", "2 * 2.0**-3 > 0.4"),
     ("line-5", "2 * n * r**2 / delta)  #", "2 * n * r / delta)  #"),
-    ("lemma-4", "for factor in (4, 16)", "for factor in (5, 16)"),
+    ("lemma-4", "level / (2 * gap**2)", "level / (3 * gap**2)"),
     ("condition-4", "1.25 * n * t**4", "1.0 * n * t**4"),
 ]
