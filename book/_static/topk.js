@@ -42,3 +42,10 @@ window.addEventListener("load", () => {
     if (!summary.textContent.trim()) summary.setAttribute("aria-label", "pages of this chapter");
   }
 });
+
+// Entries of a list are its items, whatever else they are.
+window.addEventListener("load", () => {
+  for (const entry of document.querySelectorAll('[role="list"] > [role="doc-biblioentry"]')) {
+    entry.setAttribute("role", "listitem");
+  }
+});
