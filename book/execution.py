@@ -42,7 +42,7 @@ KERNEL_ENVIRONMENT = {
     "TZ": "UTC",
 }
 
-# Each takes longer than any ten others: begun first, they leave no core waiting in the end.
+# Both take far longer than any other page: begun first, they leave no core waiting in the end.
 LONGEST = ("13-optimal-pulls-figures", "10-accept-and-reject")
 
 

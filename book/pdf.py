@@ -19,7 +19,6 @@ from book.execution import KERNEL_ENVIRONMENT
 from book.rendering import Layout
 
 ROOT = Path(__file__).resolve().parent.parent
-EPOCH = "1577836800"  # so that two builds give the same bytes
 SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }
@@ -39,7 +38,7 @@ def main(root: Path = ROOT) -> int:
     for path in sorted((work / "stage/notebooks").glob("*.ipynb")):
         path.write_text(json.dumps(for_print(json.loads(path.read_text()))), encoding="utf-8")
     configure(work / "stage/_config.yml")
-    environment = {**os.environ, **KERNEL_ENVIRONMENT, "SOURCE_DATE_EPOCH": EPOCH}
+    environment = {**os.environ, **KERNEL_ENVIRONMENT}
     program = Path(sys.executable).with_name("jupyter-book")
     command = [program, "build", work / "stage", "--builder", "latex", "--path-output", work]
     command += ["--config", work / "stage/_config.yml", "--toc", work / "stage/book/_toc.yml"]

@@ -82,6 +82,14 @@ def test_the_longest_pages_exist_and_share_the_cores():
     assert all(book.shared_cores for book in books)
 
 
+def test_the_longest_pages_are_begun_first(root, monkeypatch):
+    begun = []
+    monkeypatch.setattr(execution, "_pool", lambda group, *rest: begun.extend(group) or [])
+    names = ["01-problem", *execution.LONGEST, "41-errata"]
+    execution.execute([notebook(name) for name in names], root)
+    assert [book.name for book in begun] == [*execution.LONGEST, "01-problem", "41-errata"]
+
+
 def test_compiled_files_do_not_change_the_key(root):
     before = execution.library_digest(root)
     (root / "topk/__pycache__").mkdir()
