@@ -53,6 +53,45 @@ def test_bubeck_theorem_2_with_one_bandit_is_theorem_1():
     assert g.multibandit_sar_error(rows, 500) == pytest.approx(brute)
 
 
+def test_the_exponent_of_both_theorems():
+    means = [0.2, 0.8, 0.5]
+    one = (500 - 3) / (8 * log_bar(3) * hardness.h2(means, 2))
+    assert g.sar_exponent(means, 2, 500) == pytest.approx(one)
+    assert g.sar_exponent([means], 1, 500) == pytest.approx(g.sar_exponent(means, 1, 500))
+    rows = [means, [0.1, 0.3, 0.9]]
+    several = (500 - 6) / (8 * log_bar(6) * hardness.h_multibandit(rows)[1])
+    assert g.sar_exponent(rows, 1, 500) == pytest.approx(several)
+    assert g.sar_exponent(means, 1, 3) == 0  # no pull at all
+    assert g.sar_exponent([0.5, 0.5, 0.2], 1, 500) == 0  # tied: H2 is infinite
+
+
+def test_windows_shrink_with_the_gaps():
+    means = [0.2, 0.9, 0.5, 0.3]  # gaps for k = 2: .3, .6, .2, .2
+    assert g.sar_windows(means, 2) == pytest.approx([0.15, 0.075, 0.05])
+    assert g.sar_windows(means, 2, part=1) == pytest.approx([0.6, 0.3, 0.2])
+    for k in (1, 2, 3):
+        brute = sorted(hardness.gaps(means, k), reverse=True)[:-1]
+        assert g.sar_windows(means, k) == pytest.approx(np.array(brute) / 4)
+    assert g.sar_windows([means], 1) == pytest.approx(g.sar_windows(means, 1))
+    rows = [[0.9, 0.4, 0.3], [0.2, 0.1, 0.7]]  # gaps .5 .5 .6 and .5 .6 .5
+    assert g.sar_windows(rows, 1) == pytest.approx(np.array([0.6, 0.6, 0.5, 0.5, 0.5]) / 4)
+
+
+def test_an_average_off_by_counting():
+    for mean, pulls, off in ((0.3, 7, 0.2), (0.5, 4, 0.25), (0.9, 10, 0.1), (0.0, 3, 0.0)):
+        law = [
+            math.comb(pulls, s) * mean**s * (1 - mean) ** (pulls - s)
+            for s in range(pulls + 1)
+            if abs(s / pulls - mean) > off + 1e-9
+        ]
+        exact = g.average_off(mean, pulls, off)
+        assert exact == pytest.approx(sum(law), abs=1e-15)
+        assert exact <= 2 * math.exp(-2 * pulls * off**2)
+    table = g.average_off([[0.2], [0.6]], [5, 9], [0.3, 0.1])
+    assert table.shape == (2, 2)
+    assert table[1, 0] == pytest.approx(g.average_off(0.6, 5, 0.3))
+
+
 def test_bubeck_theorem_1_on_plays():
     # 200 plays, each wrong with probability at most 1e-9: false alarm below 2e-7.
     means, budget = np.array(EASY), g.sar_budget(EASY, 3, 1e-9)
@@ -464,6 +503,19 @@ def test_tied_boundary_without_tolerance_gives_inf():
         (lambda: g.sar_budget(EASY, 3, 0), "delta"),
         (lambda: g.multibandit_sar_error([0.1, 0.2], 10), "means"),
         (lambda: g.multibandit_sar_error([[0.1, 0.2]], 1), "budget"),
+        (lambda: g.sar_exponent("ab", 1, 10), "means"),
+        (lambda: g.sar_exponent(EASY, 8, 10), "k must"),
+        (lambda: g.sar_exponent([[0.1, 0.2, 0.3]], 2, 10), "k must"),
+        (lambda: g.sar_exponent([[[0.1, 0.2]]], 1, 10), "means"),
+        (lambda: g.sar_exponent([[0.1], [0.2]], 1, 10), "means"),
+        (lambda: g.sar_exponent(EASY, 3, 7), "budget"),
+        (lambda: g.sar_windows([[0.1, 0.2], [0.3]], 1), "means"),
+        (lambda: g.sar_windows(EASY, 3, part=0), "part"),
+        (lambda: g.average_off(1.1, 3, 0.1), "mean"),
+        (lambda: g.average_off(0.5, 0, 0.1), "pulls"),
+        (lambda: g.average_off(0.5, 2.0, 0.1), "pulls"),
+        (lambda: g.average_off(0.5, 3, -0.1), "off"),
+        (lambda: g.average_off(0.5, 3, 0.1, slack=2), "slack"),
         (lambda: g.ugapeb_error(EASY, 3, 8, 0.1), "budget"),
         (lambda: g.ugapeb_error(EASY, 3, 100, 0.1, a=1e9), "a must"),
         (lambda: g.ugapeb_error([0.1, 0.9], 1, 100, 0.1, a=1.0, variances=[0.1, 0.1]), "a must"),

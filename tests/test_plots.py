@@ -14,6 +14,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 
+import topk  # noqa: E402
 from topk import claims, plots  # noqa: E402
 
 STRATEGIES = ["Uniform", "SuccessiveRejects", "SAR", "GapE", "OptMAI", "UGapEb", "Racing",
@@ -84,21 +85,29 @@ def test_every_colour_has_contrast_on_white(name):
 
 
 def test_the_style_of_a_strategy_value():
-    class OptMAI:
-        def __init__(self, beta):
-            self.beta = beta
+    made = {beta: topk.OptMAI(k=2, budget=50, beta=beta) for beta in (0.8, 0.9, 0.91)}
+    assert plots.style(made[0.8]) == plots.STYLES["OptMAI(0.8)"]
+    assert plots.style(made[0.9]) == plots.STYLES["OptMAI(0.9)"]
+    assert plots.style(made[0.91]).label == "OptMAI, \u03b2 = 0.91"
+    assert plots.style("OptMAI") == plots.style(topk.OptMAI) == plots.STYLES["OptMAI(0.8)"]
+    several = topk.MultiBanditSAR(budget=50)
+    assert plots.style(several) == plots.style(topk.MultiBanditSAR) == plots.STYLES["SAR"]
 
-    class MultiBanditSAR:
-        pass
 
-    assert plots.style(OptMAI(0.8)) == plots.STYLES["OptMAI(0.8)"]
-    assert plots.style(OptMAI(0.9)) == plots.STYLES["OptMAI(0.9)"]
-    assert plots.style(OptMAI(0.91)).label == "OptMAI, \u03b2 = 0.91"
-    assert plots.style("OptMAI") == plots.style(OptMAI) == plots.STYLES["OptMAI(0.8)"]
-    assert plots.style(MultiBanditSAR()) == plots.style(MultiBanditSAR) == plots.STYLES["SAR"]
-    for unknown in ("Thompson", "", object()):
-        with pytest.raises(ValueError, match="^strategy must be one of"):
-            plots.style(unknown)
+def test_a_strategy_of_ones_own_has_a_neutral_style():
+    class Mine(topk.Strategy):
+        k = 1
+
+    drawn = plots.style("Mine")
+    assert plots.style(Mine) == plots.style(Mine()) == drawn and drawn.label == "Mine"
+    assert drawn.marker not in {each.marker for each in plots.STYLES.values()}
+    assert 1.05 / ([0.2126, 0.7152, 0.0722] @ linear(drawn.color) + 0.05) >= 3
+
+
+@pytest.mark.parametrize("nothing", ["", object(), 3, None, int])
+def test_what_is_no_strategy_has_no_style(nothing):
+    with pytest.raises(ValueError, match="^strategy must be a strategy or the name of one"):
+        plots.style(nothing)
 
 
 def test_the_band_is_the_interval_of_the_mean(ax):
@@ -154,7 +163,7 @@ def test_panels():
     (lambda ax: plots.panels(1, 1, height=0), "height"),
     (lambda ax: plots.curve_with_band(ax, [1, 2], np.ones((3, 3)), "SAR"), "values"),
     (lambda ax: plots.curve_with_band(ax, [1], np.ones((1, 1)), "SAR"), "the number of runs"),
-    (lambda ax: plots.curve_with_band(ax, [1, 2], np.ones((3, 2)), "Nobody"), "strategy"),
+    (lambda ax: plots.curve_with_band(ax, [1, 2], np.ones((3, 2)), ""), "strategy"),
     (lambda ax: plots.pulls_histogram(ax, [-1], "SAR"), "pulls"),
     (lambda ax: plots.pulls_histogram(ax, [0.5], "SAR"), "pulls"),
     (lambda ax: plots.arms_strip(ax, [0.1, 0.2], 2), "k"),

@@ -1,7 +1,9 @@
 """Live sessions: any order, any portions, anything wrong in between; always the same play."""
 
 import copy
+import math
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -376,3 +378,53 @@ def test_a_recommendation_that_raises_leaves_the_tally_as_it_was():
     with pytest.raises(RuntimeError, match="no idea"):
         _ = session.selected
     assert session.pulls.tolist() == before
+
+
+@dataclass(frozen=True)
+class Greedy(topk.Strategy):
+    """Wants ``each`` pulls of both arms again and again, whatever the budget."""
+
+    k: int = 1
+    budget: int = 10
+    each: int = 2
+
+    def ask(self, view):
+        return [0, 1], [self.each, self.each]
+
+
+def test_nobody_asks_for_more_than_the_budget():
+    with pytest.raises(ValueError, match=r"^counts of Strategy.ask must be at most the 10 pulls"):
+        Greedy(each=6).start(2)
+    session = Greedy().start(2).tell([0, 1], [1, 1], [2, 2])
+    with pytest.raises(ValueError, match=r"at most the 2 pulls that are left of budget = 10"):
+        session.tell([0, 1], [1, 1], [2, 2])
+    assert Greedy(budget=4).start(2).ask()[1].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("name", ["pulls", "sums", "squares"])
+def test_a_strategy_cannot_change_the_record(name):
+    class Forger(Greedy):
+        def update(self, view):
+            getattr(view, name)[...] = 0
+
+    with pytest.raises(ValueError, match="read-only"):
+        Forger().start(2).tell([0, 1], [1, 1], [2, 2])
+
+
+@pytest.mark.parametrize(
+    "memory", [{0: 1}, {"a": (1, 2)}, {"a": {1}}, {"a": np.zeros(2)}, {"a": math.nan}, [1]]
+)
+def test_a_memory_that_json_would_change_is_refused_when_it_is_stored(memory):
+    session = Greedy().start(2)
+    session._state.memory = memory
+    with pytest.raises(ValueError, match="^memory must be a dict of plain JSON values"):
+        session.state()
+
+
+def test_a_memory_of_plain_values_is_stored_and_stays_apart():
+    session = Greedy().start(2)
+    session._state.memory["seen"] = [1, {"a": None, "b": 0.5}]
+    stored = session.state()
+    session._state.memory["seen"].append(2)
+    assert stored["state"]["memory"] == {"seen": [1, {"a": None, "b": 0.5}]}
+    assert topk.resume(stored)._state.memory == {"seen": [1, {"a": None, "b": 0.5}]}

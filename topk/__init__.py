@@ -49,6 +49,7 @@ from topk.strategies import (  # noqa: E402
     UGapEb,
     UGapEc,
     Uniform,
+    View,
 )
 from topk.strategies.kth_arm import KthArm, kth_arm  # noqa: E402
 from topk.streams import streams  # noqa: E402
@@ -90,6 +91,7 @@ __all__ = [
     "UGapEb",
     "UGapEc",
     "Uniform",
+    "View",
     "claims",
     "data",
     "instances",

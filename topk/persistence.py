@@ -7,6 +7,7 @@ checked, and anything wrong is refused by the name of its field.
 
 import copy
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -165,7 +166,7 @@ def _dump_state(state):
     """Return the arrays of a state; its other fields follow from the parameters."""
     if isinstance(state, View):
         wanted = [np.asarray(part).tolist() for part in state.wanted]
-        stored = {"tally": _dump_state(state.tally), "memory": copy.deepcopy(state.memory)}
+        stored = {"tally": _dump_state(state.tally), "memory": _dump_memory(state.memory)}
         return stored | {"wanted": wanted, "finished": state.finished.tolist()}
     stored = {}
     for name, value in state._asdict().items():
@@ -175,6 +176,17 @@ def _dump_state(state):
             stored[name] = _dump_state(value)
         elif isinstance(value, np.ndarray):
             stored[name] = _plain(value)
+    return stored
+
+
+def _dump_memory(memory):
+    """Return a copy of a strategy's memory; refuse one that JSON would not give back."""
+    try:
+        stored = json.loads(json.dumps(memory, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        stored = None
+    if not isinstance(memory, dict) or stored != memory:
+        refuse("memory", memory, "a dict of plain JSON values, whose keys are texts")
     return stored
 
 

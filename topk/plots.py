@@ -14,7 +14,6 @@ import numpy as np
 
 from topk._checks import (
     check_arms,
-    check_choice,
     check_integer,
     check_k,
     check_means,
@@ -24,6 +23,7 @@ from topk._checks import (
 from topk.claims import mean_interval
 
 WIDTH = 7.2  # inches: the text's width on a page of the book
+BLUE, RED, BLACK, GREY = "#0064B4", "#C8380A", "#111111", "#7D7D7D"  # where no strategy is shown
 
 
 class Style(NamedTuple):
@@ -66,6 +66,8 @@ STYLES = {
     "ImprovedTopK": Style("#419933", "8", "--", "ImprovedTopK"),
 }
 """The style of every strategy; `style` finds it for a strategy or a name."""
+
+_OTHER = Style("#5A5A5A", "+", (0, (1, 1)), "")
 
 _RULES = {
     "figure.facecolor": "white",
@@ -116,9 +118,11 @@ def style(strategy):
     Parameters
     ----------
     strategy : str or Strategy
-        A key of `STYLES`, or a strategy of this library (a value or its class).  An
-        ``OptMAI`` gets the style of beta = 0.8 or 0.9, whichever is nearer, and its own
-        beta in the label; so does the bare name "OptMAI", with 0.8.
+        A key of `STYLES`, or a strategy (a value or its class).  An ``OptMAI`` gets the
+        style of beta = 0.8 or 0.9, whichever is nearer, and its own beta in the label; so
+        does the bare name "OptMAI", with 0.8.  A strategy that the book does not know, one
+        of your own, is drawn in grey under its own name; several in one figure need
+        styles of their own, as entries of `STYLES`.
 
     Returns
     -------
@@ -128,17 +132,18 @@ def style(strategy):
     Raises
     ------
     ValueError
-        If the book has no style for it.
+        If it is no strategy and no name.
 
     Examples
     --------
     >>> style("SAR").marker, style("OptMAI(0.9)").color
     ('^', '#0064B4')
+    >>> style("LeastPulled").label
+    'LeastPulled'
     """
-    name = strategy if isinstance(strategy, str) else _name_of(strategy)
-    name = name.removeprefix("MultiBandit")
+    name = _name_of(strategy).removeprefix("MultiBandit")
     if name != "OptMAI":
-        return STYLES[check_choice(name, "strategy", tuple(STYLES))]
+        return STYLES.get(name) or _OTHER._replace(label=name)
     beta = float(getattr(strategy, "beta", 0.8))
     nearest = STYLES["OptMAI(0.8)" if beta < 0.85 else "OptMAI(0.9)"]
     return nearest._replace(label=f"OptMAI, \u03b2 = {beta:g}")
@@ -307,4 +312,9 @@ def arms_strip(ax, means, k, *, selected=None):
 
 
 def _name_of(strategy):
-    return (strategy if isinstance(strategy, type) else type(strategy)).__name__
+    if isinstance(strategy, str) and strategy:
+        return strategy
+    made_by = strategy if isinstance(strategy, type) else type(strategy)
+    if not hasattr(made_by, "begin"):
+        refuse("strategy", strategy, "a strategy or the name of one")
+    return made_by.__name__

@@ -7,6 +7,7 @@ published proof needs another one), *derived* here, or *recalled* from general k
 
 from topk.guarantees.fixed_budget import (
     ar_regret,
+    average_off,
     log_bar,
     multibandit_sar_error,
     optmai_arm_pulls,
@@ -15,6 +16,8 @@ from topk.guarantees.fixed_budget import (
     qe_regret,
     sar_budget,
     sar_error,
+    sar_exponent,
+    sar_windows,
     ugapeb_budget,
     ugapeb_error,
     uniform_pulls,
@@ -44,6 +47,7 @@ __all__ = [
     "UGapEStep",
     "adaptive_topk_pulls",
     "ar_regret",
+    "average_off",
     "clucb_pac_pulls",
     "direct_pulls",
     "halving_pulls",
@@ -65,6 +69,8 @@ __all__ = [
     "qe_regret",
     "sar_budget",
     "sar_error",
+    "sar_exponent",
+    "sar_windows",
     "ugape_ceiling",
     "ugape_step",
     "ugapeb_budget",

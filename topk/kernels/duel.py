@@ -22,13 +22,9 @@ from topk.kernels.tournament import (
     OUT,
     WEIGHT,
     Tree,
-    best,
-    build,
-    change,
-    key,
     new_tournament,
-    regroup,
 )
+from topk.kernels.winners import best, build, change, key, regroup
 
 TIE = 1e-12  # indices closer than this are equal: sums of the same numbers, rounded in two orders
 

@@ -21,13 +21,9 @@ from topk.kernels.tournament import (
     OUT,
     WEIGHT,
     Tree,
-    best,
-    build,
-    change,
-    key,
     new_tournament,
-    regroup,
 )
+from topk.kernels.winners import best, build, change, key, regroup
 
 STAY, LEAVE, ENTER, AWAY = 0, 1, 2, 3  # groups: M but for LEAVE, the exchange, the others
 WORST_IN, FIRST_OUT, LOWEST_STAY, HIGHEST_LEAVE, LOWEST_ENTER, HIGHEST_AWAY, WIDEST = range(7)

@@ -92,23 +92,6 @@ def advance(trees, s):
     trees.s[0] = s
 
 
-@inlined
-def change(trees, arm, mean, weight, group):
-    """Give an arm a new line or a new group."""
-    before = trees.line[arm, GROUP]
-    trees.line[arm, MEAN], trees.line[arm, WEIGHT] = mean, weight
-    trees.line[arm, GROUP] = group
-    touch(trees, arm, before)
-
-
-@inlined
-def regroup(trees, arm, group):
-    """Move an arm to another group; its line stays."""
-    before = trees.line[arm, GROUP]
-    trees.line[arm, GROUP] = group
-    touch(trees, arm, before)
-
-
 @kernel
 def touch(trees, arm, before):
     """Enter an arm's new line, or its move from group ``before``, and see what that changes.

@@ -214,11 +214,11 @@ def play_overdue(line, node, spec, todo, tree, s):
 
 
 @kernel
-def climb(line, node, spec, s, arm, before, after):
-    """Play again the matches above an arm that has moved from one group to another."""
-    leaves = node.shape[1] // 2
+def touch(trees, arm, before):
+    """Play again the matches above an arm that has a new line, or was in group ``before``."""
+    line, node, spec, s, leaves = trees.line, trees.node, trees.spec, trees.s[0], trees.todo.size
     for tree in range(spec.shape[0]):
-        member = takes_part(spec, tree, after)
+        member = takes_part(spec, tree, line[arm, GROUP])
         if not member and not takes_part(spec, tree, before):
             continue
         sign, slope, late = spec[tree, SIGN], spec[tree, SLOPE], spec[tree, LATE]
@@ -234,23 +234,6 @@ def climb(line, node, spec, s, arm, before, after):
             ):
                 break  # nothing that the matches above look at has changed
             place >>= 1
-
-
-@inlined
-def change(trees, arm, mean, weight, group):
-    """Give an arm a new line or a new group and play again the matches above it."""
-    before = trees.line[arm, GROUP]
-    trees.line[arm, MEAN], trees.line[arm, WEIGHT] = mean, weight
-    trees.line[arm, GROUP] = group
-    climb(trees.line, trees.node, trees.spec, trees.s[0], arm, before, group)
-
-
-@inlined
-def regroup(trees, arm, group):
-    """Move an arm to another group; its line stays."""
-    before = trees.line[arm, GROUP]
-    trees.line[arm, GROUP] = group
-    climb(trees.line, trees.node, trees.spec, trees.s[0], arm, before, group)
 
 
 @inlined

@@ -6,7 +6,9 @@ Which one is meant follows from the type, so that compiled code contains nothing
 from numba.extending import overload
 
 from topk.kernels import survey, tournament
+from topk.kernels.compiling import inlined
 from topk.kernels.survey import Survey
+from topk.kernels.tournament import GROUP, MEAN, WEIGHT
 
 FEW = 1000  # up to so many arms looking at all of them is the faster way
 
@@ -37,14 +39,9 @@ def advance(trees, s):
     way_of(trees).advance(trees, s)
 
 
-def change(trees, arm, mean, weight, group):
-    """Give an arm a new line or a new group."""
-    way_of(trees).change(trees, arm, mean, weight, group)
-
-
-def regroup(trees, arm, group):
-    """Move an arm to another group; its line stays."""
-    way_of(trees).regroup(trees, arm, group)
+def touch(trees, arm, before):
+    """See what an arm's new line, or its move from group ``before``, changes."""
+    way_of(trees).touch(trees, arm, before)
 
 
 def best(trees, tree):
@@ -68,19 +65,28 @@ def _compiled_advance(trees, s):
     return lambda trees, s: chosen(trees, s)
 
 
-@overload(change)
-def _compiled_change(trees, arm, mean, weight, group):
-    chosen = survey.change if _looks(trees) else tournament.change
-    return lambda trees, arm, mean, weight, group: chosen(trees, arm, mean, weight, group)
-
-
-@overload(regroup)
-def _compiled_regroup(trees, arm, group):
-    chosen = survey.regroup if _looks(trees) else tournament.regroup
-    return lambda trees, arm, group: chosen(trees, arm, group)
+@overload(touch)
+def _compiled_touch(trees, arm, before):
+    chosen = survey.touch if _looks(trees) else tournament.touch
+    return lambda trees, arm, before: chosen(trees, arm, before)
 
 
 @overload(best)
 def _compiled_best(trees, tree):
     chosen = survey.best if _looks(trees) else tournament.best
     return lambda trees, tree: chosen(trees, tree)
+
+
+@inlined
+def change(trees, arm, mean, weight, group):
+    """Give an arm a new line or a new group."""
+    trees.line[arm, MEAN], trees.line[arm, WEIGHT] = mean, weight
+    regroup(trees, arm, group)
+
+
+@inlined
+def regroup(trees, arm, group):
+    """Move an arm to another group; its line stays as it is."""
+    before = trees.line[arm, GROUP]
+    trees.line[arm, GROUP] = group
+    touch(trees, arm, before)

@@ -10,7 +10,7 @@ from topk.strategies.multi_gape import MultiBanditGapE
 from topk.strategies.multi_sar import MultiBanditSAR
 from topk.strategies.multi_ugape import MultiBanditUGapEb, MultiBanditUGapEc
 from topk.strategies.optmai import OptMAI
-from topk.strategies.protocol import Strategy
+from topk.strategies.protocol import Strategy, View
 from topk.strategies.racing import Racing
 from topk.strategies.rejects import SuccessiveRejects
 from topk.strategies.sar import SAR
@@ -37,4 +37,5 @@ __all__ = [
     "UGapEb",
     "UGapEc",
     "Uniform",
+    "View",
 ]

@@ -70,7 +70,8 @@ class Strategy:
         -------
         arms, counts : sequences of int, shape (m,)
             Which arms, and how often each; both empty when the play is over.  The
-            answer may depend on ``view`` and on the parameters only.
+            answer may depend on ``view`` and on the parameters only, and asks for no
+            more than the parameter ``budget``, if there is one, has left.
         """
         raise NotImplementedError
 
@@ -153,7 +154,8 @@ class View:
     tally : Tally
         The library's record.
     memory : dict
-        Free for the strategy's own use; plain JSON values, so that it can be stored.
+        Free for the strategy's own use.  Plain JSON values only (dicts with texts as keys,
+        lists, texts, numbers, True, False, None), or `topk.Session.state` refuses it.
     """
 
     strategy: Strategy
@@ -169,18 +171,21 @@ class View:
 
     @property
     def pulls(self):
-        """Pulls of each arm, int (n,)."""
-        return self.tally.pulls
+        """Pulls of each arm, int (n,); read-only."""
+        return _locked(self.tally.pulls)
 
     @property
     def sums(self):
-        """Sum of each arm's rewards, float (n,)."""
-        return self.tally.sums
+        """Sum of each arm's rewards, float (n,); read-only."""
+        return _locked(self.tally.sums)
 
     @property
     def squares(self):
-        """Sum of each arm's squared rewards, float (n,); empty without ``uses_squares``."""
-        return self.tally.squares
+        """Sum of each arm's squared rewards, float (n,); read-only.
+
+        Empty without ``uses_squares``.
+        """
+        return _locked(self.tally.squares)
 
     @property
     def total(self):
@@ -200,9 +205,20 @@ class View:
             refuse("arms of Strategy.ask", arms.tolist(), "free of duplicates")
         if arms.size and not counts.any():
             refuse("counts of Strategy.ask", counts.tolist(), "positive for at least one arm")
+        budget = getattr(self.strategy, "budget", None)
+        if budget is not None and self.total + counts.sum() > budget:
+            left = f"at most the {budget - self.total} pulls that are left of budget = {budget}"
+            refuse("counts of Strategy.ask", f"{counts.sum()} pulls", left)
         self.wanted = arms[counts > 0], counts[counts > 0]
         if arms.size == 0:
             self.finished[0] = BY_RULE if self.strategy.certifies else BY_BUDGET
+
+
+def _locked(values):
+    """Return a look at an array through which it cannot be changed."""
+    shown = values.view()
+    shown.flags.writeable = False
+    return shown
 
 
 def _ask_plain(view, arms, counts):

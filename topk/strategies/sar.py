@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_budget, check_k, check_n
+from topk._checks import as_array, check_budget, check_k, check_n, refuse
 from topk.kernels.compiling import maker
 from topk.kernels.filing import (
     ACCEPTED,
@@ -122,6 +122,58 @@ def phase_lengths(n, budget, survivors=1):
     total = sum(-(-unit * over // under) for over, under in terms)
     remaining = range(n, survivors, -1)  # arms in phases 1, ..., n - s
     return tuple(-(-(budget - n) * unit // (total * arms)) for arms in remaining)
+
+
+def replay_phases(strategy, layout, sums):
+    r"""Play SAR, or its form for several bandits, on rewards that are prepared.
+
+    A proof speaks of averages that exist whether or not they are seen. Here all of them
+    exist, and the strategy is told those that it asks for.
+
+    Parameters
+    ----------
+    strategy : SAR or MultiBanditSAR
+        What is played; its phases are those of `phase_lengths`.
+    layout : int or tuple of int
+        n, or (M, n), as in `Strategy.start`; N is n or M n.
+    sums : array_like of int, shape (N - 1, N)
+        Sum of the first :math:`n_j` rewards of every arm, a row for each phase j.
+
+    Returns
+    -------
+    ndarray of int, shape (k,) or (M, k)
+        The arms returned, as in `Session.selected`.
+
+    Raises
+    ------
+    ValueError
+        If ``sums`` has another shape, or two rows differ by what no rewards add up to.
+
+    Notes
+    -----
+    The infinite lists of rewards in the proofs of Theorems 1 and 2 of Bubeck, Wang and
+    Viswanathan (2013).
+
+    Examples
+    --------
+    >>> phase_lengths(3, 12)
+    (3, 4)
+    >>> replay_phases(SAR(1, budget=12), 3, [[1, 2, 0], [1, 3, 0]]).tolist()
+    [1]
+    """
+    session = strategy.start(layout)
+    lengths = phase_lengths(session.n, strategy.budget)
+    shape, allowed = (len(lengths), session.n), "an array with a row for each phase"
+    sums = as_array(sums, "sums", allowed)
+    if sums.shape != shape:
+        refuse("sums", f"an array of shape {sums.shape}", f"{allowed}, of shape {shape}")
+    told = np.zeros(session.n, dtype=np.int64)
+    while not session.done:
+        arms, counts = session.ask()
+        phase = lengths.index(session.pulls.flat[arms[0]] + counts[0])
+        session.tell(arms, sums[phase, arms] - told[arms], counts=counts)
+        told[arms] = sums[phase, arms]
+    return session.selected
 
 
 class SARState(NamedTuple):

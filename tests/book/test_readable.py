@@ -1,0 +1,65 @@
+"""Code that a reader of the site sees, or unfolds, uses no name from code that nobody sees."""
+
+import builtins
+import symtable
+from pathlib import Path
+
+import jupytext
+import pytest
+
+SOURCES = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.md"))
+LEFT_OUT = {"remove-cell", "remove-input"}
+GIVEN = {*dir(builtins), "__name__", "display", "get_ipython"}  # what every notebook starts with
+
+
+def names(table):
+    """Return the global names that code reads, those in functions included, and those it binds."""
+    at_top, read, bound = table.get_type() == "module", set(), set()
+    for symbol in table.get_symbols():
+        # Not is_global, which takes everything in a function named "top" for global.
+        if at_top or not (symbol.is_local() or symbol.is_free()):
+            read |= {symbol.get_name()} if symbol.is_referenced() else set()
+            bound |= {symbol.get_name()} if symbol.is_assigned() or symbol.is_imported() else set()
+    for child in table.get_children():
+        child_read, child_bound = names(child)
+        read, bound = read | child_read, bound | child_bound
+    return read, bound
+
+
+def unexplained(cells):
+    """Return the names in code a reader can see that were last bound where no reader can look.
+
+    ``cells`` are pairs of tags and source, in order.
+    """
+    can_look, found = set(GIVEN), []
+    for tags, source in cells:
+        read, bound = names(symtable.symtable(source, "cell", "exec"))
+        if LEFT_OUT & set(tags):
+            can_look -= bound
+        else:
+            can_look |= bound
+            found += sorted(read - can_look)
+    return list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_every_name_can_be_looked_up(path):
+    """If this fails, fold the cell that binds the name: ``hide-cell`` for ``remove-cell``."""
+    notebook = jupytext.reads(path.read_text(encoding="utf-8"), "md:myst")
+    cells = [
+        (cell.metadata.get("tags", ()), cell.source)
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+    assert unexplained(cells) == []
+
+
+def test_what_counts_as_unexplained():
+    hidden = (["remove-cell"], "x = 1\ndef f(): pass\nimport numpy as np")
+    assert unexplained([hidden, ([], "print(x, [np for k in range(3)], f)")]) == ["f", "np", "x"]
+    assert unexplained([hidden, ([], "def g(x):\n    return np + x")]) == ["np"]
+    assert unexplained([([], "x = 1"), hidden, (["hide-input"], "x")]) == ["x"]
+    assert unexplained([(["hide-cell"], "x = 1"), (["remove-input"], "y = z")]) == []
+    assert unexplained([hidden, ([], "def top(x):\n    return x"), ([], "(x := 2)")]) == []
+    assert unexplained([([], "[y for x in [] if (y := x)]"), ([], "y")]) == []
+    assert unexplained([([], "for x, (y, *z) in []:\n    [x, y, z]\nclass A: x: int = x")]) == []

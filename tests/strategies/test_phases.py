@@ -1,0 +1,35 @@
+"""Plays of SAR on prepared sums agree with plays that are told reward by reward."""
+
+import numpy as np
+import pytest
+
+import topk
+from topk.strategies.sar import phase_lengths, replay_phases
+
+
+@pytest.mark.parametrize("layout", [6, (2, 3)])
+def test_prepared_sums_are_told_as_they_are_asked_for(layout):
+    several = isinstance(layout, tuple)
+    for number in range(20):
+        rng = np.random.default_rng(number)
+        budget = int(rng.integers(7, 120))
+        strategy = topk.MultiBanditSAR(budget) if several else topk.SAR(2, budget)
+        lengths = list(phase_lengths(6, budget))
+        rewards = rng.integers(0, 2, (lengths[-1], 6))
+        session, used = strategy.start(layout), np.zeros(6, dtype=int)
+        while not session.done:  # one reward at a time, from the same lists
+            arm = session.ask()[0][-1]
+            session.tell([arm], [rewards[used[arm], arm]])
+            used[arm] += 1
+        sums = np.cumsum(rewards, axis=0)[np.array(lengths) - 1]
+        found = replay_phases(strategy, layout, sums)
+        assert found.tolist() == session.selected.tolist()
+
+
+def test_sums_that_cannot_be():
+    with pytest.raises(ValueError, match="sums must"):
+        replay_phases(topk.SAR(1, budget=12), 3, [[1, 2, 0]])
+    with pytest.raises(ValueError, match="sums must"):  # four ones among three rewards
+        replay_phases(topk.SAR(1, budget=12), 3, [[4, 2, 0], [4, 2, 0]])
+    with pytest.raises(ValueError, match="budget"):
+        replay_phases(topk.SAR(1, budget=3), 3, [[0, 0, 0], [0, 0, 0]])
