@@ -516,6 +516,7 @@ def test_tied_boundary_without_tolerance_gives_inf():
         (lambda: g.average_off(0.5, 2.0, 0.1), "pulls"),
         (lambda: g.average_off(0.5, 3, -0.1), "off"),
         (lambda: g.average_off(0.5, 3, 0.1, slack=2), "slack"),
+        (lambda: g.average_off([0.5, 0.1], 3, [0.1, 0.2, 0.3]), "off"),
         (lambda: g.ugapeb_error(EASY, 3, 8, 0.1), "budget"),
         (lambda: g.ugapeb_error(EASY, 3, 100, 0.1, a=1e9), "a must"),
         (lambda: g.ugapeb_error([0.1, 0.9], 1, 100, 0.1, a=1.0, variances=[0.1, 0.1]), "a must"),

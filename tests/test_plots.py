@@ -100,6 +100,7 @@ def test_a_strategy_of_ones_own_has_a_neutral_style():
 
     drawn = plots.style("Mine")
     assert plots.style(Mine) == plots.style(Mine()) == drawn and drawn.label == "Mine"
+    assert plots.style("MultiBanditMine").label == "MultiBanditMine"
     assert drawn.marker not in {each.marker for each in plots.STYLES.values()}
     assert 1.05 / ([0.2126, 0.7152, 0.0722] @ linear(drawn.color) + 0.05) >= 3
 

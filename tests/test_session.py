@@ -380,6 +380,10 @@ def test_a_recommendation_that_raises_leaves_the_tally_as_it_was():
     assert session.pulls.tolist() == before
 
 
+BOTTOMLESS = []
+BOTTOMLESS.append(BOTTOMLESS)
+
+
 @dataclass(frozen=True)
 class Greedy(topk.Strategy):
     """Wants ``each`` pulls of both arms again and again, whatever the budget."""
@@ -399,10 +403,13 @@ def test_nobody_asks_for_more_than_the_budget():
     with pytest.raises(ValueError, match=r"at most the 2 pulls that are left of budget = 10"):
         session.tell([0, 1], [1, 1], [2, 2])
     assert Greedy(budget=4).start(2).ask()[1].tolist() == [2, 2]
+    for budget in ("10", [], math.nan, 0):
+        with pytest.raises(ValueError, match="^budget must be an integer"):
+            Greedy(budget=budget).start(2)
 
 
 @pytest.mark.parametrize("name", ["pulls", "sums", "squares"])
-def test_a_strategy_cannot_change_the_record(name):
+def test_a_strategy_cannot_change_what_it_is_shown(name):
     class Forger(Greedy):
         def update(self, view):
             getattr(view, name)[...] = 0
@@ -412,7 +419,9 @@ def test_a_strategy_cannot_change_the_record(name):
 
 
 @pytest.mark.parametrize(
-    "memory", [{0: 1}, {"a": (1, 2)}, {"a": {1}}, {"a": np.zeros(2)}, {"a": math.nan}, [1]]
+    "memory",
+    [{0: 1}, {"a": (1,)}, {"a": {1}}, {"a": np.zeros(2)}, {"a": math.nan}, [1], {"a": BOTTOMLESS}],
+    ids=str,
 )
 def test_a_memory_that_json_would_change_is_refused_when_it_is_stored(memory):
     session = Greedy().start(2)

@@ -9,6 +9,7 @@ import copy
 import dataclasses
 import json
 import math
+import reprlib
 
 import numpy as np
 
@@ -180,13 +181,14 @@ def _dump_state(state):
 
 
 def _dump_memory(memory):
-    """Return a copy of a strategy's memory; refuse one that JSON would not give back."""
+    """Return a copy of a strategy's memory, of plain types; refuse one that JSON would change."""
     try:
         stored = json.loads(json.dumps(memory, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         stored = None
     if not isinstance(memory, dict) or stored != memory:
-        refuse("memory", memory, "a dict of plain JSON values, whose keys are texts")
+        allowed = "a dict of plain JSON values with text as keys"
+        raise ValueError(f"memory must be {allowed}, got {reprlib.repr(memory)}")
     return stored
 
 

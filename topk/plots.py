@@ -141,9 +141,10 @@ def style(strategy):
     >>> style("LeastPulled").label
     'LeastPulled'
     """
-    name = _name_of(strategy).removeprefix("MultiBandit")
+    full = _name_of(strategy)
+    name = full if full in STYLES else full.removeprefix("MultiBandit")
     if name != "OptMAI":
-        return STYLES.get(name) or _OTHER._replace(label=name)
+        return STYLES.get(name) or _OTHER._replace(label=full)
     beta = float(getattr(strategy, "beta", 0.8))
     nearest = STYLES["OptMAI(0.8)" if beta < 0.85 else "OptMAI(0.9)"]
     return nearest._replace(label=f"OptMAI, \u03b2 = {beta:g}")

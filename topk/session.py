@@ -141,6 +141,11 @@ class Session:
         -------
         dict
             Give it to `topk.resume`, in this process or in another one.
+
+        Raises
+        ------
+        ValueError
+            If a strategy of your own keeps in its memory what JSON would not give back.
         """
         from topk.persistence import dump
 
@@ -169,7 +174,9 @@ class Session:
         Raises
         ------
         ValueError
-            If something told was not asked for or cannot be; then nothing is changed.
+            If something told was not asked for or cannot be; then nothing is changed.  Also
+            if a strategy of your own then asks for what cannot be: this session cannot go
+            on, and the state stored before is the one to resume with a mended strategy.
         """
         arms, rewards, counts, squares = self._checked(arms, rewards, counts, squares)
         told = zip(arms.tolist(), rewards, counts, squares, strict=True)

@@ -285,6 +285,12 @@ def sar_windows(means, k, part=0.25):
     return part * widest_first[:-1]
 
 
+def _from_0_to_1(values, name):
+    """Return a number or an array of numbers, of any shape, in [0, 1]."""
+    ndim = np.ndim(as_array(values, name, "numbers in [0, 1]"))
+    return check_unit_array(values, name, ndim=ndim) if ndim else check_real(values, name, 0, 1)
+
+
 def average_off(mean, pulls, off, slack=1e-9):
     r"""Exact probability that an average of Bernoulli rewards is off by more than allowed.
 
@@ -315,8 +321,8 @@ def average_off(mean, pulls, off, slack=1e-9):
 
     Notes
     -----
-    The left side of the step from chance to exponent in the proofs of Theorems 1 and 2 of
-    Bubeck et al. (2013), which is bounded there and computed here.
+    What the proofs of Theorems 1 and 2 of Bubeck et al. (2013) bound by Hoeffding's
+    inequality.
 
     Examples
     --------
@@ -324,12 +330,16 @@ def average_off(mean, pulls, off, slack=1e-9):
     >>> float(average_off(0.5, 2, 0.25)), float(average_off(0.5, 2, 0.5))
     (0.5, 0.0)
     """
-    mean = check_unit_array(mean, "mean", ndim=np.ndim(as_array(mean, "mean", "numbers")))
-    off = check_unit_array(off, "off", ndim=np.ndim(as_array(off, "off", "numbers")))
+    mean, off = _from_0_to_1(mean, "mean"), _from_0_to_1(off, "off")
     slack = check_real(slack, "slack", 0, 1)
     pulls = as_array(pulls, "pulls", "integers of at least 1")
     if pulls.dtype.kind not in "iu" or (pulls < 1).any():
         refuse("pulls", pulls.tolist(), "integers of at least 1")
+    shapes = [np.shape(values) for values in (mean, pulls, off)]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        refuse("off", f"the shapes {shapes}", "of a shape that goes with those of mean and pulls")
     low = np.ceil(pulls * (mean - off - slack))
     high = np.floor(pulls * (mean + off + slack))
     return binom.cdf(low - 1, pulls, mean) + binom.sf(high, pulls, mean)

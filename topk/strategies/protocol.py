@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from topk._checks import check_arms, check_counts, check_k, check_n, refuse
+from topk._checks import check_arms, check_budget, check_counts, check_k, check_n, refuse
 from topk.kernels.ranking import best_arms
 from topk.kernels.rules import BY_BUDGET, BY_RULE, RUNNING, register
 from topk.kernels.tally import Tally, new_tally
@@ -152,7 +152,7 @@ class View:
     strategy : Strategy
         The strategy that is playing.
     tally : Tally
-        The library's record.
+        The library's record; not to be changed.
     memory : dict
         Free for the strategy's own use.  Plain JSON values only (dicts with texts as keys,
         lists, texts, numbers, True, False, None), or `topk.Session.state` refuses it.
@@ -206,7 +206,7 @@ class View:
         if arms.size and not counts.any():
             refuse("counts of Strategy.ask", counts.tolist(), "positive for at least one arm")
         budget = getattr(self.strategy, "budget", None)
-        if budget is not None and self.total + counts.sum() > budget:
+        if budget is not None and self.total + counts.sum() > check_budget(budget):
             left = f"at most the {budget - self.total} pulls that are left of budget = {budget}"
             refuse("counts of Strategy.ask", f"{counts.sum()} pulls", left)
         self.wanted = arms[counts > 0], counts[counts > 0]

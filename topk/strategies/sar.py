@@ -137,7 +137,7 @@ def replay_phases(strategy, layout, sums):
     layout : int or tuple of int
         n, or (M, n), as in `Strategy.start`; N is n or M n.
     sums : array_like of int, shape (N - 1, N)
-        Sum of the first :math:`n_j` rewards of every arm, a row for each phase j.
+        Sum of the first :math:`n_j` rewards of every arm, each 0 or 1, a row for each phase j.
 
     Returns
     -------
@@ -147,7 +147,8 @@ def replay_phases(strategy, layout, sums):
     Raises
     ------
     ValueError
-        If ``sums`` has another shape, or two rows differ by what no rewards add up to.
+        If ``strategy`` is another one, or if ``sums`` has another shape or is not made of
+        integers that rewards of 0 and 1 add up to.
 
     Notes
     -----
@@ -161,12 +162,18 @@ def replay_phases(strategy, layout, sums):
     >>> replay_phases(SAR(1, budget=12), 3, [[1, 2, 0], [1, 3, 0]]).tolist()
     [1]
     """
+    if type(strategy).__name__ not in ("SAR", "MultiBanditSAR"):
+        refuse("strategy", strategy, "SAR or MultiBanditSAR")
     session = strategy.start(layout)
     lengths = phase_lengths(session.n, strategy.budget)
-    shape, allowed = (len(lengths), session.n), "an array with a row for each phase"
+    shape, allowed = (len(lengths), session.n), "integers, a row for each phase"
     sums = as_array(sums, "sums", allowed)
-    if sums.shape != shape:
-        refuse("sums", f"an array of shape {sums.shape}", f"{allowed}, of shape {shape}")
+    if sums.shape != shape or sums.dtype.kind not in "iu":
+        found = f"{sums.dtype} of shape {sums.shape}"
+        refuse("sums", found, f"{allowed}, of shape {shape}")
+    added, most = np.diff(sums, axis=0, prepend=0), np.diff(lengths, prepend=0)[:, None]
+    if (added < 0).any() or (added > most).any():
+        refuse("sums", sums.tolist(), "sums of the first n_j rewards of 0 and 1, for each phase j")
     told = np.zeros(session.n, dtype=np.int64)
     while not session.done:
         arms, counts = session.ask()
