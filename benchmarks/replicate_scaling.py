@@ -195,19 +195,23 @@ def bare_overhead():
 
 
 def portion_overhead():
-    """Seconds that a portion costs apart from its plays: plays of next to nothing, one each."""
+    """Seconds that a portion costs apart from its plays: plays of next to nothing, one each.
+
+    What twice as many portions take longer, so that the start of helpers does not count.
+    """
     bandit, strategy, count = topk.BernoulliBandit([0.2, 0.8]), topk.Uniform(1, budget=2), 2000
-    rows = {}
+    topk.replicate(strategy, bandit, 50, jobs=1)
+    many = shortest(lambda: topk.replicate(strategy, bandit, count, jobs=1, chunk=count))[0]
+    rows = {"play": round(many / count, 7)}
     for kind in ("alone", "threads", "processes"):
         jobs = 1 if kind == "alone" else 2
         with Forced(None if kind == "alone" else kind):
             topk.replicate(strategy, bandit, 50, jobs=jobs)
-            one, many = shortest(
+            once, twice = shortest(
                 lambda j=jobs: topk.replicate(strategy, bandit, count, jobs=j, chunk=1),
-                lambda: topk.replicate(strategy, bandit, count, jobs=1, chunk=count),
+                lambda j=jobs: topk.replicate(strategy, bandit, 2 * count, jobs=j, chunk=1),
             )
-        rows[kind] = round(max(0.0, one - many / jobs) / count, 7)
-    rows["play"] = round(many / count, 7)
+        rows[kind] = round((twice - once - many / jobs) / count, 7)
     print(rows, flush=True)
     return rows
 

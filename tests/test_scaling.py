@@ -46,6 +46,14 @@ def test_portions_cost_nothing_beside_their_second(recorded):
     portion = recorded["portion_overhead"]["result"]
     cluster = recorded["cluster"]["result"]["seconds_a_portion"]
     assert max(portion["threads"], portion["processes"], cluster) <= 0.02
+    assert min(portion["threads"], portion["processes"], cluster) > 0
+
+
+def test_a_small_play_costs_less_than_one_of_the_crowd_study(recorded):
+    """Measurements of different parts agree."""
+    plays = {row["strategy"]: row for row in recorded["crowd_study"]["result"]["strategies"]}
+    a_second = plays["Uniform"]["plays_a_second"]["alone"]
+    assert recorded["portion_overhead"]["result"]["play"] < 1 / a_second
 
 
 def test_memory_of_a_summary_is_level(recorded):

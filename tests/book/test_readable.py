@@ -19,7 +19,9 @@ def names(table):
         # Not is_global, which takes everything in a function named "top" for global.
         if at_top or not (symbol.is_local() or symbol.is_free()):
             read |= {symbol.get_name()} if symbol.is_referenced() else set()
-            bound |= {symbol.get_name()} if symbol.is_assigned() or symbol.is_imported() else set()
+            # The last: (y := x) in a comprehension, of which Python 3.12 tells no more than that.
+            binds = symbol.is_assigned() or symbol.is_imported() or symbol.is_declared_global()
+            bound |= {symbol.get_name()} if binds else set()
     for child in table.get_children():
         child_read, child_bound = names(child)
         read, bound = read | child_read, bound | child_bound
