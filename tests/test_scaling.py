@@ -60,7 +60,7 @@ def test_memory_of_a_summary_is_level(recorded):
     rows = recorded["summary_memory"]["result"]
     level = {row["runs"]: row["megabytes"] for row in rows if row["keep"] == "summary"}
     assert max(level.values()) < 500
-    # portions are full from 300,000 plays on; an array of one byte a play would need 0.7 more
+    # a portion is full from 300,000 plays on
     assert abs(level[1_000_000] - level[300_000]) < 10
 
 
