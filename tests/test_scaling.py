@@ -60,8 +60,7 @@ def test_memory_of_a_summary_is_level(recorded):
     rows = recorded["summary_memory"]["result"]
     level = {row["runs"]: row["megabytes"] for row in rows if row["keep"] == "summary"}
     assert max(level.values()) < 500
-    # a portion is full from 300,000 plays on
-    assert abs(level[1_000_000] - level[300_000]) < 10
+    assert level[1_000_000] - level[100_000] < 10  # below that, a portion is not yet full
 
 
 def test_the_record_names_no_machine(recorded):
