@@ -2,7 +2,7 @@
 
 BREAKS = [
     ("lemma-3", "step.index_of_set <= step.between + SLACK", "step.index_of_set >= step.between"),
-    ("lemma-4", "if step.pulled == u:", "if step.pulled == l:"),
+    ("lemma-4", "if step.pulled == u:", "if step.pulled == ell:"),
     ("corollary-1", "<= 2 * radii[step.pulled]", "<= 1.9 * radii[step.pulled]"),
     ("lemma-1", "if set(chosen) != best:", "if True:"),
     ("lemma-1", "means + radii * rng.uniform", "means + 1.5 * radii * rng.uniform"),
