@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 
 import topk
 from topk import metrics
-from topk.summary import DISTINCT, MEASURES, Distribution, coarse, whole
+from topk.summary import DISTINCT, MEASURES, Distribution, Measures, coarse, whole
 
 ROOT = Path(__file__).resolve().parents[1]
 BANDIT = topk.BernoulliBandit(np.linspace(0.9, 0.1, 12))
@@ -55,6 +55,32 @@ def test_agrees_with_all_plays(bandit, checkpoints):
         for share in (0, 0.05, 0.5, 0.95, 1):
             wanted = np.quantile(values, share, axis=0, method="inverted_cdf")
             assert np.array_equal(summary.quantile(measure, share), wanted)
+
+
+@pytest.mark.parametrize("bandit", [BANDIT, draw], ids=["same", "drawn"])
+def test_how_many_plays_are_measured_at_once_does_not_matter(bandit, monkeypatch):
+    found = []
+    for numbers in (2**18, 1, 7 * (3 * 3 + 2 * 12)):  # all plays, one by one, seven by seven
+        monkeypatch.setattr(topk.study, "MEASURED_AT_ONCE", numbers)
+        found.append(both(bandit=bandit)[1])
+    for other in found[1:]:
+        for name in ("pulls", "chosen", "failed"):
+            assert np.array_equal(getattr(other, name), getattr(found[0], name))
+        assert other.frame().equals(found[0].frame())
+
+
+def test_few_plays_are_held_until_they_are_measured(monkeypatch):
+    """However many plays a portion has."""
+    held, whole_portion = [], Measures.of
+    monkeypatch.setattr(topk.study, "MEASURED_AT_ONCE", 2**10)
+
+    def of(self, rows, *rest):
+        held.append(sum(rows[name].size for name in ("selected", "pulls", "sums")))
+        return whole_portion(self, rows, *rest)
+
+    monkeypatch.setattr(Measures, "of", of)
+    topk.replicate(topk.SAR(3, budget=200), BANDIT, 500, keep="summary", chunk=500)
+    assert 2**9 < max(held) <= 2**10
 
 
 def test_failures_are_counted_with_exact_intervals():

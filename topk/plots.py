@@ -21,6 +21,7 @@ from topk._checks import (
     refuse,
 )
 from topk.claims import mean_interval
+from topk.strategies.protocol import Strategy
 
 WIDTH = 7.2  # inches: the text's width on a page of the book
 BLUE, RED, BLACK, GREY = "#0064B4", "#C8380A", "#111111", "#7D7D7D"  # where no strategy is shown
@@ -120,9 +121,9 @@ def style(strategy):
     strategy : str or Strategy
         A key of `STYLES`, or a strategy (a value or its class).  An ``OptMAI`` gets the
         style of beta = 0.8 or 0.9, whichever is nearer, and its own beta in the label; so
-        does the bare name "OptMAI", with 0.8.  A strategy that the book does not know, one
-        of your own, is drawn in grey under its own name; several in one figure need
-        styles of their own, as entries of `STYLES`.
+        does the bare name "OptMAI", with 0.8.  A strategy of your own, or the name of its
+        class, is drawn in grey under that name; several in one figure need styles of their
+        own, as entries of `STYLES`.
 
     Returns
     -------
@@ -132,12 +133,15 @@ def style(strategy):
     Raises
     ------
     ValueError
-        If it is no strategy and no name.
+        If it is no strategy, no key of `STYLES`, and not the name of a strategy's class.
 
     Examples
     --------
+    >>> import topk
     >>> style("SAR").marker, style("OptMAI(0.9)").color
     ('^', '#0064B4')
+    >>> class LeastPulled(topk.Strategy):
+    ...     "A strategy of one's own."
     >>> style("LeastPulled").label
     'LeastPulled'
     """
@@ -313,9 +317,20 @@ def arms_strip(ax, means, k, *, selected=None):
 
 
 def _name_of(strategy):
-    if isinstance(strategy, str) and strategy:
-        return strategy
-    made_by = strategy if isinstance(strategy, type) else type(strategy)
-    if not hasattr(made_by, "begin"):
-        refuse("strategy", strategy, "a strategy or the name of one")
-    return made_by.__name__
+    """Return the key of `STYLES`, or the name of the strategy's class."""
+    if isinstance(strategy, str):
+        known = strategy in STYLES or strategy in _names_below(Strategy)
+        name = strategy
+    else:
+        made_by = strategy if isinstance(strategy, type) else type(strategy)
+        known, name = issubclass(made_by, Strategy), made_by.__name__
+    if not known:
+        refuse("strategy", strategy, "a strategy or the name of one: of its class, or a key of "
+               "topk.plots.STYLES")
+    return name
+
+
+def _names_below(made_by):
+    """Return the names of all classes that are derived from a class."""
+    return {each.__name__ for each in made_by.__subclasses__()}.union(
+        *(_names_below(each) for each in made_by.__subclasses__()))

@@ -5,6 +5,8 @@ anywhere, in any order and in portions of any size.  A portion is a dict of arra
 row a play.
 """
 
+import math
+
 import numpy as np
 
 from topk._checks import check_integer, refuse
@@ -15,6 +17,7 @@ from topk.session import STOPPED
 from topk.streams import INSTANCE, stream
 
 MOST_PULLS = 2**53  # as for budgets: up to there sums of 0/1 rewards are exact
+MEASURED_AT_ONCE = 2**18  # numbers: what plays leave behind until they have been measured
 
 
 class Study:
@@ -74,6 +77,21 @@ class Study:
         unlocked : float
             Seconds spent where other threads can work as well.
         """
+        if self.measures is None:
+            return self._play(begin, end, stop)
+        # A portion may be as long as it likes: most of what its plays leave behind goes at once.
+        sets = self.points * math.prod(self.shape[:-1]) * self.strategy.k
+        at_once = max(1, MEASURED_AT_ONCE // (sets + 2 * math.prod(self.shape)))
+        parts, unlocked = [], 0.0
+        for first in range(begin, end, at_once):
+            rows, more = self._play(first, min(first + at_once, end), stop)
+            means = rows.get("means", self.bandits.means)
+            parts.append(self.measures.of(rows, means, self.checkpoints))
+            unlocked += more
+        return self.measures.joined(parts), unlocked
+
+    def _play(self, begin, end, stop):
+        """Play some plays and keep all of them."""
         rows, unlocked = {name: [] for name in self.columns()}, 0.0
         for number in range(begin, end):
             bandit = self.bandits.of(number)
@@ -90,11 +108,7 @@ class Study:
             if "means" in rows:
                 rows["means"].append(bandit.means)
             unlocked += play.unlocked
-        rows = {name: np.array(values) for name, values in rows.items()}
-        if self.measures is not None:
-            means = rows.get("means", self.bandits.means)
-            rows = self.measures.of(rows, means, self.checkpoints)
-        return rows, unlocked
+        return {name: np.array(values) for name, values in rows.items()}, unlocked
 
     def columns(self):
         """Return the names of the arrays that hold the plays."""

@@ -82,6 +82,14 @@ class Measures:
         }
         return measured | counted
 
+    def joined(self, parts):
+        """Return what `of` would have returned for the plays of all parts together."""
+        columns = {name: [part[name] for part in parts] for name in parts[0]}
+        return {
+            name: np.concatenate(each) if name in MEASURES else np.sum(each, axis=0)
+            for name, each in columns.items()
+        }
+
     def layout(self, count, points, shape):
         """Return the dtype and shape of each array for ``count`` plays."""
         layout = dict.fromkeys(MEASURES, ("<f8", (count, points)))
