@@ -250,7 +250,7 @@ def summary_memory():
     )
     rows = []
     counts = (1000, 3000, 10_000, 30_000, 100_000)
-    for keep, more in (("plays", ()), ("summary", (300_000, 1_000_000))):
+    for keep, more in (("plays", ()), ("summary", (300_000, 1_000_000, 3_000_000))):
         for runs in (*counts, *more):
             command = [sys.executable, "-c", code, str(runs), keep]
             environment = os.environ | {"PYTHONPATH": str(ROOT)}

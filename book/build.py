@@ -21,6 +21,7 @@ def build(root: Path, preview: bool = False) -> int:
     layout = rendering.Layout(root, preview)
     names = rendering.chapters(root)
     notebooks = [execution.read(root / f"notebooks/{name}.md", preview) for name in names]
+    execution.find_fonts(root)
     results = execution.execute(notebooks, root, preview)
     failures = [results[name] for name in names if results[name].failure]
     if failures:

@@ -13,7 +13,9 @@ import json
 import os
 import platform
 import re
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -24,6 +26,7 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from traitlets.config import Config
 
 # Part of every key: raise it when a change to this file changes what an executed notebook holds.
 FORMAT = 1
@@ -41,6 +44,10 @@ KERNEL_ENVIRONMENT = {
     "TQDM_DISABLE": "1",
     "TZ": "UTC",
 }
+
+# Kernels that run side by side share no file that each of them would write: a history that another
+# one has locked is complained about in the middle of a page.
+KERNEL_ARGUMENTS = ["--IPKernelApp.log_level=CRITICAL", "--HistoryManager.enabled=False"]
 
 # Both take far longer than any other page: begun first, they leave no core waiting in the end.
 LONGEST = ("13-optimal-pulls-figures", "10-accept-and-reject")
@@ -179,6 +186,25 @@ def load(path: Path, name: str) -> Result | None:
 # Execution
 
 
+def kernel_environment(root: Path) -> dict[str, str]:
+    """Return what is fixed for every kernel, with folders in place of the user's own settings."""
+    homes = {}
+    for variable in ("IPYTHONDIR", "MPLCONFIGDIR"):
+        home = root / "_build/home" / variable.lower()
+        home.mkdir(parents=True, exist_ok=True)
+        homes[variable] = str(home)
+    return KERNEL_ENVIRONMENT | homes
+
+
+def find_fonts(root: Path) -> None:
+    """Let Matplotlib list the fonts before any page does.
+
+    Where that takes more than five seconds it says so on standard error, which fails a page.
+    """
+    command = [sys.executable, "-c", "import matplotlib.font_manager"]
+    subprocess.run(command, env=os.environ | kernel_environment(root), check=True)
+
+
 def cores() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -235,28 +261,28 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
     """Execute one notebook in this process's kernel, in the folder ``notebooks``."""
     import papermill  # here, so that a build served from the cache starts at once
 
-    os.environ.update(KERNEL_ENVIRONMENT)
+    os.environ.update(kernel_environment(root))
     os.environ["TOPK_JOBS"] = str(jobs)
     os.environ["TOPK_PREVIEW"] = "1" if preview else ""
-    for variable in ("IPYTHONDIR", "MPLCONFIGDIR"):  # not the user's own settings
-        home = root / "_build/home" / variable.lower()
-        home.mkdir(parents=True, exist_ok=True)
-        os.environ[variable] = str(home)
     node = jupytext.reads(notebook.source, fmt="md:myst")
     start, failure = time.perf_counter(), None
     try:
-        executed = papermill.execute_notebook(
-            node,
-            None,
-            parameters=notebook.parameters,
-            kernel_name="python3",
-            cwd=root / "notebooks",
-            progress_bar={"desc": notebook.name, "disable": False, "mininterval": 1.0},
-            start_timeout=180,
-            execution_timeout=None,
-            iopub_timeout=120,
-            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
-        )
+        # A kernel is told the numbers of free ports and opens them seconds later, when another
+        # program may have them; a folder of its own for its sockets is nobody else's.
+        with tempfile.TemporaryDirectory(prefix="topk-") as folder:
+            executed = papermill.execute_notebook(
+                node,
+                None,
+                parameters=notebook.parameters,
+                kernel_name="python3",
+                cwd=root / "notebooks",
+                progress_bar={"desc": notebook.name, "disable": False, "mininterval": 1.0},
+                start_timeout=180,
+                execution_timeout=None,
+                iopub_timeout=120,
+                extra_arguments=KERNEL_ARGUMENTS,
+                config=Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"}),
+            )
         failure = warnings(executed)
     except papermill.PapermillExecutionError as error:
         failure = f"cell {error.cell_index + 1}:\n{indent(error.source)}\n{plain(error.traceback)}"

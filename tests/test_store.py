@@ -162,8 +162,10 @@ def test_off(folder, monkeypatch):
 
 DRIVER = """
 import os, time, numpy as np, topk
-from topk import store
+from topk import store, workers
 store.LEAST = 0.0
+if {jobs} > 1:  # whatever the clock says about so short a study
+    workers.helpers = lambda *_: "processes"
 
 def draw(rng):
     '''Draw an instance, and leave a mark that tells which play this was.'''
@@ -171,6 +173,13 @@ def draw(rng):
     with open(os.environ["PLAYED"], "ab", buffering=0) as file:
         file.write(b"%d\\n" % mark)
     time.sleep(0.01)
+    if str(mark) in os.environ["ENDLESS"].split():
+        time.sleep(1000)
+    while str(mark) == os.environ["MEETING"]:  # until two drivers are there
+        with open(os.environ["PLAYED"]) as file:
+            if file.read().split().count(str(mark)) == 2:
+                break
+        time.sleep(0.01)
     return topk.BernoulliBandit(rng.random(8))
 
 reps = topk.replicate(topk.SAR(2, budget=100), draw, {runs}, seed=5, jobs={jobs}, chunk=5)
@@ -178,15 +187,27 @@ np.savez(os.environ["RESULT"], **{{name: getattr(reps, name) for name in {column
 """
 
 
-def start_driver(tmp_path, name="result", runs=120, jobs=1):
-    """Start a program that plays a study; it notes every play as it begins."""
+def mark_of(play):
+    return int(stream(5, play, INSTANCE).integers(2**62))
+
+
+def start_driver(tmp_path, name="result", runs=120, jobs=1, endless=(), meeting=None):
+    """Start a program that plays a study; it notes every play as it begins.
+
+    The plays in ``endless`` do not end; the play ``meeting`` waits for another driver.
+    """
     code = DRIVER.format(runs=runs, jobs=jobs, columns=COLUMNS)
-    places = {"PLAYED": str(tmp_path / "played"), "RESULT": str(tmp_path / f"{name}.npz")}
-    environment = os.environ | places | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "PLAYED": str(tmp_path / "played"),
+        "RESULT": str(tmp_path / f"{name}.npz"),
+        "ENDLESS": " ".join(str(mark_of(play)) for play in endless),
+        "MEETING": "" if meeting is None else str(mark_of(meeting)),
+    }
     return subprocess.Popen([sys.executable, "-c", code], env=environment)
 
 
-def wait_for(condition, process, seconds=100):
+def wait_for(condition, process, seconds=300):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline and process.poll() is None
@@ -199,33 +220,37 @@ def marks_of(path):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_killed_driver_repeats_no_finished_play(folder, tmp_path, jobs):
-    first = start_driver(tmp_path, jobs=jobs)
-    wait_for(lambda: len(files(folder)) >= 8, first)
-    first.kill()  # SIGKILL: nothing can be tidied up
+    first = start_driver(tmp_path, jobs=jobs, endless=range(60, 120))
+    try:
+        wait_for(lambda: len(files(folder)) >= 8, first)
+    finally:
+        first.kill()  # SIGKILL: nothing can be tidied up
     assert first.wait() == -signal.SIGKILL
     finished = [tuple(map(int, path.stem.split("-"))) for path in files(folder)]
     plays = [play for span in finished for play in range(*span)]
     assert len(plays) == len(set(plays)) and 40 <= len(plays) < 120
     assert not (tmp_path / "result.npz").exists()
-    time.sleep(0.5)  # what the workers had begun comes to its end
 
-    assert start_driver(tmp_path, jobs=jobs).wait(timeout=100) == 0
+    assert start_driver(tmp_path, jobs=jobs).wait(timeout=300) == 0
     marks = marks_of(tmp_path / "played")
     for play in plays:
         # play 0 is drawn once more by each driver, which looks at the number of arms
-        mark = int(stream(5, play, INSTANCE).integers(2**62))
-        assert marks.count(mark) == 1 or play == 0
+        assert marks.count(mark_of(play)) == 1 or play == 0
     assert len(set(marks)) == 120
-    assert start_driver(tmp_path, "undisturbed").wait(timeout=100) == 0
+    assert start_driver(tmp_path, "undisturbed").wait(timeout=300) == 0
     ours, other = (np.load(tmp_path / f"{n}.npz") for n in ("result", "undisturbed"))
     assert all(np.array_equal(ours[name], other[name]) for name in COLUMNS)
 
 
 def test_two_drivers_on_one_store(folder, tmp_path):
-    both = [start_driver(tmp_path, name, runs=60) for name in ("one", "two")]
-    assert [driver.wait(timeout=100) for driver in both] == [0, 0]
+    both = [start_driver(tmp_path, name, runs=60, meeting=20) for name in ("one", "two")]
+    try:
+        assert [driver.wait(timeout=300) for driver in both] == [0, 0]
+    finally:
+        for driver in both:
+            driver.kill()
     store.clear()
-    assert start_driver(tmp_path, "alone", runs=60).wait(timeout=100) == 0
+    assert start_driver(tmp_path, "alone", runs=60).wait(timeout=300) == 0
     alone, *results = (np.load(tmp_path / f"{n}.npz") for n in ("alone", "one", "two"))
     for result in results:
         assert all(np.array_equal(alone[name], result[name]) for name in COLUMNS)
@@ -416,8 +441,8 @@ def test_a_full_store_is_seldom_measured(folder, monkeypatch):
     find = store._files
     monkeypatch.setattr(store, "_files", lambda root: measured.append(root) or find(root))
     store.configure(limit=300_000)
-    for seed in range(300):  # about 1.5 kB each
-        topk.replicate(LUCB, BANDIT, runs=10, seed=seed)
+    for seed in range(300):  # three files each, a kilobyte a file
+        topk.replicate(LUCB, BANDIT, runs=10, seed=seed, chunk=4)
     assert store.info().bytes <= 300_000 * 1.02
     assert len(measured) < 200
 

@@ -230,63 +230,67 @@ def test_errors_of_workers_reach_the_caller(monkeypatch, kind):
     assert topk.replicate(strategy, two, 5, jobs=2, chunk=1).pulls.sum() == 45
 
 
-# A shell's background jobs, and with them their children, begin with Ctrl-C ignored.
+# Plays without an end, but for the first; each says which process plays it as it begins. A shell's
+# background jobs, and with them their children, begin with Ctrl-C ignored.
 ENDLESS = """
-import signal, sys, topk
+import os, signal, sys, topk
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from topk import workers
+from topk.streams import INSTANCE, stream
 kind, jobs = sys.argv[1], 1 if sys.argv[1] == "alone" else 2
-workers.STARTUP = dict.fromkeys(workers.STARTUP, 0.0)
 workers.helpers = lambda *_: None if kind == "alone" else kind
 strategy = topk.LUCB1(1, epsilon=0, delta=0.1)  # two equal arms: it never stops
 tied = topk.BernoulliBandit([0.5, 0.5, 0.1])
 topk.run(topk.LUCB1(1, epsilon=0, delta=0.1, budget=100), tied)
-print("ready", flush=True)
+
+def draw(rng):
+    if rng.random() == stream(0, 0, INSTANCE).random():  # also drawn by who looks at the arms
+        return topk.BernoulliBandit([1.0, 0.0, 0.0])
+    os.write(1, b"%d\\n" % os.getpid())
+    return tied
+
 try:
-    topk.replicate(strategy, tied, 50, jobs=jobs)
+    topk.replicate(strategy, draw, 50, seed=0, jobs=jobs)
 except KeyboardInterrupt:
     print("stopped", flush=True)
 """
 
 
-@pytest.mark.parametrize("kind", ["alone", "threads", "processes"])
-def test_ctrl_c(kind):
-    """Without it these plays would go on for ever."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    child = subprocess.Popen(
+def start_endless(kind):
+    return subprocess.Popen(
         [sys.executable, "-c", ENDLESS, kind],
-        env=environment,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    try:
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(1.0)
-        child.send_signal(signal.SIGINT)
-        assert child.communicate(timeout=60)[0] == "stopped\n" and child.returncode == 0
-    finally:
-        child.kill()
+
+
+def players(child, count):
+    """Wait until so many plays without an end have begun; return the processes that play them."""
+    return [int(child.stdout.readline()) for _ in range(count)]
+
+
+@pytest.mark.parametrize("kind", ["alone", "threads", "processes"])
+def test_ctrl_c(kind):
+    """Without it these plays would go on for ever."""
+    with start_endless(kind) as child:
+        try:
+            players(child, 1 if kind == "alone" else 2)
+            time.sleep(1.0)  # inside compiled code, unless the machine is very busy
+            child.send_signal(signal.SIGINT)
+            assert child.communicate(timeout=300)[0] == "stopped\n" and child.returncode == 0
+        finally:
+            child.kill()
 
 
 def test_processes_end_with_a_killed_driver():
     """Nothing is left behind that would hold memory for ever."""
     psutil = pytest.importorskip("psutil")
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    child = subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, "processes"], env=environment, stdout=subprocess.DEVNULL
-    )
-    deadline, helping = time.monotonic() + 100, []
-    try:
-        while len(helping) < 2 and time.monotonic() < deadline:
-            time.sleep(0.1)
-            helping = [
-                process
-                for process in psutil.Process(child.pid).children(recursive=True)
-                if "LokyProcess" in " ".join(process.cmdline())
-            ]
-    finally:
-        child.kill()
-        child.wait()
-    assert len(helping) == 2
-    assert psutil.wait_procs(helping, timeout=60)[1] == []
+    with start_endless("processes") as child:
+        try:
+            helping = [psutil.Process(pid) for pid in players(child, 2)]
+        finally:
+            child.kill()
+    assert len({process.pid for process in helping} | {child.pid}) == 3
+    assert psutil.wait_procs(helping, timeout=300)[1] == []

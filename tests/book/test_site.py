@@ -22,6 +22,7 @@ REQUIRED = bool(os.environ.get("TOPK_SITE_REQUIRED"))
 CHROMIUM = os.environ.get("TOPK_CHROMIUM", "/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
+PATIENCE = 300_000  # milliseconds; a page that is heavy takes its time on a busy machine
 VIEWS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
 EVERY_FILE = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 PAGES = [page for page in EVERY_FILE if page != "index.html"]  # that one forwards to the first page
@@ -55,7 +56,9 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE
+        )
         yield chromium
         chromium.close()
 
@@ -66,14 +69,20 @@ def window(request, browser, address):
     width, mode = request.param
     view = {"width": width, "height": 900}
     context = browser.new_context(viewport=view, color_scheme=mode)
+    context.set_default_timeout(PATIENCE)
     context.route(lambda url: not url.startswith(address), lambda route: route.abort())
     yield context
     context.close()
 
 
-def open_page(window, url):
-    """Open a page, wait for its formulas, and return it with everything that went wrong."""
+def open_page(window, url, own_clock=False):
+    """Open a page, wait for its formulas, and return it with everything that went wrong.
+
+    With a clock of its own, the page's time stands still from then on.
+    """
     page, wrong = window.new_page(), []
+    if own_clock:
+        page.clock.install()
     page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("requestfailed", lambda request: wrong.append(f"failed: {request.url}"))
@@ -82,8 +91,15 @@ def open_page(window, url):
     page.evaluate("() => window.MathJax?.startup?.promise")
     page.evaluate("() => window.scrollTo(0, document.body.scrollHeight)")
     page.wait_for_load_state("networkidle")
+    page.wait_for_function(AT_REST)
+    if own_clock:
+        page.clock.pause_at(page.evaluate("() => Date.now()") + 60_000)
     return page, wrong
 
+
+# Every image is there, or is known not to be; nothing fades or slides any more.
+AT_REST = """() => [...document.images].every(i => i.complete)
+  && document.getAnimations().every(a => a.playState !== "running")"""
 
 # What a reader sees outside code: an unset formula leaves dollars or backslashes in it.
 VISIBLE_TEXT = """() => {
@@ -107,7 +123,7 @@ def test_the_site_is_there():
 
 def test_the_front_door_opens(window, address):
     view = window.new_page()
-    view.goto(f"{address}/")
+    view.goto(f"{address}/", wait_until="commit")  # no more of it need be there before it leaves
     view.wait_for_url("**/book/intro.html")
     view.close()
 
@@ -188,10 +204,12 @@ def test_keyboard_reaches_the_content(window, address):
     view.keyboard.press("Tab")
     focused = "() => document.activeElement"
     assert view.evaluate(f"({focused})().getAttribute('href')") == "#main-content"
-    view.wait_for_timeout(500)  # it slides in
-    assert view.evaluate(f"({focused})().getBoundingClientRect().top") >= 0
+    top = f"({focused})().getBoundingClientRect().top"
+    view.wait_for_function(f"() => {top} >= 0")  # it slides in
+    view.wait_for_function(AT_REST)
+    assert view.evaluate(top) >= 0
     view.keyboard.press("Enter")
-    assert view.url.endswith("#main-content")
+    view.wait_for_url(lambda url: url.endswith("#main-content"))
     for _ in range(3):
         view.keyboard.press("Tab")
         assert view.evaluate(f"getComputedStyle(({focused})()).outlineStyle") != "none"
@@ -200,13 +218,13 @@ def test_keyboard_reaches_the_content(window, address):
 
 def test_search_finds_a_page(window, address):
     view, wrong = open_page(window, f"{address}/search.html?q=regret")
-    view.wait_for_selector("#search-results li a", timeout=10_000)
+    view.wait_for_selector("#search-results li a")
     assert wrong == []
     view.close()
 
 
 def test_a_recorded_play_can_be_watched_with_the_keyboard(window, address):
-    view, wrong = open_page(window, f"{address}/book/intro.html")
+    view, wrong = open_page(window, f"{address}/book/intro.html", own_clock=True)
     player = view.locator(".topk-player").first
     told, slider = player.locator(".topk-player-told"), player.locator("input[type=range]")
     begin = told.inner_text()
@@ -219,7 +237,7 @@ def test_a_recorded_play_can_be_watched_with_the_keyboard(window, address):
     assert slider.input_value() == "4"
     run = player.get_by_role("button", name="play", exact=True)
     run.press("Space")
-    view.wait_for_timeout(700)
+    view.clock.run_for(700)
     player.get_by_role("button", name="pause").press("Space")
     assert int(slider.input_value()) > 4
     assert player.locator("svg").count() == 2 and wrong == []
@@ -228,6 +246,7 @@ def test_a_recorded_play_can_be_watched_with_the_keyboard(window, address):
 
 def test_without_scripts_a_recorded_play_is_a_still_picture(browser, address):
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(f"{address}/book/intro.html")
     player = page.locator(".topk-player").first
