@@ -206,3 +206,36 @@ def test_results_are_the_same_in_processes(small_plays):
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         found = list(pool.map(fingerprint, *zip(*(play for play, _ in small_plays), strict=True)))
     assert found == [expected for _, expected in small_plays]
+
+
+def test_two_processes_that_keep_code_at_once_do_not_mix_it_up(tmp_path, monkeypatch):
+    """Numba gives both the same file, and one signature the code of the other."""
+    from numba.core.caching import IndexDataCacheFile
+
+    one, two = (IndexDataCacheFile(str(tmp_path), "play", "stamp") for _ in range(2))
+    one.save("a", "code of a")
+    before, save = two._load_index(), one._save_data
+
+    def slowly(name, data):
+        with monkeypatch.context() as patch:
+            patch.setattr(two, "_load_index", lambda: dict(before))  # as it was a moment ago
+            two.save("c", "code of c")
+        save(name, data)
+
+    monkeypatch.setattr(one, "_save_data", slowly)
+    one.save("b", "code of b")
+    for key in "abc":
+        assert one.load(key) in (None, f"code of {key}")
+    assert one.load("a") == "code of a"
+
+
+def test_a_folder_that_another_process_removes_is_no_error(tmp_path, monkeypatch):
+    from topk.kernels import cache
+
+    for number in range(cache.KEPT + 3):
+        (tmp_path / str(number)).mkdir()
+    listed = sorted(tmp_path.iterdir())
+    listed[0].rmdir()
+    monkeypatch.setattr(type(tmp_path), "iterdir", lambda self: iter(listed))
+    cache._remove_old(tmp_path)
+    assert sum(folder.is_dir() for folder in listed) == cache.KEPT

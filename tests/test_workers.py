@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from functools import cache, partial
@@ -294,3 +295,15 @@ def test_processes_end_with_a_killed_driver():
             child.kill()
     assert len({process.pid for process in helping} | {child.pid}) == 3
     assert psutil.wait_procs(helping, timeout=300)[1] == []
+
+
+def test_processes_that_have_not_begun_can_be_given_up(monkeypatch):
+    """Ctrl-C may come before a pool's own thread is there, which cannot be waited for then."""
+
+    class Pool:
+        def shutdown(self, kill_workers):
+            threading.Thread().join()
+
+    monkeypatch.setattr(workers, "_pools", {2: Pool()})
+    workers._close_pools()
+    assert workers._pools == {}

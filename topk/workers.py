@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from topk._checks import check_integer, refuse
@@ -222,7 +222,8 @@ def _end_with(parent):
 
 def _close_pools():
     while _pools:
-        _pools.popitem()[1].shutdown(kill_workers=True)
+        with suppress(RuntimeError):  # interrupted before its own thread had begun
+            _pools.popitem()[1].shutdown(kill_workers=True)
 
 
 # A cluster

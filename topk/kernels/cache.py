@@ -8,6 +8,7 @@ library makes any edit start a fresh folder, so that no stale code can be served
 import hashlib
 import os
 import shutil
+import uuid
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -35,6 +36,7 @@ def use_hashed_cache():
     """Point numba's cache at this version's folder, unless ``NUMBA_CACHE_DIR`` is set."""
     import numba
 
+    _name_files_apart()
     if os.environ.get("NUMBA_CACHE_DIR"):
         return
     folder = cache_root() / source_hash()
@@ -43,10 +45,34 @@ def use_hashed_cache():
     numba.config.CACHE_DIR = str(folder)
 
 
+def _name_files_apart():
+    """Let no two processes keep the code of different signatures in one file.
+
+    Numba gives the code of a function's next signature the next free number.  Two processes that
+    do so at the same moment take the same one, and from then on the index may name, for one
+    signature, the code of the other.
+    """
+    from numba.core.caching import IndexDataCacheFile
+
+    def save(self, key, data):
+        name = self._load_index().get(key) or self._data_name(uuid.uuid4().int >> 64)
+        self._save_data(name, data)  # before the index names it
+        self._save_index(self._load_index() | {key: name})
+
+    IndexDataCacheFile.save = save
+
+
+def _last_use(folder):
+    try:
+        return folder.stat().st_mtime
+    except OSError:  # another process has just removed it
+        return 0.0
+
+
 def _remove_old(root):
     """Keep only the most recently used folders; another process may be doing the same."""
     if not root.is_dir():
         return
-    folders = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    folders = sorted(root.iterdir(), key=_last_use, reverse=True)
     for folder in folders[KEPT:]:
         shutil.rmtree(folder, ignore_errors=True)
