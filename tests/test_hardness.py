@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from clock import waited
 from scipy.optimize import brentq, minimize_scalar
 
 from topk import hardness
@@ -357,9 +356,9 @@ def test_characteristic_time_of_two_groups_equals_the_one_dimensional_form():
 @pytest.mark.parametrize("k", [1, 100, 500, 999])
 def test_characteristic_time_of_1000_arms_takes_less_than_2_seconds(k):
     for means in (1 - np.arange(1, 1001) / 1000, np.random.default_rng(k).beta(4, 1, 1000)):
-        begin = time.perf_counter() - waited()
+        begin = time.perf_counter()
         found = characteristic_time(means, k)
-        assert time.perf_counter() - waited() - begin < 2
+        assert time.perf_counter() - begin < 2
         assert found.upper - found.lower < 1e-6 * found.lower
 
 

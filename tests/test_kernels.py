@@ -125,7 +125,7 @@ def python(code, path, **environment):
     inherited["PYTHONPATH"] = os.pathsep.join(map(str, path))
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
-        env=inherited | environment, cwd=path[0], capture_output=True, text=True, timeout=1800,
+        env=inherited | environment, cwd=path[0], capture_output=True, text=True, timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout

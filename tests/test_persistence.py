@@ -221,7 +221,7 @@ def test_a_new_process_goes_on_exactly(tmp_path):
         env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders))},
         capture_output=True,
         text=True,
-        timeout=1800,
+        timeout=120,
     )
     assert process.returncode == 0, process.stderr
     assert json.loads(process.stdout) == json.loads(json.dumps(ends))

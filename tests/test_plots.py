@@ -3,8 +3,10 @@
 import io
 import itertools
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -106,6 +108,12 @@ def test_a_strategy_of_ones_own_has_a_neutral_style():
     assert plots.style("MultiBanditMine").label == "MultiBanditMine"
     assert drawn.marker not in {each.marker for each in plots.STYLES.values()}
     assert 1.05 / ([0.2126, 0.7152, 0.0722] @ linear(drawn.color) + 0.05) >= 3
+
+
+def test_no_strategy_of_the_book_is_misspelt():
+    pages = (Path(__file__).parents[1] / "notebooks").glob("*.md")
+    names = {name for page in pages for name in re.findall(r'style\("([^"]*)"\)', page.read_text())}
+    assert "SAR" in names and names <= set(plots.STYLES)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clock import waited
 
 import topk
 from topk.kernels import rules
@@ -264,15 +263,10 @@ def test_ctrl_c_ends_a_play_within_two_seconds():
     try:
         assert running.stdout.readline() == "playing\n"
         time.sleep(1.0)  # long enough for slices of full length
-        start = time.monotonic()
-        before = idle = waited(running.pid)
         running.send_signal(signal.SIGINT)
-        while running.poll() is None and time.monotonic() < start + 300:
-            idle = max(idle, waited(running.pid))
-            time.sleep(0.005)
-        seconds = time.monotonic() - start - (idle - before)
+        start = time.monotonic()
         _, errors = running.communicate(timeout=60)
-        assert seconds < 2
+        assert time.monotonic() - start < 2
     finally:
         running.kill()
     assert re.search(r"^KeyboardInterrupt", errors, re.MULTILINE), errors

@@ -207,7 +207,7 @@ def start_driver(tmp_path, name="result", runs=120, jobs=1, endless=(), meeting=
     return subprocess.Popen([sys.executable, "-c", code], env=environment)
 
 
-def wait_for(condition, process, seconds=300):
+def wait_for(condition, process, seconds=100):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline and process.poll() is None
@@ -231,13 +231,13 @@ def test_killed_driver_repeats_no_finished_play(folder, tmp_path, jobs):
     assert len(plays) == len(set(plays)) and 40 <= len(plays) < 120
     assert not (tmp_path / "result.npz").exists()
 
-    assert start_driver(tmp_path, jobs=jobs).wait(timeout=300) == 0
+    assert start_driver(tmp_path, jobs=jobs).wait(timeout=100) == 0
     marks = marks_of(tmp_path / "played")
     for play in plays:
         # play 0 is drawn once more by each driver, which looks at the number of arms
         assert marks.count(mark_of(play)) == 1 or play == 0
     assert len(set(marks)) == 120
-    assert start_driver(tmp_path, "undisturbed").wait(timeout=300) == 0
+    assert start_driver(tmp_path, "undisturbed").wait(timeout=100) == 0
     ours, other = (np.load(tmp_path / f"{n}.npz") for n in ("result", "undisturbed"))
     assert all(np.array_equal(ours[name], other[name]) for name in COLUMNS)
 
@@ -245,12 +245,12 @@ def test_killed_driver_repeats_no_finished_play(folder, tmp_path, jobs):
 def test_two_drivers_on_one_store(folder, tmp_path):
     both = [start_driver(tmp_path, name, runs=60, meeting=20) for name in ("one", "two")]
     try:
-        assert [driver.wait(timeout=300) for driver in both] == [0, 0]
+        assert [driver.wait(timeout=100) for driver in both] == [0, 0]
     finally:
         for driver in both:
             driver.kill()
     store.clear()
-    assert start_driver(tmp_path, "alone", runs=60).wait(timeout=300) == 0
+    assert start_driver(tmp_path, "alone", runs=60).wait(timeout=100) == 0
     alone, *results = (np.load(tmp_path / f"{n}.npz") for n in ("alone", "one", "two"))
     for result in results:
         assert all(np.array_equal(alone[name], result[name]) for name in COLUMNS)

@@ -280,7 +280,7 @@ def test_ctrl_c(kind):
             players(child, 1 if kind == "alone" else 2)
             time.sleep(1.0)  # inside compiled code, unless the machine is very busy
             child.send_signal(signal.SIGINT)
-            assert child.communicate(timeout=300)[0] == "stopped\n" and child.returncode == 0
+            assert child.communicate(timeout=60)[0] == "stopped\n" and child.returncode == 0
         finally:
             child.kill()
 
@@ -294,7 +294,7 @@ def test_processes_end_with_a_killed_driver():
         finally:
             child.kill()
     assert len({process.pid for process in helping} | {child.pid}) == 3
-    assert psutil.wait_procs(helping, timeout=300)[1] == []
+    assert psutil.wait_procs(helping, timeout=60)[1] == []
 
 
 def test_processes_that_have_not_begun_can_be_given_up(monkeypatch):

@@ -192,6 +192,21 @@ def test_executed_notebook_names_no_place_and_no_time(root):
     assert second == f"{first}-2"
 
 
+def test_kernels_share_neither_ports_nor_a_history(root):
+    seen = "from ipykernel.connect import get_connection_info as told\n"
+    seen += "import json; print(json.loads(told())['transport'])"
+    kept = "print(get_ipython().history_manager.enabled)"
+    result = execution.execute([notebook("a", cell(seen), cell(kept))], root)["a"]
+    assert result.failure is None, result.failure
+    texts = ["".join(c["outputs"][0]["text"]) for c in result.executed["cells"] if c["outputs"]]
+    assert texts == ["ipc\n", "False\n"]
+
+
+def test_fonts_are_listed_before_a_page_asks(root):
+    execution.find_fonts(root)
+    assert list((root / "_build/home/mplconfigdir").glob("fontlist-*.json"))
+
+
 def test_executed_notebook_names_no_address_in_memory(root):
     result = execution.execute([notebook("a", cell("object()"))], root)["a"]
     (output,) = result.executed["cells"][-1]["outputs"]

@@ -22,7 +22,6 @@ REQUIRED = bool(os.environ.get("TOPK_SITE_REQUIRED"))
 CHROMIUM = os.environ.get("TOPK_CHROMIUM", "/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
-PATIENCE = 300_000  # milliseconds; a page that is heavy takes its time on a busy machine
 VIEWS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
 EVERY_FILE = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 PAGES = [page for page in EVERY_FILE if page != "index.html"]  # that one forwards to the first page
@@ -56,9 +55,7 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE
-        )
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
         chromium.close()
 
@@ -69,7 +66,6 @@ def window(request, browser, address):
     width, mode = request.param
     view = {"width": width, "height": 900}
     context = browser.new_context(viewport=view, color_scheme=mode)
-    context.set_default_timeout(PATIENCE)
     context.route(lambda url: not url.startswith(address), lambda route: route.abort())
     yield context
     context.close()
@@ -218,7 +214,7 @@ def test_keyboard_reaches_the_content(window, address):
 
 def test_search_finds_a_page(window, address):
     view, wrong = open_page(window, f"{address}/search.html?q=regret")
-    view.wait_for_selector("#search-results li a")
+    view.wait_for_selector("#search-results li a", timeout=10_000)
     assert wrong == []
     view.close()
 
@@ -246,7 +242,6 @@ def test_a_recorded_play_can_be_watched_with_the_keyboard(window, address):
 
 def test_without_scripts_a_recorded_play_is_a_still_picture(browser, address):
     context = browser.new_context(java_script_enabled=False)
-    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(f"{address}/book/intro.html")
     player = page.locator(".topk-player").first

@@ -203,7 +203,7 @@ def test_rewards_that_nearly_tie_do_not_go_round_in_circles():
     """In another process, because a compiled loop that does not end cannot be interrupted."""
     path = os.pathsep.join([str(Path(topk.__file__).parents[1]), str(Path(__file__).parent)])
     command = [sys.executable, "-P", "-c", "import test_duel; test_duel.exchange_near_ties()"]
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, timeout=1800,
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, timeout=180,
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
