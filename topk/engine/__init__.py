@@ -1,0 +1,1 @@
+"""What plays a rule: two shapes of strategy, what has been counted, and searches for winners."""

@@ -1,0 +1,105 @@
+"""Put a strategy's functions in the place of a shape's open ones: as Python, or compiled.
+
+A shape (`rounds`, `indices`) is ordinary code that calls open functions, such as ``share(s)``.
+`compose` copies a function with its globals changed so that it calls the strategy's functions
+instead, and does the same to every Python function that it calls by a global name.  The copies
+share code objects with the originals: tracebacks, `inspect` and breakpoints work.
+"""
+
+import hashlib
+from dis import get_instructions
+from types import CodeType, FunctionType
+
+rule = staticmethod  # marks the functions of a strategy that run compiled as well
+
+
+def open_function(function):
+    """Mark a function that a strategy, or a search for winners, has to give."""
+    function.open = True
+    return function
+
+
+def allocates(function):
+    """Mark a function that makes arrays: compiled, it has to count references."""
+    function.allocates = True
+    return function
+
+
+def shared(function):
+    """Mark a function of plain arrays, compiled once for all strategies."""
+    function.shared = True
+    return function
+
+
+def compose(function, given, wrap=lambda copy: copy):
+    """Return a copy of ``function`` that calls ``given[f]`` wherever it called ``f``.
+
+    Parameters
+    ----------
+    function : function
+        Where to begin; every Python function that it calls by a global name is copied as well.
+    given : dict
+        Which function takes the place of which.
+    wrap : callable, optional
+        Applied to every copy, the innermost first.
+
+    Returns
+    -------
+    copy : function
+        The copy, or what ``wrap`` made of it.
+    originals : dict
+        For each function that takes part what became of it, the innermost first.
+
+    Raises
+    ------
+    TypeError
+        If an open function is called that ``given`` does not hold.
+    """
+    made = {}
+
+    def copy(f):
+        f = given.get(f, f)
+        if not isinstance(f, FunctionType):
+            return f
+        if getattr(f, "open", False):
+            raise TypeError(f"{f.__name__} is not given: {f.__doc__}")
+        if f not in made and getattr(f, "shared", False):
+            made[f] = wrap(f)
+        if f not in made:
+            names = [x for x in looked_up(f.__code__) if isinstance(f.__globals__.get(x), FunctionType)]
+            changed = {x: copy(f.__globals__[x]) for x in names}
+            new = FunctionType(
+                f.__code__, f.__globals__ | changed, f.__name__, f.__defaults__, f.__closure__
+            )
+            new.__dict__.update(f.__dict__)
+            new.__qualname__, new.__module__ = f.__qualname__, f.__module__
+            made[f] = wrap(new)
+        return made[f]
+
+    return copy(function), made
+
+
+def looked_up(code):
+    """Return the global names of some code, in order; its ``co_names`` hold attributes as well."""
+    names = (x.argval for x in get_instructions(code) if x.opname == "LOAD_GLOBAL")
+    return dict.fromkeys(names)  # a set's order differs from process to process
+
+
+def digest(functions):
+    """Return a hash of some functions' code and of the constants that they look up."""
+    found = hashlib.sha256()
+
+    def add(code, names):
+        found.update(code.co_code + repr((code.co_names, code.co_varnames)).encode())
+        for const in code.co_consts:
+            if isinstance(const, CodeType):
+                add(const, names)
+            else:
+                found.update(repr(const).encode())
+        for name in code.co_names:
+            if isinstance(names.get(name), (int, float, str, bool, tuple)):
+                found.update(repr((name, names[name])).encode())
+
+    for function in functions:
+        add(function.__code__, function.__globals__)
+    return found.hexdigest()[:16]

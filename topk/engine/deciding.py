@@ -1,0 +1,230 @@
+"""What decides in a play: it asks for pulls, is told what they came to, and names a set.
+
+Two kinds have the same face: `RuledPlay`, and `topk.engine.plain.PlainPlay` for strategies
+in plain Python.  Live sessions and simulations go through nothing else.
+"""
+
+import dataclasses
+import sys
+from collections import namedtuple
+from functools import cache
+
+import numpy as np
+
+from topk._checks import refuse
+from topk.engine import loop
+from topk.engine.composing import compose
+
+# the scalars of a play, in one block: counters of all shapes, then what a search has found
+COUNTERS = ("total", "live", "wanted", "rounds", "each", "cut", "ended", "picked")
+NOW = dict.fromkeys(COUNTERS, 0) | {"scale": 0.0, "kth": 0.0, "following": 0.0}
+NOW |= {"lowest": 0, "highest": 0}
+KINDS = {  # of arrays: type, least and largest entry
+    "count": (np.int64, 0, 2**53),
+    "arm": (np.int64, -1, 2**53),
+    "flag": (np.int64, -9, 9),
+    "real": (np.float64, -1e300, 1e300),
+}
+
+
+def new_state(strategy, bandits, n, search, rng=None):
+    """Return the state of a new play, a named tuple, and its arrays that are stored with it.
+
+    Returns
+    -------
+    s : named tuple
+        ``s.n`` arms in ``s.bandits`` bandits; ``s.now`` the scalars that change; ``s.pulls``,
+        ``s.sums``, ``s.squares`` (n,), the last empty if nobody looks at it; ``s.status`` (n,);
+        ``s.active`` (n,), of which ``s.now.live`` count; the parameters, constants and arrays of
+        the strategy.
+    kinds : dict
+        name -> kind.
+    """
+    size = bandits * n
+    arrays = {"pulls": ("count", size), "sums": ("real", size), "status": ("flag", size)}
+    arrays |= {"squares": ("real", size if strategy.uses_squares else 0)}
+    arrays |= strategy.arrays(bandits, n)
+    types = {name: "f8" if isinstance(x, float) else "i8" for name, x in block(strategy).items()}
+    now = np.zeros(1, np.dtype(list(types.items()))).view(np.recarray)[0]
+    for name, value in block(strategy).items():
+        now[name] = value
+    now.live, now.wanted = size, strategy.target(n)
+    budget = getattr(strategy, "budget", None)
+    fields = numbers(strategy) | {
+        "n": size,
+        "bandits": bandits,
+        "k": int(strategy.k),
+        "budget": -1 if budget is None else int(budget),
+        "first": int(strategy.first),
+        "now": now,
+        "active": np.arange(size),
+    }
+    fields |= {name: np.zeros(shape, KINDS[kind][0]) for name, (kind, shape) in arrays.items()}
+    fields |= strategy.room(search, bandits, n) | strategy.constants(size)
+    if strategy.random:
+        fields["rng"] = rng if rng is not None else np.random.default_rng()
+    kinds = {name: kind for name, (kind, _) in arrays.items()}
+    return state_type(type(strategy), tuple(fields))(**fields), kinds
+
+
+def block(strategy):
+    """Return the scalars of a play that change, by name, with their first values."""
+    return NOW | strategy.memory
+
+
+def numbers(strategy):
+    """Return the parameters that are numbers, each of the type that its annotation says."""
+    kinds = {"int": int, "float": float, "bool": bool, int: int, float: float, bool: bool}
+    found = {field.name: kinds.get(field.type) for field in dataclasses.fields(strategy)}
+    return {name: kind(getattr(strategy, name)) for name, kind in found.items() if kind}
+
+
+_types = {}
+
+
+def state_type(cls, names):
+    """Return the named tuple of a strategy's plays, one type for each set of names."""
+    key = cls, names
+    if key not in _types:
+        label = f"Play{sum(known is cls for known, _ in _types)}"
+        made = _types[key] = namedtuple(label, names, module=cls.__module__)
+        made.__qualname__ = f"{cls.__qualname__}.{label}"
+        setattr(cls, label, made)  # where pickle looks for it
+    return _types[key]
+
+
+@cache
+def python_form(function, given):
+    """Return a function of a shape as plain Python, with the given functions put in."""
+    return compose(function, dict(given))[0]
+
+
+@cache
+def compiled_form(function, given, name, lean, store):
+    """Return a loop compiled with the given functions put in."""
+    from topk.engine.jit import compiled
+
+    return compiled(function, dict(given), name, lean, store)
+
+
+class RuledPlay:
+    """A play of a strategy that has a rule.
+
+    Parameters
+    ----------
+    strategy : topk.engine.ruled.Ruled
+        What is played.
+    shape : int or pair of int
+        Number n of arms, or the pair (M, n).
+    rng : numpy.random.Generator, optional
+        Where a rule that draws random numbers takes them from.
+    search : str, optional
+        The search for winners; see `topk.engine.ruled.Ruled.search_for`.
+
+    Attributes
+    ----------
+    s : named tuple
+        Its state; see `new_state`.
+    """
+
+    def __init__(self, strategy, shape, rng=None, search=None):
+        self.strategy, self.search = strategy, search
+        self.bandits, n = strategy.check_shape(shape)
+        self.s, self.kinds = new_state(strategy, self.bandits, n, search, rng)
+        self.given = tuple(strategy.given(search).items())
+        self._python(loop.open_play)(self.s)
+
+    def _python(self, function):
+        return python_form(function, self.given)
+
+    def compiled(self, function):
+        """Return `topk.engine.loop.play` or ``step`` compiled for this kind of play."""
+        cls = type(self.strategy)
+        known = getattr(sys.modules.get(cls.__module__), cls.__qualname__, None) is cls
+        store = known and cls.__module__ != "__main__"
+        name = f"{cls.__name__}_{self.search or 'none'}"
+        return compiled_form(function, self.given, name, self.strategy.lean, store)
+
+    @property
+    def seen(self):
+        """What has been counted: ``pulls``, ``sums``, ``squares``."""
+        return self.s
+
+    @property
+    def total(self):
+        """Pulls of all arms together."""
+        return int(self.s.now.total)
+
+    @property
+    def ended(self):
+        """``RUNNING``, ``BY_RULE`` or ``BY_BUDGET``."""
+        return int(self.s.now.ended)
+
+    def ask(self, arms, counts):
+        """Write the next batch into ``arms`` and ``counts`` (n,); return its length."""
+        return self._python(loop.ask)(self.s, arms, counts)
+
+    def count(self, arms, counts, sums, squares):
+        """Add a batch to what has been seen."""
+        loop.count(self.s, len(arms), arms, counts, sums, squares)
+
+    def update(self, arms):
+        """Take note that a whole batch, of these arms, has been counted."""
+        self._python(loop.update)(self.s, len(arms), arms)
+
+    def recommend(self):
+        """Return the set that would be returned now, (k,) or (M k,), sorted."""
+        chosen = np.empty(self.bandits * self.strategy.k, dtype=np.int64)
+        self._python(loop.recommend)(self.s, chosen)
+        return np.sort(chosen)
+
+    def withdraw(self, arm):
+        """Take an arm out of the play; see `topk.engine.loop.withdraw`."""
+        self._python(loop.withdraw)(self.s, arm, self.strategy.k)
+
+    def dump(self):
+        """Return the state as JSON values; what follows from the counts is left out."""
+        stored = {name: plain(getattr(self.s, name)) for name in self.kinds}
+        skipped = {"total", "live", "kth", "following", "lowest", "highest", "scale"}
+        stored["now"] = {x: self.s.now[x].item() for x in block(self.strategy) if x not in skipped}
+        if self.strategy.random:
+            stored["rng"] = self.s.rng.bit_generator.state
+        return stored
+
+    def load(self, stored):
+        """Put a stored state in place of the present one, checked by kind, size and range."""
+        s = self.s
+        for name, kind in self.kinds.items():
+            array = getattr(s, name)
+            array.flat = checked(stored.get(name), name, kind, array.size)
+        for name, value in dict(stored.get("now") or {}).items():
+            if name not in s.now.dtype.names or not isinstance(value, (int, float)):
+                refuse(name, value, "a number of the play's")
+            s.now[name] = value
+        s.now.total, s.now.live = s.pulls.sum(), s.n
+        s.active[:] = np.arange(s.n)
+        loop.keep_active(s)
+        if self.strategy.random:
+            s.rng.bit_generator.state = stored["rng"]
+        self._python(loop.restore)(s)
+
+
+def plain(array):
+    """Return an array as a list, whole numbers without a decimal point."""
+    values = array.ravel().tolist()
+    if array.dtype.kind != "f":
+        return values
+    return [int(x) if x.is_integer() else x for x in values]
+
+
+def checked(values, name, kind, size):
+    """Return a stored list as an array, or refuse it by name."""
+    dtype, low, high = KINDS[kind]
+    allowed = f"a list of {size} numbers from {low:g} to {high:g}"
+    types = (int,) if dtype is np.int64 else (int, float)
+    if not isinstance(values, list) or len(values) != size:
+        refuse(name, values, allowed)
+    for value in values:
+        if type(value) not in types or not low <= value <= high:  # nan compares false
+            refuse(name, value, allowed)
+    return np.array(values, dtype=dtype)

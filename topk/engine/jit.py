@@ -1,0 +1,171 @@
+"""The only file that knows numba: its options, some of them private, and its disk cache.
+
+Compiled code counts the references to every array that it hands from function to function,
+with an atomic instruction each time; a loop that makes one pull a turn hands on a whole state
+some ten times a turn, and the counting would take longer than the rest.  A function that makes
+no array and keeps none has nothing to count (``_nrt=False``): its caller holds on to them.
+
+The loops of a strategy are kept on disk in a folder of the library's own, one file for each
+strategy, named by a hash of everything that was compiled into it: an edit anywhere begins a new
+file, and no two strategies share one.  Whatever goes wrong with the folder or a file, the loop
+is compiled again and, once, a warning says so.
+"""
+
+import os
+import stat
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+
+from numba import njit
+
+from topk.engine.composing import compose, digest
+
+try:  # not documented by numba
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+    njit(_nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)(lambda: 0)
+    PRIVATE = True
+except Exception:  # noqa: BLE001  whatever another version of numba raises
+    PRIVATE, FunctionCache, CompileResultCacheImpl, _CacheLocator = False, object, object, object
+
+
+def inner(function, lean):
+    """Compile a function that becomes part of a loop; nothing of its own goes to disk."""
+    if getattr(function, "shared", False):
+        return kept(function)
+    if not PRIVATE:
+        return njit(function, nogil=True)
+    counts = not lean or getattr(function, "allocates", False)
+    bare = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # never called from Python
+    return njit(function, nogil=True, _nrt=counts, forceinline=not counts, **bare)
+
+
+@cache
+def kept(function):
+    """Compile a function of plain arrays once, for all loops that call it."""
+    copy = FunctionType(function.__code__, function.__globals__, function.__name__)
+    copy.__qualname__ = f"{function.__name__}_{digest([function])}"
+    return on_disk(njit(copy, nogil=True))
+
+
+def compiled(function, given, name, lean, store=True):
+    """Return ``function`` compiled with ``given`` in the place of open functions.
+
+    Parameters
+    ----------
+    function : function
+        A loop; see `topk.engine.composing.compose`.
+    given : dict
+        What takes the place of what.
+    name : str
+        What its file is called.
+    lean : bool
+        Whether only functions marked with `allocates` count references.
+    store : bool
+        Whether to keep it on disk.
+    """
+    lean = lean and PRIVATE
+    _, made = compose(function, given)
+    key = f"{function.__name__}_{name}_{digest(made)}"
+    whole, _ = compose(
+        function, given, lambda f: f if f.__code__ is function.__code__ else inner(f, lean)
+    )
+    whole.__qualname__ = key
+    keep = on_disk if store else lambda dispatcher: dispatcher
+    if not lean:
+        return keep(njit(whole, nogil=True))
+    # What Python calls has to count references, or it never gives a generator back.
+    loop = keep(njit(whole, nogil=True, _nrt=False))
+    call = FunctionType(_call.__code__, _call.__globals__ | {"loop": loop})
+    call.__qualname__ = "call_" + key
+    return keep(njit(call, nogil=True))
+
+
+def _call(*arguments):
+    return loop(*arguments)  # noqa: F821
+
+
+def on_disk(dispatcher):
+    """Keep what ``dispatcher`` compiles on disk; in NUMBA_CACHE_DIR, if that is set."""
+    if not PRIVATE:
+        dispatcher.enable_caching()
+    elif folder() is not None:
+        dispatcher._cache = Cache(dispatcher.py_func)
+    return dispatcher
+
+
+@cache
+def folder():
+    """Return the folder of compiled loops, made if need be; None if it cannot be used."""
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    try:
+        path = Path(base or Path.home() / ".cache") / "topk"
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.stat()
+        if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & stat.S_IWOTH):
+            raise OSError("it belongs to another user, or others may write to it")
+        if not os.access(path, os.W_OK):
+            raise OSError("it cannot be written")
+        return path
+    except (OSError, RuntimeError) as reason:
+        _warn(reason)
+        return None
+
+
+def _warn(reason):
+    """Say once a process why nothing is kept."""
+    if not _warned:
+        _warned.append(reason)
+        text = f"topk keeps no compiled code: {type(reason).__name__}: {reason}"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+_warned = []
+
+
+class Locator(_CacheLocator):
+    """Where numba's cache of one function is: in `folder`, under the function's own hash."""
+
+    def __init__(self, py_func):
+        self.py_func = py_func
+
+    def get_cache_path(self):
+        return str(folder())
+
+    def get_source_stamp(self):
+        return sys.implementation.cache_tag
+
+    def get_disambiguator(self):
+        return ""
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        return cls(py_func)
+
+
+class Implementation(CompileResultCacheImpl):
+    """numba's way of storing what it compiled, in one folder of ours."""
+
+    _locator_classes = [Locator]
+
+
+class Cache(FunctionCache):
+    """numba's cache of one function, without which everything works as well, if slower."""
+
+    _impl_class = Implementation
+
+    def load_overload(self, signature, target_context):
+        try:
+            return super().load_overload(signature, target_context)
+        except Exception as reason:  # noqa: BLE001  a damaged file can raise anything
+            _warn(reason)
+            return None
+
+    def save_overload(self, signature, data):
+        try:
+            super().save_overload(signature, data)
+        except Exception as reason:  # noqa: BLE001  a full disk, a type that cannot be pickled
+            _warn(reason)

@@ -1,0 +1,167 @@
+"""What all shapes share: the state's scalars, counting, and the loop that plays."""
+
+from topk.engine.composing import open_function, shared
+
+RUNNING, BY_RULE, BY_BUDGET = 0, 1, 2  # s.now.ended
+DONE, CROSSING, PAUSED = 0, 1, 2  # why `play` came back
+ACTIVE, ACCEPTED, REJECTED, WITHDRAWN = 0, 1, -1, -2  # s.status
+NOBODY = -1  # no arm
+
+
+@open_function
+def ask(s, arms, counts):
+    """Write the next batch into ``arms`` and ``counts`` (n,), return its length."""
+
+
+@open_function
+def update(s, m, arms):
+    """Take note of a whole batch that has been counted."""
+
+
+def open_play(s):
+    """Settle the first batch of a play."""
+
+
+@open_function
+def recommend(s, chosen):
+    """Fill ``chosen`` with the set to be returned now."""
+
+
+@open_function
+def restore(s):
+    """Set up what follows from the counts, which is not stored with a play."""
+
+
+def left(s, arm):
+    """Take note that an arm has been withdrawn."""
+
+
+def count(s, m, arms, counts, sums, squares):
+    """Add a batch of ``m`` entries to what has been seen."""
+    for j in range(m):
+        arm = arms[j]
+        s.pulls[arm] += counts[j]
+        s.sums[arm] += sums[j]
+        if s.squares.size > 0:
+            s.squares[arm] += squares[j]
+        s.now.total += counts[j]
+
+
+@shared
+def draw_bernoulli(means, arms, counts, m, rng, sums):
+    """Fill ``sums[:m]`` with the rewards of a batch, drawn in the order given.
+
+    The plain form is ``sums[j] = rng.binomial(counts[j], means[arms[j]])``.  A single pull
+    compares one uniform number with the mean instead: the same law for a twentieth of the
+    time.
+
+    Parameters
+    ----------
+    means : ndarray of float, shape (n,)
+        Reward probabilities.
+    arms, counts : ndarray of int, shape (at least m,)
+        Which arms, and how often each is pulled.
+    m : int
+        Length of the batch.
+    rng : numpy.random.Generator
+        Its stream is the same compiled and interpreted.
+    sums : ndarray of float, shape (at least m,)
+        Filled in place.
+    """
+    for j in range(m):
+        if counts[j] == 1:
+            sums[j] = 1.0 if rng.random() < means[arms[j]] else 0.0
+        elif counts[j] > 0:
+            sums[j] = rng.binomial(counts[j], means[arms[j]])
+        else:
+            sums[j] = 0.0
+
+
+def play(s, means, rng, arms, counts, sums, until, steps):
+    """Play whole batches against Bernoulli arms.
+
+    Parameters
+    ----------
+    s : named tuple
+        A play's state; changed in place.
+    means : ndarray of float, shape (n,)
+        Reward probabilities.
+    rng : numpy.random.Generator
+        Where rewards come from.
+    arms, counts, sums : ndarray, shape (n,)
+        Room for a batch.
+    until : int
+        Stop before a batch that would take the total above this; -1 for no limit.
+    steps : int
+        Come back after this many batches, so that Ctrl-C and progress work.
+
+    Returns
+    -------
+    int
+        ``DONE``, ``CROSSING`` (the next batch, not yet drawn, passes ``until``) or
+        ``PAUSED``.
+    """
+    for _ in range(steps):
+        m = ask(s, arms, counts)
+        if m == 0:
+            return DONE
+        if until >= 0 and s.now.total + counts[:m].sum() > until:
+            return CROSSING
+        draw_bernoulli(means, arms, counts, m, rng, sums)
+        count(s, m, arms, counts, sums, sums)
+        update(s, m, arms)
+    return PAUSED
+
+
+def step(s, m, arms, counts, sums, squares):
+    """Take note of a batch with its rewards; write the next one and return its length."""
+    count(s, m, arms, counts, sums, squares)
+    update(s, m, arms)
+    return ask(s, arms, counts)
+
+
+def keep_active(s):
+    """Drop from ``active`` the arms that are settled; what stays is in increasing order."""
+    kept = 0
+    for j in range(s.now.live):
+        if s.status[s.active[j]] == ACTIVE:
+            s.active[kept] = s.active[j]
+            kept += 1
+    s.now.live = kept
+
+
+def withdraw(s, arm, k):
+    """Take an arm out of the play (plain Python only).
+
+    An arm that was rejected is out already.  From here on the strategy looks only at the
+    other active arms, as if it had been started without this one.
+
+    Raises
+    ------
+    ValueError
+        If the arm has been accepted, or if fewer than k arms (of its bandit) would be left.
+    """
+    if s.status[arm] == ACCEPTED:
+        raise ValueError(
+            f"arm: {arm} has been accepted for good, and arms that might replace it have been "
+            "rejected; a set without it cannot be promised"
+        )
+    if s.status[arm] == REJECTED:
+        return
+    own = s.status.reshape(s.bandits, -1)[arm // (s.n // s.bandits)]
+    if (own >= ACTIVE).sum() <= k:
+        raise ValueError(f"arm: without {arm} fewer than k = {k} arms are left to choose from")
+    s.status[arm] = WITHDRAWN
+    keep_active(s)
+    left(s, arm)
+
+
+def end(s, why):
+    """End the play: ``BY_RULE`` if its promise holds, else ``BY_BUDGET``."""
+    s.now.ended = why
+
+
+def equal_shares(pulls, size, counts):
+    """Fill ``counts[:size]`` with ``pulls`` spread evenly; the first entries get one more."""
+    for j in range(size):
+        counts[j] = pulls // size + (1 if j < pulls % size else 0)

@@ -1,0 +1,115 @@
+"""Ranks of arms: by mean, then by lower index.
+
+Means are quotients sum/pulls, rounded once.  Two different fractions whose denominators are
+below 9.4e7 differ by more than the rounding error at 1, and rounding never turns an order
+around; so comparing the rounded quotients of integral sums decides exactly as comparing the
+cross-multiplied integers, ties included.
+"""
+
+import numpy as np
+
+from topk.engine.composing import allocates, shared
+
+
+@shared
+def order(keys):
+    """Return the places of some keys from the smallest to the largest; equal ones in order."""
+    return np.argsort(keys, kind="mergesort")
+
+
+@allocates
+def ranked_by(sums, pulls, arms, sign):
+    """Sort some arms by decreasing mean, ties by increasing index.
+
+    The plain form is ``sorted(arms, key=lambda a: (-sign * sums[a] / pulls[a], a))``; arms
+    without pulls come last.
+
+    Parameters
+    ----------
+    sums : ndarray of float, shape (n,)
+    pulls : ndarray of int64, shape (n,)
+    arms : ndarray of int64, shape (m,)
+        In increasing order.
+    sign : float
+        1.0 ranks by the mean, -1.0 by one minus the mean.
+
+    Returns
+    -------
+    ndarray of int64, shape (m,)
+        The arms, best first.
+    """
+    keys = np.empty(arms.size)
+    for j in range(arms.size):
+        arm = arms[j]
+        keys[j] = -sign * (sums[arm] / pulls[arm]) if pulls[arm] > 0 else np.inf
+    return arms[order(keys)]
+
+
+@allocates
+def rank(s):
+    """Return the active arms, best mean first."""
+    return ranked_by(s.sums, s.pulls, s.active[: s.now.live], 1.0)
+
+
+@allocates
+def active_of(s, bandit):
+    """Return the active arms of one of several bandits, in order."""
+    n = s.n // s.bandits
+    return bandit * n + np.flatnonzero(s.status[bandit * n : (bandit + 1) * n] == 0)
+
+
+@allocates
+def recommend_best(s, chosen):
+    """Fill ``chosen`` with each bandit's accepted arms and then its best-ranked active ones."""
+    n, k = s.n // s.bandits, chosen.size // s.bandits
+    for bandit in range(s.bandits):
+        have = bandit * k
+        for arm in range(bandit * n, bandit * n + n):
+            if s.status[arm] == 1:
+                chosen[have] = arm
+                have += 1
+        missing = bandit * k + k - have
+        ranked = ranked_by(s.sums, s.pulls, active_of(s, bandit), 1.0)
+        chosen[have : have + missing] = ranked[:missing]
+
+
+@shared
+def kth_largest(values, rank):
+    """Return the ``rank``-th largest (1 is the largest) of some values, unsorted.
+
+    The plain form is ``sorted(values)[-rank]``.
+    """
+    return np.partition(values, values.size - rank)[values.size - rank]
+
+
+@allocates
+def largest(values, arms, count):
+    """Return the ``count`` arms of largest value, in increasing order.
+
+    Of equal values the lower indices are taken; nothing is sorted.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        The value of every arm.
+    arms : ndarray of int64, shape (m,)
+        In increasing order.
+    count : int
+        How many; all of them if that is more than m.
+    """
+    if count >= arms.size or count < 1:
+        return arms[: max(count, 0)].copy()
+    cut = kth_largest(values[arms], count)
+    ties = count
+    for j in range(arms.size):
+        if values[arms[j]] > cut:
+            ties -= 1
+    kept, have = np.empty(count, np.int64), 0
+    for j in range(arms.size):
+        value = values[arms[j]]
+        if value > cut or (value == cut and ties > 0):
+            if value == cut:
+                ties -= 1
+            kept[have] = arms[j]
+            have += 1
+    return kept

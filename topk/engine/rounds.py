@@ -1,0 +1,145 @@
+"""Strategies in rounds: all active arms are pulled alike, then some of them are settled."""
+
+import numpy as np
+
+from topk.engine.composing import allocates, open_function
+from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED, equal_shares, keep_active
+from topk.engine.ranking import rank, ranked_by, recommend_best
+
+EVERYTHING = -1  # a share: all that the budget has left, spread evenly
+
+
+@open_function
+def share(s):
+    """Return the pulls that each arm of the round gets; called once, as a round opens."""
+
+
+@open_function
+def decide(s):
+    """Accept and reject arms, or end the play; called when a round is complete."""
+
+
+def batch(s):
+    """Return the arms that the round pulls; by default all active ones."""
+    return s.active[: s.now.live]
+
+
+def ask(s, arms, counts):
+    """Ask for the round's pulls, or for what the budget has left of them."""
+    if s.now.ended:
+        return 0
+    pulled = batch(s)
+    arms[: pulled.size] = pulled
+    if not s.now.cut:
+        counts[: pulled.size] = s.now.each
+        return pulled.size
+    pulls = s.budget - s.now.total
+    equal_shares(pulls, pulled.size, counts)
+    return min(pulled.size, pulls)
+
+
+def update(s, m, arms):
+    """Decide, unless the budget has cut the round, and open the next one."""
+    if s.now.cut and s.now.each != EVERYTHING:
+        s.now.ended = BY_BUDGET
+        return
+    decide(s)
+    open_round(s)
+
+
+def open_play(s):
+    """Open the first round."""
+    open_round(s)
+
+
+def open_round(s):
+    """Settle what the next round pulls; a round without pulls is decided at once."""
+    keep_active(s)
+    while not s.now.ended:
+        if s.now.live == 0 or s.now.total == s.budget:
+            s.now.ended = BY_BUDGET
+            return
+        remember(s)
+        s.now.rounds += 1
+        s.now.each = share(s)
+        size, pulls = batch(s).size, s.budget - s.now.total
+        s.now.cut = s.now.each == EVERYTHING or (s.budget >= 0 and s.now.each > pulls // max(size, 1))
+        if s.now.ended or (s.now.each != 0 and size > 0):
+            return
+        decide(s)
+        keep_active(s)
+
+
+def restore(s):
+    """Nothing but counts decides."""
+
+
+def remember(s):
+    """Keep the active arms' counts as they are before the round, for strategies in need of them."""
+    if s.earlier_pulls.size > 0:
+        for j in range(s.now.live):
+            arm = s.active[j]
+            s.earlier_pulls[arm] = s.pulls[arm]
+            s.earlier_sums[arm] = s.sums[arm]
+
+
+@allocates
+def fresh_sums(s):
+    """Return every arm's sum of this round's rewards."""
+    return s.sums - s.earlier_sums
+
+
+@allocates
+def rank_fresh(s, sign):
+    """Return the active arms by the means of this round's rewards, best first."""
+    own = s.pulls - s.earlier_pulls
+    return ranked_by(s.sums - s.earlier_sums, own, s.active[: s.now.live], sign)
+
+
+def accept(s, arm):
+    """Take an arm into the set for good."""
+    s.status[arm] = ACCEPTED
+    s.now.wanted -= 1
+
+
+def reject(s, arm):
+    """Leave an arm out of the set for good."""
+    s.status[arm] = REJECTED
+
+
+def end_with(s, ranked, why):
+    """End the play: accept the first ``wanted`` of the ranked arms, reject the others."""
+    for j in range(ranked.size):
+        if s.now.wanted > 0:
+            accept(s, ranked[j])
+        else:
+            reject(s, ranked[j])
+    s.now.ended = why
+
+
+def gaps(s, sums, ranked, first, last):
+    """Return the gaps to the boundary of the ranks ``first`` and ``last``, the ends of what is left.
+
+    All active arms have as many pulls: sums compare as means do.  Where one side of the
+    boundary is empty there are no gaps.
+    """
+    wanted, size = s.now.wanted, last - first + 1
+    if wanted == 0 or wanted == size:
+        return 0.0, 0.0
+    above = sums[ranked[first]] - sums[ranked[first + wanted]]
+    return above, sums[ranked[first + wanted - 1]] - sums[ranked[last]]
+
+
+def first_leaves(s, sums, ranked, first, last):
+    """Tell whether the rank ``first`` is settled next, rather than the rank ``last``.
+
+    The larger gap decides; of equal ones the larger rank distance from the boundary; if that
+    is equal too, the last rank leaves.
+    """
+    wanted, size = s.now.wanted, last - first + 1
+    above, below = gaps(s, sums, ranked, first, last)
+    if wanted == 0 or wanted == size:
+        return wanted == size
+    if above != below:
+        return above > below
+    return wanted > size - wanted

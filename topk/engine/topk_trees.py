@@ -1,0 +1,116 @@
+"""The k largest means inside, the others outside, by tournaments: O(log n) a pull.
+
+The set is kept, not sorted anew: after a change of a mean, the worst inside and the best
+outside are exchanged as long as they are in the wrong order.
+"""
+
+import numpy as np
+
+from topk.engine.indices import line
+from topk.engine.loop import NOBODY
+from topk.engine.ranking import rank
+from topk.engine.tournament import (
+    GROUP,
+    MEAN,
+    OUT,
+    WEIGHT,
+    Tree,
+    advance,
+    best,
+    build,
+    change,
+    key,
+    new_tournament,
+    regroup,
+)
+
+INSIDE, OUTSIDE = 0, 1  # groups
+LAST, FIRST, LOWEST, HIGHEST = 0, 1, 2, 3  # trees
+TREES = (
+    Tree((INSIDE,), -1.0, 0.0, late=True),  # the last rank inside
+    Tree((OUTSIDE,), 1.0, 0.0),  # the first rank outside
+    Tree((INSIDE,), -1.0, 1.0),  # the lowest lower bound inside
+    Tree((OUTSIDE,), 1.0, 1.0),  # the highest upper bound outside
+)
+
+
+def room(n):
+    """Return what a play's state holds for this search."""
+    return {"trees": new_tournament(n, TREES)}
+
+
+def setup(s):
+    """Set up the trees from the counts."""
+    lines = s.trees.line
+    lines[:, GROUP] = OUT
+    ranked = rank(s)
+    for place in range(ranked.size):
+        arm = ranked[place]
+        lines[arm, MEAN], _, lines[arm, WEIGHT] = line(s, arm)
+        lines[arm, GROUP] = INSIDE if place < s.k else OUTSIDE
+    s.trees.s[0] = s.now.scale
+    build(s.trees)
+
+
+def grow(s, scale):
+    """Let s grow."""
+    advance(s.trees, scale)
+
+
+def moved(s, arm):
+    """Take over an arm's new line."""
+    mean, _, weight = line(s, arm)
+    change(s.trees, arm, mean, weight, s.trees.line[arm, GROUP])
+
+
+def mend(s):
+    """Exchange across the boundary until every arm inside ranks above every arm outside."""
+    trees = s.trees
+    while True:
+        last, first = best(trees, LAST), best(trees, FIRST)
+        if last == NOBODY or first == NOBODY:
+            return
+        lead = trees.line[last, MEAN] - trees.line[first, MEAN]
+        if lead > 0 or (lead == 0 and last < first):
+            return
+        regroup(trees, last, OUTSIDE)
+        regroup(trees, first, INSIDE)
+
+
+def leave(s, arm):
+    """Take an arm out; if it was inside, the first arm outside takes its place."""
+    inside, heir = s.trees.line[arm, GROUP] == INSIDE, best(s.trees, FIRST)
+    regroup(s.trees, arm, OUT)
+    if inside and heir != NOBODY:
+        regroup(s.trees, heir, INSIDE)
+
+
+def lowest(s):
+    """Return the arm inside with the lowest lower bound."""
+    return best(s.trees, LOWEST)
+
+
+def highest(s):
+    """Return the arm outside with the highest upper bound, `NOBODY` if none is outside."""
+    return best(s.trees, HIGHEST)
+
+
+def kth(s):
+    """Return the k-th largest mean."""
+    return s.trees.line[best(s.trees, LAST), MEAN]
+
+
+def following(s):
+    """Return the k+1-th largest mean, minus infinity if there is none."""
+    first = best(s.trees, FIRST)
+    return s.trees.line[first, MEAN] if first != NOBODY else -np.inf
+
+
+def lower(s, arm):
+    """Return an arm's lower bound."""
+    return -key(s.trees, LOWEST, arm)
+
+
+def upper(s, arm):
+    """Return an arm's upper bound, minus infinity for `NOBODY`."""
+    return key(s.trees, HIGHEST, arm) if arm != NOBODY else -np.inf

@@ -1,0 +1,367 @@
+"""Live use: the strategy asks, the world answers, in any order and in any portions."""
+
+import math
+
+import numpy as np
+
+from topk._checks import as_array, check_arms, check_counts, check_integer, refuse
+from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
+
+STOPPED = {RUNNING: None, BY_RULE: "rule", BY_BUDGET: "budget"}
+
+
+class Session:
+    """A play whose rewards come from outside.
+
+    Made by ``strategy.start(n)``.  `ask` says what is wanted, `tell` takes rewards as they
+    arrive; when a batch is complete the strategy moves on.  Arms keep their numbers.
+
+    With several bandits, ``strategy.start((M, n))``, arm i of bandit m is ``m * n + i`` in
+    `ask`, `tell` and `withdraw`.  What is shown of every arm has the shape (M, n), and
+    ``selected`` holds each bandit's own numbers, from 0 to n - 1.
+
+    Attributes
+    ----------
+    strategy : Strategy
+        What is being played.
+    layout : int or tuple of int
+        The number n of arms, or the pair (M, n).
+    withdrawn : list of int
+        Arms that left, in the order in which they did.
+
+    Examples
+    --------
+    >>> import numpy as np, topk
+    >>> quality = np.array([0.2, 0.9, 0.4])
+    >>> session = topk.SAR(k=1, budget=40).start(3)
+    >>> while not session.done:
+    ...     arms, counts = session.ask()
+    ...     _ = session.tell(arms, np.round(counts * quality[arms]), counts=counts)
+    >>> session.selected.tolist()
+    [1]
+    """
+
+    def __init__(self, strategy, n, rng=None):
+        self.strategy = strategy
+        self._play = strategy.begin(n, None if rng is None else np.random.default_rng(rng))
+        n = self._play.seen.pulls.size
+        self.layout = (self._play.bandits, n // self._play.bandits) if strategy.several else n
+        self._room = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        self.withdrawn = []
+        self._open_batch()
+
+    def _open_batch(self):
+        """Take the next batch from the strategy; nothing of it has been told yet."""
+        m = self._play.ask(*self._room)
+        counts = self._room[1][:m].copy()
+        self._set_batch(self._room[0][:m].copy(), counts, counts.copy(), {}, {})
+
+    def _set_batch(self, arms, counts, left, parts, square_parts):
+        """Set what is wanted, what is still missing, and the exact sums of what was told."""
+        self._arms, self._counts, self._left = arms, counts, left
+        self._parts, self._square_parts = parts, square_parts  # arm -> see `add_exactly`
+        self._position = {arm: j for j, arm in enumerate(arms.tolist())}
+
+    @property
+    def n(self):
+        """The number of arms, of all bandits together."""
+        return self._play.seen.pulls.size
+
+    @property
+    def done(self):
+        """Whether the play is over."""
+        return self._play.ended != RUNNING
+
+    @property
+    def stopped(self):
+        """``'rule'``, ``'budget'``, or None while the play goes on."""
+        return STOPPED[self._play.ended]
+
+    @property
+    def certified(self):
+        """Whether the strategy's own rule ended the play, so that its promise holds."""
+        return self.stopped == "rule"
+
+    @property
+    def pulls(self):
+        """Pulls of each arm that were told so far, int (n,) or (M, n)."""
+        return self._shaped(self._told()[0])
+
+    @property
+    def means(self):
+        """Mean reward of each arm so far, float (n,) or (M, n); nan where there is none."""
+        pulls, sums = self._told()[:2]
+        means = np.divide(sums, pulls, out=np.full(self.n, np.nan), where=pulls > 0)
+        return self._shaped(means)
+
+    def _shaped(self, values):
+        """Return per-arm values in the shape in which they are shown."""
+        return values.reshape(self.layout)
+
+    @property
+    def selected(self):
+        """The set that would be chosen now, int (k,), sorted; None until every arm has a pull.
+
+        Arms that were withdrawn need none.  With several bandits it has the shape (M, k).
+        """
+        pulls, sums, told = self._told()
+        pulls[self.withdrawn] = 1
+        if (pulls == 0).any() and not self.done:
+            return None
+        return by_bandit(peek(self._play, self._arms, told, sums[self._arms]), self.layout)
+
+    def bounds(self):
+        """Return lower and upper confidence bounds of the means, float (n,) or (M, n) each.
+
+        They are those of the strategy's current round, from its last complete batch; see
+        the strategy for what they promise.
+        """
+        lower, upper = self.strategy.bounds(self._play.seen)
+        return self._shaped(lower), self._shaped(upper)
+
+    def ask(self):
+        """Say what is still wanted of the current batch.
+
+        Returns
+        -------
+        arms, counts : ndarray of int64, shape (m,)
+            ``counts[j]`` more rewards of arm ``arms[j]``; empty when the play is over.
+            Asking changes nothing.
+        """
+        open_entries = self._left > 0
+        return self._arms[open_entries], self._left[open_entries]
+
+    def state(self):
+        """Return everything needed to go on later, as plain JSON values.
+
+        Returns
+        -------
+        dict
+            Give it to `topk.resume`, in this process or in another one.
+
+        Raises
+        ------
+        ValueError
+            If a strategy of your own keeps in its memory what JSON would not give back.
+        """
+        from topk.persistence import dump
+
+        return dump(self)
+
+    def tell(self, arms, rewards, counts=None, squares=None):
+        """Take rewards that have arrived; any part of what is wanted, in any order.
+
+        Parameters
+        ----------
+        arms : array_like of int, shape (m,)
+            Which arms; an arm may occur several times.
+        rewards : array_like of float, shape (m,)
+            One reward in [0, 1] per entry, or, with ``counts``, the sum of so many.
+        counts : array_like of int, shape (m,), optional
+            How many rewards each entry stands for.
+        squares : array_like of float, shape (m,), optional
+            Sum of the squared rewards of each entry.  Only strategies that estimate
+            variances look at it; it may be left out for entries of a single reward.
+
+        Returns
+        -------
+        Session
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If something told was not asked for or cannot be; then nothing is changed.  Also
+            if a strategy of your own then asks for what cannot be: this session cannot go
+            on, and the state stored before is the one to resume with a mended strategy.
+        """
+        arms, rewards, counts, squares = self._checked(arms, rewards, counts, squares)
+        told = zip(arms.tolist(), rewards, counts, squares, strict=True)
+        for arm, reward, count, square in told:
+            if count == 0:
+                continue
+            add_exactly(self._parts.setdefault(arm, []), float(reward))
+            if self._play.seen.squares.size:
+                add_exactly(self._square_parts.setdefault(arm, []), float(square))
+            self._left[self._position[arm]] -= count
+        if not self.done and not self._left.any():
+            self._close_batch()
+        return self
+
+    def withdraw(self, arm):
+        """Go on without an arm: the worker left, the variant was taken down.
+
+        Its outstanding pulls are dropped and it is not chosen.  The strategy's promise
+        holds for the remaining arms, provided that the arm's leaving had nothing to do
+        with its rewards.  Arms that had been rejected before do not come back: with a
+        strategy that rejects on the way, the promise is about the arms that were still
+        in the play.
+
+        Parameters
+        ----------
+        arm : int
+            Which arm; one that was withdrawn before is ignored.
+
+        Returns
+        -------
+        Session
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If the arm does not exist, if the play is over, if fewer than k arms would be
+            left, or if the strategy has already settled that the arm is in the set.
+        """
+        arm = check_integer(arm, "arm", 0, self.n - 1)
+        if self.done:
+            raise ValueError("arm: this session is done, and its set is final")
+        if arm in self.withdrawn:
+            return self
+        self._play.withdraw(arm)
+        self.withdrawn.append(arm)
+        self._credit(self._arms == arm)
+        if not self._left.any():
+            self._close_batch()
+        return self
+
+    def _credit(self, out):
+        """Add what was told of some entries of the batch to the tally and drop the entries."""
+        arms, told = self._arms[out], (self._counts - self._left)[out]
+        sums, squares = self._sums(self._parts)[out], self._sums(self._square_parts)[out]
+        self._play.count(arms, told, sums, squares)
+        kept = (values[~out] for values in (self._arms, self._counts, self._left))
+        for arm in arms.tolist():
+            self._parts.pop(arm, None)
+            self._square_parts.pop(arm, None)
+        self._set_batch(*kept, self._parts, self._square_parts)
+
+    def _close_batch(self):
+        """Hand the complete batch to the strategy and open the next one."""
+        arms = self._arms
+        self._credit(np.ones(arms.size, dtype=bool))
+        self._play.update(arms)
+        self._open_batch()
+
+    def _sums(self, parts):
+        """Return the correctly rounded sums (m,) of what was told of each entry."""
+        sums = np.zeros(self._arms.size)
+        for arm, part in parts.items():
+            sums[self._position[arm]] = math.fsum(part)
+        return sums
+
+    def _told(self):
+        """Return pulls (n,), sums (n,) and the current batch's told counts (m,)."""
+        told = self._counts - self._left
+        pulls, sums = self._play.seen.pulls.copy(), self._play.seen.sums.copy()
+        pulls[self._arms] += told
+        sums[self._arms] += self._sums(self._parts)
+        return pulls, sums, told
+
+    def _checked(self, arms, rewards, counts, squares):
+        """Return what was told in canonical form; refuse it as a whole if anything is wrong."""
+        if self.done:
+            raise ValueError("arms: this session is done and takes no more rewards")
+        arms = check_arms(np.atleast_1d(as_array(arms, "arms", "arm numbers")), self.n)
+        single = counts is None
+        counts = np.ones(arms.size, np.int64) if single else as_array(counts, "counts", "integers")
+        counts = check_counts(np.atleast_1d(counts), arms.size)
+        rewards = _check_sums(rewards, counts, "rewards" if single else "sums")
+        self._check_wanted(arms, counts)
+        return arms, rewards, counts, self._check_squares(squares, rewards, counts)
+
+    def _check_wanted(self, arms, counts):
+        wanted, told = np.zeros(self.n, dtype=np.int64), np.zeros(self.n, dtype=np.int64)
+        wanted[self._arms] = self._left
+        counts = np.minimum(counts, wanted.max() + 1)  # so that adding up cannot overflow
+        np.add.at(told, arms, counts)
+        for arm in np.flatnonzero(told > wanted)[:1]:
+            raise ValueError(
+                f"arms: {told[arm]} reward(s) of arm {arm} were told, "
+                f"but {wanted[arm]} are wanted now; see Session.ask"
+            )
+
+    def _check_squares(self, squares, sums, counts):
+        if squares is None:
+            # one reward has one square, and rewards that are all 0 or all 1 are their own
+            known = (counts <= 1) | (sums == 0) | (sums == counts)
+            if self._play.seen.squares.size and not known.all():
+                refuse("squares", None, "given with sums of several rewards, for this strategy")
+            return np.where(counts == 1, sums * sums, sums)
+        squares = _check_sums(squares, counts, "squares")
+        slack = 1e-9 * np.maximum(counts, 1)
+        low = np.divide(sums * sums, counts, out=np.zeros(counts.size), where=counts > 0)
+        bad = (squares > sums + slack) | (squares < low - slack)
+        if bad.any():
+            refuse("squares", float(squares[bad][0]), "between sums**2 / counts and sums")
+        return squares
+
+
+def _check_sums(sums, counts, name):
+    """Return sums of ``counts`` rewards as a float array; each lies in [0, counts]."""
+    allowed = f"{counts.size} number(s), each from 0 to the count it stands for"
+    try:
+        sums = np.atleast_1d(np.asarray(sums, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError):
+        refuse(name, sums, allowed)
+    if sums.shape != counts.shape:
+        refuse(name, f"an array of shape {sums.shape}", allowed)
+    bad = ~((sums >= 0) & (sums <= counts))  # NaN counts as bad
+    if bad.any():
+        refuse(name, float(sums[bad][0]), allowed)
+    return sums
+
+
+def by_bandit(chosen, layout):
+    """Return sorted arms as a row for each bandit, in its own numbers; or as they are.
+
+    Examples
+    --------
+    >>> by_bandit(np.array([0, 2, 4, 5]), (2, 3)).tolist()
+    [[0, 2], [1, 2]]
+    """
+    if not isinstance(layout, tuple):
+        return chosen
+    return chosen.reshape(layout[0], -1) % layout[1]
+
+
+def add_exactly(parts, x):
+    """Add ``x`` to a sum that is kept exactly, as a short list of floats.
+
+    The plain form is ``parts.append(x)``: ``math.fsum(parts)`` is the same either way.
+    Two floats are replaced by their rounded sum and its rounding error, which is a float
+    as well (Shewchuk 1997), so that the list stays short.
+    """
+    kept = 0
+    for y in parts:
+        if abs(x) < abs(y):
+            x, y = y, x
+        high = x + y
+        low = y - (high - x)
+        if low:
+            parts[kept] = low
+            kept += 1
+        x = high
+    parts[kept:] = [x]
+
+
+def peek(play, arms, counts, sums):
+    """Return the set that would be recommended if part of a batch had been counted.
+
+    Parameters
+    ----------
+    play : RuledPlay or PlainPlay
+        Left as it was.
+    arms, counts : ndarray of int, shape (m,)
+        The part: which arms, and how many pulls of each.
+    sums : ndarray of float, shape (m,)
+        Each arm's sum of rewards, with the part included.
+    """
+    seen = play.seen
+    before = seen.pulls[arms], seen.sums[arms]
+    seen.pulls[arms] += counts
+    seen.sums[arms] = sums
+    try:
+        return play.recommend()
+    finally:  # a strategy in plain Python may raise
+        seen.pulls[arms], seen.sums[arms] = before
