@@ -1,9 +1,15 @@
-import hashlib, importlib, json, sys, time
+import hashlib
+import importlib
+import json
+import sys
+import time
+
 import numpy as np
+
 import topk
 from topk import newplay
-from topk.engine import loop
-from topk.newsession import peek
+
+
 def h(x): return hashlib.sha256(x.tobytes()).hexdigest()[:16]
 HOME = {"Uniform":"uniform","SAR":"sar","SuccessiveRejects":"sar","LUCB1":"lucb","Halving":"halving","Racing":"racing","AdaptiveTopK":"adaptive","OptMAI":"optmai","ImprovedTopK":"improved","MultiBanditSAR":"multi_sar"}
 def bandit_of(c):
