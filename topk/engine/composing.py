@@ -25,6 +25,20 @@ def allocates(function):
     return function
 
 
+def apart(function):
+    """Mark a function with a loop that the compiler makes fast by itself, not inside another."""
+    function.apart = True
+    return function
+
+
+def larger(a, b):
+    """Return the larger of two floats, neither of which is a nan; of two zeros either one.
+
+    Compiled, it is an instruction of which the compiler may make many at once.
+    """
+    return a if a > b else b
+
+
 def shared(function):
     """Mark a function of plain arrays, compiled once for all strategies."""
     function.shared = True
@@ -63,7 +77,7 @@ def compose(function, given, wrap=lambda copy: copy):
             return f
         if getattr(f, "open", False):
             raise TypeError(f"{f.__name__} is not given: {f.__doc__}")
-        if f not in made and getattr(f, "shared", False):
+        if f not in made and (f is larger or getattr(f, "shared", False)):
             made[f] = wrap(f)
         if f not in made:
             names = [x for x in looked_up(f.__code__) if isinstance(f.__globals__.get(x), FunctionType)]

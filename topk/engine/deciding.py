@@ -17,8 +17,8 @@ from topk.engine.composing import compose
 
 # the scalars of a play, in one block: counters of all shapes, then what a search has found
 COUNTERS = ("total", "live", "wanted", "rounds", "each", "cut", "ended", "picked")
-NOW = dict.fromkeys(COUNTERS, 0) | {"scale": 0.0, "kth": 0.0, "following": 0.0}
-NOW |= {"lowest": 0, "highest": 0}
+FOUND = ("lowest", "highest", "last", "next")
+NOW = dict.fromkeys(COUNTERS + FOUND, 0) | {"scale": 0.0}
 KINDS = {  # of arrays: type, least and largest entry
     "count": (np.int64, 0, 2**53),
     "arm": (np.int64, -1, 2**53),
@@ -185,7 +185,7 @@ class RuledPlay:
     def dump(self):
         """Return the state as JSON values; what follows from the counts is left out."""
         stored = {name: plain(getattr(self.s, name)) for name in self.kinds}
-        skipped = {"total", "live", "kth", "following", "lowest", "highest", "scale"}
+        skipped = {"total", "live", "scale", *FOUND}
         stored["now"] = {x: self.s.now[x].item() for x in block(self.strategy) if x not in skipped}
         if self.strategy.random:
             stored["rng"] = self.s.rng.bit_generator.state

@@ -19,9 +19,10 @@ from functools import cache
 from pathlib import Path
 from types import FunctionType
 
-from numba import njit
+from numba import njit, types
+from numba.extending import intrinsic
 
-from topk.engine.composing import compose, digest
+from topk.engine.composing import compose, digest, larger
 
 try:  # not documented by numba
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
@@ -32,15 +33,30 @@ except Exception:  # noqa: BLE001  whatever another version of numba raises
     PRIVATE, FunctionCache, CompileResultCacheImpl, _CacheLocator = False, object, object, object
 
 
+@intrinsic
+def larger_float(typing_context, a, b):
+    """Compile `topk.engine.composing.larger`: with leave to look at several floats at once."""
+
+    def code(context, builder, signature, arguments):
+        flags = ("nnan", "nsz")
+        is_larger = builder.fcmp_ordered(">", *arguments, flags=flags)
+        return builder.select(is_larger, *arguments, flags=flags)
+
+    return types.float64(types.float64, types.float64), code
+
+
 def inner(function, lean):
     """Compile a function that becomes part of a loop; nothing of its own goes to disk."""
     if getattr(function, "shared", False):
         return kept(function)
+    if function is larger:
+        return larger_float
     if not PRIVATE:
         return njit(function, nogil=True)
     counts = not lean or getattr(function, "allocates", False)
+    inlined = not counts and not getattr(function, "apart", False)
     bare = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # never called from Python
-    return njit(function, nogil=True, _nrt=counts, forceinline=not counts, **bare)
+    return njit(function, _nrt=counts, nogil=True, forceinline=inlined, **bare)
 
 
 @cache

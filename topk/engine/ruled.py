@@ -118,7 +118,7 @@ class Indices(Ruled):
     shape, lean = indices, True
     roles = ("pick", "done", "scale", "line", "setup", "moved", "mend", "leave", "recommend", "left")
     partition = "topk"
-    few = 200
+    few = 500
 
     def arrays(self, bandits, n):
         """Return room for the arms that are picked."""

@@ -1,19 +1,20 @@
 """The k largest means inside, the others outside, by looking at all arms in plain loops.
 
-Each of four rows holds minus infinity for the arms that take no part.  Floats are compared as
-the whole numbers with the same bits, put in order: so the compiler may look at several arms at
-once without being allowed to change any float's value.
+Each of four rows holds minus infinity for the arms that take no part.  The last rank inside and
+the first outside are known until one of them falls behind; who has the lowest and the highest
+bound is looked for in every round, in loops so plain that the compiler looks at several arms
+at once.
 """
 
 import numpy as np
 
+from topk.engine.composing import apart, larger
 from topk.engine.indices import line
 from topk.engine.loop import NOBODY
 from topk.engine.ranking import rank
 
-MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
-LEAST = np.int64(-0x7FFFFFFFFFFFFFFF)
-WIDTH = 32  # rows are filled up to a multiple of this, so that no arm is looked at alone
+WIDTH = 32  # rows are filled up to a multiple of this, so that no arm has to be looked at alone
+BLOCK = 128  # arms; only blocks with the largest key are looked at a second time
 
 
 def room(n):
@@ -34,6 +35,7 @@ def setup(s):
     ranked = rank(s)
     for place in range(ranked.size):
         enter(s, ranked[place], place < s.k)
+    s.now.last, s.now.next = last_of(s.inside), first_of(s.outside)
     look(s)
 
 
@@ -47,7 +49,7 @@ def enter(s, arm, inside):
         s.high[arm], s.outside[arm] = high, mean
 
 
-def forget(s, arm):
+def clear(s, arm):
     """Empty an arm's columns."""
     s.low[arm], s.inside[arm], s.high[arm], s.outside[arm] = -np.inf, -np.inf, -np.inf, -np.inf
 
@@ -57,107 +59,133 @@ def grow(s, scale):
 
 
 def moved(s, arm):
-    """Take over an arm's new line."""
-    enter(s, arm, s.inside[arm] > -np.inf)
+    """Take over an arm's new line; the last inside and the first outside are known again."""
+    last, first = s.now.last, s.now.next
+    if s.inside[arm] > -np.inf:
+        before = s.inside[arm]
+        enter(s, arm, True)
+        if arm == last and s.inside[arm] < before:
+            s.now.last = last_of(s.inside)
+        elif s.inside[arm] > s.inside[last] or (s.inside[arm] == s.inside[last] and arm > last):
+            s.now.last = arm
+    else:
+        before = s.outside[arm]
+        enter(s, arm, False)
+        if arm == first and s.outside[arm] < before:
+            s.now.next = first_of(s.outside)
+        elif s.outside[arm] > s.outside[first] or (
+            s.outside[arm] == s.outside[first] and arm < first
+        ):
+            s.now.next = arm
 
 
 def mend(s):
-    """Look, and exchange until every arm inside ranks above every arm outside."""
-    look(s)
-    while s.now.kth <= s.now.following:
-        last, first = last_of(s.inside), first_of(s.outside)
-        if s.now.kth == s.now.following and last < first:
+    """Exchange until every arm inside ranks above every arm outside, and look."""
+    while s.now.next != NOBODY:
+        last, first = s.now.last, s.now.next
+        lead = -s.inside[last] - s.outside[first]
+        if lead > 0 or (lead == 0 and last < first):
             break
-        forget(s, last)
-        forget(s, first)
+        clear(s, last)
+        clear(s, first)
         enter(s, last, False)
         enter(s, first, True)
-        look(s)
+        s.now.last, s.now.next = last_of(s.inside), first_of(s.outside)
+    look(s)
 
 
 def leave(s, arm):
     """Take an arm out; if it was inside, the first arm outside takes its place."""
-    heir = first_of(s.outside)
+    heir = s.now.next
     inside = s.inside[arm] > -np.inf
-    forget(s, arm)
+    clear(s, arm)
     if inside and heir != NOBODY:
-        forget(s, heir)
+        clear(s, heir)
         enter(s, heir, True)
+    s.now.last, s.now.next = last_of(s.inside), first_of(s.outside)
     look(s)
 
 
-def ordered(x):
-    """Return a float's bits as a whole number that is ordered as floats are."""
-    bits = np.float64(x + 0.0).view(np.int64)
-    return bits ^ ((bits >> 63) & MAGNITUDE)
-
-
-def unordered(bits):
-    """Return the float that `ordered` has made a whole number of."""
-    return np.int64(bits ^ ((bits >> 63) & MAGNITUDE)).view(np.float64)
-
-
 def look(s):
-    """Find the largest key of each row, and who has those of the bounds."""
-    low, high, inside, outside, weight = s.low, s.high, s.inside, s.outside, s.weight
-    q, a, b, c, d = s.now.scale, LEAST, LEAST, LEAST, LEAST
-    for i in range(weight.size):
-        radius = q * weight[i]
-        key = ordered(low[i] + radius)
-        a = key if key > a else a
-        key = ordered(high[i] + radius)
-        b = key if key > b else b
-        key = ordered(inside[i])
-        c = key if key > c else c
-        key = ordered(outside[i])
-        d = key if key > d else d
-    s.now.kth, s.now.following = -unordered(c), unordered(d)
-    find(s, unordered(a), unordered(b))
+    """Find the arms with the lowest and the highest bound."""
+    s.now.lowest = widest_top(s.low, s.weight, s.now.scale)
+    s.now.highest = widest_top(s.high, s.weight, s.now.scale)
 
 
-def find(s, lowest, highest):
-    """Find who has the keys; of several the arm with the larger weight, then the first."""
-    low, high, weight, q = s.low, s.high, s.weight, s.now.scale
-    low_hits, low_at, high_hits, high_at = 0, 0, 0, 0
-    for i in range(weight.size):
-        radius = q * weight[i]
-        hit = low[i] + radius == lowest
-        low_hits += hit
-        low_at += i if hit else 0
-        hit = high[i] + radius == highest
-        high_hits += hit
-        high_at += i if hit else 0
-    s.now.lowest = low_at if low_hits == 1 else first_tie(low, weight, q, lowest)
-    s.now.highest = high_at if high_hits == 1 else first_tie(high, weight, q, highest)
+@apart
+def widest_top(row, weight, q):
+    """Return the place of the largest ``row + q * weight``, `NOBODY` if all are minus infinity.
 
+    Of equal keys the larger weight wins, then the first.  The plain form:
 
-def first_tie(row, weight, q, top):
-    """Return the first of the widest arms whose key is ``top``."""
+        max(members, key=lambda i: (row[i] + q * weight[i], weight[i], -i))
+    """
+    top, begin, end = -np.inf, 0, 0
+    for start in range(0, row.size, BLOCK):
+        stop = min(start + BLOCK, row.size)
+        key = largest_key(row[start:stop], weight[start:stop], q)
+        if key > top:
+            top, begin, end = key, start, stop
+        elif key == top:
+            end = stop
     if top == -np.inf:
         return NOBODY
-    widest, place = -1.0, NOBODY
+    row, weight = row[begin:end], weight[begin:end]
+    widest = -1.0
     for i in range(row.size):
-        if row[i] + q * weight[i] == top and weight[i] > widest:
-            widest, place = weight[i], i
-    return place
+        widest = larger(weight[i] if row[i] + q * weight[i] == top else -1.0, widest)
+    i = 0
+    while row[i] + q * weight[i] != top or weight[i] != widest:
+        i += 1
+    return begin + i
 
 
+@apart
+def largest_key(row, weight, q):
+    """Return the largest ``row + q * weight``."""
+    top = -np.inf
+    for i in range(row.size):
+        top = larger(row[i] + q * weight[i], top)
+    return top
+
+
+@apart
+def largest_of(row):
+    """Return the largest number of a row."""
+    top = -np.inf
+    for i in range(row.size):
+        top = larger(row[i], top)
+    return top
+
+
+@apart
 def first_of(row):
-    """Return the first place of the largest number, `NOBODY` if there is none."""
-    top, place = -np.inf, NOBODY
-    for i in range(row.size):
-        if row[i] > top:
-            top, place = row[i], i
-    return place
+    """Return the first place of the largest number, `NOBODY` if all are minus infinity."""
+    top, begin = -np.inf, 0
+    for start in range(0, row.size, BLOCK):
+        here = largest_of(row[start : min(start + BLOCK, row.size)])
+        if here > top:
+            top, begin = here, start
+    if top > -np.inf:
+        for i in range(begin, row.size):
+            if row[i] == top:
+                return i
+    return NOBODY
 
 
+@apart
 def last_of(row):
-    """Return the last place of the largest number, `NOBODY` if there is none."""
-    top, place = -np.inf, NOBODY
-    for i in range(row.size):
-        if row[i] >= top and row[i] > -np.inf:
-            top, place = row[i], i
-    return place
+    """Return the last place of the largest number, `NOBODY` if all are minus infinity."""
+    top, begin = -np.inf, 0
+    for start in range(0, row.size, BLOCK):
+        here = largest_of(row[start : min(start + BLOCK, row.size)])
+        if here >= top:
+            top, begin = here, start
+    if top > -np.inf:
+        for i in range(min(begin + BLOCK, row.size) - 1, begin - 1, -1):
+            if row[i] == top:
+                return i
+    return NOBODY
 
 
 def lowest(s):
@@ -172,12 +200,12 @@ def highest(s):
 
 def kth(s):
     """Return the k-th largest mean."""
-    return s.now.kth
+    return -s.inside[s.now.last]
 
 
 def following(s):
     """Return the k+1-th largest mean, minus infinity if there is none."""
-    return s.now.following
+    return s.outside[s.now.next] if s.now.next != NOBODY else -np.inf
 
 
 def lower(s, arm):
