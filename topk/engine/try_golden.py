@@ -5,7 +5,7 @@ from topk import newplay
 from topk.engine import loop
 from topk.newsession import peek
 def h(x): return hashlib.sha256(x.tobytes()).hexdigest()[:16]
-HOME = {"Uniform":"uniform","SAR":"sar","SuccessiveRejects":"sar","LUCB1":"lucb"}
+HOME = {"Uniform":"uniform","SAR":"sar","SuccessiveRejects":"sar","LUCB1":"lucb","CLUCB":"clucb","CLUCBPAC":"clucb","GapE":"gape","MultiBanditGapE":"gape","UGapEb":"ugape","UGapEc":"ugape","MultiBanditUGapEb":"ugape","MultiBanditUGapEc":"ugape"}
 def bandit_of(c):
     m=np.array(c["means"])
     if c["law"]=="bernoulli": return topk.BernoulliBandit(m)
