@@ -65,8 +65,8 @@ def check_epsilon(epsilon, name="epsilon", *, positive=False):
 
 
 def check_delta(delta, name="delta"):
-    """Return ``delta`` as a ``float`` in (0, 1)."""
-    return check_real(delta, name, 0, 1, low_open=True, high_open=True)
+    """Return ``delta`` as a ``float`` in (0, 1), large enough for n / delta to be finite."""
+    return check_real(delta, name, 1e-300, 1, high_open=True)
 
 
 def check_budget(budget, name="budget", smallest=1):
@@ -118,13 +118,18 @@ def as_array(values, name, allowed):
         refuse(name, values, allowed)
 
 
+def as_numbers(values, name, allowed):
+    """Return ``values`` as a float array; refuse texts, dates, complex and masked numbers."""
+    array = as_array(values, name, allowed)
+    if array.dtype.kind not in "fiub" or np.ma.is_masked(values):
+        refuse(name, values, allowed)
+    return array.astype(np.float64)
+
+
 def check_unit_array(values, name, *, ndim=1):
     """Return ``values`` as a new float array with ``ndim`` axes and entries in [0, 1]."""
     allowed = f"an array with {ndim} axis/axes and entries in [0, 1]"
-    array = as_array(values, name, allowed)
-    if array.dtype.kind not in "fiub":
-        refuse(name, values, allowed)
-    array = array.astype(np.float64)
+    array = as_numbers(values, name, allowed)
     if array.ndim != ndim or array.size == 0:
         refuse(name, f"an array of shape {array.shape}", allowed)
     bad = ~((array >= 0) & (array <= 1))  # written so that NaN counts as bad

@@ -1,13 +1,38 @@
-"""Live use: the strategy asks, the world answers, in any order and in any portions."""
+"""Live use: the strategy asks, the world answers, in any order and in any portions.
 
+A stored session holds the strategy's name and parameters, what its play declares to be stored,
+and what was told of the current batch, as plain JSON with a digest: what was damaged or changed
+is refused.  What follows from the counts is computed again.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import json
 import math
+import threading
 
 import numpy as np
 
-from topk._checks import as_array, check_arms, check_counts, check_integer, refuse
+from topk._checks import as_array, as_numbers, check_arms, check_counts, check_integer, refuse
 from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
+from topk.engine.strategy import Strategy
 
+FORMAT, VERSION = "topk-session", 2
 STOPPED = {RUNNING: None, BY_RULE: "rule", BY_BUDGET: "budget"}
+
+_lock = threading.RLock()  # of all sessions: what they do takes microseconds
+
+
+def locked(method):
+    """Let no other thread touch a session meanwhile."""
+
+    @functools.wraps(method)
+    def alone(*arguments, **named):
+        with _lock:
+            return method(*arguments, **named)
+
+    return alone
 
 
 class Session:
@@ -50,6 +75,10 @@ class Session:
         self.withdrawn = []
         self._open_batch()
 
+    def __repr__(self):
+        now = f"stopped by its {self.stopped}" if self.done else f"wants {self._left.sum()} more"
+        return f"<Session of {self.strategy}: {self.n} arms, {self.pulls.sum()} pulls, {now}>"
+
     def _open_batch(self):
         """Take the next batch from the strategy; nothing of it has been told yet."""
         m = self._play.ask(*self._room)
@@ -83,11 +112,13 @@ class Session:
         return self.stopped == "rule"
 
     @property
+    @locked
     def pulls(self):
         """Pulls of each arm that were told so far, int (n,) or (M, n)."""
         return self._shaped(self._told()[0])
 
     @property
+    @locked
     def means(self):
         """Mean reward of each arm so far, float (n,) or (M, n); nan where there is none."""
         pulls, sums = self._told()[:2]
@@ -99,6 +130,7 @@ class Session:
         return values.reshape(self.layout)
 
     @property
+    @locked
     def selected(self):
         """The set that would be chosen now, int (k,), sorted; None until every arm has a pull.
 
@@ -110,6 +142,7 @@ class Session:
             return None
         return by_bandit(peek(self._play, self._arms, told, sums[self._arms]), self.layout)
 
+    @locked
     def bounds(self):
         """Return lower and upper confidence bounds of the means, float (n,) or (M, n) each.
 
@@ -119,6 +152,7 @@ class Session:
         lower, upper = self.strategy.bounds(self._play.seen)
         return self._shaped(lower), self._shaped(upper)
 
+    @locked
     def ask(self):
         """Say what is still wanted of the current batch.
 
@@ -131,6 +165,7 @@ class Session:
         open_entries = self._left > 0
         return self._arms[open_entries], self._left[open_entries]
 
+    @locked
     def state(self):
         """Return everything needed to go on later, as plain JSON values.
 
@@ -144,10 +179,26 @@ class Session:
         ValueError
             If a strategy of your own keeps in its memory what JSON would not give back.
         """
-        from topk.persistence import dump
+        strategy = self.strategy
+        stored = {
+            "format": FORMAT,
+            "version": VERSION,
+            "strategy": f"{type(strategy).__module__}.{type(strategy).__name__}",
+            "parameters": parameters(strategy),
+            "n": list(self.layout) if strategy.several else self.n,
+            "play": self._play.dump(),
+            "batch": {
+                "arms": self._arms.tolist(),
+                "counts": self._counts.tolist(),
+                "left": self._left.tolist(),
+                "sums": {str(arm): list(part) for arm, part in self._parts.items()},
+                "squares": {str(arm): list(part) for arm, part in self._square_parts.items()},
+            },
+            "withdrawn": list(self.withdrawn),
+        }
+        return stored | {"digest": digest(stored)}
 
-        return dump(self)
-
+    @locked
     def tell(self, arms, rewards, counts=None, squares=None):
         """Take rewards that have arrived; any part of what is wanted, in any order.
 
@@ -188,6 +239,7 @@ class Session:
             self._close_batch()
         return self
 
+    @locked
     def withdraw(self, arm):
         """Go on without an arm: the worker left, the variant was taken down.
 
@@ -271,15 +323,16 @@ class Session:
         return arms, rewards, counts, self._check_squares(squares, rewards, counts)
 
     def _check_wanted(self, arms, counts):
-        wanted, told = np.zeros(self.n, dtype=np.int64), np.zeros(self.n, dtype=np.int64)
-        wanted[self._arms] = self._left
-        counts = np.minimum(counts, wanted.max() + 1)  # so that adding up cannot overflow
-        np.add.at(told, arms, counts)
-        for arm in np.flatnonzero(told > wanted)[:1]:
-            raise ValueError(
-                f"arms: {told[arm]} reward(s) of arm {arm} were told, "
-                f"but {wanted[arm]} are wanted now; see Session.ask"
-            )
+        told = {}
+        for arm, count in zip(arms.tolist(), counts.tolist(), strict=True):
+            told[arm] = told.get(arm, 0) + count
+        for arm, count in told.items():
+            wanted = self._left[self._position[arm]] if arm in self._position else 0
+            if count > wanted:
+                raise ValueError(
+                    f"arms: {count} reward(s) of arm {arm} were told, "
+                    f"but {wanted} are wanted now; see Session.ask"
+                )
 
     def _check_squares(self, squares, sums, counts):
         if squares is None:
@@ -300,10 +353,7 @@ class Session:
 def _check_sums(sums, counts, name):
     """Return sums of ``counts`` rewards as a float array; each lies in [0, counts]."""
     allowed = f"{counts.size} number(s), each from 0 to the count it stands for"
-    try:
-        sums = np.atleast_1d(np.asarray(sums, dtype=np.float64))
-    except (TypeError, ValueError, OverflowError):
-        refuse(name, sums, allowed)
+    sums = np.atleast_1d(as_numbers(sums, name, allowed))
     if sums.shape != counts.shape:
         refuse(name, f"an array of shape {sums.shape}", allowed)
     bad = ~((sums >= 0) & (sums <= counts))  # NaN counts as bad
@@ -365,3 +415,102 @@ def peek(play, arms, counts, sums):
         return play.recommend()
     finally:  # a strategy in plain Python may raise
         seen.pulls[arms], seen.sums[arms] = before
+
+
+def resume(state):
+    """Go on with a stored session exactly where it stopped.
+
+    Parameters
+    ----------
+    state : dict
+        What `Session.state` returned, possibly by way of ``json``.  The session of a
+        strategy of your own can be resumed once its class has been defined.
+
+    Returns
+    -------
+    topk.Session
+
+    Raises
+    ------
+    ValueError
+        If the state is of an unknown version, damaged or changed.
+
+    Examples
+    --------
+    >>> import json, topk
+    >>> session = topk.Uniform(1, budget=6).start(3).tell([0, 2], [1, 0])
+    >>> again = topk.resume(json.loads(json.dumps(session.state())))
+    >>> again.ask()[1].tolist()
+    [1, 2, 1]
+    """
+    if not isinstance(state, dict):
+        refuse("state", type(state).__name__, "a dict made by Session.state")
+    for name, right in (("format", FORMAT), ("version", VERSION)):
+        if state.get(name) != right:
+            refuse(name, state.get(name), f"{right!r}, the one that this release reads")
+    if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
+        refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
+    strategy = named_strategy(state["strategy"], state["parameters"])
+    session = Session(strategy, state["n"])
+    session._play.load(state["play"])
+    session.withdrawn = list(state["withdrawn"])
+    batch = state["batch"]
+    arms, counts, left = (np.array(batch[x], np.int64) for x in ("arms", "counts", "left"))
+    parts = ({int(arm): part for arm, part in batch[x].items()} for x in ("sums", "squares"))
+    session._set_batch(arms, counts, left, *parts)
+    return session
+
+
+def digest(state):
+    """Return a hash of JSON values; 1.0 is 1 for some writers of JSON, and so it is here."""
+
+    def plain(value):
+        if isinstance(value, dict):
+            return {str(name): plain(part) for name, part in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(part) for part in value]
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+    try:
+        text = json.dumps(plain(state), sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        refuse("state", type(state).__name__, "a dict of plain JSON values")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def parameters(strategy):
+    """Return a strategy's parameters as JSON values; refuse what JSON would change."""
+    if not dataclasses.is_dataclass(strategy):
+        refuse("strategy", type(strategy).__name__, "a dataclass, for its session to be stored")
+    found = {}
+    for field in dataclasses.fields(strategy):
+        value = getattr(strategy, field.name)
+        value = value.item() if isinstance(value, np.generic) else value
+        try:
+            same = json.loads(json.dumps(value, allow_nan=False)) == value
+        except (TypeError, ValueError, RecursionError):
+            same = False
+        if not same:
+            refuse(field.name, value, "a plain JSON value, for a session to be stored")
+        found[field.name] = value
+    return found
+
+
+def named_strategy(full_name, values):
+    """Return the strategy of that name.
+
+    If several classes have it, the one of its module, or else the one defined last: a
+    class of a script has another module in another script.
+    """
+    module, _, name = str(full_name).rpartition(".")
+    classes, found = [Strategy], None
+    for cls in classes:
+        classes += cls.__subclasses__()
+        if cls.__name__ == name and "__dataclass_fields__" in vars(cls):
+            found = found if found and found.__module__ == module != cls.__module__ else cls
+    if found is None:
+        refuse("strategy", name, "the name of a strategy class that has been defined")
+    known = {field.name for field in dataclasses.fields(found)}
+    for parameter in [*(set(values) - known), *(known - set(values))][:1]:
+        refuse("parameters", parameter, f"exactly those of {name}: {', '.join(sorted(known))}")
+    return found(**values)

@@ -10,7 +10,6 @@ import math
 
 from topk.engine.composing import open_function
 from topk.engine.loop import BY_BUDGET, BY_RULE
-from topk.engine.ranking import rank, recommend_best
 
 
 def scale(s):

@@ -1,10 +1,9 @@
 """Strategies in rounds: all active arms are pulled alike, then some of them are settled."""
 
-import numpy as np
 
 from topk.engine.composing import allocates, open_function
 from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED, equal_shares, keep_active
-from topk.engine.ranking import rank, ranked_by, recommend_best
+from topk.engine.ranking import ranked_by
 
 EVERYTHING = -1  # a share: all that the budget has left, spread evenly
 

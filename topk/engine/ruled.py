@@ -1,8 +1,8 @@
 """Strategies whose rule has one of the two shapes, rounds or indices."""
 
 import math
-from inspect import getattr_static
 from importlib import import_module
+from inspect import getattr_static
 
 import numpy as np
 

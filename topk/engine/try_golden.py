@@ -1,11 +1,17 @@
-import hashlib, importlib, json, sys, time
+import hashlib
+import importlib
+import json
+import sys
+import time
+
 import numpy as np
+
 import topk
 from topk import newplay
-from topk.engine import loop
-from topk.newsession import peek
+
+
 def h(x): return hashlib.sha256(x.tobytes()).hexdigest()[:16]
-HOME = {"Uniform":"uniform","SAR":"sar","SuccessiveRejects":"sar","LUCB1":"lucb","CLUCB":"clucb","CLUCBPAC":"clucb","GapE":"gape","MultiBanditGapE":"gape","UGapEb":"ugape","UGapEc":"ugape","MultiBanditUGapEb":"ugape","MultiBanditUGapEc":"ugape"}
+HOME = {"Uniform":"uniform","SAR":"sar","SuccessiveRejects":"sar","LUCB1":"lucb","Halving":"halving","Racing":"racing","AdaptiveTopK":"adaptive","OptMAI":"optmai","ImprovedTopK":"improved","MultiBanditSAR":"multi_sar","CLUCB":"clucb","CLUCBPAC":"clucb","GapE":"gape","MultiBanditGapE":"gape","UGapEb":"ugape","UGapEc":"ugape","MultiBanditUGapEb":"ugape","MultiBanditUGapEc":"ugape"}
 def bandit_of(c):
     m=np.array(c["means"])
     if c["law"]=="bernoulli": return topk.BernoulliBandit(m)
@@ -30,9 +36,9 @@ def played(c, cls, search):
     return dict(selected=sel,total_pulls=tot,pulls=h(np.array(pul,dtype=np.int64)),sums=h(np.round(np.array(sms),9)))
 if __name__=="__main__":
     data=json.load(open("/work/shared/golden/plays.json"))
-    for name in sys.argv[1:] or HOME:
+    for name in [x for x in sys.argv[1:] if x in HOME] or HOME:
         cls=getattr(importlib.import_module("topk.newrules."+HOME[name]),name)
-        for search in ("live",None)+(("topk_scan","topk_trees") if getattr(cls,"partition",None)=="topk" else ()):
+        for search in (("live",) if "live" in sys.argv else ("live",None))+(("topk_scan","topk_trees") if getattr(cls,"partition",None)=="topk" else ()):
             t=time.process_time(); bad=0; cases=[c for c in data if c["strategy"]==name and c["law"]!="nobeta"]
             for c in cases:
                 got=played(c,cls,search)

@@ -1,36 +1,127 @@
+"""SAR: successive accepts and rejects (Bubeck, Wang and Viswanathan 2013)."""
+
 from dataclasses import dataclass
+from functools import lru_cache
+
 import numpy as np
+
+from topk._checks import as_array, refuse
 from topk.engine.composing import rule
 from topk.engine.loop import BY_BUDGET
 from topk.engine.ranking import rank
 from topk.engine.rounds import accept, end_with, first_leaves, reject
 from topk.engine.ruled import Rounds
-from topk.strategies.sar import phase_lengths
+
+
+@lru_cache(maxsize=256)
+def phase_lengths(n, budget, survivors=1):
+    r"""Return the pulls that a remaining arm has after each phase of SAR or of SR.
+
+    .. math:: n_j = \Big\lceil \frac1C \frac{Q - n}{n + 1 - j} \Big\rceil,
+       \qquad C = \frac{s}{s + 1} + \sum_{i=s+1}^n \frac1i, \qquad j = 1, \dots, n - s.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+    budget : int
+        Q, pulls in all, at least n.
+    survivors : int
+        s, how many arms are left in the end; 1 for SAR.
+
+    Returns
+    -------
+    tuple of int
+        :math:`n_1, \dots, n_{n-s}`.
+
+    Notes
+    -----
+    Bubeck, Wang and Viswanathan (2013), Section 3, for s = 1.  A quotient that is a whole
+    number in exact arithmetic must not be rounded up to the next one.  C is therefore an
+    integer in units of 2**-256, rounded up: a whole quotient stays at or below its value,
+    and any other stays above the whole number below it.
+
+    Examples
+    --------
+    >>> phase_lengths(4, 100)
+    (16, 21, 31)
+    """
+    unit = 1 << 256
+    terms = [(survivors, survivors + 1), *((1, i) for i in range(survivors + 1, n + 1))]
+    total = sum(-(-unit * over // under) for over, under in terms)
+    remaining = range(n, survivors, -1)  # arms in phases 1, ..., n - s
+    return tuple(-(-(budget - n) * unit // (total * arms)) for arms in remaining)
 
 
 class Phases(Rounds):
-    spare = 1
-    survivors = 1
+    """What SAR and SR share: one arm leaves in each phase, and the phases' lengths are fixed."""
+
+    spare, survivors = 1, 1
 
     def constants(self, n):
+        """Return n_1, n_2, ...: the pulls that an active arm has after each phase."""
         return {"lengths": np.array(phase_lengths(n, self.budget, self.survivors))}
 
     @rule
     def share(s):
+        """Every active arm is pulled up to the phase's length."""
         return phase_length(s, s.now.live) - s.pulls[s.active[0]]
 
 
 def phase_length(s, size):
+    """Return the length of the phase with ``size`` active arms; no phase follows the last one."""
     return s.lengths[min(s.n - size, s.lengths.size - 1)]
 
 
 @dataclass(frozen=True)
 class SAR(Phases):
+    r"""Successive accepts and rejects.
+
+    In n - 1 phases every arm that is still active is pulled up to
+
+    .. math:: n_j = \Big\lceil \frac{1}{\overline{\log}(n)} \frac{Q - n}{n + 1 - j} \Big\rceil,
+       \qquad \overline{\log}(n) = \frac12 + \sum_{i=2}^n \frac1i,
+
+    times in all; then the one arm whose empirical gap to the boundary is largest is
+    accepted or rejected for good.
+
+    Parameters
+    ----------
+    k : int
+        How many arms are wanted, 1 to n - 1.
+    budget : int
+        Q, the pulls in all, at least n + 1 (below that the first phase has no pull).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; ``budget`` is compared with n at `start`.
+
+    Notes
+    -----
+    Bubeck, Wang and Viswanathan (2013), Figure 1.  The paper leaves ties open.  Here arms
+    are ranked by mean, then by lower index, and an arm's side of the boundary is decided
+    by its rank.  Of equal gaps the larger rank distance from the boundary counts; if that
+    is equal too, the last rank is rejected.  Once all remaining arms belong on one side,
+    the phases still take place, as in the paper, and file them there.
+
+    Examples
+    --------
+    >>> import topk
+    >>> topk.run(SAR(1, budget=300), topk.BernoulliBandit([0.9, 0.5, 0.1]), rng=0).selected.tolist()
+    [0]
+    """
+
     k: int
     budget: int
 
     @rule
     def decide(s):
+        """The arm with the largest gap leaves, one for each phase that ends here.
+
+        Between two pulls the two arms at the boundary stay the same, so that every gap does:
+        whoever leaves is taken from the two ends of one sorted list.
+        """
         ranked = rank(s)
         first, last = 0, ranked.size - 1
         while first <= last and phase_length(s, last - first + 1) == s.pulls[ranked[0]]:
@@ -44,15 +135,55 @@ class SAR(Phases):
 
 @dataclass(frozen=True)
 class SuccessiveRejects(Phases):
+    r"""Successive rejects for the k best arms.
+
+    In n - k phases every remaining arm is pulled up to
+
+    .. math:: n_j = \Big\lceil \frac1C \frac{Q - n}{n + 1 - j} \Big\rceil,
+       \qquad C = \frac{k}{k + 1} + \sum_{i=k+1}^n \frac1i,
+
+    times in all; then the arm with the smallest mean is dropped.  The k arms that are
+    left are returned.
+
+    Parameters
+    ----------
+    k : int
+        How many arms are wanted, 1 to n - 1.
+    budget : int
+        Q, the pulls in all, at least n + 1 (below that the first phase has no pull).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; ``budget`` is compared with n at `start`.
+
+    Notes
+    -----
+    The algorithm of Audibert, Bubeck and Munos (2010), cut short as in the experiments of
+    Bubeck, Wang and Viswanathan (2013), Section 5.  The paper's text says that K - m - 1
+    phases are run; with one arm dropped in each, K - m are needed.  C is ours: it spends
+    the whole budget and is the original constant for k = 1.  Of equal means the arm of
+    larger index is dropped.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = topk.BernoulliBandit([0.9, 0.5, 0.1])
+    >>> topk.run(SuccessiveRejects(1, budget=300), bandit, rng=0).selected.tolist()
+    [0]
+    """
+
     k: int
     budget: int
 
     @property
     def survivors(self):
+        """How many arms are left in the end."""
         return self.k
 
     @rule
     def decide(s):
+        """The last rank leaves, one for each phase that ends here."""
         ranked = rank(s)
         size = ranked.size
         while size > s.k and phase_length(s, size) == s.pulls[ranked[0]]:
@@ -60,3 +191,62 @@ class SuccessiveRejects(Phases):
             reject(s, ranked[size])
         if size == s.k:
             end_with(s, ranked[:size], BY_BUDGET)
+
+
+def replay_phases(strategy, layout, sums):
+    r"""Play SAR, or its form for several bandits, on rewards that are prepared.
+
+    A proof speaks of averages that exist whether or not they are seen. Here all of them
+    exist, and the strategy is told those that it asks for.
+
+    Parameters
+    ----------
+    strategy : SAR or MultiBanditSAR
+        What is played; its phases are those of `phase_lengths`.
+    layout : int or tuple of int
+        n, or (M, n), as in `Strategy.start`; N is n or M n.
+    sums : array_like of int, shape (N - 1, N)
+        Sum of the first :math:`n_j` rewards of every arm, each 0 or 1, a row for each phase j.
+
+    Returns
+    -------
+    ndarray of int, shape (k,) or (M, k)
+        The arms returned, as in `Session.selected`.
+
+    Raises
+    ------
+    ValueError
+        If ``strategy`` is another one, or if ``sums`` has another shape or is not made of
+        integers that rewards of 0 and 1 add up to.
+
+    Notes
+    -----
+    The infinite lists of rewards in the proofs of Theorems 1 and 2 of Bubeck, Wang and
+    Viswanathan (2013).
+
+    Examples
+    --------
+    >>> phase_lengths(3, 12)
+    (3, 4)
+    >>> replay_phases(SAR(1, budget=12), 3, [[1, 2, 0], [1, 3, 0]]).tolist()
+    [1]
+    """
+    if type(strategy).__name__ not in ("SAR", "MultiBanditSAR"):
+        refuse("strategy", strategy, "SAR or MultiBanditSAR")
+    session = strategy.start(layout)
+    lengths = phase_lengths(session.n, strategy.budget)
+    shape, allowed = (len(lengths), session.n), "integers, a row for each phase"
+    sums = as_array(sums, "sums", allowed)
+    if sums.shape != shape or sums.dtype.kind not in "iu":
+        found = f"{sums.dtype} of shape {sums.shape}"
+        refuse("sums", found, f"{allowed}, of shape {shape}")
+    added, most = np.diff(sums, axis=0, prepend=0), np.diff(lengths, prepend=0)[:, None]
+    if (added < 0).any() or (added > most).any():
+        refuse("sums", sums.tolist(), "sums of the first n_j rewards of 0 and 1, for each phase j")
+    told = np.zeros(session.n, dtype=np.int64)
+    while not session.done:
+        arms, counts = session.ask()
+        phase = lengths.index(session.pulls.flat[arms[0]] + counts[0])
+        session.tell(arms, sums[phase, arms] - told[arms], counts=counts)
+        told[arms] = sums[phase, arms]
+    return session.selected
