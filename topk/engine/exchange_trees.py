@@ -46,7 +46,7 @@ TREES = (
 )
 
 
-def room(n):
+def room(bandits, n):
     """Return what a play's state holds for this search.
 
     What the exchange gains is ``gained[0] + s * gained[1]``.

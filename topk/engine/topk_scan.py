@@ -16,7 +16,7 @@ LEAST = np.int64(-0x7FFFFFFFFFFFFFFF)
 WIDTH = 32  # rows are filled up to a multiple of this, so that no arm is looked at alone
 
 
-def room(n):
+def room(bandits, n):
     """Return what a play's state holds for this search.
 
     ``-mean`` of the arms inside and ``mean`` of those outside; the same for the bounds' fixed
