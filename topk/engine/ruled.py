@@ -18,6 +18,8 @@ class Ruled(Strategy):
     ----------
     shape : module
         `topk.engine.rounds` or `topk.engine.indices`.
+    interfaces : tuple of module
+        Where the open functions are, ``shape`` the first.
     roles : tuple of str
         The functions of which the rule may consist.
     memory : dict
@@ -27,6 +29,7 @@ class Ruled(Strategy):
     """
 
     shape = None
+    interfaces = ()
     roles = ()
     memory = {}
     lean = False
@@ -68,7 +71,8 @@ class Ruled(Strategy):
         for role in self.roles:
             function = getattr_static(self, role, None)
             if isinstance(function, rule):
-                found[getattr(shape, role, None) or getattr(loop, role)] = function.__func__
+                home = next(module for module in self.interfaces if hasattr(module, role))
+                found[getattr(home, role)] = function.__func__
         return found
 
     def begin(self, shape, rng=None, search=None):
@@ -90,7 +94,8 @@ class Rounds(Ruled):
         Whether the rule looks at the rewards of a round by themselves.
     """
 
-    shape, roles = rounds, ("share", "decide", "batch", "recommend", "left")
+    shape, interfaces = rounds, (rounds, loop)
+    roles = ("share", "decide", "batch", "recommend", "left")
     fresh = False
 
     def arrays(self, bandits, n):
@@ -115,8 +120,9 @@ class Indices(Ruled):
         Up to so many arms looking at all of them is faster than a tournament.
     """
 
-    shape, lean = indices, True
-    roles = ("pick", "done", "scale", "line", "setup", "moved", "mend", "leave", "recommend", "left")
+    shape, interfaces, lean = indices, (indices, loop), True
+    roles = ("pick", "done", "scale", "line", "setup", "moved", "mend", "leave")
+    roles += ("recommend", "left")
     partition = "topk"
     few = 500
 
@@ -134,18 +140,19 @@ class Indices(Ruled):
         """Return the functions that a search for winners gives."""
         own = vars(_module(search)) if search else {}
         found = {}
-        for module in (indices, loop):
+        for module in self.interfaces:
             names = [x for x in own if hasattr(module, x) and callable(own[x])]
             found |= {getattr(module, x): own[x] for x in names}
         return {f: g for f, g in found.items() if f is not g}
 
     def room(self, search, bandits, n):
         """Return what a search for winners needs."""
-        return _module(search).room(bandits * n) if search else {}
+        return _module(search).room(bandits, n) if search else {}
 
     def bounds(self, seen):
-        """Return the bounds of the current round; see `topk.Strategy.bounds`."""
-        return clipped_bounds(seen, seen.now.scale / np.sqrt(np.maximum(seen.pulls, 1)))
+        """Return the bounds of the current round, of none before the first; see `Strategy.bounds`."""
+        scale = seen.now.scale if seen.now.rounds else np.inf
+        return clipped_bounds(seen, scale / np.sqrt(np.maximum(seen.pulls, 1)))
 
 
 def _module(search):

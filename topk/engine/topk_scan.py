@@ -17,7 +17,7 @@ WIDTH = 32  # rows are filled up to a multiple of this, so that no arm has to be
 BLOCK = 128  # arms; only blocks with the largest key are looked at a second time
 
 
-def room(n):
+def room(bandits, n):
     """Return what a play's state holds for this search.
 
     ``-mean`` of the arms inside and ``mean`` of those outside; the same for the bounds' fixed

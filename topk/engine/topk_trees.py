@@ -34,7 +34,7 @@ TREES = (
 )
 
 
-def room(n):
+def room(bandits, n):
     """Return what a play's state holds for this search."""
     return {"trees": new_tournament(n, TREES)}
 

@@ -11,7 +11,7 @@ from topk import newplay
 
 
 def h(x): return hashlib.sha256(x.tobytes()).hexdigest()[:16]
-HOME = {"Uniform":"uniform","SAR":"sar","SuccessiveRejects":"sar","LUCB1":"lucb","Halving":"halving","Racing":"racing","AdaptiveTopK":"adaptive","OptMAI":"optmai","ImprovedTopK":"improved","MultiBanditSAR":"multi_sar"}
+HOME = {"Uniform":"uniform","SAR":"sar","SuccessiveRejects":"sar","LUCB1":"lucb","Halving":"halving","Racing":"racing","AdaptiveTopK":"adaptive","OptMAI":"optmai","ImprovedTopK":"improved","MultiBanditSAR":"multi_sar","CLUCB":"clucb","CLUCBPAC":"clucb","GapE":"gape","MultiBanditGapE":"gape","UGapEb":"ugape","UGapEc":"ugape","MultiBanditUGapEb":"ugape","MultiBanditUGapEc":"ugape"}
 def bandit_of(c):
     m=np.array(c["means"])
     if c["law"]=="bernoulli": return topk.BernoulliBandit(m)

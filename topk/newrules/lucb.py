@@ -3,9 +3,19 @@
 import math
 from dataclasses import dataclass
 
+from topk._checks import check_epsilon, check_flag
+from topk.engine import loop, rounds
 from topk.engine.composing import rule
+from topk.engine.indices import ask as ask_pair
 from topk.engine.indices import highest, lower, lowest, upper
-from topk.engine.ruled import Indices
+from topk.engine.indices import left as left_pair
+from topk.engine.indices import restore as restore_pair
+from topk.engine.indices import update as update_pair
+from topk.engine.rounds import ask as ask_round
+from topk.engine.rounds import open_round
+from topk.engine.rounds import update as update_round
+from topk.engine.ruled import Indices, Rounds
+from topk.newrules.halving import Halving, total_pulls
 
 
 @dataclass(frozen=True)
@@ -67,14 +77,46 @@ class LUCB1(Indices):
     epsilon: float
     delta: float
     budget: int | None = None
+    guard: bool = False
     certifies = anytime = True
+    memory = {"guarded": 0}  # LUCB1's rounds when the guard took over
+    checks = Indices.checks | {"guard": check_flag}
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_epsilon(self.epsilon, positive=self.guard)
+
+    @property
+    def lean(self):
+        """Whether the loop is worth compiling without counting references."""
+        return not self.guard
 
     def constants(self, n):
-        return {"log_ratio": math.log(1.25 * n / self.delta)}
+        """Return ln(k_1 n / delta), and for the guard when it begins and what Halving needs."""
+        if not self.guard:
+            return {"log_ratio": math.log(1.25 * n / self.delta)}
+        delta = self.delta / 2
+        patience = min(total_pulls(n, self.k, self.epsilon, delta), 2**62)
+        halving = Halving(self.k, self.epsilon, delta).constants(n)
+        return {"log_ratio": math.log(1.25 * n / delta), "patience": patience} | halving
+
+    def arrays(self, bandits, n):
+        """Return room for the pair, and for what Halving has to remember."""
+        found = super().arrays(bandits, n)
+        return found | Rounds.arrays(Halving, bandits, n) if self.guard else found
+
+    def given(self, search):
+        """Return which function takes the place of which open one."""
+        found = super().given(search)
+        if self.guard:
+            found |= {rounds.share: Halving.share, rounds.decide: Halving.decide}
+            found |= {loop.ask: ask_guarded, loop.update: update_guarded}
+            found |= {loop.left: left_guarded, loop.restore: restore_guarded}
+        return found
 
     @rule
     def scale(s):
-        return math.sqrt((s.log_ratio + 4 * math.log(s.now.rounds)) / 2)
+        return scale_in_round(s, s.now.rounds)
 
     @rule
     def pick(s, arms):
@@ -84,3 +126,38 @@ class LUCB1(Indices):
     @rule
     def done(s):
         return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
+
+
+def scale_in_round(s, t):
+    """Return the radius of an arm that has been pulled once; factored so that t may be large."""
+    return math.sqrt((s.log_ratio + 4 * math.log(t)) / 2)
+
+
+def ask_guarded(s, arms, counts):
+    """Ask for LUCB1's pair, or for Halving's round once the guard has taken over."""
+    return ask_round(s, arms, counts) if s.now.guarded else ask_pair(s, arms, counts)
+
+
+def update_guarded(s, m, arms):
+    """Move on; let Halving start from scratch when patience is at an end."""
+    if s.now.guarded:
+        update_round(s, m, arms)
+        return
+    update_pair(s, m, arms)
+    if not s.now.ended and s.now.total >= s.patience:
+        s.now.guarded, s.now.rounds = s.now.rounds, 0
+        open_round(s)
+
+
+def left_guarded(s, arm):
+    """Go on without an arm; Halving's rounds look at the active arms only."""
+    if not s.now.guarded:
+        left_pair(s, arm)
+
+
+def restore_guarded(s):
+    """Set up the search for the pair, or the bounds as LUCB1 left them."""
+    if s.now.guarded:
+        s.now.scale = scale_in_round(s, s.now.guarded)
+    else:
+        restore_pair(s)

@@ -1,0 +1,220 @@
+"""UGapE's candidate set J of one bandit by tournaments: O(log n) a pull.
+
+With ``U = mean + s * weight`` and ``L = mean - s * weight``, let Top be the k arms with the
+largest U.  The k-th largest U of the other arms is the first U outside Top for an arm of Top,
+and the last U inside Top for any other arm: so within Top, and within the rest, B is ordered as
+L is, and J is found by comparing the two.  The four groups are the arms in both sets, in J only,
+in Top only, and in neither.
+"""
+
+import numpy as np
+
+from topk.engine.composing import allocates
+from topk.engine.indices import line
+from topk.engine.loop import NOBODY
+from topk.engine.ranking import order
+from topk.engine.several import TIE
+from topk.engine.tournament import (
+    GROUP,
+    MEAN,
+    OUT,
+    WEIGHT,
+    Tree,
+    advance,
+    best,
+    build,
+    change,
+    key,
+    new_tournament,
+    regroup,
+)
+
+BOTH, J_ONLY, TOP_ONLY, NEITHER = 0, 1, 2, 3  # groups
+LAST_TOP, FIRST_REST, WORST_BOTH, WORST_J_ONLY, BEST_TOP_ONLY, BEST_NEITHER = range(6)  # trees
+LOWEST_J, HIGHEST_REST = 6, 7
+TREES = (
+    Tree((BOTH, TOP_ONLY), -1.0, -1.0),  # the smallest U inside Top
+    Tree((J_ONLY, NEITHER), 1.0, 1.0),  # the largest U outside Top
+    Tree((BOTH,), -1.0, 1.0, late=True),  # the largest B inside J ...
+    Tree((J_ONLY,), -1.0, 1.0, late=True),
+    Tree((TOP_ONLY,), 1.0, -1.0),  # the smallest B outside J ...
+    Tree((NEITHER,), 1.0, -1.0),
+    Tree((BOTH, J_ONLY), -1.0, 1.0),  # l: the lowest L inside J
+    Tree((TOP_ONLY, NEITHER), 1.0, 1.0),  # u: the highest U outside J
+)
+
+
+def room(bandits, n):
+    """Return what a play's state holds for this search.
+
+    ``changed`` lists, of the arms whose membership of J may differ from ``s.kept``, the first
+    ``changed[n]``; ``listed`` marks them.
+    """
+    return {
+        "trees": new_tournament(n, TREES),
+        "changed": np.zeros(n + 1, dtype=np.int64),
+        "listed": np.zeros(n, dtype=np.bool_),
+    }
+
+
+@allocates
+def setup(s):
+    """Set up the trees from the counts, with J and Top as their definitions say."""
+    lines, scale = s.trees.line, s.now.scale
+    lines[:, GROUP] = OUT
+    s.trees.s[0] = scale
+    live, k = s.active[: s.now.live], s.k
+    minus_upper, index = np.empty(live.size), np.empty(live.size)
+    for j in range(live.size):
+        mean, _, weight = line(s, live[j])
+        lines[live[j], MEAN], lines[live[j], WEIGHT] = mean, weight
+        minus_upper[j] = -(mean + scale * weight)
+    by_upper = order(minus_upper)
+    for place in range(live.size):
+        j = by_upper[place]
+        rival = k if place < k else k - 1  # the place of the k-th largest U of the others
+        lower = lines[live[j], MEAN] - scale * lines[live[j], WEIGHT]
+        # with no arm outside Top nothing speaks against the set
+        index[j] = -minus_upper[by_upper[rival]] - lower if rival < live.size else -np.inf
+        lines[live[j], GROUP] = TOP_ONLY if place < k else NEITHER
+    by_index = order(index)
+    for place in range(k):
+        arm = live[by_index[place]]
+        lines[arm, GROUP] = BOTH if lines[arm, GROUP] == TOP_ONLY else J_ONLY
+    build(s.trees)
+    order_candidates(s)  # equal indices
+    s.listed[:] = False
+    s.changed[s.n] = 0
+    for arm in range(s.kept.size):
+        if in_candidates(s, arm) != (s.kept[arm] == 1):
+            note(s, arm)
+
+
+def grow(s, scale):
+    """Let s grow."""
+    advance(s.trees, scale)
+
+
+def moved(s, arm):
+    """Take over an arm's new line."""
+    mean, _, weight = line(s, arm)
+    change(s.trees, arm, mean, weight, s.trees.line[arm, GROUP])
+
+
+def mend(s):
+    """Exchange arms until Top and J are what they are defined to be."""
+    order_top(s.trees)
+    order_candidates(s)
+
+
+def order_top(trees):
+    """Exchange arms between Top and the rest until every U inside is at least every U outside.
+
+    Among equal U it does not matter which of them are inside.
+    """
+    while True:
+        last, first = best(trees, LAST_TOP), best(trees, FIRST_REST)
+        if last == NOBODY or first == NOBODY:
+            return
+        if key(trees, FIRST_REST, first) <= -key(trees, LAST_TOP, last):
+            return
+        regroup(trees, last, J_ONLY if trees.line[last, GROUP] == BOTH else NEITHER)
+        regroup(trees, first, BOTH if trees.line[first, GROUP] == J_ONLY else TOP_ONLY)
+
+
+def order_candidates(s):
+    """Exchange arms between J and the rest until every B inside is at most every B outside."""
+    trees = s.trees
+    while True:
+        inside, worst = largest_inside(trees)
+        outside, smallest = smallest_outside(trees)
+        if inside == NOBODY or outside == NOBODY:
+            return
+        lead = worst - smallest  # one difference, so that an exchange is never undone
+        if lead < -TIE or (lead <= TIE and outside > inside):
+            return
+        regroup(trees, inside, TOP_ONLY if trees.line[inside, GROUP] == BOTH else NEITHER)
+        regroup(trees, outside, BOTH if trees.line[outside, GROUP] == TOP_ONLY else J_ONLY)
+        note(s, inside)
+        note(s, outside)
+
+
+def largest_inside(trees):
+    """Return the arm of J with the largest B (the last of several), and that B."""
+    first_rest, last_top = best(trees, FIRST_REST), best(trees, LAST_TOP)
+    arm, index = NOBODY, -np.inf
+    if best(trees, WORST_BOTH) != NOBODY and first_rest != NOBODY:
+        arm = best(trees, WORST_BOTH)
+        index = key(trees, FIRST_REST, first_rest) + key(trees, WORST_BOTH, arm)
+    other = best(trees, WORST_J_ONLY)
+    if other != NOBODY:
+        value = -key(trees, LAST_TOP, last_top) + key(trees, WORST_J_ONLY, other)
+        if value > index + TIE or (value > index - TIE and other > arm):
+            arm, index = other, value
+    return arm, index
+
+
+def smallest_outside(trees):
+    """Return the arm outside J with the smallest B (the first of several), and that B."""
+    first_rest, last_top = best(trees, FIRST_REST), best(trees, LAST_TOP)
+    arm, index = NOBODY, np.inf
+    if best(trees, BEST_TOP_ONLY) != NOBODY:
+        arm = best(trees, BEST_TOP_ONLY)
+        index = key(trees, FIRST_REST, first_rest) - key(trees, BEST_TOP_ONLY, arm)
+    other = best(trees, BEST_NEITHER)
+    if other != NOBODY:
+        value = -key(trees, LAST_TOP, last_top) - key(trees, BEST_NEITHER, other)
+        if value < index - TIE or (value < index + TIE and other < arm):
+            arm, index = other, value
+    return arm, index
+
+
+def in_candidates(s, arm):
+    """Tell whether an arm is in J."""
+    group = s.trees.line[arm, GROUP]
+    return group == BOTH or group == J_ONLY
+
+
+def note(s, arm):
+    """List an arm that has entered or left J, if a J is kept."""
+    if s.kept.size > 0 and not s.listed[arm]:
+        s.listed[arm] = True
+        s.changed[s.changed[s.n]] = arm
+        s.changed[s.n] += 1
+
+
+def largest_index(s):
+    """Return the largest index in J."""
+    return largest_inside(s.trees)[1]
+
+
+def wider(s):
+    """Return the arm to be pulled."""
+    trees = s.trees
+    low, high = best(trees, LOWEST_J), best(trees, HIGHEST_REST)
+    if high == NOBODY:
+        return low
+    weight_low, weight_high = trees.line[low, WEIGHT], trees.line[high, WEIGHT]
+    return high if weight_high > weight_low or (weight_high == weight_low and high < low) else low
+
+
+@allocates
+def members(s):
+    """Return whether each arm is in J, (n,)."""
+    group = s.trees.line[:, GROUP]
+    return (group == BOTH) | (group == J_ONLY)
+
+
+def keep_smallest(s):
+    """Keep J if its index is smaller than those before."""
+    if s.now.rounds == 1 or largest_index(s) < s.smallest[0]:
+        keep(s, 0)
+
+
+def keep(s, bandit):
+    """Keep the present J and its index, at the cost of what has changed since the last time."""
+    s.smallest[0] = max(largest_index(s), -1e300)  # a number even if nothing speaks against J
+    for j in range(s.changed[s.n]):
+        arm = s.changed[j]
+        s.kept[arm], s.listed[arm] = in_candidates(s, arm), False
+    s.changed[s.n] = 0

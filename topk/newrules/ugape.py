@@ -1,0 +1,418 @@
+"""UGapE: one rule for a fixed budget and a fixed confidence (Gabillon et al. 2012)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from topk._checks import check_flag, check_real, refuse
+from topk.engine import candidates, indices, loop
+from topk.engine.candidates import keep, keep_smallest, largest_index, members, wider
+from topk.engine.composing import allocates, rule
+from topk.engine.indices import scale, setup
+from topk.engine.ranking import active_of, ranked_by, recommend_best
+from topk.engine.ruled import Indices
+from topk.engine.strategy import Strategy, clipped_bounds, positive
+
+
+class Candidates(Indices):
+    """The rule of all forms: Figure 1 of Gabillon, Ghavamzadeh and Lazaric (2012).
+
+    Radii follow from a level a that all arms have in common.
+    """
+
+    partition, few = "candidates", 0  # trees are faster with few arms as well
+    interfaces = (indices, candidates, loop)
+    roles = (*Indices.roles, "radius")
+    memory = {"level": 0.0}
+    variance = estimated = False
+    checks = Strategy.checks | {
+        "a": positive,
+        "complexity": positive,
+        "variance": check_flag,
+        "c": lambda value, name: check_real(value, name, 0, 1e6, low_open=True),
+    }
+
+    @property
+    def uses_squares(self):
+        """Whether the strategy looks at sums of squared rewards: in its variance form."""
+        return self.variance
+
+    @property
+    def first(self):
+        """How often every arm is pulled at least: a variance needs two rewards."""
+        return 2 if self.variance else 1
+
+    def search_for(self, n):
+        """Return the search: trees serve one bandit with radii s / sqrt(pulls), s never falling."""
+        if self.several or self.variance or self.estimated:
+            return "candidates_scan"
+        return super().search_for(n)
+
+    def bounds(self, seen):
+        """Return the confidence bounds at the current time; see `topk.Strategy.bounds`."""
+        if not (self.several or self.variance) or seen.now.rounds == 0:
+            return super().bounds(seen)
+        radii = [Candidates.radius(seen, arm) for arm in range(seen.n)]
+        return clipped_bounds(seen, np.array(radii))
+
+    @rule
+    def radius(s, arm):
+        pulls, a = max(1, s.pulls[arm]), s.now.level
+        if not s.variance:
+            return math.sqrt(a / pulls)
+        return math.sqrt(2 * a * sample_variance(s, arm) / pulls) + 7 * a / (3 * max(pulls - 1, 1))
+
+    @rule
+    def pick(s, arms):
+        arms[0] = wider(s)
+        return 1
+
+    @rule
+    def recommend(s, chosen):
+        """J, or with a fixed budget the J that is kept."""
+        if s.now.rounds == 0:
+            recommend_best(s, chosen)
+        else:
+            chosen[:] = np.flatnonzero(s.kept if s.kept.any() else members(s))
+
+
+class FixedBudget(Candidates):
+    """UGapEb's rule: the J whose index was smallest over time is returned.
+
+    J is formed before each pull and not after the last; if no pull follows the first ones, once.
+    """
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.a is not None and self.complexity is not None:
+            refuse("complexity", self.complexity, "None when a is given")
+
+    @property
+    def estimated(self):
+        """Whether the complexity is estimated anew in every step: then a may fall."""
+        return self.a is None and self.complexity is None
+
+    def constants(self, n):
+        """Return a, -1 if it is to be estimated, and whether the radii follow the variances."""
+        a = -1.0 if self.estimated else self.a
+        if self.complexity is not None:
+            a = (self.budget - self.first * n) / ((2 if self.variance else 4) * self.complexity)
+        return {"a": min(a, 1e300), "variance": self.variance}  # finite, whatever the complexity
+
+    def arrays(self, bandits, n):
+        """Return room for the J that is kept of each bandit, and for its index."""
+        kept = {"kept": ("flag", bandits * n), "smallest": ("real", bandits)}
+        return super().arrays(bandits, n) | kept
+
+    @rule
+    def scale(s):
+        s.now.level = s.a
+        if s.a < 0:
+            pulls, unit = s.budget - s.first * s.n, 2 if s.variance else 4
+            s.now.level = pulls / (unit * estimated_complexity(s))
+        return math.sqrt(s.now.level)
+
+    @rule
+    def pick(s, arms):
+        keep_smallest(s)
+        arms[0] = wider(s)
+        return 1
+
+    @rule
+    def leave(s, arm):
+        """An arm was withdrawn: sets of its bandit that were formed before are forgotten."""
+        s.now.scale = scale(s)
+        setup(s)
+        keep(s, arm // (s.n // s.bandits))
+
+
+class FixedConfidence(Candidates):
+    """UGapEc's rule: the play ends when the index of J is below epsilon."""
+
+    certifies = anytime = True
+
+    def constants(self, n):
+        """Return ln(4n / delta), n being the number of all arms; 8n in the variance form."""
+        log_ratio = math.log((8 if self.variance else 4) * n / self.delta)
+        return {"log_ratio": log_ratio, "variance": self.variance}
+
+    def arrays(self, bandits, n):
+        """Return room for no J to be kept."""
+        return super().arrays(bandits, n) | {"kept": ("flag", 0)}
+
+    @rule
+    def scale(s):
+        if s.variance:
+            s.now.level = 2 * s.c * (s.log_ratio + 3 * math.log(s.now.total + 1.0))
+        else:
+            s.now.level = s.c * (s.log_ratio + 3 * math.log(s.now.total))
+        return math.sqrt(s.now.level)
+
+    @rule
+    def done(s):
+        return largest_index(s) < s.epsilon
+
+
+def sample_variance(s, arm):
+    """Return the variance of an arm's rewards, with divisor T - 1; 0 for one reward."""
+    pulls = s.pulls[arm]
+    spread = s.squares[arm] - s.sums[arm] * s.sums[arm] / max(pulls, 1)
+    return max(0.0, spread) / max(pulls - 1, 1)
+
+
+@allocates
+def estimated_complexity(s):
+    """Estimate the complexity, each term on the small side by sqrt(1 / (2 pulls)).
+
+    Gaps are enlarged by that much, and in the variance form standard deviations lowered.
+    """
+    total = 0.0
+    for bandit in range(s.bandits):
+        ranked = ranked_by(s.sums, s.pulls, active_of(s, bandit), 1.0)
+        if ranked.size <= s.k or s.pulls[ranked[ranked.size - 1]] == 0:
+            total += ranked.size
+            continue
+        inside = s.sums[ranked[s.k - 1]] / s.pulls[ranked[s.k - 1]]
+        outside = s.sums[ranked[s.k]] / s.pulls[ranked[s.k]]
+        for place in range(ranked.size):
+            arm = ranked[place]
+            mean, doubt = s.sums[arm] / s.pulls[arm], math.sqrt(0.5 / s.pulls[arm])
+            gap = (mean - outside if place < s.k else inside - mean) + doubt
+            margin, root = max((gap + s.epsilon) / 2, s.epsilon), 1.0
+            if s.variance:
+                sd = max(0.0, math.sqrt(sample_variance(s, arm)) - doubt)
+                root = sd + math.sqrt(sd * sd + 13 / 3 * margin)
+            total += (root / margin) * (root / margin)
+    return total
+
+
+@dataclass(frozen=True)
+class UGapEb(FixedBudget):
+    r"""Gap-based exploration with a fixed budget.
+
+    Every arm has the radius :math:`\beta_i = \sqrt{a/T_i}`.  In each step the candidate set
+    J(t) is formed from the indices B (see `topk.engine.candidates`), and the wider of the two
+    arms that speak against it is pulled.  The J(t) whose largest index was smallest over
+    time is returned.
+
+    Parameters
+    ----------
+    k : int
+        How many arms are wanted, 1 to n - 1.
+    budget : int
+        Q, the pulls in all, at least n; at least 2 n in the variance form.
+    epsilon : float
+        Per-arm tolerance, in [0, 1).  It enters a only.
+    a : float, optional
+        Exploration parameter, positive.
+    complexity : float, optional
+        :math:`H_\epsilon`, positive; then :math:`a = (Q-n)/(4H_\epsilon)`, the choice of
+        Theorem 1.  In the variance form :math:`H^\sigma_\epsilon`, see
+        `topk.hardness.ugape_complexity` with variances; then
+        :math:`a = (Q-2n)/(2H^\sigma_\epsilon)`.  Without ``a`` and ``complexity`` the
+        complexity is estimated anew in every step, at a cost that grows with n.
+    variance : bool
+        Whether the radius follows each arm's sample variance,
+
+        .. math:: \beta_i = \sqrt{\frac{2a\hat\sigma_i^2}{T_i}} + \frac{7a}{3(T_i-1)},
+
+        with divisor :math:`T_i-1` in :math:`\hat\sigma_i^2`.  Every arm is pulled twice
+        first, and a step costs time that grows with n.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if both ``a`` and ``complexity`` are given;
+        ``budget`` is compared with n at `start`.
+
+    Notes
+    -----
+    Gabillon, Ghavamzadeh and Lazaric (2012), Figures 1 and 2, for rewards in [0, 1]
+    (b = 1).  J(t) is formed before each pull, from t = n + 1 to Q, and once if Q = n.  Ties
+    in the index go to the arm of lower number; ties of a bound to the wider arm, as in the
+    paper, then to the lower number; of two equally wide arms the lower number is pulled.
+    The estimate is ours, in the manner of the authors' earlier GapE: gaps are taken from
+    the means, enlarged by :math:`\sqrt{1/(2T_i)}`; in the variance form the sample standard
+    deviations are lowered by as much, and not below 0, so that both err on the side of a
+    small complexity, that is of exploration.  The variance form is derived here from the
+    empirical Bernstein bound of Maurer and Pontil (2009): the paper's own stands in a
+    technical report that we have not seen.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = topk.BernoulliBandit([0.9, 0.8, 0.1, 0.2])
+    >>> topk.run(UGapEb(2, budget=400, epsilon=0.1, a=2.0), bandit, rng=0).selected.tolist()
+    [0, 1]
+    """
+
+    k: int
+    budget: int
+    epsilon: float
+    a: float | None = None
+    complexity: float | None = None
+    variance: bool = False
+
+
+@dataclass(frozen=True)
+class UGapEc(FixedConfidence):
+    r"""Gap-based exploration with a fixed confidence.
+
+    The rule is that of `UGapEb`, with the radius
+
+    .. math:: \beta_i = \sqrt{\frac{c\ln(4n(t-1)^3/\delta)}{T_i}}
+
+    after t - 1 pulls.  The play ends when the largest index B in J(t) is below epsilon.
+
+    Parameters
+    ----------
+    k : int
+        How many arms are wanted, 1 to n - 1.
+    epsilon : float
+        Per-arm tolerance, in [0, 1): with probability 1 - delta every returned arm has
+        a mean of at least the k-th largest minus epsilon.  With 0 and a tie at the
+        boundary the play ends only with its budget.
+    delta : float
+        Probability of failure, in (0, 1).
+    c : float
+        Exploration parameter, positive.  The promise is proved for c = 1/2.
+    budget : int, optional
+        The most pulls that may be made, at least n; at least 2 n in the variance form.
+        When it ends the play, J(t) is returned without a certificate.
+    variance : bool
+        Whether the radius follows each arm's sample variance: that of `UGapEb` in its
+        variance form, with :math:`a = 2c\ln(8nt^3/\delta)`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; ``budget`` is compared with n at `start`.
+
+    Notes
+    -----
+    Gabillon, Ghavamzadeh and Lazaric (2012), Figures 1 and 2, equation (4), for rewards in
+    [0, 1] (b = 1).  The first test is at t - 1 = n.  Ties are settled as in `UGapEb`.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = topk.BernoulliBandit([0.9, 0.8, 0.1, 0.2])
+    >>> outcome = topk.run(UGapEc(2, epsilon=0.1, delta=0.05), bandit, rng=0)
+    >>> outcome.selected.tolist(), outcome.certified
+    ([0, 1], True)
+    """
+
+    k: int
+    epsilon: float
+    delta: float
+    c: float = 0.5
+    budget: int | None = None
+    variance: bool = False
+
+
+@dataclass(frozen=True)
+class MultiBanditUGapEb(FixedBudget):
+    r"""UGapE with one fixed budget for several bandits.
+
+    In each bandit the candidate set, its index and the arm to be pulled are those of
+    `UGapEb`, with :math:`\beta_i=\sqrt{a/T_i}`.  Each pull goes to the bandit whose index is
+    largest.  Of every bandit the candidate set whose index was smallest over time is
+    returned.
+
+    Parameters
+    ----------
+    k : int
+        How many arms of each bandit are wanted, 1 to n - 1.
+    budget : int
+        Q, the pulls in all, at least M n.
+    epsilon : float
+        Per-arm tolerance, in [0, 1).  It enters a only.
+    complexity : float, optional
+        :math:`H_\epsilon`, positive, over all bandits (`topk.hardness.ugape_complexity` of
+        the M x n means); then :math:`a = (Q-Mn)/(4H_\epsilon)`.  Without ``a`` and
+        ``complexity`` it is estimated anew in every step, at a cost that grows with M n.
+    a : float, optional
+        Exploration parameter, positive.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if both ``a`` and ``complexity`` are given;
+        ``budget`` is compared with M n at `start`.
+
+    Notes
+    -----
+    Gabillon, Ghavamzadeh and Lazaric (2012) say that such an extension exists; this rule is
+    derived here, as the paper's own stands in a technical report that we have not seen.
+    Its promise is :math:`\Pr[\text{some returned set misses }\epsilon]\le2MnQe^{-2a}`, see
+    `topk.guarantees.ugapeb_error`.  Ties between bandits go to the lower number, others are
+    settled, and the complexity is estimated, as in `UGapEb`.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = topk.MultiBandit([[0.9, 0.8, 0.1, 0.2], [0.1, 0.7, 0.2, 0.8]])
+    >>> strategy = MultiBanditUGapEb(2, budget=800, epsilon=0.1, a=2.0)
+    >>> topk.run(strategy, bandit, rng=0).selected.tolist()
+    [[0, 1], [1, 3]]
+    """
+
+    k: int
+    budget: int
+    epsilon: float
+    complexity: float | None = None
+    a: float | None = None
+    several = True
+
+
+@dataclass(frozen=True)
+class MultiBanditUGapEc(FixedConfidence):
+    r"""UGapE with one fixed confidence for several bandits.
+
+    The rule is that of `MultiBanditUGapEb`, with the radius
+
+    .. math:: \beta_i = \sqrt{\frac{c\ln(4Mn(t-1)^3/\delta)}{T_i}}
+
+    after t - 1 pulls.  The play ends when the largest index of all bandits is below epsilon.
+
+    Parameters
+    ----------
+    k : int
+        How many arms of each bandit are wanted, 1 to n - 1.
+    epsilon : float
+        Per-arm tolerance, in [0, 1): with probability 1 - delta every returned arm has
+        a mean of at least the k-th largest of its bandit minus epsilon.  With 0 and a tie
+        at a boundary the play ends only with its budget.
+    delta : float
+        Probability of failure in any of the bandits, in (0, 1).
+    c : float
+        Exploration parameter, positive.  The promise is proved for c = 1/2.
+    budget : int, optional
+        The most pulls that may be made, at least M n.  When it ends the play, the candidate
+        sets are returned without a certificate.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; ``budget`` is compared with M n at `start`.
+
+    Notes
+    -----
+    Derived here, as `MultiBanditUGapEb` is.  The first test is at t - 1 = M n.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = topk.MultiBandit([[0.9, 0.8, 0.1, 0.2], [0.1, 0.7, 0.2, 0.8]])
+    >>> outcome = topk.run(MultiBanditUGapEc(2, epsilon=0.3, delta=0.1), bandit, rng=0)
+    >>> outcome.selected.tolist(), outcome.certified
+    ([[0, 1], [1, 3]], True)
+    """
+
+    k: int
+    epsilon: float
+    delta: float
+    c: float = 0.5
+    budget: int | None = None
+    several = True
