@@ -25,7 +25,7 @@ import numba  # noqa: E402
 import numpy as np  # noqa: E402
 
 import topk  # noqa: E402
-from topk import workers  # noqa: E402
+from topk import simulate  # noqa: E402
 from topk.kernels import rules  # noqa: E402
 from topk.play import Play  # noqa: E402
 
@@ -108,13 +108,13 @@ class Forced:
     """For a while, plays are made by one kind of helper."""
 
     def __init__(self, kind):
-        self.kind, self.before = kind, workers.helpers
+        self.kind, self.before = kind, simulate.helpers
 
     def __enter__(self):
-        workers.helpers = lambda pacer, jobs: self.kind
+        simulate.helpers = lambda *_: self.kind
 
     def __exit__(self, *_):
-        workers.helpers = self.before
+        simulate.helpers = self.before
 
 
 def play_all(runs, jobs, kind=None, names=tuple(STRATEGIES), **options):
@@ -264,12 +264,12 @@ def summary_memory():
 def kept_plays():
     """Reading kept plays against playing them, and the room that they take."""
     with tempfile.TemporaryDirectory() as place:
-        topk.store.configure(path=place)
         runs = 20_000
-        topk.replicate(STRATEGIES["SAR"], RTE, runs, seed=1)
-        took = shortest(lambda: topk.replicate(STRATEGIES["SAR"], RTE, runs, seed=1))[0]
-        found = topk.store.info()
-        topk.store.configure(path="off")
+        topk.replicate(STRATEGIES["SAR"], RTE, runs, seed=1, store=place)
+        took = shortest(
+            lambda: topk.replicate(STRATEGIES["SAR"], RTE, runs, seed=1, store=place)
+        )[0]
+        found = topk.store.info(place)
     row = {
         "plays": runs,
         "arms": RTE.n,

@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -187,13 +188,30 @@ def load(path: Path, name: str) -> Result | None:
 
 
 def kernel_environment(root: Path) -> dict[str, str]:
-    """Return what is fixed for every kernel, with folders in place of the user's own settings."""
-    homes = {}
+    """Return what is fixed for every kernel, with folders in place of the user's own settings.
+
+    Finished plays are kept, so that an interrupted build goes on where it stopped; `TOPK_STORE`
+    of the caller has precedence.
+    """
+    plays = os.environ.get("TOPK_STORE") or str(plays_folder(root, library_digest(root)))
+    homes = {"TOPK_STORE": plays}
     for variable in ("IPYTHONDIR", "MPLCONFIGDIR"):
         home = root / "_build/home" / variable.lower()
         home.mkdir(parents=True, exist_ok=True)
         homes[variable] = str(home)
     return KERNEL_ENVIRONMENT | homes
+
+
+def plays_folder(root: Path, library: str) -> Path:
+    """Return where a build keeps finished plays of this version of the library."""
+    return root / "_build/store" / library[:16]
+
+
+def forget_other_plays(root: Path, library: str) -> None:
+    """Remove the plays of other versions of the library, which nobody will ask for."""
+    for folder in root.glob("_build/store/*"):
+        if folder != plays_folder(root, library):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def find_fonts(root: Path) -> None:
@@ -218,6 +236,7 @@ def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dic
     not stop the rest.
     """
     library = library_digest(root)
+    forget_other_plays(root, library)
     entries = {book.name: root / f"_build/cache/{key(book, library)}.ipynb" for book in notebooks}
     results = {book.name: load(entries[book.name], book.name) for book in notebooks}
     missing = [book for book in notebooks if results[book.name] is None]

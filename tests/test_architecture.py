@@ -9,11 +9,10 @@ import topk
 
 ROOT = Path(topk.__file__).parent
 FLOORS = [
-    {"_checks", "bandits", "claims", "data", "identity", "instances", "kernels", "metrics",
+    {"_checks", "bandits", "claims", "data", "instances", "kernels", "metrics",
      "streams"},
     {"guarantees", "hardness"},
-    {"persistence", "play", "results", "session", "simulate", "store", "strategies", "study",
-     "summary", "workers"},
+    {"persistence", "play", "results", "session", "simulate", "store", "strategies"},
     {"lower_bounds", "plots", "prose", "recording", "register"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -10,25 +10,19 @@ import time
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import topk
-from topk import workers
+from topk import simulate, store
 
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")  # comes with distributed
 json_load_robust = pytest.importorskip("distributed.utils").json_load_robust
 
 ROOT = Path(__file__).resolve().parents[1]
-COLUMNS = ("selected", "pulls", "sums", "total_pulls", "certified", "means")
 SAR = topk.SAR(20, budget=1640)
 RTE = topk.instances.rte_workers()
-
-
-@pytest.fixture(autouse=True)
-def no_store(monkeypatch):
-    monkeypatch.setenv("TOPK_STORE", "off")
+pytestmark = pytest.mark.slow
 
 
 class Cluster:
@@ -82,33 +76,32 @@ def cluster(tmp_path_factory):
         cluster.close()
 
 
-def assert_same(reps, wanted):
-    for name in COLUMNS:
-        a, b = getattr(reps, name), getattr(wanted, name)
-        assert a.dtype == b.dtype and np.array_equal(a, b)
-
-
-def assert_same_everywhere(jobs, chunk):
-    assert_same(
-        topk.replicate(SAR, RTE, 40, seed=3, jobs=jobs, chunk=chunk),
-        topk.replicate(SAR, RTE, 40, seed=3, jobs=1),
-    )
+def same_everywhere(jobs, chunk=None):
+    here, there = (topk.replicate(SAR, RTE, 40, 3, jobs=j, chunk=chunk) for j in (1, jobs))
+    return here == there
 
 
 # The tests below build on one another's cluster and stand in the order in which it grows.
 
 
-@pytest.mark.parametrize("chunk", [1, 7, None])
-def test_one_worker(cluster, chunk):
-    assert len(cluster.client.nthreads()) == 1
-    assert_same_everywhere(cluster.client, chunk)
+def noted(log, rng):
+    """Draw an instance and leave a note of who did it."""
+    with open(log, "ab", buffering=0) as file:
+        file.write(b"%d\n" % os.getpid())
+    return topk.BernoulliBandit(rng.random(8))
 
 
-@pytest.mark.parametrize("chunk", [1, 7, None])
-def test_two_workers(cluster, chunk):
-    if len(cluster.client.nthreads()) < 2:
-        cluster.add_worker()
-    assert_same_everywhere(cluster.client, chunk)
+def test_one_worker_plays_everything(cluster, tmp_path):
+    assert all(same_everywhere(cluster.client, chunk) for chunk in (1, 7, None))
+    draw = partial(noted, str(tmp_path / "log"))
+    topk.replicate(topk.SAR(2, budget=100), draw, 20, jobs=cluster.client, chunk=5)
+    notes = (tmp_path / "log").read_text().split()
+    assert notes.count(str(os.getpid())) == 1 and len(notes) == 21  # here: how many arms are there?
+
+
+def test_two_workers(cluster):
+    cluster.add_worker()
+    assert all(same_everywhere(cluster.client, chunk) for chunk in (1, 7, None))
 
 
 def test_everything_stays_on_the_loopback_interface(cluster):
@@ -124,12 +117,13 @@ def test_everything_stays_on_the_loopback_interface(cluster):
 def test_address_in_place_of_a_client(cluster, monkeypatch):
     address = cluster.client.scheduler_info()["address"]
     try:
-        assert_same_everywhere(address, None)
+        assert same_everywhere(address)
         monkeypatch.setenv("TOPK_JOBS", address)
-        assert_same_everywhere(None, 7)
-        assert len(workers._clients) == 1  # one connection for both
+        assert same_everywhere(None, 7)
+        assert simulate.each(pow, [(2, 3), (3, 2)]) == [8, 9]
+        assert len(simulate._clients) == 1  # one connection for all
     finally:
-        workers._clients.pop(address).close()
+        simulate._clients.pop(address).close()
 
 
 def test_own_strategies_instances_and_summaries(cluster):
@@ -138,40 +132,29 @@ def test_own_strategies_instances_and_summaries(cluster):
 
     strategy = topk.LUCB1(2, epsilon=0.2, delta=0.1, budget=400)
     options = {"seed": 2, "checkpoints": [50, 300]}
-    there = topk.replicate(strategy, draw, 15, jobs=cluster.client, **options)
-    assert_same(there, topk.replicate(strategy, draw, 15, **options))
-    summaries = [
-        topk.replicate(strategy, draw, 15, jobs=jobs, keep="summary", epsilon=0.2, **options)
-        for jobs in (cluster.client, 1)
-    ]
-    for name in ("frame", "failures"):
-        frames = [getattr(summary, name)() for summary in summaries]
-        assert frames[0].equals(frames[1])
+    for keep in ({}, {"keep": "summary", "epsilon": 0.2}):
+        there = topk.replicate(strategy, draw, 15, jobs=cluster.client, **options, **keep)
+        assert there == topk.replicate(strategy, draw, 15, **options, **keep)
 
 
 def test_finished_plays_are_kept_by_the_driver(cluster, monkeypatch, tmp_path):
-    monkeypatch.setenv("TOPK_STORE", str(tmp_path))
-    monkeypatch.setattr(topk.store, "LEAST", 0.0)
-    first = topk.replicate(SAR, RTE, 20, jobs=cluster.client, chunk=5)
-    assert topk.store.info().files == 4
-    monkeypatch.setattr(workers, "_cluster", None)  # nothing is left to be sent there
-    assert_same(topk.replicate(SAR, RTE, 20, jobs=1), first)
+    monkeypatch.setattr(store, "LEAST", 0.0)
+    first = topk.replicate(SAR, RTE, 20, jobs=cluster.client, chunk=5, store=tmp_path)
+    assert store.info(tmp_path).files == 4
+    monkeypatch.setattr(simulate, "_portion", None)  # nothing is left to be played
+    assert topk.replicate(SAR, RTE, 20, jobs=1, store=tmp_path) == first
 
 
 def fragile(log, driver, victim, patience, rng):
-    """Draw an instance and leave a note of who did it.
-
-    The victim's fifth play waits to be killed; until it is there the other workers wait as well.
-    """
-    with open(log, "ab", buffering=0) as file:
-        file.write(b"%d\n" % os.getpid())
+    """Leave a note; the victim's fifth play waits to be killed, and the others wait for it."""
+    bandit = noted(log, rng)
     if os.getpid() == victim:
         if plays_of(log, victim) == 5:
             time.sleep(1000)
     elif os.getpid() != driver:
         while plays_of(log, victim) < 5 and time.time() < patience:
             time.sleep(0.01)
-    return topk.BernoulliBandit(rng.random(8))
+    return bandit
 
 
 def plays_of(log, worker):
@@ -199,7 +182,26 @@ def test_worker_is_killed_in_the_middle(cluster, tmp_path):
     assert killed and killed[0] < 150  # it was in the middle
     plays = log.read_text().split()
     assert len(plays) > 151  # what was lost with it was played again, by others
-    assert_same(reps, topk.replicate(strategy, draw, 150))
+    assert reps == topk.replicate(strategy, draw, 150)
+
+
+def deadly(driver, rng):
+    if os.getpid() != driver:
+        os._exit(1)
+    return topk.BernoulliBandit([0.2, 0.8])
+
+
+def test_a_play_that_kills_every_worker_ends_with_an_error(tmp_path):
+    cluster = Cluster(tmp_path)
+    try:
+        for _ in range(2):
+            cluster.start("worker", "--nthreads", "1", "--nanny")
+        cluster.client.wait_for_workers(2, timeout=100)
+        with pytest.raises(distributed.KilledWorker, match="all those workers died"):
+            draw = partial(deadly, os.getpid())
+            topk.replicate(topk.Uniform(1, budget=9), draw, 4, jobs=cluster.client)
+    finally:
+        cluster.close()
 
 
 def test_errors_of_workers_reach_the_caller(cluster):
@@ -210,14 +212,14 @@ def test_errors_of_workers_reach_the_caller(cluster):
 
     with pytest.raises(ArithmeticError, match="cannot be made"):
         topk.replicate(topk.Uniform(1, budget=9), broken, 50, jobs=cluster.client, chunk=2)
-    assert_same_everywhere(cluster.client, 7)
+    assert same_everywhere(cluster.client, 7)
 
 
 def test_worker_with_other_code_is_refused(cluster, monkeypatch):
-    own = workers.own_code()
+    own = store.made_by()
     for name in ("topk", "numpy"):
-        monkeypatch.setattr(workers, "own_code", lambda name=name: own | {name: "other"})
-        with pytest.raises(RuntimeError, match=f"another version of {name}"):
+        monkeypatch.setattr(simulate, "made_by", lambda name=name: own | {name: "other"})
+        with pytest.raises(RuntimeError, match="another version"):
             topk.replicate(SAR, RTE, 5, jobs=cluster.client)
 
 
@@ -246,7 +248,7 @@ def test_tls(tmp_path):
         cluster.add_worker()
         info = cluster.client.scheduler_info()
         assert all(name.startswith("tls://") for name in [info["address"], *info["workers"]])
-        assert_same_everywhere(cluster.client, None)
+        assert same_everywhere(cluster.client)
         with pytest.raises(OSError):
             distributed.Client(info["address"].replace("tls", "tcp"), timeout=2)
     finally:

@@ -26,7 +26,7 @@ from topk.bandits import (  # noqa: E402
     TruncatedNormalBandit,
 )
 from topk.persistence import resume  # noqa: E402
-from topk.results import Outcome, Replications  # noqa: E402
+from topk.results import Outcome, Replications, Summary  # noqa: E402
 from topk.session import Session  # noqa: E402
 from topk.simulate import replicate, run  # noqa: E402
 from topk.strategies import (  # noqa: E402
@@ -53,7 +53,6 @@ from topk.strategies import (  # noqa: E402
 )
 from topk.strategies.kth_arm import KthArm, kth_arm  # noqa: E402
 from topk.streams import streams  # noqa: E402
-from topk.summary import Summary  # noqa: E402
 
 __version__ = "0.1.0"
 

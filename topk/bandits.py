@@ -309,6 +309,13 @@ class ReplayBandit(Bandit):
         return record[rng.integers(record.size, size=count)]
 
 
+def check_bandit(bandit):
+    """Return ``bandit`` if it is one."""
+    if not isinstance(bandit, Bandit):
+        refuse("bandit", bandit, "a topk.Bandit")
+    return bandit
+
+
 def _positive(values, name):
     try:
         array = np.array(values, dtype=np.float64)

@@ -1,13 +1,42 @@
-"""What plays came to: of one, `Outcome`; of many, `Replications`."""
+"""What plays came to: of one, `Outcome`; of many, `Replications` or `Summary`."""
 
 import math
-from dataclasses import dataclass
+import reprlib
+from dataclasses import dataclass, fields
 
 import numpy as np
 
+from topk import metrics
+from topk._checks import check_choice, check_real
 
-@dataclass(frozen=True)
-class Outcome:
+MEASURES = ("aggregate_regret", "simple_regret", "precision", "misidentified")
+PROMISES = ("regret_within", "explore_m", "elementwise_optimal")  # with epsilon
+SUMMED = ("pulls", "chosen", "failed")  # fields of a summary that are counts over all plays
+VALUES = ("pulls_used", *MEASURES[:3])  # those that are kept of every play
+
+
+class _Arrays:
+    """Equal when all fields are, arrays entry by entry."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [field.name for field in fields(self)]
+        return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+
+def _equal(a, b):
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return np.array_equal(a, b)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(_Arrays):
     """What one play came to.
 
     Attributes
@@ -37,9 +66,16 @@ class Outcome:
     stopped: str
     trace: tuple | None = None
 
+    def __repr__(self):
+        return (
+            f"Outcome(selected={reprlib.repr(self.selected.tolist())}, "
+            f"total_pulls={self.total_pulls}, certified={self.certified}, "
+            f"stopped={self.stopped!r})"
+        )
 
-@dataclass(frozen=True)
-class Replications:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Replications(_Arrays):
     """What many plays came to; play r is row r.
 
     With several bandits every n below is two axes, M and n, and ``selected`` has an axis M
@@ -71,6 +107,14 @@ class Replications:
     means: np.ndarray
     checkpoints: tuple = ()
 
+    def __repr__(self):
+        return (
+            f"Replications(runs={len(self.pulls)}, n={_size(self.pulls.shape[1:])}, "
+            f"k={self.selected.shape[-1]}, checkpoints={reprlib.repr(self.checkpoints)}, "
+            f"mean pulls {self.total_pulls.mean():.6g}, "
+            f"certified {self.certified.mean():.4g} of the plays)"
+        )
+
     def frame(self, epsilon=None):
         """Return a tidy data frame: a row per play and checkpoint, with every metric.
 
@@ -88,32 +132,206 @@ class Replications:
         pandas.DataFrame
             Columns ``run``, ``checkpoint`` (nan if none was asked for), ``pulls_used``,
             ``certified`` (at that checkpoint), ``aggregate_regret``, ``simple_regret``,
-            ``precision``, ``misidentified`` and, with ``epsilon``, ``explore_m`` and
-            ``elementwise_optimal``.
+            ``precision``, ``misidentified`` and, with ``epsilon``, ``regret_within``,
+            ``explore_m`` and ``elementwise_optimal``.
         """
         import pandas
-
-        from topk import metrics
 
         runs, points, *several, _ = self.selected.shape
         rows = math.prod(several)  # of a play and checkpoint
         used, certified = at_checkpoints(self.total_pulls, self.certified, self.checkpoints)
-        marks = np.array(self.checkpoints or (np.nan,), np.float64)
         columns = {
             "run": np.repeat(np.arange(runs), points * rows),
-            "checkpoint": np.tile(np.repeat(marks, rows), runs),
+            "checkpoint": np.tile(np.repeat(_marks(self.checkpoints), rows), runs),
             "pulls_used": np.repeat(used.ravel(), rows),
             "certified": np.repeat(certified.ravel(), rows),
         }
         if several:
             columns["bandit"] = np.tile(np.arange(rows), runs * points)
-        means = self.means if self.means.ndim == 1 + len(several) else self.means[:, None]
-        for name in ("aggregate_regret", "simple_regret", "precision", "misidentified"):
-            columns[name] = getattr(metrics, name)(self.selected, means).ravel()
-        if epsilon is not None:
-            for name in ("explore_m", "elementwise_optimal"):
-                columns[name] = getattr(metrics, name)(self.selected, means, epsilon).ravel()
-        return pandas.DataFrame(columns)
+        found = _measured(self.selected, self.means, epsilon)
+        return pandas.DataFrame(columns | {name: each.ravel() for name, each in found.items()})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(_Arrays):
+    """What many plays came to, without their sets and the pulls of their arms.
+
+    With several bandits a play's regrets and precision are means over its bandits, and it has
+    gone wrong if one of its bandits has; every n below is then two axes, M and n.
+
+    Attributes
+    ----------
+    runs : int
+        How many plays there were.
+    checkpoints : tuple of int
+        The pull counts that were asked for; empty if none.
+    epsilon : float or None
+        Tolerance of the measures that have one.
+    pulls : ndarray of int64, shape (n,)
+        Pulls of each arm, over all plays.
+    chosen : ndarray of int64, shape (number of checkpoints or 1, n)
+        In how many plays each arm was in the recommended set.
+    failed : ndarray of int64, shape (number of failures, number of checkpoints or 1)
+        In how many plays it went wrong; see `failures`.
+    values : dict of ndarray of float, each of shape (runs, number of checkpoints or 1)
+        ``pulls_used``, ``aggregate_regret``, ``simple_regret`` and ``precision`` of each play.
+    """
+
+    runs: int
+    checkpoints: tuple
+    epsilon: float | None
+    pulls: np.ndarray
+    chosen: np.ndarray
+    failed: np.ndarray
+    values: dict
+
+    def __repr__(self):
+        return (
+            f"Summary(runs={self.runs}, n={_size(self.pulls.shape)}, "
+            f"checkpoints={reprlib.repr(self.checkpoints)}, epsilon={self.epsilon})"
+        )
+
+    def failures(self, level=0.95):
+        """Return how often something went wrong, with exact confidence intervals.
+
+        Parameters
+        ----------
+        level : float
+            Confidence, in (0, 1).
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each failure and checkpoint: ``failure``, ``checkpoint`` (nan if none
+            was asked for), ``count``, ``share``, and ``low`` and ``high``, the interval of
+            Clopper and Pearson for the probability.  A play is ``misidentified``, or
+            ``uncertified`` when it was not ended by its own rule before the checkpoint;
+            with epsilon it may also fail `topk.metrics.regret_within`, ``explore_m`` and
+            ``elementwise_optimal``.
+        """
+        import pandas
+
+        from topk.claims import proportion_interval
+
+        names = failures_with(self.epsilon)
+        found = proportion_interval(self.failed, self.runs, level)
+        columns = {
+            "failure": np.repeat(names, self.failed.shape[1]),
+            "checkpoint": np.tile(_marks(self.checkpoints), len(names)),
+            "count": self.failed.ravel(),
+        }
+        ends = {"share": found.estimate, "low": found.low, "high": found.high}
+        return pandas.DataFrame(columns | {name: end.ravel() for name, end in ends.items()})
+
+    def frame(self, quantiles=(0.05, 0.5, 0.95)):
+        """Return how each measure is distributed over the plays.
+
+        Parameters
+        ----------
+        quantiles : sequence of float
+            Each in [0, 1]; see `quantile`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each measure and checkpoint: ``measure``, ``checkpoint``, ``mean``,
+            ``sd`` (divisor runs - 1; nan for one play), ``least``, a column ``q...`` for
+            each quantile, and ``most``.
+        """
+        import pandas
+
+        frames = []
+        for measure, values in self.values.items():
+            mean = self.mean(measure)
+            squares = [math.fsum(column) for column in ((values - mean) ** 2).T]
+            columns = {"measure": measure, "checkpoint": _marks(self.checkpoints), "mean": mean}
+            freedom = self.runs - 1 or np.nan
+            columns |= {"sd": np.sqrt(np.divide(squares, freedom)), "least": values.min(axis=0)}
+            columns |= {f"q{share:g}": self.quantile(measure, share) for share in quantiles}
+            frames.append(pandas.DataFrame(columns | {"most": values.max(axis=0)}))
+        return pandas.concat(frames, ignore_index=True)
+
+    def mean(self, measure):
+        """Return the mean of a measure at each checkpoint, from a correctly rounded sum.
+
+        Parameters
+        ----------
+        measure : str
+            A key of ``values``.
+
+        Returns
+        -------
+        ndarray of float, shape (number of checkpoints or 1,)
+        """
+        return np.array([math.fsum(column) for column in self._of(measure).T]) / self.runs
+
+    def quantile(self, measure, share):
+        """Return a quantile of a measure at each checkpoint.
+
+        Parameters
+        ----------
+        measure : str
+            A key of ``values``.
+        share : float
+            In [0, 1].
+
+        Returns
+        -------
+        ndarray of float, shape (number of checkpoints or 1,)
+            The least value that at least this share of the plays does not exceed.
+        """
+        share = check_real(share, "share", 0, 1)
+        # 0.7 of 10 plays are 7, though .7 * 10 is a little more
+        rank = max(1, math.ceil(share * self.runs * (1 - 1e-12)))
+        return np.partition(self._of(measure), rank - 1, axis=0)[rank - 1]
+
+    def _of(self, measure):
+        return self.values[check_choice(measure, "measure", tuple(self.values))]
+
+
+def failures_with(epsilon):
+    """Return the names of what may go wrong in a play, for a tolerance or for None."""
+    promises = () if epsilon is None else PROMISES
+    return ("misidentified", "uncertified", *(f"not {name}" for name in promises))
+
+
+def summed(rows, means, checkpoints, epsilon):
+    """Return what a summary keeps of some plays.
+
+    Parameters
+    ----------
+    rows : dict of ndarray
+        ``selected``, ``pulls``, ``total_pulls`` and ``certified``, as in `Replications`.
+    means : ndarray of float, shape (n,) or (plays, n)
+        The arms' means; of several bandits with an axis M before the last.
+    checkpoints : tuple of int
+        When the sets were reported.
+    epsilon : float or None
+        Tolerance of the measures that have one.
+
+    Returns
+    -------
+    dict of ndarray
+        A row a play for each of `VALUES`, and the counts `SUMMED`.
+    """
+    selected, shape = rows["selected"], rows["pulls"].shape[1:]
+    used, certified = at_checkpoints(rows["total_pulls"], rows["certified"], checkpoints)
+    found = _measured(selected, means, epsilon)
+    bandits = tuple(range(2, selected.ndim - 1))  # the axis of several bandits, or none
+    kept = {name: found[name].mean(axis=bandits) for name in VALUES[1:]}
+    failed = [found["misidentified"].any(axis=bandits), ~certified]
+    failed += [~found[name].all(axis=bandits) for name in PROMISES if name in found]
+    # the arms of all bandits numbered through, to be counted
+    first = np.arange(0, math.prod(shape), shape[-1])
+    arms = selected + first[:, None] if bandits else selected
+    points = np.moveaxis(arms, 1, 0)
+    chosen = [np.bincount(point.ravel(), minlength=math.prod(shape)) for point in points]
+    return kept | {
+        "pulls_used": used.astype(np.float64),
+        "pulls": rows["pulls"].sum(axis=0),
+        "chosen": np.reshape(chosen, (-1, *shape)),
+        "failed": np.array([each.sum(axis=0) for each in failed]),
+    }
 
 
 def at_checkpoints(total_pulls, certified, checkpoints):
@@ -121,3 +339,20 @@ def at_checkpoints(total_pulls, certified, checkpoints):
     marks = np.array(checkpoints or (np.inf,), dtype=np.float64)
     used = np.minimum(total_pulls[:, None], marks).astype(np.int64)
     return used, certified[:, None] & (used == total_pulls[:, None])
+
+
+def _measured(selected, means, epsilon):
+    """Return every metric of some plays' sets, of the shape of ``selected`` without k."""
+    means = means if means.ndim == selected.ndim - 2 else means[:, None]
+    found = {name: getattr(metrics, name)(selected, means) for name in MEASURES}
+    if epsilon is not None:
+        found |= {name: getattr(metrics, name)(selected, means, epsilon) for name in PROMISES}
+    return found
+
+
+def _marks(checkpoints):
+    return np.array(checkpoints or (np.nan,), dtype=np.float64)
+
+
+def _size(shape):
+    return shape[0] if len(shape) == 1 else shape

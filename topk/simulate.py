@@ -1,15 +1,34 @@
-"""Playing strategies against bandits: once (`run`) or many times (`replicate`)."""
+"""Playing strategies against bandits: once (`run`) or many times (`replicate`).
+
+Play r of a study depends on the study and on r alone, so that plays can be made anywhere, in
+any order and in portions of any size.
+"""
+
+import itertools
+import math
+import os
+import threading
+import time
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topk._checks import check_flag, check_integer, refuse
+from topk._checks import check_choice, check_epsilon, check_flag, check_integer, refuse
+from topk.bandits import Bandit, check_bandit
 from topk.play import Play
-from topk.results import Replications
-from topk.store import shelf_for
+from topk.results import SUMMED, VALUES, Replications, Summary, failures_with, summed
+from topk.store import Shelf, described, made_by
 from topk.strategies.protocol import Strategy
-from topk.study import Study, check_bandit, check_checkpoints, check_suits, choose_bandits
-from topk.summary import Summing, check_measures
-from topk.workers import check_jobs, portions
+from topk.streams import INSTANCE, stream
+
+MOST_PULLS = 2**53  # as for budgets: up to there sums of 0/1 rewards are exact
+HELD = 2**18  # numbers: what plays leave behind until they have been summed up
+TARGET = 1.0  # seconds that a portion should take
+GROWTH = 8  # a portion has at most so many times as many plays as the one before
+TRIAL = 0.02  # seconds of play in this process before it is decided who plays the rest
+LONG = 1e-3  # seconds of a compiled play beside which what comes before and after is little
+STARTUP = {"threads": 0.1, "processes": 1.5}  # of work that must be left to call for help
 
 
 def run(strategy, bandit, rng=0, trace=False):
@@ -47,13 +66,44 @@ def run(strategy, bandit, rng=0, trace=False):
     array([1])
     """
     _check_strategy(strategy)
-    check_suits(strategy, check_bandit(bandit))
+    _check_suits(strategy, check_bandit(bandit))
     if isinstance(rng, np.random.Generator):
         rng = int(rng.integers(2**63))
     seed = check_integer(rng, "rng", 0)
     play = Play(strategy, bandit, seed, 0, record=check_flag(trace, "trace"))
     play.advance()
     return play.outcome()
+
+
+def played(strategy, bandit, seed, number, checkpoints=(), stop=None):
+    """Make one play of a study.
+
+    Parameters
+    ----------
+    strategy, bandit
+        What plays, against what.
+    seed, number : int
+        Play ``number`` of the study with that seed.
+    checkpoints : tuple of int
+        When the recommended set is reported; only in the end if empty.
+    stop : object, optional
+        When its ``is_set()`` is true, `topk.play.Interrupted` is raised.
+
+    Returns
+    -------
+    dict
+        The row of each array of `Replications`, apart from ``means``.
+    """
+    play = Play(strategy, bandit, seed, number, stop=stop)
+    if checkpoints:
+        sets = play.at_checkpoints(checkpoints)
+        outcome = play.outcome()
+    else:
+        play.advance()
+        outcome = play.outcome()
+        sets = outcome.selected[None]
+    names = ("pulls", "sums", "total_pulls", "certified")
+    return {"selected": sets} | {name: getattr(outcome, name) for name in names}
 
 
 def replicate(
@@ -67,11 +117,9 @@ def replicate(
     keep="plays",
     epsilon=None,
     chunk=None,
+    store=None,
 ):
     """Play a strategy many times, independently.
-
-    Plays that take longer than a moment are kept on disk (`topk.store`), so that an
-    interrupted study goes on where it stopped, and a larger one begins with them.
 
     Parameters
     ----------
@@ -94,24 +142,33 @@ def replicate(
     progress : bool, optional
         Whether to show a bar; only on a terminal unless given.
     keep : {"plays", "summary"}
-        Whether to return every play, or sums and distributions over the plays, in an
-        amount of memory that does not depend on ``runs``.
+        Whether to return every play, or what a `Summary` has: counts over all plays and, of
+        every play and checkpoint, four numbers (32 bytes).
     epsilon : float, optional
         With a summary: tolerance in [0, 1) of the measures that have one, which are left
         out without it.
     chunk : int, optional
         How many plays are handed to a worker at a time; as many as take about a second
         unless given.  The result does not depend on it.
+    store : path or bool, optional
+        Where finished plays are kept, so that an interrupted study goes on where it stopped,
+        and a larger one begins with them: a folder; True for the one in the environment
+        variable ``TOPK_STORE``, or in the user's cache; False for none.  Unless given, the
+        one in ``TOPK_STORE``, none if that is ``off`` or not set.  A strategy, a bandit or a
+        function of your own is stored only if it has an attribute ``version``: change that
+        with what it does.
 
     Returns
     -------
-    Replications or topk.summary.Summary
+    Replications or Summary
         As ``keep`` says.
 
     Raises
     ------
     ValueError
         If an argument is out of range.
+    RuntimeError
+        If a process that played was killed, or a machine of the cluster has other code.
 
     Examples
     --------
@@ -124,62 +181,417 @@ def replicate(
     runs = check_integer(runs, "runs", 1)
     seed = check_integer(seed, "seed", 0)
     chunk = None if chunk is None else check_integer(chunk, "chunk", 1)
-    measures = check_measures(keep, epsilon)
-    bandits = choose_bandits(bandit, runs, seed)
-    first = bandits.of(0)
-    check_suits(strategy, first)
+    epsilon = _check_kept(keep, epsilon)
+    study = Study(strategy, _check_bandits(bandit, runs), seed, keep=keep, epsilon=epsilon)
+    first = study.bandit_of(0)
+    _check_suits(strategy, first)
     strategy.begin(first.layout)  # refuses parameters that do not go with the arms
-    checkpoints = check_checkpoints(checkpoints, strategy, first.n)
-    study = Study(strategy, bandits, seed, checkpoints, measures)
-    result = Stacking(study) if measures is None else Summing(study)
-    _play_all(study, runs, check_jobs(jobs), chunk, progress, result)
-    return result.result()
+    study.shape = first.means.shape
+    study.checkpoints = _check_checkpoints(checkpoints, strategy, first.n)
+    shelf = Shelf(study, store)
+    found = study.gathered(runs, _portions(study, runs, check_jobs(jobs), chunk, progress, shelf))
+    if keep == "summary":
+        values = {name: found.pop(name) for name in VALUES}
+        return Summary(runs, study.checkpoints, epsilon, **found, values=values)
+    found.setdefault("means", first.means)
+    return Replications(**found, checkpoints=study.checkpoints)
 
 
-def _play_all(study, runs, jobs, chunk, progress, result):
-    """Add all plays to ``result``: first those that are kept, then the others, now played."""
+def _portions(study, runs, jobs, chunk, progress, shelf):
+    """Yield ``(begin, end, rows)`` of all plays: those that are kept, then others, now played."""
     from tqdm import tqdm
 
-    shelf, missing, reached = shelf_for(study), [], 0
-    for begin, end, rows in shelf.found(runs):
-        result.add(begin, end, rows)
-        missing.append((reached, begin))
-        reached = end
-    missing = [span for span in [*missing, (reached, runs)] if span[0] < span[1]]
-    known = runs - sum(end - begin for begin, end in missing)
+    missing, reached = [], 0
     disable = None if progress is None else not progress
-    with tqdm(total=runs, initial=known, unit="play", disable=disable) as bar:
-        for portion in portions(study, missing, jobs, chunk):
-            shelf.keep(portion.begin, portion.end, portion.rows, portion.seconds)
-            result.add(portion.begin, portion.end, portion.rows)
-            bar.update(portion.end - portion.begin)
+    with tqdm(total=runs, unit="play", disable=disable) as bar:
+        for begin, end, rows in shelf.found(runs):
+            missing.append((reached, begin))
+            reached = end
+            bar.update(end - begin)
+            yield begin, end, rows
+        for begin, end, rows, seconds in _play(study, [*missing, (reached, runs)], jobs, chunk):
+            shelf.keep(begin, end, rows, seconds)
+            bar.update(end - begin)
+            yield begin, end, rows
 
 
-class Stacking:
-    """Replications in the making.
+@dataclass
+class Study:
+    """What is played, against what, and what is kept of each play.
+
+    Attributes
+    ----------
+    strategy : Strategy
+        What is played.
+    bandit : Bandit, list of Bandit, or function
+        Against what, as in `replicate`.
+    seed : int
+        Where every play's streams come from.
+    checkpoints : tuple of int
+        When the recommended set is reported; empty for the end only.
+    keep, epsilon
+        As in `replicate`.
+    shape : tuple of int
+        (n,), or (M, n) of several bandits.
+    first : int
+        Which play the first bandit of a list belongs to.
+    """
+
+    strategy: object
+    bandit: object
+    seed: int
+    checkpoints: tuple = ()
+    keep: str = "plays"
+    epsilon: float | None = None
+    shape: tuple | None = None
+    first: int = 0
+
+    def bandit_of(self, number):
+        """Return the bandit of play ``number``."""
+        if isinstance(self.bandit, Bandit):
+            return self.bandit
+        if isinstance(self.bandit, list):
+            return self.bandit[number - self.first]
+        bandit = check_bandit(self.bandit(stream(self.seed, number, INSTANCE)))
+        if bandit.means.shape != (self.shape or bandit.means.shape):
+            allowed = f"with {self.shape} arms each time"
+            refuse("bandit", f"one with {bandit.means.shape} arms", allowed)
+        return bandit
+
+    def part(self, begin, end):
+        """Return a study with the same plays from ``begin`` to ``end``, to be sent away."""
+        if not isinstance(self.bandit, list):
+            return self
+        bandits = self.bandit[begin - self.first : end - self.first]
+        return replace(self, bandit=bandits, first=begin)
+
+    def description(self):
+        """Describe everything that decides the plays, as JSON values; see `topk.store`."""
+        names = ("strategy", "bandit", "seed", "checkpoints", "keep", "epsilon")
+        return {name: described(getattr(self, name)) for name in names}
+
+    def layout(self, count):
+        """Return the arrays that ``count`` plays leave: ``{name: (dtype, shape)}``."""
+        points, each = max(1, len(self.checkpoints)), (count, *self.shape)
+        if self.keep == "summary":
+            counts = {
+                "pulls": (np.int64, self.shape),
+                "chosen": (np.int64, (points, *self.shape)),
+                "failed": (np.int64, (len(failures_with(self.epsilon)), points)),
+            }
+            return dict.fromkeys(VALUES, (np.float64, (count, points))) | counts
+        layout = {
+            "selected": (np.int64, (count, points, *self.shape[:-1], self.strategy.k)),
+            "pulls": (np.int64, each),
+            "sums": (np.float64, each),
+            "total_pulls": (np.int64, (count,)),
+            "certified": (np.bool_, (count,)),
+        }
+        return layout if isinstance(self.bandit, Bandit) else layout | {"means": (np.float64, each)}
+
+    def gathered(self, count, portions):
+        """Put portions, ``(begin, end, rows)`` in any order, together to ``count`` plays."""
+        layout = self.layout(count)
+        found = {name: np.zeros(shape, dtype) for name, (dtype, shape) in layout.items()}
+        for begin, end, rows in portions:
+            for name, part in rows.items():
+                if self.keep == "summary" and name in SUMMED:
+                    found[name] += part
+                else:
+                    found[name][begin:end] = part
+        return found
+
+    def play(self, begin, end, stop=None):
+        """Make plays ``begin`` to ``end - 1``; return arrays as `layout` says."""
+        if self.keep == "plays":
+            return self._rows(begin, end, stop)
+        # however many plays a portion has, most of what they leave behind goes at once
+        each = replace(self, keep="plays").layout(1).values()
+        step = max(1, HELD // sum(math.prod(shape) for _, shape in each))
+        spans = [(first, min(first + step, end)) for first in range(begin, end, step)]
+        return self.gathered(end - begin, (self._summed(*span, begin, stop) for span in spans))
+
+    def _summed(self, begin, end, offset, stop):
+        rows = self._rows(begin, end, stop)
+        means = rows["means"] if "means" in rows else self.bandit.means
+        return begin - offset, end - offset, summed(rows, means, self.checkpoints, self.epsilon)
+
+    def _rows(self, begin, end, stop):
+        rows = []
+        for number in range(begin, end):
+            bandit = self.bandit_of(number)
+            row = played(self.strategy, bandit, self.seed, number, self.checkpoints, stop)
+            rows.append(row if bandit is self.bandit else row | {"means": bandit.means})
+        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+# Who plays: this process, threads, other processes, or the machines of a cluster
+
+
+class Cut:
+    """Cuts ranges of plays into portions of about ``TARGET`` seconds.
 
     Parameters
     ----------
-    study : Study
-        The study.
+    missing : list of (int, int)
+        The ranges.
+    chunk : int or None
+        A fixed number of plays for every portion.
+    lanes : int
+        How many portions are played at a time.
     """
 
-    def __init__(self, study):
-        self.study, self.parts = study, []
+    def __init__(self, missing, chunk, lanes):
+        self.missing, self.chunk, self.lanes, self.size = missing, chunk, lanes, 1
+        self.left = sum(end - begin for begin, end in missing)
 
-    def add(self, begin, end, rows):
-        """Add some plays."""
-        self.parts.append((begin, rows))
+    def __iter__(self):
+        for begin, end in self.missing:
+            while begin < end:
+                # near the end smaller, so that all finish together
+                share = -(-self.left // (2 * self.lanes)) if self.lanes > 1 else self.left
+                begin, first = min(end, begin + (self.chunk or min(self.size, share))), begin
+                self.left -= begin - first
+                yield first, begin
 
-    def result(self):
-        """Return all plays, in order."""
-        parts = [rows for _, rows in sorted(self.parts, key=lambda part: part[0])]
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        columns.setdefault("means", self.study.bandits.means)
-        return Replications(**columns, checkpoints=self.study.checkpoints)
+    def note(self, plays, seconds):
+        """Take note of how long a portion took."""
+        self.size = max(1, min(GROWTH * plays, int(plays * TARGET / max(seconds, 1e-9))))
+
+
+def _play(study, missing, jobs, chunk):
+    """Yield ``(begin, end, rows, seconds)`` of what is missing, in no particular order."""
+    here = isinstance(jobs, int)
+    cut = Cut(missing, chunk, jobs if here else max(1, sum(jobs.nthreads().values())))
+    spans, spent, done, kind = iter(cut), 0.0, 0, None
+    fused = here and cut.left > 0 and _warm(study)
+    while here and cut.left and kind is None:
+        portion = _portion(study, *next(spans))
+        spent, done = spent + portion[3], done + portion[1] - portion[0]
+        cut.note(portion[1] - portion[0], portion[3])
+        if jobs > 1 and spent >= TRIAL:
+            kind = helpers(fused, spent / done, cut.left)
+        yield portion
+    if cut.left:
+        for portion in _helped(study, spans, jobs, kind):
+            cut.note(portion[1] - portion[0], portion[3])
+            yield portion
+
+
+def _warm(study):
+    """Load or compile what the plays need; tell whether a play is one compiled loop."""
+    play = Play(study.strategy, study.bandit_of(study.first), study.seed, 0)
+    play.warm()
+    return play.fused
+
+
+def helpers(fused, seconds, left):
+    """Return who should play the rest: ``"threads"``, ``"processes"`` or None, nobody else.
+
+    Threads start at once and share memory, but only one of them at a time can be outside
+    compiled code.  Processes have no such limit; their start takes a second or two.
+
+    Parameters
+    ----------
+    fused : bool
+        Whether a play is one compiled loop.
+    seconds : float
+        How long a play takes.
+    left : int
+        How many there are.
+    """
+    kind = "threads" if fused and seconds >= LONG else "processes"
+    return kind if left * seconds >= STARTUP[kind] else None
+
+
+def _portion(study, begin, end, stop=None, made=None):
+    """Make some plays and take the time; on a cluster, if this is the driver's code."""
+    if made is not None and made != made_by():
+        raise RuntimeError(
+            f"a worker has another version of topk, or of what it computes with, than the "
+            f"driver ({made_by()}, not {made}); install the same everywhere"
+        )
+    start = time.perf_counter()
+    rows = study.play(begin, end, stop)
+    return begin, end, rows, time.perf_counter() - start
+
+
+class Orphaned:
+    """Ends a helping process, when it next asks, once the process that it helps is gone."""
+
+    def __init__(self):
+        self.parent = os.getpid()
+
+    def is_set(self):
+        if os.getppid() != self.parent:
+            os._exit(1)
+        return False
+
+
+def _helped(study, spans, jobs, kind):
+    """Have portions played by threads or processes of this machine, or on a cluster."""
+    here = isinstance(jobs, int)
+    stop = {"threads": threading.Event, "processes": Orphaned}[kind]() if here else None
+    made = None if here else made_by()
+    tasks = ((_portion, study.part(*span), *span, stop, made) for span in spans)
+    try:
+        yield from _parallel(jobs, kind, tasks) if here else _on_cluster(jobs, tasks)
+    except BrokenProcessPool as error:
+        raise RuntimeError(
+            "a process that played was killed, by somebody or because the machine ran out of "
+            "memory; nothing is wrong with the plays. Ask for fewer jobs, or for "
+            "keep='summary'; with a store, what was finished is not played again"
+        ) from error
+    finally:
+        if kind == "threads":
+            stop.set()
+
+
+def _parallel(jobs, kind, tasks, returned="generator_unordered"):
+    """Return what calls, each a function and its arguments, come to on this machine."""
+    from joblib import Parallel, delayed
+
+    backend = "threading" if kind == "threads" else "loky"
+    parallel = Parallel(jobs, backend, returned, batch_size=1, max_nbytes=None)
+    return parallel(delayed(function)(*arguments) for function, *arguments in tasks)
+
+
+def _on_cluster(client, tasks):
+    """Yield what calls, each a function and its arguments, come to on a cluster, as they end.
+
+    joblib's way to dask waits for ever for a task that has killed its workers, and plays here
+    what a cluster of one thread should.
+    """
+    from distributed import as_completed
+
+    running = as_completed(loop=client.loop, with_results=True)
+    while True:
+        free = max(2, 2 * sum(client.nthreads().values())) - running.count()
+        for task in itertools.islice(tasks, max(0, free)):
+            running.add(client.submit(*task, pure=False))
+        if running.is_empty():
+            return
+        yield next(running)[1]
+
+
+def each(task, items, jobs=None):
+    """Run a task for every item, one item at a time on each core.
+
+    For many studies that are too short to be shared by cores one by one: let each task play
+    with ``jobs=1``.
+
+    Parameters
+    ----------
+    task : callable
+        Called as ``task(*item)``, in other processes if there are several cores.
+    items : iterable of tuple
+        The arguments.  Put what takes longest first.
+    jobs : int, distributed.Client or str, optional
+        As for `replicate`.
+
+    Returns
+    -------
+    list
+        What the task returned, in the order of the items.
+
+    Raises
+    ------
+    ValueError
+        If ``task`` cannot be called, or ``jobs`` is out of range.
+
+    Examples
+    --------
+    >>> from topk.simulate import each
+    >>> each(pow, [(2, 3), (3, 2)])
+    [8, 9]
+    """
+    if not callable(task):
+        refuse("task", task, "something to call")
+    jobs = check_jobs(jobs)
+    if isinstance(jobs, int):
+        return _parallel(jobs, "processes", ((task, *item) for item in items), "list")
+    return jobs.gather([jobs.submit(task, *item, pure=False) for item in items])
+
+
+# Arguments
+
+
+def check_jobs(jobs):
+    """Return ``jobs`` as an int or a client; ``TOPK_JOBS``, or 1, stands in for None."""
+    allowed = "an integer of at least 1, a dask Client or the address of a dask scheduler"
+    if jobs is None:
+        jobs = os.environ.get("TOPK_JOBS") or 1
+        jobs = int(jobs) if isinstance(jobs, str) and jobs.isdecimal() else jobs
+    if isinstance(jobs, str):
+        if "://" not in jobs:
+            refuse("jobs", jobs, allowed)
+        return _client(jobs)
+    if hasattr(jobs, "get_executor") and hasattr(jobs, "nthreads"):
+        return jobs
+    return check_integer(jobs, "jobs", 1)
+
+
+_clients = {}  # address: client
+
+
+def _client(address):
+    """Return this process's client of the scheduler at ``address``."""
+    from distributed import Client
+
+    if address not in _clients or _clients[address].status != "running":
+        _clients[address] = Client(address, set_as_default=False)
+    return _clients[address]
 
 
 def _check_strategy(strategy):
     if not isinstance(strategy, Strategy):
         refuse("strategy", strategy, "a topk.Strategy")
-    return strategy
+
+
+def _check_kept(keep, epsilon):
+    """Return epsilon, checked together with ``keep``."""
+    check_choice(keep, "keep", ("plays", "summary"))
+    if keep == "plays" and epsilon is not None:
+        raise ValueError(
+            f"epsilon must be left out with keep='plays', got {epsilon!r}; "
+            "give it to Replications.frame"
+        )
+    return None if epsilon is None else check_epsilon(epsilon)
+
+
+def _check_bandits(bandit, runs):
+    """Return ``bandit`` as a Bandit, a list of them or a function."""
+    if isinstance(bandit, Bandit) or callable(bandit):
+        return bandit
+    try:
+        bandits = list(bandit)
+    except TypeError:
+        bandits = []
+    if len(bandits) != runs or len({check_bandit(b).layout for b in bandits}) != 1:
+        allowed = f"a Bandit, {runs} Bandits with as many arms each, or a function of a generator"
+        refuse("bandit", bandit, allowed)
+    return bandits
+
+
+def _check_suits(strategy, bandit):
+    """Refuse several bandits for a strategy of one, and one for a strategy of several."""
+    if strategy.several and bandit.means.ndim == 1:
+        refuse("bandit", bandit, f"a topk.MultiBandit for {type(strategy).__name__}")
+    if not strategy.several and bandit.means.ndim > 1:
+        refuse("bandit", bandit, f"a single bandit for {type(strategy).__name__}")
+
+
+def _check_checkpoints(checkpoints, strategy, n):
+    """Return the checkpoints as a tuple of increasing integers, each at least n."""
+    if checkpoints is None:
+        return ()
+    if not strategy.anytime:
+        refuse("checkpoints", checkpoints, "None for a strategy whose rule depends on its budget")
+    try:
+        marks = np.atleast_1d(checkpoints)
+    except ValueError:  # ragged
+        refuse("checkpoints", checkpoints, "a sequence of increasing pull counts")
+    marks = tuple(check_integer(mark, "checkpoints", n, MOST_PULLS) for mark in marks)
+    if not marks or any(b <= a for a, b in zip(marks, marks[1:], strict=False)):
+        refuse("checkpoints", checkpoints, "a sequence of increasing pull counts")
+    return marks

@@ -1,132 +1,134 @@
-"""Finished plays, kept on disk, so that an interrupted study goes on where it stopped.
+"""Finished plays, kept on disk if asked for, so that an interrupted study goes on where it stopped.
 
-`topk.replicate` keeps the plays that it has finished in files, one for each portion, in a
-folder that is named by a digest of everything that decides the plays (`topk.identity`).
-The next time it reads what is there and plays the rest.
+With ``topk.replicate(..., store=path)``, or with the environment variable ``TOPK_STORE``, the
+plays of a study are written to ``.npz`` files as they finish, a portion of plays in each, in a
+folder that is named by a digest of everything that decides them: the library's sources, the
+versions of what it computes with, and the arguments.  The next time what is there is read, and
+the rest is played.
 
-A file is a line of text, a line of JSON and the bytes of plain arrays, followed by a
-checksum of it all; nothing in it is ever executed.  It is written under another name and
-put in its place in one move.  A file that is not what was written is reported, removed
-and computed again.  If the folder cannot be written, a warning says so and the work goes
-on without it.  Files that were not used for longest are removed when all of them together
-pass a limit.
-
-The folder is ``_build/store`` in a source checkout and ``topk/store`` in the user's cache
-folder otherwise.  The environment variable ``TOPK_STORE`` names another one, or is ``off``.
-
-Examples
---------
->>> import topk
->>> topk.store.info().limit
-2147483648
+A file is put in its place in one move when it is complete, and nothing in it is executed when
+it is read; one that is not what was written is passed over, and its plays are made again.
 """
 
 import contextlib
+import functools
 import hashlib
+import io
 import json
-import logging
 import math
 import os
+import platform
 import re
-import time
+import stat
+import types
 import uuid
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_integer, refuse
-from topk.identity import Unnamed, digest
-from topk.kernels.cache import cache_root
+from topk._checks import refuse
 
-MAGIC = b"topk plays 1\n"
-CHECKSUM = 32  # bytes of a SHA-256
 LEAST = 0.05  # seconds; what took less in all is not worth a file
-NAME = re.compile(r"(\d+)-(\d+)\.topk")
-ABANDONED = 3600  # seconds after which a half-written file is certainly nobody's
-NARROW = ("|u1", "<u2", "<u4")
-WIDE = ("<i8", "<f8", "|b1")
-LOG = logging.getLogger("topk.store")
+LARGEST = 2**30  # bytes of a file that is written or read
+NAME = re.compile(r"(\d+)-(\d+)\.npz")
+OWN = re.compile(r"[0-9a-f]{64}/(\d+-\d+\.npz|\.[0-9a-f]{32}\.part)")
 
-_settings = {"path": "default", "limit": 2 * 1024**3}
+
+def _sources():
+    root, found = Path(__file__).parent, hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        found.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
+    return found.hexdigest()
+
+
+SOURCES = _sources()  # of what this process has imported, whatever is edited later
 
 
 class StoreWarning(UserWarning):
-    """Something about the store that does not concern the results."""
+    """Plays are not kept; the results are none the worse for it."""
 
 
 class Info(NamedTuple):
-    """What the store holds.
+    """What a store holds.
 
     Attributes
     ----------
     path : pathlib.Path or None
-        Its folder; None when it is off.
-    limit : int
-        The most bytes that it may hold.
+        Its folder; None if there is none.
     studies, files, bytes : int
         How much there is.
     """
 
     path: Path | None
-    limit: int
     studies: int
     files: int
     bytes: int
 
 
-def configure(path=None, limit=None):
-    """Say where finished plays are kept, and how much of them; what is left out stays.
+def info(store=None):
+    """Say where a store is and how much it holds.
 
     Parameters
     ----------
-    path : path-like, optional
-        The folder, made when it is needed; ``"off"`` to keep nothing, ``"default"`` for
-        that of ``TOPK_STORE`` or, without it, the default one.
-    limit : int, optional
-        The most bytes that the folder may hold, at least 1; 2 GiB at first.
-
-    Raises
-    ------
-    ValueError
-        If ``limit`` is no positive integer or ``path`` no path.
-    """
-    if limit is not None:
-        _settings["limit"] = check_integer(limit, "limit", 1)
-    if path is not None:
-        try:
-            _settings["path"] = path if path in ("off", "default") else Path(path)
-        except TypeError:
-            refuse("path", path, "the path of a folder, 'off' or 'default'")
-    _unmeasured.clear()
-
-
-def folder():
-    """Return the folder, None when the store is off."""
-    place = _settings["path"]
-    if place == "default":
-        place = os.environ.get("TOPK_STORE") or cache_root().parent / "store"
-    return None if place == "off" else Path(place).absolute()
-
-
-def info():
-    """Say where the store is and how much it holds.
+    store : path, bool or None
+        As for `topk.replicate`.
 
     Returns
     -------
     Info
+
+    Raises
+    ------
+    ValueError
+        If ``store`` is none of these.
     """
-    files = _files(folder())
-    studies = {path.parent for path, _ in files}
-    total = sum(status.st_size for _, status in files)
-    return Info(folder(), _settings["limit"], len(studies), len(files), total)
+    root = folder(store)
+    files = [path for path in _own(root) if path.suffix == ".npz"]
+    size = sum(path.lstat().st_size for path in files)
+    return Info(root, len({path.parent for path in files}), len(files), size)
 
 
-def clear():
-    """Remove everything that is kept; other files in the folder stay."""
-    _remove(path for path, _ in _files(folder()))
-    _remove_abandoned(older_than=0)
+def clear(store=None):
+    """Remove everything that a store holds; other files in its folder stay.
+
+    Parameters
+    ----------
+    store : path, bool or None
+        As for `topk.replicate`.
+
+    Raises
+    ------
+    ValueError
+        If ``store`` is none of these.
+    """
+    for path in _own(folder(store)):
+        with contextlib.suppress(OSError):
+            path.unlink()
+            path.parent.rmdir()  # only if it is empty
+
+
+def _own(root):
+    found = root.glob("*/*") if root else ()
+    return [path for path in found if OWN.fullmatch(path.relative_to(root).as_posix())]
+
+
+def folder(store=None):
+    """Return the folder that ``store`` or the environment names; None if there is none."""
+    if store is False:
+        return None
+    if store is None or store is True:
+        named = os.environ.get("TOPK_STORE") or "off"
+        if named != "off":
+            return Path(named).absolute()
+        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return Path(cache).absolute() / "topk" / "store" if store else None
+    if not isinstance(store, str | Path) or not str(store).strip():
+        refuse("store", store, "the path of a folder, True, False or None")
+    return Path(store).absolute()
 
 
 class Shelf:
@@ -134,269 +136,159 @@ class Shelf:
 
     Parameters
     ----------
-    study : Study
-        Which study.
+    study : topk.simulate.Study
+        Which study; its ``description()`` says what decides its plays, its ``layout(count)``
+        what arrays so many of them leave.
+    store : path, bool or None
+        As for `topk.replicate`.
     """
 
-    def __init__(self, study):
-        self.study = study
-        self.description = json.loads(json.dumps(study.description()))
-        self.folder = folder() / digest(self.description)
-        self.waiting, self.seconds, self.works = [], 0.0, True
+    def __init__(self, study, store):
+        self.study, self.folder = study, folder(store)
+        self.waiting, self.seconds = [], 0.0
+        if self.folder:
+            try:
+                self.key = digest(study.description() | made_by())
+                self.folder /= self.key
+            except Unknown:
+                self.folder = None
 
     def found(self, runs):
         """Yield ``(begin, end, rows)`` of kept plays below ``runs``; no play comes twice."""
-        broken, reached = [], 0
-        divisible = self.study.measures is None
-        for begin, end in self._ranges():
-            first = max(begin, reached) if divisible else begin
-            last = min(end, runs) if divisible else end
-            if first < reached or last > runs or first >= last:
-                continue
-            path = self._path(begin, end)
-            try:
-                rows = self._read(path, begin, end)
-            except FileNotFoundError:  # another process has just removed it
-                continue
-            except Exception:  # whatever somebody may have written there
-                broken.append(path)
-                continue
-            reached = last
-            yield first, last, _slice(rows, first - begin, last - begin) if divisible else rows
-        if broken:
-            _remove(broken)
-            _warn(f"{len(broken)} file(s) in {self.folder} were damaged; they are computed again")
+        names = os.listdir(self.folder) if self.folder and self.folder.is_dir() else ()
+        spans = [tuple(map(int, name.groups())) for name in map(NAME.fullmatch, names) if name]
+        reached, divisible = 0, self.study.keep == "plays"
+        for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+            first, last = (max(begin, reached), min(end, runs)) if divisible else (begin, end)
+            if reached <= first < last <= runs and (rows := self._read(begin, end)):
+                reached = last
+                cut = slice(first - begin, last - begin)
+                yield first, last, {name: a[cut] for name, a in rows.items()} if divisible else rows
+
+    def _path(self, begin, end):
+        return self.folder / f"{begin:09d}-{end:09d}.npz"
+
+    def _stamp(self, begin, end):
+        return np.array(f"{self.key} {begin} {end}")
+
+    def _read(self, begin, end):
+        """Return the arrays of a file; None if it is not what was written."""
+        layout = self.study.layout(end - begin)
+        most = sum(1000 + 8 * math.prod(shape) for _, shape in layout.values()) + 2000
+        path = self._path(begin, end)
+        with contextlib.suppress(Exception):  # whatever somebody may have written there
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode) or status.st_size > min(most, LARGEST):
+                return None
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as content:
+                if sum(member.file_size for member in content.zip.infolist()) > most:
+                    return None
+                rows = {name: content[name] for name in layout}
+                stamped = np.array_equal(content["study"], self._stamp(begin, end))
+            fits = [a.dtype.kind in "biuf" and a.shape == layout[n][1] for n, a in rows.items()]
+            if stamped and all(fits):
+                return {name: array.astype(layout[name][0]) for name, array in rows.items()}
+        return None
 
     def keep(self, begin, end, rows, seconds):
         """Keep some plays, as soon as the study's plays so far have taken ``LEAST``."""
-        if self.works:
+        if self.folder:
             self.waiting.append((begin, end, rows))
             self.seconds += seconds
-        if self.seconds >= LEAST:
-            waiting, self.waiting = self.waiting, []
-            for portion in waiting:
-                self.works = self.works and self._write(*portion)
-
-    def _ranges(self):
-        """Return the kept ranges of plays, by their beginning, the longest first."""
-        try:
-            names = [NAME.fullmatch(name) for name in os.listdir(self.folder)]
-        except OSError:
-            return []
-        ranges = [(int(name[1]), int(name[2])) for name in names if name]
-        return sorted(ranges, key=lambda span: (span[0], -span[1]))
-
-    def _path(self, begin, end):
-        return self.folder / f"{begin:09d}-{end:09d}.topk"
-
-    def _header(self, begin, end):
-        return {"study": self.description, "plays": [begin, end]}
-
-    def _read(self, path, begin, end):
-        with open(path, "rb") as file:
-            content = file.read()
-        rows = unpack(content, self._header(begin, end), self.study.layout(end - begin))
-        with contextlib.suppress(OSError):
-            os.utime(path)  # used just now
-        return rows
+        while self.folder and self.seconds >= LEAST and self.waiting:
+            try:
+                self._write(*self.waiting.pop(0))
+            except OSError as error:
+                text = f"finished plays are not kept in {self.folder.parent}: {error.strerror}"
+                warnings.warn(text, StoreWarning, stacklevel=3)
+                self.folder = None
 
     def _write(self, begin, end, rows):
-        """Write a file; tell whether that worked."""
-        content = pack(rows, self._header(begin, end))
-        if len(content) > _settings["limit"]:
-            return True  # too large to be kept, which is nobody's fault
-        for attempt in range(3):
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True)
-                write_whole(self._path(begin, end), content)
-                break
-            except OSError as error:
-                # another process may have removed the folder while it was empty
-                if attempt == 2 or not isinstance(error, FileNotFoundError):
-                    text = f"finished plays are not kept in {folder()}: {error.strerror}"
-                    _warn(text, once=True)
-                    return False
-        _make_room(len(content))
-        return True
+        content = io.BytesIO()
+        np.savez(content, study=self._stamp(begin, end), **{n: narrow(a) for n, a in rows.items()})
+        if content.tell() > LARGEST:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        part = self.folder / f".{uuid.uuid4().hex}.part"
+        try:
+            with open(part, "xb") as file:
+                file.write(content.getbuffer())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, self._path(begin, end))
+        finally:
+            with contextlib.suppress(OSError):
+                part.unlink()  # if it is still there
 
 
-class NoShelf:
-    """Keeps nothing."""
+def narrow(array):
+    """Return whole numbers in the narrowest type that holds them all, other arrays as they are.
 
-    def found(self, runs):
-        return ()
-
-    def keep(self, begin, end, rows, seconds):
-        pass
-
-
-def shelf_for(study):
-    """Return where the study's plays are kept, if they are."""
-    if folder() is None:
-        return NoShelf()
-    try:
-        return Shelf(study)
-    except Unnamed as reason:
-        LOG.info("plays are not kept: %s", reason)
-        return NoShelf()
+    Examples
+    --------
+    >>> narrow(np.array([0.0, 200.0])).dtype, narrow(np.array([0.5])).dtype
+    (dtype('uint8'), dtype('float64'))
+    """
+    if array.dtype.kind == "b" or not 0 <= array.min(initial=0) <= array.max(initial=0) < 2**53:
+        return array
+    small = array.astype(np.min_scalar_type(int(array.max())))
+    return small if small.astype(array.dtype).tobytes() == array.tobytes() else array
 
 
-# Files
+# What decides a play
 
 
-def pack(rows, header):
-    """Return arrays and a JSON header as bytes, with a checksum at the end."""
-    packed = {name: _narrowed(array) for name, array in rows.items()}
-    layout = [[name, array.dtype.str, list(array.shape)] for name, array in packed.items()]
-    line = json.dumps(header | {"arrays": layout}, sort_keys=True).encode() + b"\n"
-    content = b"".join([MAGIC, line, *(array.tobytes() for array in packed.values())])
-    return content + hashlib.sha256(content).digest()
+class Unknown(Exception):
+    """It is not known what an object does."""
 
 
-def unpack(content, header, layout):
-    """Return the arrays that `pack` put into ``content``.
+@functools.cache
+def made_by():
+    """Return what plays are made by: the digest of the library's sources, and versions."""
+    packages = {name: version(name) for name in ("numba", "numpy", "scipy")}
+    python = ".".join(platform.python_version_tuple()[:2])
+    return packages | {"topk": SOURCES, "python": python, "machine": platform.machine()}
+
+
+def digest(description):
+    """Return the digest of JSON values, as 64 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
+
+
+def described(value):
+    """Describe a value as JSON values, so that equal descriptions mean equal behaviour.
 
     Parameters
     ----------
-    content : bytes
-        A whole file.
-    header : dict
-        What it has to say of itself.
-    layout : dict of (str, tuple)
-        The dtype and the shape that each array has to have.
+    value : object
+        Numbers, strings, arrays, lists, and this library's objects and functions; those of
+        somebody else if they have an attribute ``version``, to be changed with what they do.
 
     Returns
     -------
-    dict of ndarray
+    object
 
     Raises
     ------
-    ValueError
-        If this is not what was written.
+    Unknown
+        If it is none of these.
+
+    Examples
+    --------
+    >>> described([1, 0.5])
+    ['1', '0.5']
     """
-    body = content[:-CHECKSUM]
-    if hashlib.sha256(body).digest() != content[-CHECKSUM:] or not body.startswith(MAGIC):
-        raise ValueError("content does not agree with its checksum")
-    start = body.index(b"\n", len(MAGIC)) + 1
-    found = json.loads(body[len(MAGIC) : start])
-    arrays = found.pop("arrays")
-    if found != header or [name for name, _, _ in arrays] != list(layout):
-        raise ValueError("content belongs to another study")
-    rows = {}
-    for name, dtype, shape in arrays:
-        wanted, size = layout[name]
-        if tuple(shape) != size or dtype not in (wanted, *NARROW):
-            raise ValueError(f"{name} has not the shape that it should have")
-        count = math.prod(shape)
-        array = np.frombuffer(body, dtype, count, start).reshape(shape)
-        rows[name] = array.astype(wanted)
-        start += array.nbytes
-    return rows
-
-
-def _narrowed(array):
-    """Return whole numbers in the narrowest type that holds them all."""
-    array = np.ascontiguousarray(array)
-    if array.dtype.str not in WIDE:
-        refuse("dtype", array.dtype.str, f"one of {', '.join(WIDE)}")
-    if array.dtype.kind == "b" or array.size == 0 or np.signbit(array).any():
-        return array
-    for dtype in NARROW:
-        if array.max() <= np.iinfo(dtype).max:
-            narrow = array.astype(dtype)
-            return narrow if (narrow == array).all() else array
-    return array
-
-
-def _slice(rows, first, last):
-    return {name: array[first:last] for name, array in rows.items()}
-
-
-def write_whole(path, content):
-    """Write a file so that nobody, whatever happens, ever sees a part of it."""
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    try:
-        with open(part, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise
-
-
-# All files of the store
-
-
-_unmeasured = {}  # folder: bytes written since this process last measured it
-
-
-def _files(root):
-    """Return ``(path, status)`` of every kept file, the one used longest ago first."""
-    return _matching(root, NAME.fullmatch)
-
-
-def _matching(root, wanted):
-    found = []
-    for study in _entries(root):
-        if re.fullmatch("[0-9a-f]{64}", study.name):
-            for entry in _entries(study.path):
-                if wanted(entry.name):
-                    with contextlib.suppress(OSError):
-                        found.append((Path(entry.path), entry.stat(follow_symlinks=False)))
-    return sorted(found, key=lambda item: item[1].st_mtime)
-
-
-def _entries(path):
-    if path is None:
-        return []
-    try:
-        with os.scandir(path) as entries:
-            return list(entries)
-    except OSError:
-        return []
-
-
-def _make_room(size):
-    """Remove the files used longest ago once the limit is passed."""
-    root, limit = folder(), _settings["limit"]
-    _unmeasured[root] = _unmeasured.get(root, math.inf) + size
-    if _unmeasured[root] < limit / 50:
-        return  # so much may be above the limit for a moment
-    files = _files(root)
-    total = sum(status.st_size for _, status in files)
-    if total > limit - limit / 50:
-        # more than is needed now, so that not every file from here on has all others measured
-        for path, status in files[:-1]:
-            if total <= limit - limit / 10:
-                break
-            _remove([path])
-            total -= status.st_size
-    _unmeasured[root] = 0
-    _remove_abandoned(ABANDONED)
-
-
-def _remove(paths):
-    for path in paths:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        with contextlib.suppress(OSError):
-            path.parent.rmdir()  # only if it is empty
-
-
-def _remove_abandoned(older_than):
-    """Remove what killed processes left half written."""
-    now = time.time()
-    parts = _matching(folder(), lambda name: name.endswith(".part"))
-    _remove(path for path, status in parts if now - status.st_mtime >= older_than)
-
-
-_said = set()
-
-
-def _warn(text, once=False):
-    if not once or text not in _said:
-        warnings.warn(text, StoreWarning, stacklevel=2)
-    _said.add(text)
+    if value is None or isinstance(value, bool | int | float | str | np.generic):
+        return repr(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return [value.dtype.str, value.shape, hashlib.sha256(value.tobytes()).hexdigest()]
+    if isinstance(value, list | tuple):
+        return [described(item) for item in value]
+    if isinstance(value, functools.partial):
+        return ["partial", *map(described, (value.func, value.args, [*value.keywords.items()]))]
+    kind = value if isinstance(value, types.FunctionType) else type(value)
+    own = kind.__module__.startswith("topk.") and "<locals>" not in kind.__qualname__
+    if not (own or hasattr(value, "version")) or not hasattr(value, "__dict__"):
+        raise Unknown(kind.__qualname__)
+    attributes = {name: described(item) for name, item in sorted(vars(value).items())}
+    return [kind.__module__, kind.__qualname__, repr(getattr(value, "version", None)), attributes]

@@ -172,6 +172,18 @@ def test_cores_are_one_budget(root, monkeypatch):
     assert texts == ["1 1\n", "1 1\n", "2 1\n"]
 
 
+def test_finished_plays_are_kept_for_this_library_only(root, monkeypatch):
+    monkeypatch.delenv("TOPK_STORE")
+    old = root / "_build/store/old"
+    old.mkdir(parents=True)
+    show = notebook("a", cell("import os; print(os.environ['TOPK_STORE'])"))
+    text = execution.execute([show], root)["a"].executed["cells"][0]["outputs"][0]["text"]
+    assert text == f"{root}/_build/store/{execution.library_digest(root)[:16]}\n"
+    assert not old.exists()
+    monkeypatch.setenv("TOPK_STORE", "off")
+    assert execution.kernel_environment(root)["TOPK_STORE"] == "off"
+
+
 def test_preview_gives_parameters_and_a_full_build_none(root):
     source = HEAD.replace("---\n\n", "topk: {preview: {runs: 5}}\n---\n\n")
     source += cell("runs = 100", "parameters")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topk._checks import check_delta, check_integer, check_k, check_real
+from topk.bandits import check_bandit
 from topk.kernels.halving import (
     fill_pool,
     halve,
@@ -15,7 +16,6 @@ from topk.kernels.halving import (
     ranked_sum,
     sorting_share,
 )
-from topk.study import check_bandit
 
 
 class KthArm(NamedTuple):
