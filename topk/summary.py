@@ -12,8 +12,8 @@ import numpy as np
 
 from topk import metrics
 from topk._checks import check_choice, check_epsilon, check_real
-from topk.claims import proportion_interval
 from topk.results import at_checkpoints
+from topk.stats import proportion_interval
 
 MEASURES = ("pulls_used", "aggregate_regret", "simple_regret", "precision")
 PROMISES = ("regret_within", "explore_m", "elementwise_optimal")  # with epsilon
