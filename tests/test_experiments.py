@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import topk
-from topk import hardness
+from topk import experiments, hardness
 from topk.experiments import (
     _smallest_divergence,
     algorithm_b,
@@ -203,12 +203,34 @@ def test_good_events_of_lemma_5_4_on_plays():
 
 
 @pytest.mark.parametrize(
+    "study",
+    [
+        lambda seed: algorithm_b(topk.Uniform(2, 60), 6, 0.05, 2, seed=seed),
+        lambda seed: change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, runs=2, seed=seed),
+    ],
+    ids=["algorithm_b", "change_of_measure"],
+)
+def test_neighbouring_seeds_share_no_plays(study, monkeypatch):
+    used = []
+
+    def replicate(*arguments, seed, **options):
+        used.append(seed)
+        return topk.replicate(*arguments, seed=seed, **options)
+
+    monkeypatch.setattr(experiments, "replicate", replicate)
+    for seed in range(5):
+        study(seed)
+    assert len(used) == len(set(used)) == 10
+
+
+@pytest.mark.parametrize(
     ("call", "name"),
     [
         (lambda: algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10), "k must"),
         (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.125, 10), "epsilon"),
         (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0), "runs|plays"),
         (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.01, 10, pulls=0), "pulls"),
+        (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.01, 10, seed=-1), "seed"),
         (lambda: smallest_budget(None, 6, 4, 0.01), "k must"),
         (lambda: smallest_budget(None, 6, 2, 0.0), "epsilon"),
         (lambda: smallest_budget(None, 6, 2, 0.1, ratio=1.0), "ratio"),

@@ -78,7 +78,7 @@ def algorithm_b(strategy, n, epsilon, plays, *, seed=0, pulls=None, level=1 - 1e
     plays : int
         Plays with each of the two means.
     seed : int
-        Plays with mean 1/2 use ``seed``, the others ``seed + 1``.
+        Of the plays with mean 1/2; the others have a seed drawn from it.
     pulls : float, optional
         Q, a bound on the strategy's expected pulls. Unless given: its ``budget``, or the
         measured mean number of pulls, the larger of the two.
@@ -118,10 +118,7 @@ def algorithm_b(strategy, n, epsilon, plays, *, seed=0, pulls=None, level=1 - 1e
     means = np.full((2, n), 0.5)
     means[:, 1:k] += 4 * epsilon
     means[1, 0] += 4 * epsilon
-    reps = [
-        replicate(strategy, BernoulliBandit(row), plays, seed=seed + i, jobs=jobs)
-        for i, row in enumerate(means)
-    ]
+    reps = _both(strategy, means, plays, seed, jobs)
     if pulls is None:
         measured = max(float(rep.total_pulls.mean()) for rep in reps)
         pulls = getattr(strategy, "budget", None) or measured
@@ -143,6 +140,16 @@ def algorithm_b(strategy, n, epsilon, plays, *, seed=0, pulls=None, level=1 - 1e
         (own >= cap).mean(axis=1),
         np.array([(r <= epsilon + metrics.SLACK).mean() for r in regret]),
     )
+
+
+def _both(strategy, instances, runs, seed, jobs):
+    """Play on two instances; no play of either is one of another seed's."""
+    child = np.random.SeedSequence(check_integer(seed, "seed", 0)).spawn(1)[0]
+    seeds = seed, int(child.generate_state(1, np.uint64)[0])
+    return [
+        replicate(strategy, BernoulliBandit(means), runs, seed=each, jobs=jobs)
+        for means, each in zip(instances, seeds, strict=True)
+    ]
 
 
 class SmallestBudget(NamedTuple):
@@ -288,7 +295,7 @@ def change_of_measure(
     runs : int
         Plays on each instance, at least 2.
     seed : int
-        Plays on the first instance use ``seed``, those on the second ``seed + 1``.
+        Of the plays on the first instance; those on the second have a seed drawn from it.
     event : callable, optional
         Takes the `topk.Replications` of the plays and returns a boolean array
         (runs,) or (runs, m), a column for each event.  Unless given: "arm i is returned",
@@ -330,10 +337,7 @@ def change_of_measure(
     false_alarm = check_real(false_alarm, "false_alarm", 0, 1, low_open=True, high_open=True)
     if isinstance(runs, (int, np.integer)) and runs < 2:
         refuse("runs", runs, "an integer of at least 2")
-    plays = [
-        replicate(strategy, BernoulliBandit(means), runs, seed=seed + i, jobs=jobs)
-        for i, means in enumerate((nu, nu_prime))
-    ]
+    plays = _both(strategy, (nu, nu_prime), runs, seed, jobs)
     happened = [_happened(rep, event or _returned, runs) for rep in plays]
     level = 1 - false_alarm / (2 * happened[0].shape[1] + 1)
     carried = mean_interval(information(plays[0].pulls, nu, nu_prime), level)

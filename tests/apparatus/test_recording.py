@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import topk
-from topk.book.recording import record, side_by_side
+from topk.book.recording import Recording, record, side_by_side
 
 BANDIT = topk.BernoulliBandit([0.9, 0.7, 0.5, 0.3])
 STRATEGIES = [
@@ -62,6 +62,20 @@ def test_the_page_gets_a_still_picture_and_the_data():
 def test_bad_arguments_are_refused_by_name(call, name):
     with pytest.raises(ValueError, match=f"^{name}"):
         call()
+
+
+def test_a_name_cannot_leave_its_attribute():
+    (frame,) = record(STRATEGIES[0], BANDIT, frames=2).frames[-1:]
+    name = 'x" onclick="alert(1)'
+    page = side_by_side(Recording(name, tuple(BANDIT.means), (frame,)))._repr_html_()
+    assert name not in re.sub("<script.*?</script>", "", page)
+    assert page.count("x&quot; onclick=&quot;alert(1)") == 3  # both labels and the title
+
+
+def test_rewards_that_are_not_0_or_1_are_recorded():
+    strategy = topk.UGapEb(1, budget=60, epsilon=0.1, variance=True)
+    play = record(strategy, topk.BetaBandit([4.0, 2.0, 1.0], [1.0, 2.0, 4.0]), frames=5)
+    assert play.frames[-1].pulls == 60
 
 
 def test_several_bandits_are_recorded_one_after_the_other():

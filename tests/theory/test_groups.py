@@ -163,6 +163,7 @@ def test_theorem_5_6_reduction_turns_regret_round():
         (lambda: printed_split(0.01, 0.02), "delta"),
         (lambda: randomised_argument(6, 3, 0.01, 0.02), "delta"),
         (lambda: theorem_5_5_pulls(6, 4, 0.01, 0.01), "k must"),
+        (lambda: theorem_5_5_pulls(6, 3, 0.01, 0.01, published="no"), "published"),
         (lambda: complement_epsilon(6, 6, 0.01), "k must"),
         (lambda: theorem_5_6_pulls(10, 4, 0.001, 0.01), "k must"),
         (lambda: theorem_5_6_pulls(10, 8, 0.01, 0.01), "epsilon"),

@@ -107,7 +107,8 @@ def _moments(strategy, bandit, seed):
     session, rng = strategy.start(bandit.layout), np.random.default_rng(seed)
     while not session.done:
         arms, counts = session.ask()
-        session.tell(arms, bandit.pull(arms, counts, rng).sums, counts=counts)
+        drawn = bandit.pull(arms, counts, rng)
+        session.tell(arms, drawn.sums, counts=counts, squares=drawn.squares)
         yield int(session.pulls.sum()), session
 
 
@@ -132,7 +133,7 @@ class SideBySide:
     recordings: tuple
 
     def _repr_html_(self):
-        names = " and ".join(recording.name for recording in self.recordings)
+        names = html.escape(" and ".join(recording.name for recording in self.recordings))
         data = [
             {"name": one.name, "frames": [list(vars(frame).values()) for frame in one.frames]}
             for one in self.recordings

@@ -5,7 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_delta, check_integer, check_k, check_n, check_real, refuse
+from topk._checks import (
+    check_delta,
+    check_flag,
+    check_integer,
+    check_k,
+    check_n,
+    check_real,
+    refuse,
+)
 from topk.theory.likelihood import theorem_5_1_pulls
 
 # Constants C of the bound n ln(1/delta) / (C epsilon^2 K), published and repaired.
@@ -385,6 +393,7 @@ def theorem_5_5_pulls(n, k, epsilon, delta, *, published=False):
     n = check_n(n)
     k = check_k(k, largest=n // 2)
     epsilon, delta = _check_small(epsilon, "epsilon"), _check_small(delta, "delta")
+    published = check_flag(published, "published")
     constant = THEOREM_5_5_PUBLISHED if published else THEOREM_5_5_REPAIRED
     return n * math.log(1 / delta) / (constant * epsilon**2 * k)
 
