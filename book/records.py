@@ -11,8 +11,8 @@ import re
 from importlib.metadata import version
 from platform import python_version
 
-from topk.claims import MIME
-from topk.register import RESULTS
+from topk.book.claims import MIME
+from topk.book.numbered_results import RESULTS
 
 FIELDS = {
     "claim": (
@@ -66,7 +66,7 @@ def take(name: str, notebook: dict, repository: str = "") -> list[dict]:
 def complete(record: dict, page: str) -> dict:
     """Fill in a record's page, and refuse the record where a field is missing.
 
-    Without an anchor of its own, a claim's is its row in the table that `topk.claims` shows.
+    Without an anchor of its own, a claim's is its row in the table that `topk.book.claims` shows.
     """
     anchor = record.get("anchor") or row_id(str(record.get("id")))
     record = {"note": "", "page": f"{page}#{anchor}", **record}
@@ -77,7 +77,7 @@ def complete(record: dict, page: str) -> dict:
 
 
 def row_id(claim: str) -> str:
-    """Return the HTML id of a claim's row, as `topk.claims` writes it."""
+    """Return the HTML id of a claim's row, as `topk.book.claims` writes it."""
     return "claim-" + re.sub(r"[^A-Za-z0-9-]+", "-", claim).lower()
 
 
@@ -139,7 +139,7 @@ def row(claim: dict) -> list[str]:
 
 
 def badge(verdict: str) -> str:
-    """Return a verdict as `topk.claims` shows it: a mark and the word, not colour alone."""
+    """Return a verdict as `topk.book.claims` shows it: a mark and the word, not colour alone."""
     mark = f'<span aria-hidden="true">{MARKS[verdict]} </span>'
     return f'<span class="topk-verdict topk-{verdict.replace(" ", "-")}">{mark}{verdict}</span>'
 

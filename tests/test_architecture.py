@@ -1,6 +1,9 @@
-"""Every module of the library imports from its own floor and from those below it."""
+"""Arrows between modules lead down, without a circle, and what is not needed is not imported."""
 
 import ast
+import subprocess
+import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -9,34 +12,81 @@ import topk
 
 ROOT = Path(topk.__file__).parent
 FLOORS = [
-    {"_checks", "bandits", "claims", "data", "instances", "kernels", "metrics",
-     "streams"},
-    {"guarantees", "hardness"},
-    {"persistence", "play", "results", "session", "simulate", "store", "strategies"},
-    {"lower_bounds", "plots", "prose", "recording", "register"},
+    {"_checks", "bandits", "data", "instances", "metrics", "stats", "streams"},  # the world
+    {"identity", "kernels"},
+    {"theory"},
+    {"persistence", "play", "results", "session", "simulate", "store", "strategies", "study",
+     "summary", "workers"},
+    {"experiments"},
+    {"book"},
+    {*topk.MODULES} - {path.stem for path in ROOT.iterdir()},  # fronts, made in topk/__init__.py
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+UPWARDS = {("topk.bandits", "kernels")}  # the one draw that is compiled, for now
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
-def rooms_imported(path):
-    """Return the first parts below topk of all imports in a file, lazy ones too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == "topk":
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("topk."):
-            yield node.module.split(".")[1]
+def name_of(path):
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+NAMES = {name_of(path) for path in FILES}
+
+
+def imports(path, nodes=ast.walk):
+    """Yield every module of topk that a file names in an import, as ``topk.room`` or deeper."""
+    for node in nodes(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "topk":
+            for alias in node.names:
+                deeper = f"{node.module}.{alias.name}"
+                yield deeper if deeper in NAMES or node.module == "topk" else node.module
         elif isinstance(node, ast.Import):
-            names = [alias.name.split(".") for alias in node.names]
-            yield from (parts[1] for parts in names if parts[0] == "topk" and len(parts) > 1)
+            yield from (each.name for each in node.names if each.name.startswith("topk."))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_imports_lead_down(path):
-    room = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    above = {other for other in rooms_imported(path) if FLOOR[other] > FLOOR[room]}
-    assert above == set()
+    room = name_of(path).split(".")[1]
+    others = {name.split(".")[1] for name in imports(path)}
+    above = {other for other in others if FLOOR[other] > FLOOR[room]}
+    assert {other for other in above if (name_of(path), other) not in UPWARDS} == set()
 
 
-def test_the_floors_have_every_room():
-    assert {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in FILES} == set(FLOOR)
+def test_the_floors_have_every_room_once():
+    rooms = [room for floor in FLOORS[:-1] for room in floor]
+    assert sorted(rooms) == sorted({name.split(".")[1] for name in NAMES})
+
+
+def test_no_circle():
+    """Of imports that run when a module is loaded; those inside functions may wait."""
+    graph = {name_of(path): set(imports(path, ast.iter_child_nodes)) & NAMES for path in FILES}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(graph)
+
+
+HEAVY = {"dask", "joblib", "matplotlib", "numba", "pandas", "scipy.optimize", "scipy.stats", "tqdm"}
+
+
+def loaded(code):
+    """Return which heavy modules a fresh process has loaded after running ``code``."""
+    code += f"\nimport sys; print(*(name for name in {sorted(HEAVY)} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, text=True, capture_output=True)
+    return set(done.stdout.split())
+
+
+def test_nothing_heavy_is_imported_before_it_is_used():
+    theory = [name for name in sorted(NAMES) if name.startswith("topk.theory")]
+    world = ["topk._checks", "topk.data", "topk.metrics", "topk.stats", "topk.streams"]
+    assert loaded("import topk") == set()
+    assert loaded("import " + ", ".join(world + theory)) == set()
+    assert loaded("import topk.bandits, topk.instances") <= {"numba"}  # by the draw in UPWARDS
+
+
+def test_public_names_lead_somewhere():
+    fronts = [getattr(topk, name) for name in FLOORS[-1]]
+    for module in (topk, *fronts):
+        assert set(module.__all__) <= set(dir(module))
+        assert all(getattr(module, name) is not None for name in module.__all__)
+        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+            module.nothing  # noqa: B018
+    assert loaded("import topk.claims; from topk.lower_bounds import totals") == set()

@@ -1,107 +1,136 @@
-"""Top-K arm identification: strategies, bandits, simulation and live sessions."""
+"""Top-K arm identification: strategies, bandits, simulation and live sessions.
 
-from topk.kernels.cache import use_hashed_cache
+Nothing below is imported before it is asked for, so that ``import topk`` costs little more than
+NumPy.  What is public, and where it lives, stands here and nowhere else.
+"""
 
-use_hashed_cache()  # before the first kernel is declared
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
 
-from topk import (  # noqa: E402
-    claims,
-    data,
-    guarantees,
-    hardness,
-    instances,
-    lower_bounds,
-    metrics,
-    plots,
-    recording,
-    register,
-    store,
-)
-from topk.bandits import (  # noqa: E402
-    Bandit,
-    BernoulliBandit,
-    BetaBandit,
-    MultiBandit,
-    ReplayBandit,
-    TruncatedNormalBandit,
-)
-from topk.persistence import resume  # noqa: E402
-from topk.results import Outcome, Replications, Summary  # noqa: E402
-from topk.session import Session  # noqa: E402
-from topk.simulate import replicate, run  # noqa: E402
-from topk.strategies import (  # noqa: E402
-    CLUCB,
-    CLUCBPAC,
-    LUCB1,
-    SAR,
-    AdaptiveTopK,
-    GapE,
-    Halving,
-    ImprovedTopK,
-    MultiBanditGapE,
-    MultiBanditSAR,
-    MultiBanditUGapEb,
-    MultiBanditUGapEc,
-    OptMAI,
-    Racing,
-    Strategy,
-    SuccessiveRejects,
-    UGapEb,
-    UGapEc,
-    Uniform,
-    View,
-)
-from topk.strategies.kth_arm import KthArm, kth_arm  # noqa: E402
-from topk.streams import streams  # noqa: E402
+from topk.streams import streams as streams  # the one public name that is also a module's
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "lower_bounds",
-    "guarantees",
-    "hardness",
-    "CLUCB",
-    "CLUCBPAC",
-    "LUCB1",
-    "SAR",
-    "AdaptiveTopK",
-    "Bandit",
-    "BernoulliBandit",
-    "BetaBandit",
-    "GapE",
-    "Halving",
-    "ImprovedTopK",
-    "KthArm",
-    "MultiBandit",
-    "MultiBanditGapE",
-    "MultiBanditSAR",
-    "MultiBanditUGapEb",
-    "MultiBanditUGapEc",
-    "OptMAI",
-    "Outcome",
-    "Racing",
-    "ReplayBandit",
-    "Replications",
-    "Session",
-    "Strategy",
-    "SuccessiveRejects",
-    "Summary",
+MODULES = (
+    "claims data guarantees hardness instances lower_bounds metrics plots store streams"
+).split()
+ROOMS = "book experiments stats strategies theory".split()  # found too, but not by ``import *``
+NAMES = {
+    "topk.bandits": "Bandit BernoulliBandit BetaBandit MultiBandit ReplayBandit "
     "TruncatedNormalBandit",
-    "UGapEb",
-    "UGapEc",
-    "Uniform",
-    "View",
+    "topk.experiments": "KthArm kth_arm",
+    "topk.persistence": "resume",
+    "topk.results": "Outcome Replications Summary",
+    "topk.session": "Session",
+    "topk.simulate": "replicate run",
+    "topk.strategies": "AdaptiveTopK CLUCB CLUCBPAC GapE Halving ImprovedTopK LUCB1 "
+    "MultiBanditGapE MultiBanditSAR MultiBanditUGapEb MultiBanditUGapEc OptMAI Racing SAR "
+    "Strategy SuccessiveRejects UGapEb UGapEc Uniform View",
+}
+HARDNESS = {
+    "topk.theory.characteristic": "CharacteristicTime characteristic_time",
+    "topk.theory.hardness": "SpreadBounds gaps h1 h2 h_multibandit lucb_complexity psi "
+    "spread_bounds spread_constant tolerance topk_complexity ugape_complexity",
+    "topk.theory.likelihood": "bernoulli_kl",
+}
+GUARANTEES = {
+    "topk.theory": "plan",
+    "topk.theory.average_regret": "adaptive_topk_pulls ar_regret clucb_pac_pulls "
+    "improved_topk_order improved_topk_pulls optmai_arm_pulls optmai_pulls optmai_regret "
+    "qe_regret uniform_pulls",
+    "topk.theory.lucb": "direct_pulls halving_pulls lucb1_coverage lucb1_crossing "
+    "lucb1_expected_pulls lucb1_likely_pulls lucb1_needy lucb1_overrun lucb1_rounds",
+    "topk.theory.sar": "average_off log_bar multibandit_sar_error sar_budget sar_error "
+    "sar_exponent sar_windows",
+    "topk.theory.ugape": "UGapEStep ugape_ceiling ugape_step ugapeb_budget ugapeb_error "
+    "ugapec_pulls",
+}
+LOWER_BOUNDS = {
+    "topk.experiments": "AlgorithmB ChangeOfMeasure GroupPlays SmallestBudget algorithm_b "
+    "change_of_measure group_plays smallest_budget",
+    "topk.theory.explore_m": "CountingStep ExploreMArgument count_pairs explore_m_argument "
+    "explore_m_families explore_m_means explore_m_optimal lemma_10_probability "
+    "theorem_8_constant theorem_8_pulls",
+    "topk.theory.groups": "GroupArgument complement_epsilon group_argument group_family "
+    "group_log_ratio mannor_tsitsiklis_family printed_split randomised_argument "
+    "theorem_5_5_pulls theorem_5_6_pulls",
+    "topk.theory.likelihood": "Sprt expected_samples_bound fixed_test_error fixed_test_samples "
+    "information log_likelihood_ratio sprt sprt_with_error theorem_5_1_pulls totals",
+    "topk.theory.pairs": "PairCounts pair_counts pair_error pair_log_odds pair_sprt "
+    "paired_means theorem_3_pulls theorem_3_success theorem_7_1_pulls uniform_failure",
+}
+CLAIMS = {
+    "topk.book.claims": "Claim Ledger Verdict",
+    "topk.stats": "Interval Tally compare mean_interval paired_difference proportion_interval",
+}
+PLOTS = {
+    "topk.book.plots": "BLACK BLUE GREY RED STYLES Style WIDTH arms_strip curve_with_band "
+    "panels pulls_histogram style use_style",
+}
+
+
+def _lazily(module, names, modules=()):
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` (PEP 562) of a module."""
+    homes = {name: home for home, listed in names.items() for name in listed.split()}
+    public = sorted([*homes, *modules])
+
+    def fetch(name):
+        if name in modules:
+            return import_module(f"{module}.{name}")
+        if name not in homes:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)
+
+    return fetch, lambda: public, public
+
+
+def _front(name, says, names):
+    """Make ``topk.name``, a module without a file whose names live elsewhere."""
+    front = module_from_spec(ModuleSpec(f"{__name__}.{name}", None))
+    front.__doc__ = says
+    front.__getattr__, front.__dir__, front.__all__ = _lazily(front.__name__, names)
+    sys.modules[front.__name__] = front
+    return front
+
+
+hardness = _front(
+    "hardness",
+    """How hard an instance is: gaps, the papers' complexity measures, the characteristic time.
+
+    Every function takes the arms' true means (in any order) and plain numbers; none samples
+    anything.  A measure of an instance whose boundary is tied, and which no tolerance softens, is
+    ``inf``: never ``nan``, never a warning.
+    """,
+    HARDNESS,
+)
+guarantees = _front(
+    "guarantees",
+    """What the theorems promise: the right-hand side of every upper bound, with its constants.
+
+    Each function says in its notes whether its constant is *published*, *repaired* (the
+    published proof needs another one), *derived* here, or *recalled* from general knowledge.
+    `plan` lines the sample sizes up.
+    """,
+    GUARANTEES,
+)
+lower_bounds = _front(
+    "lower_bounds",
+    """Instances that make every algorithm pay, and the arguments that show it, executed.
+
+    Likelihood ratios and changes of measure; Algorithm B and the two tests of one arm behind it;
+    the families of Mannor and Tsitsiklis, of Zhou et al. and of Kalyanakrishnan et al.; the paired
+    instance for Chen et al.'s Theorem 3; uniform sampling's own hard instance.
+    """,
+    LOWER_BOUNDS,
+)
+claims = _front(
     "claims",
-    "data",
-    "instances",
-    "kth_arm",
-    "metrics",
-    "plots",
-    "recording",
-    "register",
-    "replicate",
-    "resume",
-    "run",
-    "store",
-    "streams",
-]
+    """Published claims, our verdicts on them, and the statistics behind a verdict.""",
+    CLAIMS,
+)
+plots = _front("plots", """The few figure shapes that the book uses, styled once.""", PLOTS)
+
+__getattr__, __dir__, __all__ = _lazily(__name__, NAMES, MODULES + ROOMS)
+__all__ = [name for name in __all__ if name not in ROOMS]

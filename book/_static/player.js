@@ -1,6 +1,6 @@
-// Plays what topk.recording has recorded: moves the parts of the still drawings.
+// Plays what topk.book.recording has recorded: moves the parts of the still drawings.
 (() => {
-  const TOP = 14, SPAN = 190; // as in topk/recording.py
+  const TOP = 14, SPAN = 190; // as in topk/book/recording.py
   const y = (value) => (TOP + (1 - value) * SPAN).toFixed(1);
   const marks = { a: "✓", r: "✗" };
 

@@ -1,6 +1,8 @@
 """pyproject, the hash lock, the constraints and the conda environment say the same thing."""
 
+import ast
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -35,6 +37,25 @@ def pins(text):
 def test_lock_satisfies_pyproject(requirement):
     version = pins(LOCK)[canonicalize_name(requirement.name)]
     assert requirement.specifier.contains(version, prereleases=True)
+
+
+def imported(files):
+    """Return the packages that these files import, anywhere in them."""
+    nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.split(".")[0] for name in names} - {"topk", *sys.stdlib_module_names}
+
+
+def test_what_is_required_is_what_is_imported():
+    extras = PROJECT["project"]["optional-dependencies"]
+    core = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
+    wanted = {name: {Requirement(line).name for line in lines} for name, lines in extras.items()}
+    book = set((ROOT / "topk/book").glob("*.py"))
+    library, apparatus = imported(set((ROOT / "topk").rglob("*.py")) - book), imported(book)
+    assert core <= library <= core | wanted["cluster"]
+    assert apparatus <= core | wanted["plot"] | {"myst_nb"}  # which comes with jupyter-book
+    assert wanted["plot"] | {"seaborn"} <= wanted["book"]
 
 
 def test_constraints_are_the_lock_without_hashes():

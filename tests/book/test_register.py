@@ -8,7 +8,7 @@ from pathlib import Path
 import jupytext
 import pytest
 
-from topk.register import RESULTS, checked
+from topk.book.numbered_results import RESULTS, checked
 
 ROOT = Path(__file__).resolve().parents[2]
 IDS = [f"{paper}/{name}" for paper, names in RESULTS.items() for name in names]
@@ -21,7 +21,7 @@ def entries():
     for path in sorted((ROOT / "notebooks").glob("*.md")):
         text = path.read_text(encoding="utf-8")
         for cell in jupytext.reads(text, "md:myst").cells:
-            if cell.cell_type == "code" and "register.checked" in cell.source:
+            if cell.cell_type == "code" and "numbered_results.checked" in cell.source:
                 tags = cell.metadata.get("tags", [])
                 for node in ast.walk(ast.parse(cell.source)):
                     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".checked"):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from book import rendering
-from topk.register import RESULTS
+from topk.book.numbered_results import RESULTS
 
 SITE = Path(__file__).resolve().parents[2] / "_build/html"
 REQUIRED = bool(os.environ.get("TOPK_SITE_REQUIRED"))

@@ -1,0 +1,108 @@
+"""Verdicts follow from truth values, and show as a table and as data."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from topk.book import claims
+
+CLAIM = claims.Claim("zhou2014/figure-2e", "zhou2014", "Section 6.2, Figure 2(e)",
+                     "Under SAR a worker receives up to 143 tasks.", "143")
+FIELDS = {"kind", "id", "paper", "where", "statement", "published", "observed", "verdict", "note",
+          "anchor"}
+
+
+@pytest.fixture(autouse=True)
+def full_scale(monkeypatch):
+    monkeypatch.delenv("TOPK_PREVIEW", raising=False)
+
+
+def bundle(display):
+    return display._repr_mimebundle_()
+
+
+@pytest.mark.parametrize("holds, word", [
+    (True, "holds"), (False, "fails"), (None, "not comparable"),
+    (np.bool_(True), "holds"), (np.bool_(False), "fails")])
+def test_the_verdict_follows_from_the_truth_value(holds, word):
+    verdict = CLAIM.judge(holds, "143 in every play", note="why")
+    assert verdict.verdict == word
+    assert bundle(verdict)[claims.MIME]["verdict"] == word
+
+
+def test_a_verdict_cannot_be_typed():
+    verdict = CLAIM.judge(False, "97")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        verdict.holds = True
+    with pytest.raises(AttributeError):
+        verdict.verdict = "holds"
+    for typed in ("holds", "fails", 1, 0, 1.0, np.array([True])):
+        with pytest.raises(ValueError, match="holds must be True, False or None"):
+            CLAIM.judge(typed, "97")
+
+
+def test_the_payload_is_the_contract_and_survives_json():
+    verdict = CLAIM.judge(True, "143 (every play)", note="a note", anchor="fig-tasks")
+    payload = json.loads(json.dumps(bundle(verdict)[claims.MIME]))
+    assert set(payload) == FIELDS
+    assert payload == {
+        "kind": "claim", "id": "zhou2014/figure-2e", "paper": "zhou2014",
+        "where": "Section 6.2, Figure 2(e)", "published": "143",
+        "statement": "Under SAR a worker receives up to 143 tasks.",
+        "observed": "143 (every play)", "verdict": "holds", "note": "a note", "anchor": "fig-tasks"}
+
+
+def test_a_ledger_carries_its_verdicts_in_order():
+    second = dataclasses.replace(CLAIM, id="zhou2014/figure-2f")
+    ledger = claims.Ledger(claim.judge(True, "x") for claim in (second, CLAIM))
+    payload = bundle(ledger)[claims.MIME]
+    assert [entry["id"] for entry in payload] == ["zhou2014/figure-2f", "zhou2014/figure-2e"]
+    assert all(set(entry) == FIELDS for entry in payload)
+    assert len(ledger) == 2
+
+
+def test_a_preview_judges_nothing_and_emits_nothing(monkeypatch):
+    verdict = CLAIM.judge(True, "143")
+    monkeypatch.setenv("TOPK_PREVIEW", "1")
+    assert verdict.verdict == "not judged"
+    for display in (verdict, claims.Ledger([verdict])):
+        assert claims.MIME not in bundle(display)
+        assert "not judged" in bundle(display)["text/html"]
+        assert "holds" not in bundle(display)["text/html"]
+    monkeypatch.setenv("TOPK_PREVIEW", "0")
+    assert verdict.verdict == "holds"
+
+
+def test_the_table_escapes_and_links():
+    claim = claims.Claim("a/b.1", "p", "Table <1> & 2", 'K < 10 "most"', "<5")
+    html = bundle(claim.judge(False, "6 > 5", note="<script>", anchor="fig-a"))["text/html"]
+    assert "<script>" not in html
+    assert "Table &lt;1&gt; &amp; 2" in html
+    assert 'href="#fig-a"' in html
+    assert 'id="claim-a-b-1"' in html
+    assert "fails" in html
+    assert 'href="#"' not in bundle(claim.judge(False, "6"))["text/html"]
+
+
+@pytest.mark.parametrize("change, name", [
+    ({"id": ""}, "id"), ({"id": "has space"}, "id"), ({"id": "/first"}, "id"),
+    ({"paper": " "}, "paper"), ({"where": ""}, "where"), ({"statement": None}, "statement"),
+    ({"published": 143}, "published")])
+def test_an_incomplete_claim_is_refused(change, name):
+    with pytest.raises(ValueError, match=f"^{name} must be "):
+        dataclasses.replace(CLAIM, **change)
+
+
+def test_an_incomplete_verdict_is_refused():
+    with pytest.raises(ValueError, match="^observed must be a text that is not empty"):
+        CLAIM.judge(True, "")
+    with pytest.raises(ValueError, match="^note must be a text that is not empty"):
+        CLAIM.judge(None, "nothing")
+    with pytest.raises(ValueError, match="^verdicts must be "):
+        claims.Ledger([])
+    with pytest.raises(ValueError, match="^verdicts must be "):
+        claims.Ledger(["holds"])
+    with pytest.raises(ValueError, match="distinct claim ids"):
+        claims.Ledger([CLAIM.judge(True, "a"), CLAIM.judge(False, "b")])

@@ -1,0 +1,232 @@
+"""The figure shapes: what they draw, that it can be told apart, and that bytes repeat."""
+
+import io
+import itertools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402
+
+import topk  # noqa: E402
+from topk import claims, plots  # noqa: E402
+
+STRATEGIES = ["Uniform", "SuccessiveRejects", "SAR", "GapE", "OptMAI", "UGapEb", "Racing",
+              "Halving", "LUCB1", "UGapEc", "CLUCB", "CLUCBPAC", "AdaptiveTopK", "ImprovedTopK"]
+
+FIGURES = [  # strategies that share a figure
+    ["Uniform", "SAR", "LUCB1", "OptMAI(0.8)", "OptMAI(0.9)"],
+    ["Uniform", "SuccessiveRejects", "SAR", "GapE"],
+    ["OptMAI(0.8)", "OptMAI(0.9)", "CLUCBPAC", "AdaptiveTopK", "ImprovedTopK"],
+    ["Racing", "Halving", "LUCB1", "UGapEc", "CLUCB"],
+    ["UGapEb", "GapE", "SAR", "Uniform"],
+]
+
+EYES = {  # linear RGB as seen; Machado, Oliveira and Fernandes (2009), severity 1
+    "normal": np.eye(3),
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                     [-0.011820, 0.042940, 0.968881]],
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                   [-0.003882, -0.048116, 1.051998]],
+}
+
+
+def linear(color):
+    value = np.array([int(color[i:i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb):
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = to_xyz @ np.clip(rgb, 0, 1) / [0.9505, 1, 1.089]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.fixture
+def ax():
+    plots.use_style()
+    figure, axes = plots.panels(1, 1)
+    yield axes[0]
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_of_the_contract_has_a_style(name):
+    assert plots.style(name).label.replace(" ", "").replace("-", "").startswith(name)
+
+
+def test_the_styles_tell_strategies_apart_without_colour():
+    markers = [each.marker for each in plots.STYLES.values()]
+    assert len(set(markers)) == len(markers)
+    for names in FIGURES:
+        pairs = [(plots.STYLES[name].marker, plots.STYLES[name].linestyle) for name in names]
+        assert len(set(pairs)) == len(pairs)
+
+
+@pytest.mark.parametrize("eye", EYES)
+@pytest.mark.parametrize("names", FIGURES, ids="+".join)
+def test_the_colours_of_one_figure_stay_apart(eye, names):
+    seen = {name: lab(EYES[eye] @ linear(plots.STYLES[name].color)) for name in names}
+    for one, other in itertools.combinations(names, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) > 15, (one, other)
+
+
+@pytest.mark.parametrize("name", plots.STYLES)
+def test_every_colour_has_contrast_on_white(name):
+    luminance = [0.2126, 0.7152, 0.0722] @ linear(plots.STYLES[name].color)
+    assert 1.05 / (luminance + 0.05) >= 3
+
+
+def test_the_style_of_a_strategy_value():
+    made = {beta: topk.OptMAI(k=2, budget=50, beta=beta) for beta in (0.8, 0.9, 0.91)}
+    assert plots.style(made[0.8]) == plots.STYLES["OptMAI(0.8)"]
+    assert plots.style(made[0.9]) == plots.STYLES["OptMAI(0.9)"]
+    assert plots.style(made[0.91]).label == "OptMAI, \u03b2 = 0.91"
+    assert plots.style("OptMAI") == plots.style(topk.OptMAI) == plots.STYLES["OptMAI(0.8)"]
+    several = topk.MultiBanditSAR(budget=50)
+    assert plots.style(several) == plots.style(topk.MultiBanditSAR) == plots.STYLES["SAR"]
+
+
+def test_a_strategy_of_ones_own_has_a_neutral_style():
+    class Mine(topk.Strategy):
+        k = 1
+
+    class MultiBanditMine(Mine):
+        several = True
+
+    drawn = plots.style("Mine")
+    assert plots.style(Mine) == plots.style(Mine()) == drawn and drawn.label == "Mine"
+    assert plots.style("MultiBanditMine").label == "MultiBanditMine"
+    assert drawn.marker not in {each.marker for each in plots.STYLES.values()}
+    assert 1.05 / ([0.2126, 0.7152, 0.0722] @ linear(drawn.color) + 0.05) >= 3
+
+
+def test_no_strategy_of_the_book_is_misspelt():
+    pages = (Path(__file__).parents[2] / "notebooks").glob("*.md")
+    names = {name for page in pages for name in re.findall(r'style\("([^"]*)"\)', page.read_text())}
+    assert "SAR" in names and names <= set(plots.STYLES)
+
+
+@pytest.mark.parametrize(
+    "nothing", ["", "sar", "OptMAI(0.7)", "MultiBanditLUCB", "NotAClass", object(), 3, None, int]
+)
+def test_what_is_no_strategy_has_no_style(nothing):
+    with pytest.raises(ValueError, match="^strategy must be a strategy or the name of one"):
+        plots.style(nothing)
+
+
+def test_the_band_is_the_interval_of_the_mean(ax):
+    values = np.random.default_rng(0).random((12, 5)) * 0.1
+    drawn = plots.curve_with_band(ax, range(5), values, "SAR", level=0.9)
+    expected = claims.mean_interval(values, 0.9)
+    np.testing.assert_allclose(drawn, expected)
+    (line,) = ax.get_lines()
+    np.testing.assert_allclose(line.get_ydata(), expected.estimate)
+    assert (line.get_color(), line.get_marker()) == plots.STYLES["SAR"][:2]
+    corners = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert corners.max() == pytest.approx(expected.high.max())
+    assert corners.min() == pytest.approx(expected.low.min())
+
+
+def test_a_floor_cuts_the_band(ax):
+    values = [[0.0, 0.0], [0.0, 1.0], [0.1, 0.0]]
+    assert claims.mean_interval(values).low.min() < 0
+    assert plots.curve_with_band(ax, [1, 2], values, "SAR", floor=0).low.min() == 0
+
+
+def test_labels(ax):
+    plots.curve_with_band(ax, [1, 2], np.eye(2), "SAR")
+    plots.curve_with_band(ax, [1, 2], np.eye(2), "SAR", label="mine")
+    assert [line.get_label() for line in ax.get_lines()] == ["SAR", "mine"]
+
+
+def test_the_histogram_is_of_shares(ax):
+    pulls = np.array([[1, 1, 2, 4], [1, 2, 2, 4]])
+    heights = plots.pulls_histogram(ax, pulls, "SAR", bins=[0.5, 1.5, 2.5, 4.5])
+    np.testing.assert_allclose(heights, [3 / 8, 3 / 8, 2 / 8])
+    np.testing.assert_allclose([bar.get_height() for bar in ax.patches], heights)
+
+
+def test_the_strip_shows_what_was_chosen(ax):
+    plots.arms_strip(ax, [0.1, 0.9, 0.5, 0.7], 2, selected=[0, 1])
+    chosen = next(line for line in ax.get_lines() if line.get_label() == "chosen")
+    assert sorted(zip(*chosen.get_data(), strict=True)) == [(1, 0.9), (4, 0.1)]
+
+
+def test_panels():
+    figure, axes = plots.panels(2, 2, titles=list("abcd"), height=2)
+    assert axes.shape == (4,)
+    assert [axis.get_title() for axis in axes] == list("abcd")
+    assert figure.get_size_inches() == pytest.approx([plots.WIDTH, 4])
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda ax: plots.panels(0, 1), "rows"),
+    (lambda ax: plots.panels(1, 1.5), "columns"),
+    (lambda ax: plots.panels(1, 2, titles=["a"]), "titles"),
+    (lambda ax: plots.panels(1, 1, height=0), "height"),
+    (lambda ax: plots.curve_with_band(ax, [1, 2], np.ones((3, 3)), "SAR"), "values"),
+    (lambda ax: plots.curve_with_band(ax, [1], np.ones((1, 1)), "SAR"), "the number of runs"),
+    (lambda ax: plots.curve_with_band(ax, [1, 2], np.ones((3, 2)), ""), "strategy"),
+    (lambda ax: plots.pulls_histogram(ax, [-1], "SAR"), "pulls"),
+    (lambda ax: plots.pulls_histogram(ax, [0.5], "SAR"), "pulls"),
+    (lambda ax: plots.arms_strip(ax, [0.1, 0.2], 2), "k"),
+    (lambda ax: plots.arms_strip(ax, [0.1, 0.2], 1, selected=[2]), "selected")])
+def test_bad_input_is_refused_by_name(ax, call, name):
+    with pytest.raises(ValueError, match=f"^{name}.* must be "):
+        call(ax)
+
+
+def draw():
+    plots.use_style()
+    figure, axes = plots.panels(1, 2, titles=["one", "two"])
+    values = np.random.default_rng(0).random((20, 10))
+    for strategy in ("SAR", "OptMAI(0.9)"):
+        plots.curve_with_band(axes[0], range(10), values, strategy)
+    axes[0].legend()
+    plots.pulls_histogram(axes[1], np.arange(100), "LUCB1")
+    target = io.BytesIO()
+    figure.savefig(target, format="png")
+    plt.close(figure)
+    return target.getvalue()
+
+
+def test_bytes_do_not_depend_on_the_machines_settings(tmp_path):
+    (tmp_path / "matplotlibrc").write_text(
+        "figure.facecolor: black\naxes.labelsize: 20\nlines.linewidth: 9\n"
+        "savefig.transparent: True\n")
+    code = ("import hashlib, sys; sys.path.insert(0, sys.argv[1]); import test_plots;"
+            "print(hashlib.sha256(test_plots.draw()).hexdigest())")
+    here = os.path.dirname(os.path.abspath(__file__))
+    digests = set()
+    for settings in ({}, {"MATPLOTLIBRC": str(tmp_path)}, {"PYTHONHASHSEED": "7"}):
+        done = subprocess.run([sys.executable, "-c", code, here], check=True, text=True,
+                              capture_output=True, env=os.environ | settings)
+        digests.add(done.stdout.strip())
+    assert len(digests) == 1
+
+
+def test_the_background_is_opaque_white():
+    pixels = plt.imread(io.BytesIO(draw()))
+    assert pixels[0, 0].tolist()[:3] == [1.0, 1.0, 1.0]
+    assert pixels.shape[2] == 3 or (pixels[..., 3] == 1).all()
+
+
+def test_using_the_style_keeps_the_way_figures_are_shown():
+    before = plt.get_backend(), plt.isinteractive()
+    plt.ion()
+    plots.use_style()
+    assert plt.isinteractive()
+    plt.ioff()
+    plots.use_style()
+    assert (plt.get_backend(), plt.isinteractive()) == (before[0], False)

@@ -1,0 +1,259 @@
+"""Algorithm B, change of measure and the groups' hypotheses, on plays of real strategies."""
+
+import math
+
+import numpy as np
+import pytest
+
+import topk
+from topk import experiments, hardness
+from topk.experiments import (
+    _smallest_divergence,
+    algorithm_b,
+    change_of_measure,
+    group_plays,
+    smallest_budget,
+)
+from topk.stats import Interval, proportion_interval
+from topk.theory.groups import group_log_ratio
+from topk.theory.likelihood import expected_samples_bound, theorem_5_1_pulls
+
+N, K, EPSILON = 40, 10, 0.01  # the smallest k and the largest epsilon that Lemma 5.2 covers
+NU, NU_PRIME = [0.7, 0.5, 0.3], [0.5, 0.7, 0.3]
+
+
+def test_lemma_5_2_with_optmai_at_the_budget_of_corollary_4_4_and_starved():
+    found = smallest_budget(lambda q: topk.OptMAI(K, q), N, K, EPSILON, plays=1000, seed=1)
+    enough = algorithm_b(topk.OptMAI(K, found.budget), N, EPSILON, plays=10_000, seed=2)
+    starved = algorithm_b(topk.OptMAI(K, found.budget // 30), N, EPSILON, plays=10_000, seed=3)
+    assert enough.reliable.min() > 0.75  # found at .8, on other plays
+    assert min(side.low for side in enough.right) > 0.51  # on both sides, at level 1 - 1e-6
+    assert min(side.high for side in starved.right) < 0.51
+    for result in (enough, starved):
+        assert (result.samples <= result.cap).all()
+        assert result.cap == 200 * result.pulls / N
+    # a test with error .49 cannot do with fewer samples, nor can OptMAI
+    assert enough.cap >= min(expected_samples_bound(0.5, 0.5 + 4 * EPSILON, 0.49))
+    assert found.budget > theorem_5_1_pulls(N, K, EPSILON)
+
+
+def test_algorithm_b_with_a_fixed_confidence_strategy():
+    strategy = topk.LUCB1(2, epsilon=0.2, delta=0.1)
+    result = algorithm_b(strategy, 6, 0.06, plays=300, seed=5)
+    assert result.pulls > 6 and result.reliable.min() > 0.8  # Q measured: LUCB1 has no budget
+    assert min(side.estimate for side in result.right) > 0.51
+    assert result.cap == pytest.approx(200 * result.pulls / 6)
+
+
+def test_algorithm_b_stops_at_the_cap_and_then_says_high():
+    # With Q given absurdly small the cap is one sample: always "high".
+    result = algorithm_b(topk.Uniform(2, budget=60), 6, 0.05, plays=50, pulls=6 / 200)
+    assert result.cap == 1 and result.capped.tolist() == [1, 1]
+    assert [side.estimate for side in result.right] == [0, 1]
+    assert result.samples.tolist() == [1, 1]
+
+
+def test_planting_at_arm_0_equals_planting_anywhere():
+    # The paper draws S and the planted arm at random. Same law by the random arm order;
+    # each comparison has false alarm below 1e-7.
+    n, k, epsilon, plays = 8, 2, 0.1, 2000
+    strategy = topk.SAR(k, budget=160)
+    fixed = algorithm_b(strategy, n, epsilon, plays, seed=6, level=1 - 1e-7)
+
+    def drawn(rng):
+        means = np.full(n, 0.5)
+        means[rng.choice(n, k, replace=False)] += 4 * epsilon
+        means[np.argmax(means)] = 0.5  # the planted arm: the first of S, of mean 1/2
+        return topk.BernoulliBandit(means)
+
+    reps = topk.replicate(strategy, drawn, runs=plays, seed=7)
+    # the arm of S left good, and one of n - k + 1 equal arms: is the planted one returned?
+    good = reps.means.argmax(axis=1)
+    both = (reps.selected[:, -1] == good[:, None]).any(axis=1)
+    share = ((2 - both) / (n - 1)).mean()  # chance of the planted one among the equals
+    assert fixed.right[0].low <= 1 - share + 0.01 and 1 - share - 0.01 <= fixed.right[0].high
+
+
+def test_smallest_budget_is_the_first_on_its_grid():
+    def make(budget):
+        return topk.Uniform(2, budget)
+
+    found = smallest_budget(make, 8, 2, 0.05, delta=0.3, plays=400, seed=8, ratio=1.5)
+    assert found.reliable.estimate >= 0.7
+    unit = 8 / 0.05**2 * (1 + math.log(1 / 0.3) / 2)
+    assert found.constant == pytest.approx(found.budget / unit)
+    smaller = math.ceil(found.budget / 1.5)
+    means = np.where(np.arange(8) < 2, 0.7, 0.5)
+    reps = topk.replicate(make(smaller), topk.BernoulliBandit(means), runs=400, seed=8)
+    regret = topk.metrics.aggregate_regret(reps.selected[:, -1], means)
+    assert (regret <= 0.05 + 1e-12).mean() < 0.7
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        topk.LUCB1(1, epsilon=0.1, delta=0.1),
+        topk.SAR(1, budget=200),
+        topk.AdaptiveTopK(1, epsilon=0.3, delta=0.1),
+    ],
+    ids=lambda strategy: type(strategy).__name__,
+)
+def test_inequality_holds_on_plays(strategy):
+    result = change_of_measure(strategy, NU, NU_PRIME, runs=400, seed=1)
+    assert result.holds and result.events.shape == (3, 2)
+    assert (result.divergences[:, 1] <= result.divergences[:, 0] + 1e-12).all()
+    assert result.divergences[:, 1].max() > 0.1  # and it is not empty
+
+
+def test_delta_correct_strategy_pays_the_characteristic_time():
+    # P(arm 0 returned) is at least 1 - delta against at most delta, so the information is at
+    # least kl(delta, 1 - delta); hence pulls >= T* kl(delta, 1 - delta).
+    delta, means = 0.05, [0.8, 0.4, 0.3]
+    reps = topk.replicate(topk.LUCB1(1, epsilon=0, delta=delta), topk.BernoulliBandit(means), 100)
+    needed = hardness.characteristic_time(means, 1).lower * hardness.bernoulli_kl(delta, 1 - delta)
+    assert reps.total_pulls.mean() > needed
+
+
+def test_uniform_sampling_carries_exactly_its_information():
+    result = change_of_measure(topk.Uniform(1, budget=60), NU, NU_PRIME, runs=50)
+    exact = 20 * (hardness.bernoulli_kl(0.7, 0.5) + hardness.bernoulli_kl(0.5, 0.7))
+    assert tuple(result.information) == pytest.approx((exact, exact, exact))
+
+
+def test_it_would_notice_a_violation():
+    # An "event" that looks at the instance instead of the play breaks the inequality.
+    def cheat(reps):
+        return np.repeat(reps.means[0] > 0.6, reps.pulls.shape[0])
+
+    result = change_of_measure(topk.Uniform(1, budget=3), NU, NU_PRIME, runs=500, event=cheat)
+    assert not result.holds
+
+
+def test_own_events_one_or_several():
+    def events(reps):
+        return np.stack([reps.sums[:, 0] > 10, reps.sums[:, 1] > 10], axis=1)
+
+    strategy = topk.Uniform(1, budget=60)
+    several = change_of_measure(strategy, NU, NU_PRIME, runs=100, event=events)
+    one = change_of_measure(
+        strategy, NU, NU_PRIME, runs=100, event=lambda reps: reps.sums[:, 0] > 10
+    )
+    assert several.events.shape == (2, 2) and one.events.shape == (1, 2)
+    assert np.array_equal(several.events[0], one.events[0]) and several.holds
+
+
+def test_smallest_divergence_is_the_minimum_over_the_box():
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        p, q = np.sort(rng.uniform(0.01, 0.99, 2)), np.sort(rng.uniform(0.01, 0.99, 2))
+        x, y = np.meshgrid(np.linspace(*p, 60), np.linspace(*q, 60))
+        brute = hardness.bernoulli_kl(x, y).min()
+        boxes = (Interval(np.array([v.mean()]), v[:1], v[1:]) for v in (p, q))
+        got = float(_smallest_divergence(*boxes)[0])
+        assert got <= brute + 1e-12 and brute - got < 0.01
+
+
+@pytest.mark.parametrize(
+    "strategy", [topk.SAR(2, budget=400), topk.OptMAI(2, budget=400)], ids=["SAR", "OptMAI"]
+)
+def test_the_hypotheses_are_tied_by_the_likelihood_ratio_on_plays(strategy):
+    # P_Hj(E) = E_H1[exp(log ratio); E] for E = "an answer right under H1 and few pulls of
+    # group j and a small deviation", on which the ratio is bounded: false alarm below 1e-6.
+    n, epsilon, runs, level = 6, 0.02, 4000, 1 - 1e-7
+    first = group_plays(strategy, n, epsilon, runs, seed=1)
+    second = group_plays(strategy, n, epsilon, runs, hypothesis=2, seed=2)
+
+    def event(plays):
+        lead = np.abs(2 * plays.ones[:, 1] - plays.pulls[:, 1])
+        return (plays.chosen[:, 0] >= 1.5) & (plays.pulls[:, 1] <= 150) & (lead <= 20)
+
+    assert np.allclose(first.log_ratios[:, 0], 0)
+    got = group_log_ratio(first.pulls[:, 1], first.ones[:, 1], epsilon)
+    assert np.abs(got - first.log_ratios[:, 1]).max() < 1e-10
+    values = np.exp(first.log_ratios[:, 1]) * event(first)
+    top = math.exp(20 * math.log1p(16 * epsilon))  # ones exceed zeros by at most 20
+    half = math.sqrt(math.log(2e7) / (2 * runs)) * top  # Hoeffding for values in [0, top]
+    half = min(half, 6 * values.std() / math.sqrt(runs))
+    target = proportion_interval(int(event(second).sum()), runs, level)
+    assert target.low <= values.mean() + half and values.mean() - half <= target.high
+    # pointwise lower bound on the ratio, the step of the proof
+    ratios = first.log_ratios[event(first), 1]
+    floor = 75 * math.log1p(-256 * epsilon**2) - 10 * math.log(
+        (1 + 16 * epsilon) / (1 - 16 * epsilon)
+    )
+    assert ratios.min() >= floor
+
+
+def test_good_events_of_lemma_5_4_on_plays():
+    # Markov and Azuma, measured; each comparison has false alarm below 1e-7.
+    n, epsilon, runs = 12, 0.01, 2000
+    strategy = topk.LUCB1(3, epsilon=0.1, delta=0.2, budget=2000)
+    plays = group_plays(strategy, n, epsilon, runs, seed=3)
+    groups = plays.pulls.shape[1]
+    mean_total = 2000
+    j0 = 1 + int(plays.pulls[:, 1:].mean(axis=0).argmin())
+    assert plays.pulls[:, j0].mean() <= mean_total / (groups - 1)
+    cap = 8 * mean_total / groups
+    few = plays.pulls[:, j0] <= cap
+    assert proportion_interval(int(few.sum()), runs, 1 - 1e-7).high >= 0.75
+    lead = np.abs(2 * plays.ones[:, j0] - plays.pulls[:, j0])
+    both = few & (lead <= math.sqrt(5 * cap))
+    bound = 0.75 - 2 * math.exp(-2.5)
+    assert proportion_interval(int(both.sum()), runs, 1 - 1e-7).high >= bound
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        lambda seed: algorithm_b(topk.Uniform(2, 60), 6, 0.05, 2, seed=seed),
+        lambda seed: change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, runs=2, seed=seed),
+    ],
+    ids=["algorithm_b", "change_of_measure"],
+)
+def test_neighbouring_seeds_share_no_plays(study, monkeypatch):
+    used = []
+
+    def replicate(*arguments, seed, **options):
+        used.append(seed)
+        return topk.replicate(*arguments, seed=seed, **options)
+
+    monkeypatch.setattr(experiments, "replicate", replicate)
+    for seed in range(5):
+        study(seed)
+    assert len(used) == len(set(used)) == 10
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10), "k must"),
+        (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.125, 10), "epsilon"),
+        (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0), "runs|plays"),
+        (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.01, 10, pulls=0), "pulls"),
+        (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.01, 10, seed=-1), "seed"),
+        (lambda: smallest_budget(None, 6, 4, 0.01), "k must"),
+        (lambda: smallest_budget(None, 6, 2, 0.0), "epsilon"),
+        (lambda: smallest_budget(None, 6, 2, 0.1, ratio=1.0), "ratio"),
+        (lambda: group_plays(topk.Uniform(2, 100), 6, 0.01, 4, hypothesis=4), "hypothesis"),
+        (lambda: group_plays(topk.Uniform(4, 100), 6, 0.01, 4), "k must"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=name):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "name"),
+    [
+        ({"nu": [0.5, 1.5, 0.1]}, "nu must"),
+        ({"nu_prime": [0.5, 0.5]}, "nu_prime"),
+        ({"runs": 1}, "runs"),
+        ({"false_alarm": 0}, "false_alarm"),
+        ({"event": lambda reps: reps.sums}, "event"),
+    ],
+)
+def test_bad_arguments_of_change_of_measure_are_refused_by_name(kwargs, name):
+    arguments = {"nu": NU, "nu_prime": NU_PRIME, "runs": 10} | kwargs
+    with pytest.raises(ValueError, match=name):
+        change_of_measure(topk.Uniform(1, budget=9), **arguments)

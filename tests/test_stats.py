@@ -1,0 +1,104 @@
+"""Intervals and comparisons, against SciPy and by simulation."""
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topk import stats
+
+
+def test_mean_interval_is_students():
+    values = np.random.default_rng(0).random((30, 4))
+    found = stats.mean_interval(values, level=0.9)
+    for point in range(4):
+        column = values[:, point]
+        expected = scipy.stats.ttest_1samp(column, 0).confidence_interval(0.9)
+        assert found.low[point] == pytest.approx(expected.low)
+        assert found.high[point] == pytest.approx(expected.high)
+        assert found.estimate[point] == pytest.approx(column.mean())
+
+
+def test_paired_difference_is_the_interval_of_differences():
+    rng = np.random.default_rng(1)
+    a, b = rng.random(40), rng.random(40)
+    expected = scipy.stats.ttest_rel(a, b).confidence_interval(0.95)
+    found = stats.paired_difference(a, b)
+    assert (found.low, found.high) == (pytest.approx(expected.low), pytest.approx(expected.high))
+
+
+@given(st.integers(1, 400).flatmap(lambda m: st.tuples(st.integers(0, m), st.just(m))),
+       st.sampled_from([0.8, 0.95, 0.999]))
+def test_proportion_interval_is_clopper_and_pearsons(counts, level):
+    successes, trials = counts
+    expected = scipy.stats.binomtest(successes, trials).proportion_ci(level, method="exact")
+    found = stats.proportion_interval(successes, trials, level)
+    assert found.low == pytest.approx(expected.low, rel=1e-9, abs=1e-12)
+    assert found.high == pytest.approx(expected.high, rel=1e-9, abs=1e-12)
+    assert 0 <= found.low <= found.estimate <= found.high <= 1
+
+
+def test_proportion_interval_covers_at_every_success_probability():
+    successes = np.arange(31)
+    interval = stats.proportion_interval(successes, 30)
+    for p in np.linspace(0.01, 0.99, 99):
+        inside = (interval.low <= p) & (p <= interval.high)
+        assert scipy.stats.binom.pmf(successes, 30, p)[inside].sum() >= 0.95
+
+
+def test_compare_counts_points():
+    noise = np.random.default_rng(2).normal(0, 0.01, size=(50, 6))
+    a = np.array([0.1, 0.1, 0.1, 0.1, 0.5, 0.3]) + noise
+    b = np.array([0.3, 0.3, 0.3, 0.3, 0.3, 0.3]) + noise[::-1]
+    regret, precision = stats.compare(a, b), stats.compare(a, b, smaller_is_better=False)
+    assert (regret.wins, regret.losses, regret.undecided, regret.points) == (4, 1, 1, 6)
+    assert (precision.wins, precision.losses, precision.undecided) == (1, 4, 1)
+    assert regret.most()
+    assert not precision.most()
+    assert not regret.every()
+    assert not regret.never_worse()
+    assert str(regret) == "better at 4, worse at 1, undecided at 1 of 6"
+
+
+def test_compare_holds_one_against_several_rivals():
+    a = np.array([[0.1], [0.11], [0.12]])
+    rivals = np.array([[0.5, 0.6], [0.5, 0.7], [0.52, 0.6]])
+    assert stats.compare(a, rivals) == (2, 0, 0)
+    assert stats.compare(a, rivals).every()
+    assert stats.compare(a[:, 0], rivals[:, 0]) == (1, 0, 0)
+
+
+def test_equal_plays_are_undecided_and_do_not_make_a_majority():
+    same = np.full((10, 4), 0.2)
+    tally = stats.compare(same, same)
+    assert tally == (0, 0, 4)
+    assert not tally.most()
+    assert tally.never_worse()
+    assert not stats.Tally(2, 0, 2).most()
+    assert stats.Tally(3, 0, 2).most()
+
+
+def test_of_points_where_nothing_differs_about_one_in_twenty_is_decided():
+    rng = np.random.default_rng(3)
+    tally = stats.compare(rng.random((100, 4000)), rng.random((100, 4000)))
+    share = (tally.wins + tally.losses) / tally.points
+    assert abs(share - 0.05) < 0.015
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda: stats.mean_interval([0.1]), "the number of runs in values"),
+    (lambda: stats.mean_interval(0.1), "values"),
+    (lambda: stats.mean_interval([0.1, np.nan]), "values"),
+    (lambda: stats.mean_interval(["a", "b"]), "values"),
+    (lambda: stats.mean_interval([0.1, 0.2], level=1), "level"),
+    (lambda: stats.mean_interval([0.1, 0.2], level="x"), "level"),
+    (lambda: stats.paired_difference([0.1, 0.2], [0.1, 0.2, 0.3]), "b"),
+    (lambda: stats.paired_difference(np.ones((2, 2)), np.ones((2, 3))), "b"),
+    (lambda: stats.proportion_interval(1, 0), "trials"),
+    (lambda: stats.proportion_interval(0.5, 2), "successes"),
+    (lambda: stats.proportion_interval(3, 2), "successes"),
+    (lambda: stats.proportion_interval(-1, 2), "successes")])
+def test_bad_statistics_are_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=f"^{name} must be "):
+        call()

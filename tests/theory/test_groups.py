@@ -1,0 +1,174 @@
+"""Lemma 5.4, Theorems 5.5 and 5.6 of Zhou et al. (2014), and the K = 1 original."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import topk
+from topk.theory.groups import (
+    complement_epsilon,
+    group_argument,
+    group_family,
+    group_log_ratio,
+    mannor_tsitsiklis_family,
+    printed_split,
+    randomised_argument,
+    theorem_5_5_pulls,
+    theorem_5_6_pulls,
+)
+from topk.theory.likelihood import log_likelihood_ratio, theorem_5_1_pulls
+
+SMALL = [1e-6, 1e-3, 0.004, 0.01]  # epsilons of section 5.2
+DELTAS = [1e-30, 1e-12, 1e-8, 1e-4, 7e-4, 5e-3, 0.01]
+SHAPES = [(2, 1), (2999, 1000), (1000, 10), (7, 3), (10**6, 1)]  # n / k just below 3 is worst
+
+
+def test_family_has_the_stated_means():
+    family = group_family(11, 3, 0.01)
+    assert family.shape == (3, 11)
+    for j, means in enumerate(family, start=1):
+        for arm, mean in enumerate(means):
+            group = arm // 3 + 1
+            extra = 4 if group == 1 else 8 if group == j else 0
+            assert mean == pytest.approx(0.5 + extra * 0.01)
+
+
+def test_mannor_tsitsiklis_original_is_the_family_of_k_1():
+    family = mannor_tsitsiklis_family(5, 0.08)
+    assert np.allclose(family, group_family(5, 1, 0.01))
+    assert family[0].tolist() == pytest.approx([0.54, 0.5, 0.5, 0.5, 0.5])
+    assert family[3].tolist() == pytest.approx([0.54, 0.5, 0.5, 0.58, 0.5])
+
+
+def test_success_needs_three_quarters_of_one_group_and_so_excludes_the_other():
+    n, k, epsilon = 12, 4, 0.01
+    family = group_family(n, k, epsilon)
+    for selected in itertools.combinations(range(n), k):
+        chosen = [sum(a // k == g for a in selected) for g in range(3)]
+        right = [topk.metrics.aggregate_regret(selected, m) <= epsilon + 1e-12 for m in family]
+        assert right[0] == (chosen[0] >= 3 * k / 4)
+        for j in (1, 2):
+            assert not right[j] or chosen[j] >= 3 * k / 4
+            assert not (right[0] and right[j])
+
+
+def test_group_log_ratio_is_the_supplements_formula_and_the_records_ratio():
+    rng, epsilon = np.random.default_rng(1), 0.007
+    family = group_family(6, 2, epsilon)
+    for _ in range(50):
+        pulls = rng.integers(0, 200, 6)
+        sums = rng.binomial(pulls, 0.5)
+        for j in (1, 2):
+            q, ones = pulls[2 * j : 2 * j + 2].sum(), sums[2 * j : 2 * j + 2].sum()
+            printed = (1 - 256 * epsilon**2) ** (q / 2)
+            printed *= ((1 - 16 * epsilon) / (1 + 16 * epsilon)) ** ((q - 2 * ones) / 2)
+            got = group_log_ratio(q, ones, epsilon)
+            assert got == pytest.approx(math.log(printed), abs=1e-10)
+            whole = log_likelihood_ratio(pulls, sums, family[0], family[j])
+            assert got == pytest.approx(whole, abs=1e-10)
+
+
+def test_lemma_5_4_contradiction_on_its_whole_range():
+    for (n, k), epsilon, delta in itertools.product(SHAPES, SMALL, DELTAS):
+        argument = group_argument(n, k, epsilon, delta)
+        assert argument.log_ratio >= argument.log_needed  # the ratio is at least sqrt(delta)
+        assert argument.good_event >= 0.25 and argument.contradiction
+        assert argument.pulls == pytest.approx(n * math.log(1 / delta) / (20000 * epsilon**2 * k))
+        # Markov: some group j0 >= 2 has at most Q / (t - 1) <= 2 Q / t expected pulls
+        groups = n // k
+        assert argument.pulls / (groups - 1) <= argument.cap / 4 * (1 + 1e-12)
+        assert argument.deviation == pytest.approx(math.sqrt(5 * argument.cap))
+
+
+def test_lemma_5_4_log_ratio_is_the_smallest_within_cap_and_deviation():
+    argument = group_argument(1000, 10, 0.01, 0.005)
+    for pulls in range(1, math.floor(argument.cap) + 1):
+        ones = math.ceil(max(0, (pulls - argument.deviation) / 2))
+        assert group_log_ratio(pulls, ones, 0.01) >= argument.log_ratio - 1e-12
+
+
+def test_lemma_5_4_deviation_fails_with_probability_below_a_quarter():
+    # |ones - zeros| of at most Q_0 fair rewards, whatever the stopping: Azuma says
+    # 2 exp(-5/2) = .164; exactly, by absorbing the walk at the barrier.
+    assert 2 * math.exp(-2.5) < 0.25
+    for cap in (1, 10, 400):
+        barrier = math.sqrt(5 * cap)
+        law, size = {0: 1.0}, 0.0
+        for _ in range(cap):
+            step = {}
+            for lead, chance in law.items():
+                for move in (-1, 1):
+                    step[lead + move] = step.get(lead + move, 0.0) + chance / 2
+            size += sum(chance for lead, chance in step.items() if abs(lead) > barrier)
+            law = {lead: chance for lead, chance in step.items() if abs(lead) <= barrier}
+        assert size <= 0.25
+
+
+def test_printed_split_fails_where_the_reference_says():
+    for epsilon in (1e-5, 0.01):
+        first, second, goal = printed_split(epsilon, 0.01)
+        assert first >= goal > second and 0.063 <= round(second, 3) <= 0.101
+    assert printed_split(0.01, 7.5e-4)[0] * printed_split(0.01, 7.5e-4)[1] < math.sqrt(7.5e-4)
+    for epsilon, threshold in ((1e-6, 1.24e-8), (0.01, 3.3e-12)):
+        assert printed_split(epsilon, 1.1 * threshold)[1] < (1.1 * threshold) ** 0.25
+        assert printed_split(epsilon, 0.9 * threshold)[1] >= (0.9 * threshold) ** 0.25
+
+
+def test_theorem_5_5_needs_200000_for_delta_above_half_a_percent():
+    for (n, k), epsilon, delta in itertools.product(SHAPES, SMALL, DELTAS):
+        argument, covered = randomised_argument(n, k, epsilon, delta)
+        assert covered and argument.contradiction
+        # the conditional pulls are 5/2 of the assumed ones
+        assumed = theorem_5_5_pulls(n, k, epsilon, delta)
+        assert argument.pulls == pytest.approx(2.5 * assumed)
+        _, published = randomised_argument(n, k, epsilon, delta, constant=100_000)
+        assert published == (delta <= 0.005)
+    assert 1 / 2 + 3 / 5 > 1  # the two Markov events meet
+
+
+def test_theorem_5_5_repair_lemma_5_4_at_twice_delta():
+    for (n, k), epsilon, delta in itertools.product(SHAPES, SMALL, [*DELTAS, 0.02]):
+        argument = group_argument(n, k, epsilon, delta, constant=40_000)
+        assert argument.log_ratio >= argument.log_needed and argument.contradiction
+
+
+def test_theorem_5_6_reduction_turns_regret_round():
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        n = int(rng.integers(2, 12))
+        k, means = int(rng.integers(1, n)), rng.random(n)
+        selected = rng.choice(n, k, replace=False)
+        others = np.setdiff1d(np.arange(n), selected)
+        regret = topk.metrics.aggregate_regret(selected, means)
+        turned = topk.metrics.aggregate_regret(others, 1 - means)
+        if regret > 0:
+            assert turned == pytest.approx(complement_epsilon(n, k, regret))
+    bound = theorem_5_6_pulls(1000, 900, 0.001, 0.01)
+    parts = theorem_5_1_pulls(1000, 100, 0.009), theorem_5_5_pulls(1000, 100, 0.009, 0.01)
+    assert bound == pytest.approx(max(parts))
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: group_family(5, 3, 0.01), "k must"),
+        (lambda: group_family(6, 3, 0.07), "epsilon"),
+        (lambda: mannor_tsitsiklis_family(1, 0.1), "n must"),
+        (lambda: group_log_ratio(3, 4, 0.01), "ones"),
+        (lambda: group_argument(6, 3, 0.02, 0.01), "epsilon"),
+        (lambda: group_argument(6, 3, 0.01, 0.03), "delta"),
+        (lambda: group_argument(6, 3, 0.01, 0.01, constant=0), "constant"),
+        (lambda: printed_split(0.01, 0.02), "delta"),
+        (lambda: randomised_argument(6, 3, 0.01, 0.02), "delta"),
+        (lambda: theorem_5_5_pulls(6, 4, 0.01, 0.01), "k must"),
+        (lambda: theorem_5_5_pulls(6, 3, 0.01, 0.01, published="no"), "published"),
+        (lambda: complement_epsilon(6, 6, 0.01), "k must"),
+        (lambda: theorem_5_6_pulls(10, 4, 0.001, 0.01), "k must"),
+        (lambda: theorem_5_6_pulls(10, 8, 0.01, 0.01), "epsilon"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=name):
+        call()

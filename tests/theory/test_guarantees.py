@@ -1,0 +1,603 @@
+"""Every bound against its formula, its inverse, its constant's reason, and real plays."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import topk
+from topk import guarantees as g
+from topk import hardness
+from topk.theory import lucb
+from topk.theory.average_regret import BETA
+
+EASY = [0.9] * 3 + [0.1] * 5
+
+
+def log_bar(n):
+    return 0.5 + sum(1 / i for i in range(2, n + 1))
+
+
+def random_instance(rng, largest=20):
+    n = int(rng.integers(2, largest))
+    return rng.random(n), int(rng.integers(1, n))
+
+
+# Bubeck et al. (2013)
+
+
+def test_bubeck_theorems_1_and_2_and_the_inverse():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        means, k = random_instance(rng)
+        n, budget = means.size, means.size + int(rng.integers(0, 10_000))
+        exponent = (budget - n) / (8 * log_bar(n) * hardness.h2(means, k))
+        assert g.sar_exponent(means, k, budget) == pytest.approx(exponent)
+        assert g.sar_error(means, k, budget) == pytest.approx(2 * n**2 * math.exp(-exponent))
+        rows = [means, rng.random(n)]
+        several = (budget + n - 2 * n) / (8 * log_bar(2 * n) * hardness.h_multibandit(rows)[1])
+        assert g.sar_exponent(rows, 1, budget + n) == pytest.approx(several)
+        error = 2 * (2 * n) ** 2 * math.exp(-several)
+        assert g.multibandit_sar_error(rows, budget + n) == pytest.approx(error)
+        needed = g.sar_budget(means, k, 0.05)
+        assert g.sar_error(means, k, needed) <= 0.05 * (1 + 1e-9)
+        assert g.sar_error(means, k, max(n, needed - 2)) > 0.05 * (1 - 1e-9) or needed <= n + 2
+
+
+def test_windows_shrink_with_the_gaps():
+    means = [0.2, 0.9, 0.5, 0.3]  # gaps for k = 2: .3, .6, .2, .2
+    assert g.sar_windows(means, 2) == pytest.approx([0.15, 0.075, 0.05])
+    assert g.sar_windows(means, 2, part=1) == pytest.approx([0.6, 0.3, 0.2])
+    for k in (1, 2, 3):
+        brute = sorted(hardness.gaps(means, k), reverse=True)[:-1]
+        assert g.sar_windows(means, k) == pytest.approx(np.array(brute) / 4)
+    assert g.sar_windows([means], 1) == pytest.approx(g.sar_windows(means, 1))
+    rows = [[0.9, 0.4, 0.3], [0.2, 0.1, 0.7]]  # gaps .5 .5 .6 and .5 .6 .5
+    assert g.sar_windows(rows, 1) == pytest.approx(np.array([0.6, 0.6, 0.5, 0.5, 0.5]) / 4)
+
+
+def test_an_average_off_by_counting():
+    for mean, pulls, off in ((0.3, 7, 0.2), (0.5, 4, 0.25), (0.9, 10, 0.1), (0.0, 3, 0.0)):
+        law = [
+            math.comb(pulls, s) * mean**s * (1 - mean) ** (pulls - s)
+            for s in range(pulls + 1)
+            if abs(s / pulls - mean) > off + 1e-9
+        ]
+        exact = g.average_off(mean, pulls, off)
+        assert exact == pytest.approx(sum(law), abs=1e-15)
+        assert exact <= 2 * math.exp(-2 * pulls * off**2)
+    table = g.average_off([[0.2], [0.6]], [5, 9], [0.3, 0.1])
+    assert table.shape == (2, 2)
+    assert table[1, 0] == pytest.approx(g.average_off(0.6, 5, 0.3))
+
+
+def test_bubeck_theorem_1_on_plays():
+    # 200 plays, each wrong with probability at most 1e-9: false alarm below 2e-7.
+    means, budget = np.array(EASY), g.sar_budget(EASY, 3, 1e-9)
+    reps = topk.replicate(topk.SAR(3, budget), topk.BernoulliBandit(means), runs=200, seed=5)
+    assert not topk.metrics.misidentified(reps.selected, means).any()
+
+
+# Zhou et al. (2014)
+
+
+def test_lemma_4_1_constant():
+    for size, k, pulls, delta in [(40, 10, 4_000, 0.1), (1000, 3, 10**6, 1e-3)]:
+        brute = math.sqrt(size / pulls * (10 + 4 * math.log(2 / delta) / k))
+        assert g.qe_regret(size, k, pulls, delta) == pytest.approx(brute)
+
+
+def test_lemma_4_2_repaired_constant_closes_the_union_bound_and_the_printed_one_does_not():
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        k = int(rng.integers(1, 50))
+        size, delta = int(rng.integers(1, 4 * k)), float(rng.uniform(1e-6, 0.9))
+        pulls = size * int(rng.integers(1, 10_000))
+        for published in (False, True):
+            epsilon = g.ar_regret(size, k, pulls, delta, published=published)
+            # ln of 2 * 2^|S| * exp(-eps^2 Q_0 k / 8), the bound on some subset's deviation
+            log_failure = math.log(2) * (1 + size) - epsilon**2 * (pulls / size) * k / 8
+            assert (log_failure <= math.log(delta)) or published
+    epsilon = g.ar_regret(39, 10, 39_000, 0.1, published=True)
+    assert math.log(2) * 40 - epsilon**2 * 1000 * 10 / 8 > 0  # printed: not even below 1
+
+
+def one_round(means, pulls, rng):
+    return rng.binomial(pulls // means.size, means) / (pulls // means.size)
+
+
+def test_lemma_4_1_on_plays():
+    # Losses above the bound have probability at most 1e-8 in each of 50 rounds.
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        k = int(rng.integers(1, 20))
+        means = np.sort(rng.random(int(rng.integers(4 * k, 8 * k + 1))))[::-1]
+        pulls = means.size * int(rng.integers(20, 300))
+        seen = one_round(means, pulls, rng)
+        kept = np.argsort(-seen)[: means.size - math.ceil(means.size / 4)]
+        loss = means[:k].mean() - np.sort(means[kept])[::-1][:k].mean()
+        assert loss <= g.qe_regret(means.size, k, pulls, 1e-8)
+
+
+def test_corollary_4_4_and_theorem_4_5_shapes():
+    for n, k in [(1000, 1), (1000, 100), (1000, 500), (1000, 900), (50, 49)]:
+        for delta in (0.1, 1e-6):
+            pulls = g.optmai_pulls(n, k, 0.1, delta)
+            assert g.optmai_regret(n, k, pulls, delta) == pytest.approx(0.1, rel=1e-4)
+            assert g.optmai_pulls(n, k, 0.05, delta) == pytest.approx(4 * pulls, rel=1e-4)
+    # The ratio to n / eps^2 (1 + ln(1/delta) / k) stays between constants.
+    ratios = [
+        g.optmai_pulls(n, k, 0.1, delta) / (100 * n * (1 + math.log(1 / delta) / k))
+        for n in (100, 10_000, 1_000_000)
+        for k in (1, 5, n // 20, n // 2)
+        for delta in (0.5, 1e-3, 1e-30)
+    ]
+    assert max(ratios) < 60 * min(ratios)
+    # Theorem 4.5: turned round, with epsilon' = k epsilon / (n - k).
+    turned = g.optmai_pulls(1000, 100, 0.1 * 900 / 100, 0.1)
+    assert g.optmai_pulls(1000, 900, 0.1, 0.1) == turned
+
+
+def test_theorem_4_3_guarantee_on_plays():
+    bandit = topk.instances.two_point(40, 4)
+    budget = g.optmai_pulls(40, 4, 0.5, 1e-9)
+    strategy = topk.OptMAI(4, budget, beta=BETA, reuse=False)
+    reps = topk.replicate(strategy, bandit, runs=20, seed=1)
+    assert (topk.metrics.aggregate_regret(reps.selected, bandit.means) <= 0.5).all()
+
+
+def test_theorem_4_3_largest_load():
+    for n, beta in [(1000, 0.8), (1000, 0.9), (164, 0.9)]:
+        budget = 50 * n
+        bandit = topk.instances.two_point(n, 20)
+        reps = topk.replicate(topk.OptMAI(20, budget, beta=beta), bandit, runs=10, seed=1)
+        inflated = budget / (1 - beta ** (math.log(n) / math.log(4 / 3)))
+        rounds = math.ceil(math.log(n) / math.log(4 / 3)) + 1
+        assert reps.pulls.max() <= g.optmai_arm_pulls(n, math.ceil(inflated), beta) + rounds
+    # O(Q / n^0.3) for the theorem's beta
+    loads = [g.optmai_arm_pulls(n, n, BETA) * n**0.3 / n for n in (10**3, 10**6)]
+    assert max(loads) < 10
+
+
+def test_lemma_6_1_uniform_sampling():
+    n, k, epsilon, delta = 60, 6, 0.2, 1e-9
+    each = 2 * (k * math.log(math.e * n / k) + math.log(2 / delta)) / (epsilon**2 * k)
+    assert g.uniform_pulls(n, k, epsilon, delta) == n * math.ceil(each)
+    bandit = topk.instances.two_point(n, k)
+    budget = g.uniform_pulls(n, k, epsilon, delta)
+    reps = topk.replicate(topk.Uniform(k, budget), bandit, runs=50, seed=2)
+    assert (topk.metrics.aggregate_regret(reps.selected, bandit.means) <= epsilon).all()
+
+
+# Kalyanakrishnan et al. (2012)
+
+
+def test_kalyanakrishnan_condition_4_for_beta_1():
+    n, delta, horizon = 7, 0.2, 300
+    brute = 0.0
+    for t in range(1, horizon + 1):
+        for u in range(1, t + 1):
+            radius = math.sqrt(math.log(1.25 * n * t**4 / delta) / (2 * u))
+            brute += math.exp(-2 * u * radius**2)
+    assert g.lucb1_coverage(n, delta, horizon) == pytest.approx(brute)
+    assert brute < g.lucb1_coverage(n, delta) <= delta / n
+
+
+def test_kalyanakrishnan_lemma_3_bound():
+    n, delta, t = 5, 0.3, 9
+    brute = n * sum(
+        math.exp(-2 * u * math.log(1.25 * n * t**4 / delta) / (2 * u)) for u in range(1, t + 1)
+    )
+    assert g.lucb1_crossing(t, delta) == pytest.approx(brute)
+
+
+def log_t4(n, delta, t):
+    return math.log(1.25 * n * t**4 / delta)
+
+
+@pytest.mark.parametrize(("factor", "needy"), [(4, True), (9, False), (16, False)])
+def test_lemma_4_needs_16_u_star_for_one_fixed_arm(factor, needy):
+    # Arm k of a two-armed instance, gap .2, so |p - c| = .1, at u = factor * u*: it is in
+    # Middle when its mean is within the radius of c. Exact binomial probability.
+    from scipy.stats import binom
+
+    delta, gap, n, t = 0.1, 0.2, 2, 2000
+    u_star = math.ceil(log_t4(n, delta, t) / (2 * gap**2))
+    u = factor * u_star + 1
+    radius = math.sqrt(log_t4(n, delta, t) / (2 * u))
+    in_middle = binom.cdf(u * (0.5 + radius), u, 0.6)  # p = .6, c = .5
+    if needy:
+        assert in_middle > 0.4
+    elif factor == 16:
+        assert in_middle <= g.lucb1_needy([0.6, 0.4], 1, 0.0, delta, t)
+    else:
+        assert in_middle < 1e-4
+
+
+def implication_fails(constant, factor, complexities, deltas):
+    """Does T >= C H ln(H/d) fail to imply T > 2 + factor * sum of u*, in its worst case?
+
+    u* <= ln(k1 n T^4 / d) / (2 gap^2) + 1 with n <= H gives the sum
+    H / 2 * ln(k1 H T^4 / d) + H; the worst T is the smallest.
+    """
+    for h in complexities:
+        for delta in deltas:
+            t = constant * h * math.log(h / delta)
+            bound = 2 + factor * (h / 2 * math.log(1.25 * h * t**4 / delta) + h)
+            if not t > bound:
+                return True
+    return False
+
+
+def test_lemma_5_constants_146_and_705():
+    complexities = 2 * 10 ** np.linspace(0, 12, 200)
+    deltas = 1 - 10 ** np.linspace(-9, -0.01, 60)
+    deltas = np.concatenate([deltas, 10 ** np.linspace(-40, -2, 40)])
+    assert not implication_fails(146, 8, complexities, deltas)
+    assert implication_fails(138, 8, complexities, deltas)
+    assert not implication_fails(705, 32, complexities, deltas)
+    assert implication_fails(704, 32, complexities, deltas)
+    assert (lucb.PUBLISHED, lucb.REPAIRED) == (146, 705)
+
+
+def test_lemma_5_tail_of_the_two_events():
+    # Between T/2 and T: some CROSS, or some arm needy beyond 16 u*: below 2 delta / T^2.
+    means, k, epsilon, delta = [1.0, 0.1, 0.0], 1, 0.05, 0.9
+    first = g.lucb1_rounds(means, k, epsilon, delta)
+    for rounds in (first, 3 * first):
+        total = sum(
+            g.lucb1_crossing(t, delta) + g.lucb1_needy(means, k, epsilon, delta, t)
+            for t in range(math.ceil(rounds / 2), rounds)
+        )
+        assert total < 2 * delta / rounds**2
+        assert g.lucb1_overrun(means, k, epsilon, delta, rounds) == 4 * delta / rounds**2
+
+
+def test_theorem_6_sums_lemma_5():
+    means, k, epsilon, delta = [0.9, 0.1], 1, 0.0, 0.5
+    first = g.lucb1_rounds(means, k, epsilon, delta)
+    tail = sum(4 * delta / t**2 for t in range(first, 10**6))
+    expected = g.lucb1_expected_pulls(means, k, epsilon, delta)
+    assert expected == pytest.approx(2 + 2 * (first + tail), abs=1e-5)
+    assert g.lucb1_likely_pulls(means, k, epsilon, delta) == 2 + 2 * first
+    assert 4 * delta / first**2 <= delta
+    assert first == math.ceil(705 * 3.125 * math.log(3.125 / 0.5))
+    gap = math.sqrt(2 / 363.6)  # the reference's example
+    published = g.lucb1_rounds([0.5 + gap, 0.5], 1, 0.0, 0.1, published=True)
+    assert published == pytest.approx(435_233, rel=1e-3)
+
+
+def test_corollary_7_on_plays():
+    # Even the published T_1^* is never reached; promised failure probability 1e-8 a play.
+    means = np.array([0.7, 0.6, 0.3, 0.2])
+    bandit = topk.BernoulliBandit(means)
+    reps = topk.replicate(topk.LUCB1(2, epsilon=0.1, delta=1e-8), bandit, runs=50, seed=3)
+    assert reps.total_pulls.max() <= g.lucb1_likely_pulls(means, 2, 0.1, 1e-8, published=True)
+    assert topk.metrics.explore_m(reps.selected, means, 0.1).all()
+
+
+def test_halving_schedule_and_closed_form():
+    for n, k, epsilon, delta in [(8, 2, 0.5, 0.1), (1000, 100, 0.1, 0.1), (37, 37, 0.3, 0.2)]:
+        total, size = 0, n
+        for level in range(1, math.ceil(math.log2(n / k)) + 1):
+            eps, dlt = epsilon / 4 * 0.75 ** (level - 1), delta / 2**level
+            total += size * math.ceil(2 / eps**2 * math.log(3 * k / dlt))
+            size = max(math.ceil(size / 2), k)
+        assert g.halving_pulls(n, k, epsilon, delta) == total
+        closed = n / epsilon**2 * (288 * math.log(6 * k / delta) + 1598)
+        assert total <= closed + 2 * n
+    assert g.halving_pulls(37, 37, 0.3, 0.2) == 0
+    assert g.direct_pulls(10, 0.2, 0.1) == 10 * math.ceil(50 * math.log(100))
+
+
+def test_halving_pulls_are_what_halving_makes():
+    for n, k in [(8, 2), (20, 3), (21, 10)]:
+        bandit = topk.BernoulliBandit(np.linspace(0.1, 0.9, n))
+        outcome = topk.run(topk.Halving(k, epsilon=0.5, delta=0.1), bandit, rng=0)
+        assert outcome.total_pulls == g.halving_pulls(n, k, 0.5, 0.1)
+
+
+# Gabillon et al. (2012)
+
+
+def test_gabillon_theorem_1_and_its_inverse():
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        means, k = random_instance(rng)
+        n, epsilon = means.size, float(rng.uniform(0.02, 0.4))
+        h = hardness.ugape_complexity(means, k, epsilon)
+        budget = n + int(rng.integers(1, 10_000))
+        best = 2 * n * budget * math.exp(-(budget - n) / (2 * h))
+        assert g.ugapeb_error(means, k, budget, epsilon) == pytest.approx(best)
+        a = (budget - n) / (4 * h) / 3
+        at_a = g.ugapeb_error(means, k, budget, epsilon, a)
+        assert at_a == pytest.approx(2 * n * budget * math.exp(-2 * a)) and at_a >= best
+        needed = g.ugapeb_budget(means, k, epsilon, 0.05)
+        assert g.ugapeb_error(means, k, needed, epsilon) <= 0.05 * (1 + 1e-9)
+        assert g.ugapeb_error(means, k, needed - 1, epsilon) > 0.05 * (1 - 1e-9)
+
+
+def test_gabillon_variance_form_and_several_bandits():
+    rows = np.array([[0.9, 0.1, 0.5], [0.2, 0.3, 0.7]])
+    variances = rows * (1 - rows)
+    h = hardness.ugape_complexity(rows, 1, 0.1, variances=variances)
+    got = g.ugapeb_error(rows, 1, 5000, 0.1, variances=variances)
+    assert got == pytest.approx(5 * 6 * 5000 * math.exp(-(5000 - 12) / (2 * h)))
+    h = hardness.ugape_complexity(rows, 1, 0.1)
+    got = g.ugapeb_error(rows, 1, 5000, 0.1)
+    assert got == pytest.approx(2 * 6 * 5000 * math.exp(-(5000 - 6) / (2 * h)))
+
+
+def test_gabillon_theorem_2_implicit_bound_is_solved():
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        means, k = random_instance(rng)
+        epsilon, delta = float(rng.uniform(0.02, 0.4)), float(10 ** rng.uniform(-9, -0.1))
+        n, b = means.size, float(rng.choice([0.3, 1.0, 2.0]))
+        h = hardness.ugape_complexity(means, k, epsilon, b)
+        last = g.ugapec_pulls(means, k, epsilon, delta, b)
+
+        def slack(x, n=n, h=h, delta=delta):
+            return 2 * h * math.log(4 * n * (x - 1) ** 3 / delta) + n - x
+
+        assert slack(last) >= 0 > slack(last + 1)
+        assert all(slack(last + 10**j) < 0 for j in range(12))
+
+
+# Chen et al.
+
+
+def test_clucb_pac_implicit_bound_is_solved():
+    rng = np.random.default_rng(6)
+    for _ in range(200):
+        means, k = random_instance(rng)
+        epsilon, delta = float(rng.uniform(0.02, 0.4)), float(10 ** rng.uniform(-9, -0.1))
+        total = sum(min(d**-2, 0.25 / epsilon**2) for d in hardness.gaps(means, k))
+        last = g.clucb_pac_pulls(means, k, epsilon, delta)
+
+        def slack(t, n=means.size, total=total, delta=delta):
+            return n + 8 * math.log(4 * n * t**3 / delta) * total - t
+
+        assert slack(last) >= 0 > slack(last + 1)
+        assert g.clucb_pac_pulls(means, k, epsilon, delta, R=1.0) > last
+
+
+def test_theorem_4_sum_is_at_most_the_closed_form():
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        means, k = random_instance(rng, 40)
+        epsilon, delta = float(10 ** rng.uniform(-3, -0.1)), float(10 ** rng.uniform(-9, -0.1))
+        n = means.size
+        pulls = g.adaptive_topk_pulls(means, k, epsilon, delta)
+        t = hardness.tolerance(means, k, epsilon, sides="top")
+        boundary = hardness.psi(means, k, 0.0, t=t, sides="top")
+        rounds = [
+            max(r for r in range(40) if 4**r <= 64 / max(d, boundary) ** 2 and 2**r * epsilon < 4)
+            for d in hardness.gaps(means, k)
+        ]
+        brute = sum(
+            math.ceil(4**j * math.log(2 * n * j * j / delta))
+            for r in rounds
+            for j in range(1, r + 1)
+        )
+        assert pulls == brute
+        complexity = hardness.topk_complexity(means, k, epsilon, sides="top")
+        closed = 256 / 3 * math.log(2 * n * max(rounds) ** 2 / delta) * complexity
+        assert pulls <= closed + sum(rounds)
+
+
+def test_theorem_4_on_plays():
+    # The promise fails with probability at most 1e-8 a play.
+    means = 1 - np.arange(1, 31) / 30
+    bandit = topk.BernoulliBandit(means)
+    reps = topk.replicate(topk.AdaptiveTopK(10, epsilon=0.2, delta=1e-8), bandit, runs=30, seed=4)
+    assert reps.total_pulls.max() <= g.adaptive_topk_pulls(means, 10, 0.2, 1e-8)
+    assert (topk.metrics.aggregate_regret(reps.selected, means) <= 0.2).all()
+
+
+def test_theorem_2_order():
+    means = [0.9, 0.5, 0.1]
+    h = hardness.topk_complexity(means, 1, 0.1)
+    got = g.improved_topk_order(means, 1, 0.1, 0.05, constant=3.0)
+    assert got == pytest.approx(3 * h * (math.log(10) + math.log(20)))
+    assert g.improved_topk_order(means, 1, 0.9, 0.05) == g.improved_topk_order(means, 1, 0.5, 0.05)
+
+
+def test_theorem_2_with_every_constant():
+    """Against the sums of the proof, arm by arm; of the promised order; and on plays."""
+    rng = np.random.default_rng(12)
+    for _ in range(60):
+        n = int(rng.integers(2, 60))
+        k, epsilon = int(rng.integers(1, n)), float(rng.uniform(0.005, 0.9))
+        means, delta = rng.random(n), float(rng.uniform(0.01, 0.9))
+        order = g.improved_topk_order(means, k, epsilon, delta)
+        eps = min(epsilon, 0.5)
+        R = math.ceil(math.log2(2 / eps))
+        boundary = hardness.psi(means, k, 0.0, t=hardness.tolerance(means, k, eps))
+        rho = max(r for r in range(1, R + 1) if 2**r * boundary < 40)
+        assert rho >= min(5, R)
+        M, largest = 0, 0
+        for r in range(1, rho + 1):
+            here = sum(r == 1 or 5 * 2.0 ** (1 - r) >= gap for gap in hardness.gaps(means, k))
+            M, largest = M + 4**r * here, max(largest, 4**r * here)
+        assert M <= 2200 * hardness.topk_complexity(means, k, eps)
+        L = math.log(4000 * R**3 / (delta * eps))
+        bound = g.improved_topk_pulls(means, k, epsilon, delta)
+        rounds = (1.5 * (360 * L + 2880 * math.log(2) + 0.625) + 33 * (L / 2 + 0.25)) * M
+        assert 1.01 * rounds < bound < 1.5 * rounds + 3e7 * largest * (1 + math.log(1 / delta))
+        assert bound <= 5e8 * order
+    for means, k, epsilon in [
+        (np.linspace(0, 1, 40), 20, 0.1), (np.linspace(0, 1, 40), 3, 0.3), (EASY, 3, 0.05),
+    ]:  # fmt: skip
+        reps = topk.replicate(topk.ImprovedTopK(k, epsilon, 1e-8), topk.BernoulliBandit(means), 20)
+        assert reps.total_pulls.max() <= g.improved_topk_pulls(means, k, epsilon, 1e-8)
+        assert (topk.metrics.aggregate_regret(reps.selected, means) <= epsilon).all()
+
+
+# The table
+
+
+def test_plan_is_sorted_and_worst_without_means():
+    worst = g.plan(30, 5, 0.1, 0.05)
+    known = g.plan(30, 5, 0.1, 0.05, means=np.linspace(0.1, 0.9, 30))
+    for table in (worst, known):
+        explicit = table[table["constant"] != "order only"]
+        assert explicit["pulls"].is_monotonic_increasing
+        assert (table["constant"].iloc[len(explicit) :] == "order only").all()
+    both = worst.merge(known, on=["strategy", "theorem"])
+    assert (both["pulls_y"] <= both["pulls_x"]).all() and len(both) == len(worst)
+    assert "SAR" not in set(worst["strategy"]) and "SAR" in set(known["strategy"])
+
+
+def test_tied_boundary_without_tolerance_gives_inf():
+    tied = [0.5, 0.5, 0.1]
+    for bound in (
+        g.sar_budget(tied, 1, 0.1),
+        g.ugapeb_budget(tied, 1, 0.0, 0.1),
+        g.ugapec_pulls(tied, 1, 0.0, 0.1),
+        g.clucb_pac_pulls(tied, 1, 0.0, 0.1),
+        g.adaptive_topk_pulls(tied, 1, 0.0, 0.1),
+        g.lucb1_rounds(tied, 1, 0.0, 0.1),
+        g.lucb1_expected_pulls(tied, 1, 0.0, 0.1),
+        g.lucb1_likely_pulls(tied, 1, 0.0, 0.1),
+        g.lucb1_needy(tied, 1, 0.0, 0.1, 5),
+    ):
+        assert bound == math.inf
+    assert g.sar_error(tied, 1, 100) == 2 * 9
+
+
+def configurations(seed, count, coarse=False):
+    """Means, radii and k at random; with ``coarse`` many bounds are tied."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        n = int(rng.integers(2, 9))
+        means, radii = rng.random(n), rng.uniform(0.01, 0.7, n)
+        if coarse:
+            means, radii = np.ceil(means * 4) / 4, np.ceil(radii * 4) / 8
+        yield means, radii, int(rng.integers(1, n))
+
+
+def test_index_is_what_its_definition_says():
+    for means, radii, k in configurations(1, 300, coarse=True):
+        step = g.ugape_step(means, radii, k)
+        for i in range(means.size):
+            others = np.sort(np.delete(means + radii, i))[::-1]
+            assert step.index[i] == others[k - 1] - (means[i] - radii[i])
+
+
+def test_the_strategy_pulls_what_the_plain_form_pulls():
+    bandit = topk.BernoulliBandit([0.9, 0.7, 0.65, 0.6, 0.2])
+    session = topk.UGapEb(2, budget=300, epsilon=0.0, a=1.5).start(5)
+    rng = np.random.default_rng(2)
+    followed = 0
+    while not session.done:
+        arms, counts = session.ask()
+        if (session.pulls > 0).all():
+            step = g.ugape_step(session.means, np.sqrt(1.5 / session.pulls), 2)
+            gaps = np.abs(np.subtract.outer(step.index, step.index))[np.triu_indices(5, 1)]
+            if gaps.min() > 1e-9:  # rounding settles no tie
+                assert arms.tolist() == [step.pulled]
+                followed += 1
+        session.tell(arms, bandit.pull(arms, counts, rng).sums, counts=counts)
+    assert followed > 50
+
+
+@pytest.mark.parametrize("coarse", [False, True])
+def test_lemma_3_lemma_4_and_corollary_1(coarse):
+    pulled_outside = 0
+    for means, radii, k in configurations(3, 4000, coarse):
+        step = g.ugape_step(means, radii, k)
+        upper, lower = means + radii, means - radii
+        assert step.index_of_set <= step.between + 1e-12
+        if step.pulled == step.best_outside:
+            pulled_outside += 1
+            assert lower[step.best_outside] <= lower[step.worst_inside] + 1e-12
+        else:
+            assert upper[step.best_outside] <= upper[step.worst_inside] + 1e-12
+        assert step.between <= 2 * radii[step.pulled] + 1e-12
+    assert 400 < pulled_outside < 3600
+
+
+def test_lemma_1_and_lemma_2_where_all_intervals_hold():
+    rng = np.random.default_rng(4)
+    for means, radii, k in configurations(5, 1500):
+        truth = means + radii * rng.uniform(-1, 1, means.size)
+        order = np.argsort(-truth)
+        best, kth, after = set(order[:k].tolist()), truth[order[k - 1]], truth[order[k]]
+        step = g.ugape_step(means, radii, k)
+        for chosen in itertools.combinations(range(means.size), k):
+            if set(chosen) != best:
+                assert step.index[list(chosen)].max() >= kth - truth[list(chosen)].min() - 1e-12
+        arm = step.pulled
+        gap = truth[arm] - after if arm in best else kth - truth[arm]
+        assert step.index_of_set <= g.ugape_ceiling(gap, radii[arm]) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: g.sar_error([0.5], 1, 10), "means"),
+        (lambda: g.sar_error(EASY, 0, 10), "k must"),
+        (lambda: g.sar_error(EASY, 3, 7), "budget"),
+        (lambda: g.sar_budget(EASY, 3, 0), "delta"),
+        (lambda: g.multibandit_sar_error([0.1, 0.2], 10), "means"),
+        (lambda: g.multibandit_sar_error([[0.1, 0.2]], 1), "budget"),
+        (lambda: g.sar_exponent("ab", 1, 10), "means"),
+        (lambda: g.sar_exponent(EASY, 8, 10), "k must"),
+        (lambda: g.sar_exponent([[0.1, 0.2, 0.3]], 2, 10), "k must"),
+        (lambda: g.sar_exponent([[[0.1, 0.2]]], 1, 10), "means"),
+        (lambda: g.sar_exponent([[0.1], [0.2]], 1, 10), "means"),
+        (lambda: g.sar_exponent(EASY, 3, 7), "budget"),
+        (lambda: g.sar_windows([[0.1, 0.2], [0.3]], 1), "means"),
+        (lambda: g.sar_windows(EASY, 3, part=0), "part"),
+        (lambda: g.average_off(1.1, 3, 0.1), "mean"),
+        (lambda: g.average_off(0.5, 0, 0.1), "pulls"),
+        (lambda: g.average_off(0.5, 2.0, 0.1), "pulls"),
+        (lambda: g.average_off(0.5, 3, -0.1), "off"),
+        (lambda: g.average_off(0.5, 3, 0.1, slack=2), "slack"),
+        (lambda: g.average_off([0.5, 0.1], 3, [0.1, 0.2, 0.3]), "off"),
+        (lambda: g.ugapeb_error(EASY, 3, 8, 0.1), "budget"),
+        (lambda: g.ugapeb_error(EASY, 3, 100, 0.1, a=1e9), "a must"),
+        (lambda: g.ugapeb_error([0.1, 0.9], 1, 100, 0.1, a=1.0, variances=[0.1, 0.1]), "a must"),
+        (lambda: g.ugapeb_budget(EASY, 3, 1.0, 0.1), "epsilon"),
+        (lambda: g.qe_regret(39, 10, 100, 0.1), "size"),
+        (lambda: g.qe_regret(40, 10, 30, 0.1), "pulls"),
+        (lambda: g.ar_regret(41, 10, 100, 0.1), "size"),
+        (lambda: g.ar_regret(40, 10, 100, 0.1, published="yes"), "published"),
+        (lambda: g.optmai_regret(10, 10, 100, 0.1), "k must"),
+        (lambda: g.optmai_regret(10, 5, 9, 0.1), "budget"),
+        (lambda: g.optmai_pulls(10, 5, 0.0, 0.1), "epsilon"),
+        (lambda: g.optmai_pulls(10, 5, 0.1, 0.1, beta=0.75), "beta"),
+        (lambda: g.optmai_arm_pulls(1, 10), "n must"),
+        (lambda: g.uniform_pulls(10, 5, 0.1, 1.0), "delta"),
+        (lambda: g.lucb1_coverage(10, 2.0), "delta"),
+        (lambda: g.lucb1_coverage(10, 0.1, horizon=-1), "horizon"),
+        (lambda: g.lucb1_crossing(0, 0.1), "t must"),
+        (lambda: g.lucb1_needy(EASY, 3, 0.1, 0.1, 0), "t must"),
+        (lambda: g.lucb1_rounds(EASY, 8, 0.1, 0.1), "k must"),
+        (lambda: g.lucb1_overrun(EASY, 3, 0.1, 0.1, 10), "rounds"),
+        (lambda: g.halving_pulls(10, 11, 0.1, 0.1), "k must"),
+        (lambda: g.direct_pulls(10, 0, 0.1), "epsilon"),
+        (lambda: g.ugapec_pulls(EASY, 3, -0.1, 0.1), "epsilon"),
+        (lambda: g.clucb_pac_pulls(EASY, 3, 0.1, 0.1, R=0), "R must"),
+        (lambda: g.adaptive_topk_pulls(EASY, 3, 0.1, 0), "delta"),
+        (lambda: g.improved_topk_order(EASY, 3, 0.0, 0.1), "epsilon"),
+        (lambda: g.improved_topk_order(EASY, 3, 0.1, 0.1, constant=0), "constant"),
+        (lambda: g.improved_topk_pulls(EASY, 3, 0.0, 0.1), "epsilon"),
+        (lambda: g.improved_topk_pulls(EASY, 3, 0.1, 1.0), "delta"),
+        (lambda: g.improved_topk_pulls(EASY, 8, 0.1, 0.1), "k must"),
+        (lambda: g.plan(10, 5, 0.0, 0.1), "epsilon"),
+        (lambda: g.plan(10, 5, 0.1, 0.1, means=[0.1, 0.2]), "means"),
+        (lambda: g.ugape_step([0.5, np.nan], [0.1, 0.1], 1), "means"),
+        (lambda: g.ugape_step([[0.5, 0.4]], [[0.1, 0.1]], 1), "means"),
+        (lambda: g.ugape_step([0.5, 0.4], [0.1], 1), "radii"),
+        (lambda: g.ugape_step([0.5, 0.4], [0.1, 0.0], 1), "radii"),
+        (lambda: g.ugape_step([0.5, 0.4], [0.1, 0.1], 2), "k"),
+        (lambda: g.ugape_ceiling(-0.1, 0.1), "gap"),
+        (lambda: g.ugape_ceiling(0.1, 0.0), "radius"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=name):
+        call()

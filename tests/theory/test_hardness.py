@@ -1,0 +1,399 @@
+"""Every measure against its plain definition, the papers' relations, the certificates."""
+
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize_scalar
+
+from topk import hardness
+from topk.hardness import characteristic_time
+from topk.instances import sar_budget, sar_experiment
+
+BAD_MEANS = ([0.5], [0.5, 1.2], [0.5, math.nan], [[0.5, 0.2]], [], "no")
+
+
+@pytest.fixture(autouse=True)
+def warnings_are_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # what other tests left to the garbage collector, which comes when it likes
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+
+
+def exact_gaps(means, k):
+    """Equation (2) of Chen et al. (2017), rank by rank, in rationals; input order."""
+    ranked = sorted(range(len(means)), key=lambda i: -means[i])
+    kth, following = means[ranked[k - 1]], means[ranked[k]]
+    delta = {arm: means[arm] - following for arm in ranked[:k]}
+    delta.update({arm: kth - means[arm] for arm in ranked[k:]})
+    return [delta[arm] for arm in range(len(means))]
+
+
+def exact_t(sorted_gaps, k, epsilon, sides="both"):
+    """Equation (3), scanned upwards; ``sorted_gaps[r]`` belongs to rank r + 1."""
+    n, t = len(sorted_gaps), 0
+    last = k - 1 if sides == "top" else min(k, n - k) - 1
+    for candidate in range(1, last + 1):
+        fits = sorted_gaps[k - candidate - 1] * candidate <= k * epsilon
+        if sides == "both":
+            fits = fits and sorted_gaps[k + candidate] * candidate <= k * epsilon
+        if not fits:
+            break
+        t = candidate
+    return t
+
+
+def total(terms):
+    """Sum of rationals; a term None stands for 1/0."""
+    terms = list(terms)
+    return math.inf if None in terms else float(sum(terms))
+
+
+def inverse_square(x):
+    return None if x == 0 else 1 / x**2
+
+
+def random_instance(rng):
+    """Means and epsilon as decimals with few digits, so that ties and equalities happen."""
+    n = int(rng.integers(2, 10))
+    steps = int(rng.choice([4, 20, 1000]))
+    means = [Fraction(int(v), steps) for v in rng.integers(0, steps + 1, n)]
+    return means, int(rng.integers(1, n)), Fraction(int(rng.integers(0, 60)), 100)
+
+
+def test_measures_equal_their_definitions_on_1000_exact_instances():
+    rng = np.random.default_rng(11)
+    for _ in range(1000):
+        exact, k, epsilon = random_instance(rng)
+        means, eps, n = [float(v) for v in exact], float(epsilon), len(exact)
+        delta = exact_gaps(exact, k)
+        ranked = exact_gaps(sorted(exact, reverse=True), k)
+        assert hardness.gaps(means, k) == pytest.approx([float(d) for d in delta], abs=1e-15)
+        close = {"rel": 1e-11}
+        assert hardness.h1(means, k) == pytest.approx(total(map(inverse_square, delta)), **close)
+        ordered = [inverse_square(d) for d in sorted(delta)]
+        brute = math.inf if None in ordered else max((i + 1) * v for i, v in enumerate(ordered))
+        assert hardness.h2(means, k) == pytest.approx(float(brute), **close)
+        brute = total(inverse_square(max(d, epsilon / 2)) for d in delta)
+        assert hardness.lucb_complexity(means, k, eps) == pytest.approx(brute, **close)
+        brute = total(inverse_square(max((d + epsilon) / 2, epsilon)) for d in delta)
+        assert hardness.ugape_complexity(means, k, eps) == pytest.approx(brute, **close)
+        assert hardness.ugape_complexity(means, k, eps, b=3.0) == pytest.approx(9 * brute, **close)
+        for sides in ("both", "top"):
+            t = exact_t(ranked, k, epsilon, sides)
+            assert hardness.tolerance(means, k, eps, sides=sides) == t
+            level = ranked[k - t - 1]
+            if sides == "both":
+                level = min(level, ranked[k + t])
+            level = max(level, epsilon)
+            assert hardness.psi(means, k, eps, sides=sides) == pytest.approx(float(level))
+            brute = total(inverse_square(max(d, level)) for d in delta)
+            ours = hardness.topk_complexity(means, k, eps, sides=sides)
+            assert ours == pytest.approx(brute, **close)
+        for t in range(min(k, n - k)):
+            level = max(min(ranked[k - t - 1], ranked[k + t]), epsilon)
+            assert hardness.psi(means, k, eps, t=t) == pytest.approx(float(level))
+        brute = total(inverse_square(max(d, epsilon)) for d in delta)
+        assert hardness.topk_complexity(means, k, eps, t=0) == pytest.approx(brute, **close)
+        assert n <= brute * (1 + 1e-12)
+
+
+def test_papers_relations_on_1000_random_instances():
+    rng = np.random.default_rng(12)
+    for _ in range(1000):
+        n = int(rng.integers(2, 60))
+        k, epsilon = int(rng.integers(1, n)), float(rng.uniform(0.005, 0.9))
+        means = rng.random(n)
+        h1, h2 = hardness.h1(means, k), hardness.h2(means, k)
+        assert h2 <= h1 * (1 + 1e-12) <= math.log(2 * n) * h2 * (1 + 1e-11)
+        h = hardness.topk_complexity(means, k, epsilon)
+        at_zero = hardness.topk_complexity(means, k, epsilon, t=0)
+        one_sided = hardness.topk_complexity(means, k, epsilon, sides="top")
+        assert n <= h <= at_zero <= n / epsilon**2 * (1 + 1e-12)
+        # Theorem 4 implies Theorem 1: its t is at least t(epsilon, K), its sum at most H.
+        t_one_sided = hardness.tolerance(means, k, epsilon, sides="top")
+        assert t_one_sided >= hardness.tolerance(means, k, epsilon)
+        assert one_sided <= h * (1 + 1e-12)
+        assert hardness.tolerance(means, k, epsilon) >= min(int(k * epsilon), k - 1, n - k - 1)
+        assert at_zero <= h1 * (1 + 1e-12)
+        assert hardness.lucb_complexity(means, k, 0) == pytest.approx(h1)
+        assert hardness.ugape_complexity(means, k, 0) == pytest.approx(4 * h1)
+        assert hardness.topk_complexity(means, k, 0, t=0) == pytest.approx(h1)
+
+
+@pytest.mark.parametrize(
+    ("number", "largest", "m"),
+    [(1, 2_000, 1), (2, 11_944, 6), (3, 6_137, 1), (4, 8_008, 2), (5, 4_857, 8), (6, 49_745, 6)],
+)
+def test_bubeck_budgets_are_about_the_largest_h1(number, largest, m):
+    means, budget = sar_experiment(number).means, sar_budget(number)
+    every = np.array([hardness.h1(means, j) for j in range(1, means.size)])
+    finite = np.where(np.isfinite(every), every, 0)
+    assert finite[m - 1] == pytest.approx(finite.max())
+    assert finite.max() == pytest.approx(largest, abs=1)
+    assert abs(finite.max() / budget - 1) < 0.22
+
+
+def test_tie_convention_of_experiments_1_and_2():
+    one = [0.5] + [0.4] * 19
+    for m in range(1, 20):
+        assert hardness.h1(one, m, ties="distinct") == pytest.approx(2000)
+    two = [0.5] + [0.42] * 5 + [0.38] * 14
+    for m in (2, 3, 4, 5):
+        assert hardness.h1(two, m) == math.inf
+        assert round(hardness.h1(two, m, ties="distinct")) == 12031
+    for m in (1, 6):
+        assert hardness.h1(two, m) == hardness.h1(two, m, ties="distinct")
+    assert hardness.h2([0.5] * 4, 2, ties="distinct") == math.inf
+
+
+def test_h_multibandit_adds_and_sorts_all_gaps():
+    rng = np.random.default_rng(16)
+    for _ in range(100):
+        rows = rng.random((int(rng.integers(1, 5)), int(rng.integers(2, 9))))
+        everything = np.sort(np.concatenate([hardness.gaps(row, 1) for row in rows]))
+        h1, h2 = hardness.h_multibandit(rows)
+        assert h1 == pytest.approx(sum(d**-2.0 for d in everything))
+        assert h2 == pytest.approx(max((i + 1) / d**2 for i, d in enumerate(everything)))
+    assert hardness.h_multibandit([[0.5, 0.5], [0.1, 0.9]]) == (math.inf, math.inf)
+
+
+def test_ugape_complexity_variance_form_and_several_bandits():
+    rng = np.random.default_rng(17)
+    rows, k, epsilon, b = rng.random((3, 6)), 2, 0.1, 2.0
+    variances = rows * (1 - rows)
+    brute = plain = 0.0
+    for row, variance in zip(rows, variances, strict=True):
+        for delta, v in zip(hardness.gaps(row, k), variance, strict=True):
+            m = max((delta + epsilon) / 2, epsilon)
+            brute += (math.sqrt(v) + math.sqrt(v + 13 / 3 * b * m)) ** 2 / m**2
+            plain += b**2 / m**2
+    got = hardness.ugape_complexity(rows, k, epsilon, b, variances=variances)
+    assert got == pytest.approx(brute)
+    assert hardness.ugape_complexity(rows, k, epsilon, b) == pytest.approx(plain)
+    tied = hardness.ugape_complexity([0.5, 0.5], 1, 0.0, variances=[0.25, 0.25])
+    assert tied == math.inf
+
+
+def test_definition_1_spread_constant_equals_all_pairs():
+    rng = np.random.default_rng(18)
+    for _ in range(200):
+        n = int(rng.integers(2, 12))
+        means = np.sort(rng.random(n))[::-1]
+        brute = 1.0
+        for i in range(n):
+            for j in range(i):
+                slope = n * (means[j] - means[i]) / (i - j)
+                brute = max(brute, slope, 1 / slope)
+        assert hardness.spread_constant(rng.permutation(means)) == pytest.approx(brute)
+    assert hardness.spread_constant([0.5, 0.5, 0.1]) == math.inf
+
+
+def test_lemma_1_bounds_hold_on_c_spread_arms():
+    rng = np.random.default_rng(19)
+    for _ in range(500):
+        n = int(rng.integers(4, 300))
+        steps = rng.uniform(1 / rng.uniform(1, 3), 1, n)  # spread by construction
+        means = 1 - np.cumsum(steps) / n
+        c = hardness.spread_constant(means)
+        k = int(rng.integers(1, n // 2 + 1))
+        epsilon = float(10 ** rng.uniform(-4, -0.31))
+        bounds = hardness.spread_bounds(n, k, epsilon, c)
+        assert bounds.tolerance <= hardness.tolerance(means, k, epsilon)
+        t = hardness.tolerance(means, k, epsilon)
+        assert max(bounds.psi, epsilon) <= hardness.psi(means, k, epsilon, t=t) * (1 + 1e-12)
+        assert hardness.topk_complexity(means, k, epsilon) <= bounds.upper
+        assert bounds.lower <= hardness.topk_complexity(means, k, epsilon, t=0) * (1 + 1e-12)
+
+
+def test_bernoulli_kl_keeps_its_digits_for_close_and_extreme_means():
+    decimal = Fraction
+    assert hardness.bernoulli_kl(0.5, 0.25) == pytest.approx(math.log(2) - math.log(3) / 2)
+    gap = 2.0**-40  # kl(1/2, 1/2 + g) = 2 g^2 + 4 g^4 + ...
+    assert hardness.bernoulli_kl(0.5, 0.5 + gap) == pytest.approx(2 * gap**2, rel=1e-12)
+    for p, q in [(0.3, 0.31), (0.3, 0.9), (0.999, 1e-9), (1e-12, 0.5), (0.2, 0.1999)]:
+        p_, q_ = decimal(p), decimal(q)
+        direct = p * math.log(p_ / q_) + (1 - p) * math.log((1 - p_) / (1 - q_))
+        assert hardness.bernoulli_kl(p, q) == pytest.approx(direct, rel=1e-9)
+    assert hardness.bernoulli_kl(0.0, 0.25) == pytest.approx(-math.log(0.75))
+    assert hardness.bernoulli_kl([0.0, 1.0, 0.5], [1.0, 1.0, 0.5]).tolist() == [math.inf, 0.0, 0.0]
+
+
+def kl(p, q):
+    """The textbook formula, for the checks below."""
+    return sum(a * math.log(a / b) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0)
+
+
+def attained(means, k, weights):
+    """1 / min over pairs of the information that the weights give: an upper bound on T*."""
+    ranked = np.argsort(-np.asarray(means), kind="stable")
+    worst = math.inf
+    for a in ranked[:k]:
+        for b in ranked[k:]:
+            w, v = weights[a], weights[b]
+            x = (w * means[a] + v * means[b]) / (w + v)
+            worst = min(worst, w * kl(means[a], x) + v * kl(means[b], x))
+    return 1 / worst
+
+
+def certified(means, k, alternatives):
+    """1 / the largest coefficient of the adversary's mixture: a lower bound on T*."""
+    ranked = np.sort(means)[::-1]
+    top, bottom = ranked[:k], ranked[k:]
+    coefficients = dict.fromkeys([("top", v) for v in top] + [("bottom", v) for v in bottom], 0.0)
+    for high, low, x, probability in alternatives:
+        coefficients["top", high] += probability * kl(high, x) / np.sum(top == high)
+        coefficients["bottom", low] += probability * kl(low, x) / np.sum(bottom == low)
+    assert math.isclose(alternatives[:, 3].sum(), 1.0) and alternatives[:, 3].min() >= 0
+    return 1 / max(coefficients.values())
+
+
+def test_characteristic_time_certificate_on_500_random_instances():
+    rng = np.random.default_rng(20)
+    for number in range(500):
+        n = int(rng.integers(2, 51))
+        k = int(rng.integers(1, n))
+        means = rng.random(n)
+        if number % 5 == 4:
+            means = np.round(means * 12) / 12  # with ties, and means at 0 and 1
+        found = characteristic_time(means, k)
+        assert found.weights.sum() == pytest.approx(1, abs=1e-12) and found.weights.min() >= 0
+        assert found.lower <= found.value <= found.upper
+        if number % 5 == 4 and not math.isfinite(found.value):
+            continue
+        assert found.upper - found.lower < 1e-6 * found.lower
+        if number % 5 == 0:  # both bounds recomputed from the object, in plain Python
+            assert attained(means, k, found.weights) == pytest.approx(found.upper, rel=1e-7)
+            lower = certified(means, k, found.alternatives)
+            assert lower == pytest.approx(found.lower, rel=1e-7)
+
+
+def test_characteristic_time_for_k_1_equals_the_one_dimensional_form():
+    rng = np.random.default_rng(21)
+    for _ in range(12):
+        means = np.sort(rng.choice(np.arange(1, 50) / 50, int(rng.integers(2, 20)), False))[::-1]
+        best, others = means[0], means[1:]
+
+        def info(x, mu, best=best):  # g(x): information at weights (1, x)
+            mid = (best + x * mu) / (1 + x)
+            ours, theirs = hardness.bernoulli_kl([best, mu], mid)  # x * 1e-16 would be too much
+            return ours + x * theirs, ours / theirs if theirs else math.inf
+
+        def shares(y, others=others, info=info):
+            roots = [brentq(lambda x, mu=mu: info(x, mu)[0] - y, 0, 1e8) for mu in others]
+            return roots, sum(info(x, mu)[1] for x, mu in zip(roots, others, strict=True))
+
+        top = kl(best, others[0])
+        y = brentq(lambda y: shares(y)[1] - 1, 1e-6 * top, (1 - 1e-6) * top, xtol=1e-14)
+        roots, _ = shares(y)
+        assert characteristic_time(means, 1).value == pytest.approx((1 + sum(roots)) / y, rel=1e-6)
+
+
+def test_characteristic_time_of_two_groups_equals_the_one_dimensional_form():
+    rng = np.random.default_rng(22)
+    for _ in range(40):
+        n = int(rng.integers(2, 400))
+        k, (low, high) = int(rng.integers(1, n)), np.sort(rng.random(2))
+
+        def cost(log_ratio, n=n, k=k, low=low, high=high):
+            share = 1 / (1 + math.exp(log_ratio))
+            x = share * high + (1 - share) * low
+            information = share * kl(high, x) + (1 - share) * kl(low, x)
+            return (k * share + (n - k) * (1 - share)) / information
+
+        best = minimize_scalar(cost, bounds=(-15, 15), method="bounded", options={"xatol": 1e-9})
+        found = characteristic_time([high] * k + [low] * (n - k), k)
+        assert found.value == pytest.approx(best.fun, rel=1e-6)
+        assert np.ptp(found.weights[:k]) == 0 and np.ptp(found.weights[k:]) == 0
+
+
+def test_characteristic_time_survives_hostile_means():
+    rng = np.random.default_rng(23)
+    for number in range(400):
+        n = int(rng.integers(2, 30))
+        k = int(rng.integers(1, n))
+        u = rng.random(n)
+        means = [
+            rng.beta(4, 1, 30 * n),
+            u ** rng.integers(1, 30),
+            1 - u ** rng.integers(1, 30),
+            np.clip(0.5 + (u - 0.5) * 10.0 ** -rng.integers(1, 14), 0, 1),
+            rng.choice([0, 1, 0.3, 0.6, 0.300001], n),
+            np.where(u < 0.5, u * 1e-8, 1 - u * 10.0 ** -rng.integers(3, 12)),
+        ][number % 6]
+        found = characteristic_time(means, k)
+        assert not math.isnan(found.value)
+        if math.isfinite(found.value):
+            assert found.upper - found.lower < 1e-6 * found.lower
+
+
+def test_characteristic_time_at_the_ends_of_the_unit_interval():
+    # G = min_x -w ln x - (1 - w) ln(1 - x) is the entropy of w: at w = 1/2, ln 2.
+    assert characteristic_time([1, 0], 1).value == pytest.approx(1 / math.log(2))
+    assert characteristic_time([1, 1, 0, 0], 2).value == pytest.approx(2 / math.log(2))
+    assert characteristic_time([1e-200, 0], 1).value == pytest.approx(math.e * 1e200)
+
+
+def test_tied_boundary_gives_inf_everywhere_and_uniform_boundary_weights():
+    means = [0.9, 0.5, 0.5, 0.1]
+    found = characteristic_time(means, 2)
+    assert (found.value, found.lower, found.upper) == (math.inf,) * 3
+    assert found.weights.tolist() == [0, 0.5, 0.5, 0]
+    assert found.alternatives.shape == (0, 4)
+    assert hardness.h1(means, 2) == hardness.h2(means, 2) == math.inf
+    for measure in ("lucb_complexity", "ugape_complexity"):
+        assert getattr(hardness, measure)(means, 2, 0) == math.inf
+        assert math.isfinite(getattr(hardness, measure)(means, 2, 0.1))
+    assert hardness.topk_complexity([0.5] * 4, 2, 0) == math.inf
+    assert hardness.topk_complexity(means, 2, 0, t=0) == math.inf
+    assert hardness.h1([5e-324, 0.0], 1) == math.inf  # 1 / gap^2 overflows: still no warning
+
+
+@pytest.mark.parametrize("means", BAD_MEANS)
+def test_bad_means_are_refused_by_name(means):
+    calls = [
+        lambda: hardness.gaps(means, 1),
+        lambda: hardness.h1(means, 1),
+        lambda: hardness.h2(means, 1),
+        lambda: hardness.lucb_complexity(means, 1, 0.1),
+        lambda: hardness.tolerance(means, 1, 0.1),
+        lambda: hardness.topk_complexity(means, 1, 0.1),
+        lambda: hardness.spread_constant(means),
+        lambda: characteristic_time(means, 1),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="means"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: hardness.gaps([0.1, 0.2], 2), "k must"),
+        (lambda: hardness.gaps([0.1, 0.2], 0), "k must"),
+        (lambda: hardness.gaps([0.1, 0.2], 1.0), "k must"),
+        (lambda: hardness.gaps([0.1, 0.2], 1, ties="nearest"), "ties"),
+        (lambda: hardness.h_multibandit([0.1, 0.2]), "means"),
+        (lambda: hardness.h_multibandit([[0.1], [0.2]]), "means"),
+        (lambda: hardness.lucb_complexity([0.1, 0.2], 1, 1.0), "epsilon"),
+        (lambda: hardness.ugape_complexity([0.1, 0.2], 1, -0.1), "epsilon"),
+        (lambda: hardness.ugape_complexity([0.1, 0.2], 1, 0.1, b=0), "b must"),
+        (lambda: hardness.ugape_complexity([0.1, 0.2], 1, 0.1, variances=[0.1]), "variances"),
+        (lambda: hardness.tolerance([0.1, 0.2], 1, math.nan), "epsilon"),
+        (lambda: hardness.tolerance([0.1, 0.2], 1, 0.1, sides="left"), "sides"),
+        (lambda: hardness.topk_complexity([0.1, 0.2], 1, 0.1, t=1), "t must"),
+        (lambda: hardness.spread_bounds(10, 6, 0.1, 1), "k must"),
+        (lambda: hardness.spread_bounds(10, 5, 0, 1), "epsilon"),
+        (lambda: hardness.spread_bounds(10, 5, 0.1, 0.5), "c must"),
+        (lambda: characteristic_time([0.1, 0.2], 2), "k must"),
+        (lambda: hardness.bernoulli_kl(1.5, 0.2), "p must"),
+        (lambda: hardness.bernoulli_kl(0.5, -0.2), "q must"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=name):
+        call()

@@ -1,0 +1,231 @@
+r"""One published claim, what we observed, and the verdict.
+
+A `Claim` says what a paper published and where.  `Claim.judge` joins to it what we
+observed and a truth value that the caller computes from data; the verdict is derived from
+that value and is never typed.  In a notebook a `Verdict`, or several in a `Ledger`, shows
+as a table and carries the same content as data for the book's ledger.
+
+`topk.stats` turns arrays of plays into such truth values.
+
+A preview runs a fraction of the papers' scale, which decides nothing: with the environment
+variable ``TOPK_PREVIEW`` set to 1 every verdict reads "not judged", and no data is emitted.
+"""
+
+import html
+import os
+import re
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from topk._checks import refuse
+
+MIME = "application/vnd.topk+json"
+HOLDS, FAILS, NOT_COMPARABLE, NOT_JUDGED = "holds", "fails", "not comparable", "not judged"
+_MARKS = {HOLDS: "\u2713", FAILS: "\u2717", NOT_COMPARABLE: "\u2013", NOT_JUDGED: "\u2026"}
+_COLUMNS = ("Where", "The paper says", "Published", "Observed here", "Verdict")
+
+
+@dataclass(frozen=True)
+class Claim:
+    r"""One statement of a paper that an experiment can contradict.
+
+    Parameters
+    ----------
+    id : str
+        Unique in the book: letters, digits and ``. / _ -``, such as "zhou2014/figure-2e-sar".
+    paper : str
+        The paper's key in the bibliography.
+    where : str
+        Place in the paper: "Section 6.2, Figure 2(e)".
+    statement : str
+        The claim in our own words.
+    published : str, optional
+        The published value, where there is one.
+
+    Raises
+    ------
+    ValueError
+        If a required text is empty or ``id`` has other characters.
+
+    Examples
+    --------
+    >>> claim = Claim("zhou2014/figure-2e-sar", "zhou2014", "Section 6.2, Figure 2(e)",
+    ...               "Under SAR one worker receives up to 143 tasks.", "143")
+    >>> largest = 143
+    >>> claim.judge(largest == 143, observed=f"{largest} tasks").verdict
+    'holds'
+    """
+
+    id: str
+    paper: str
+    where: str
+    statement: str
+    published: str = ""
+
+    def __post_init__(self):
+        for name in ("id", "paper", "where", "statement"):
+            _check_text(getattr(self, name), name)
+        _check_text(self.published, "published", empty=True)
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9./_-]*", self.id):
+            refuse("id", self.id, "made of letters, digits and . / _ -")
+
+    def judge(self, holds, observed, note="", anchor=""):
+        r"""Join what we observed to the claim.
+
+        Parameters
+        ----------
+        holds : bool or None
+            Whether the data agree with the claim, computed from them; ``None`` when what
+            we ran cannot be compared with what the paper ran, and then ``note`` says why.
+        observed : str
+            What was seen here, with its uncertainty.
+        note : str, optional
+            A choice or a limit that the reader must know.
+        anchor : str, optional
+            Label, on the same page, of the figure or section that shows it.
+
+        Returns
+        -------
+        Verdict
+            The claim with its verdict.
+
+        Raises
+        ------
+        ValueError
+            If ``holds`` is no truth value, ``observed`` is empty, or ``holds`` is ``None``
+            and there is no note.
+        """
+        return Verdict(self, holds, observed, note, anchor)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, what we observed, and the verdict that follows; made by `Claim.judge`."""
+
+    claim: Claim
+    holds: bool | None
+    observed: str
+    note: str = ""
+    anchor: str = ""
+
+    def __post_init__(self):
+        if not isinstance(self.claim, Claim):
+            refuse("claim", self.claim, "a Claim")
+        if self.holds is not None:
+            if not isinstance(self.holds, (bool, np.bool_)):
+                refuse("holds", self.holds, "True, False or None")
+            object.__setattr__(self, "holds", bool(self.holds))
+        _check_text(self.observed, "observed")
+        _check_text(self.note, "note", empty=self.holds is not None)
+        _check_text(self.anchor, "anchor", empty=True)
+
+    @property
+    def verdict(self):
+        """One of "holds", "fails", "not comparable"; "not judged" in a preview."""
+        if _preview():
+            return NOT_JUDGED
+        return {True: HOLDS, False: FAILS, None: NOT_COMPARABLE}[self.holds]
+
+    def as_dict(self):
+        """Return the entry of the book's ledger: every field a string."""
+        entry = {"kind": "claim"}
+        entry |= {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
+        return entry | {"observed": self.observed, "verdict": self.verdict,
+                        "note": self.note, "anchor": self.anchor}
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return _bundle([self], self.as_dict())
+
+
+class Ledger:
+    r"""Several verdicts in one table.
+
+    Parameters
+    ----------
+    verdicts : iterable of Verdict
+        At least one, with distinct claim ids; shown in this order.
+
+    Raises
+    ------
+    ValueError
+        If there is none, one is no `Verdict`, or two share a claim id.
+
+    Examples
+    --------
+    >>> claim = Claim("zhou2014/figure-2e-sar", "zhou2014", "Figure 2(e)", "At most 143.")
+    >>> ledger = Ledger([claim.judge(True, "143 in every play")])
+    >>> [verdict.verdict for verdict in ledger]
+    ['holds']
+    """
+
+    def __init__(self, verdicts):
+        self.verdicts = tuple(verdicts)
+        if not self.verdicts:
+            refuse("verdicts", "none", "at least one Verdict")
+        seen = set()
+        for verdict in self.verdicts:
+            if not isinstance(verdict, Verdict):
+                refuse("verdicts", verdict, "made of Verdicts")
+            if verdict.claim.id in seen:
+                refuse("verdicts", f"two with id {verdict.claim.id!r}", "of distinct claim ids")
+            seen.add(verdict.claim.id)
+
+    def __iter__(self):
+        return iter(self.verdicts)
+
+    def __len__(self):
+        return len(self.verdicts)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return _bundle(self.verdicts, [verdict.as_dict() for verdict in self.verdicts])
+
+
+def _preview():
+    return os.environ.get("TOPK_PREVIEW", "") == "1"
+
+
+def _bundle(verdicts, payload):
+    bundle = {"text/plain": _as_text(verdicts), "text/html": _as_html(verdicts)}
+    return bundle if _preview() else bundle | {MIME: payload}
+
+
+def _as_text(verdicts):
+    lines = []
+    for each in verdicts:
+        published = f" (published: {each.claim.published})" if each.claim.published else ""
+        lines.append(f"[{each.verdict}] {each.claim.id}: {each.claim.statement}{published}")
+        lines.append(f"    observed: {each.observed}")
+        if each.note:
+            lines.append(f"    note: {each.note}")
+    return "\n".join(lines)
+
+
+def _as_html(verdicts):
+    head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
+    rows = "\n".join(_row(verdict) for verdict in verdicts)
+    return (f'<div class="topk-ledger"><table class="table topk-claims">\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>")
+
+
+def _row(verdict):
+    claim, escape = verdict.claim, html.escape
+    where = escape(claim.where)
+    if verdict.anchor:
+        where = f'<a href="#{escape(verdict.anchor)}">{where}</a>'
+    observed = escape(verdict.observed)
+    if verdict.note:
+        observed += f'<br><small class="topk-note">{escape(verdict.note)}</small>'
+    word = verdict.verdict
+    badge = (f'<span class="topk-verdict topk-{word.replace(" ", "-")}">'
+             f'<span aria-hidden="true">{_MARKS[word]} </span>{word}</span>')
+    cells = (where, escape(claim.statement), escape(claim.published), observed, badge)
+    name = "claim-" + re.sub(r"[^A-Za-z0-9-]+", "-", claim.id).lower()
+    return f'<tr id="{name}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _check_text(value, name, empty=False):
+    if not isinstance(value, str) or not (empty or value.strip()):
+        refuse(name, value, "a text" if empty else "a text that is not empty")
+
+

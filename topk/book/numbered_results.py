@@ -1,0 +1,134 @@
+"""The numbered results of the five papers, as a page states and executes them.
+
+A page that has stated, proved and executed a result says so with `checked`, as the last line
+of the cell that executes it: the cell gets there only if none of its assertions failed.
+"""
+
+import importlib
+import inspect
+import os
+import re
+from dataclasses import dataclass
+
+from topk._checks import refuse
+from topk.book.claims import MIME
+
+RESULTS = {
+    "chen2017": (
+        "definition-1 definition-2 remark-1 lemma-1 theorem-1 theorem-2 theorem-3 theorem-4 "
+        "claim-1 lemma-2 lemma-3 lemma-4 lemma-5 lemma-6 lemma-7"
+    ).split(),
+    "zhou2014": (
+        "proposition-1.1 proposition-1.2 lemma-6.1 theorem-7.1 lemma-4.1 lemma-4.2 theorem-4.3 "
+        "corollary-4.4 theorem-4.5 remark-4.1 remark-4.2 theorem-5.1 lemma-5.2 lemma-5.3 "
+        "lemma-5.4 theorem-5.5 theorem-5.6"
+    ).split(),
+    "bubeck2013": "equation-1 theorem-1 theorem-2".split(),
+    "kalyanakrishnan2012": (
+        "theorem-1 lemma-2 lemma-3 lemma-4 lemma-5 theorem-6 corollary-7 theorem-8 lemma-10 "
+        "lemma-11 lemma-12"
+    ).split(),
+    "gabillon2012": (
+        "lemma-1 lemma-2 lemma-3 lemma-4 corollary-1 theorem-1 theorem-2"
+    ).split(),
+}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One numbered result that a page has executed; see `checked`."""
+
+    id: str
+    statement: str
+    function: str
+    test: str
+    anchor: str
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        """Return what a notebook shows, with the payload that the build collects."""
+        paper, _, name = self.id.partition("/")
+        kind, _, number = name.partition("-")
+        text = (
+            f"✓ The assertions of this cell hold: {kind.capitalize()} {number} "
+            f"({paper}) is computed by {self.function} and guarded by {self.test}."
+        )
+        bundle = {"text/plain": text}
+        if os.environ.get("TOPK_PREVIEW", "") == "1":
+            return bundle
+        payload = {
+            "kind": "result",
+            "id": self.id,
+            "paper": paper,
+            "sort": kind,
+            "number": number,
+            "statement": self.statement,
+            "function": self.function,
+            "role": "class" if inspect.isclass(_find(self.function)) else "func",
+            "test": self.test,
+            "anchor": self.anchor,
+        }
+        return bundle | {MIME: payload}
+
+
+def checked(id, statement, *, function, test, anchor):
+    """Enter a numbered result into the book.
+
+    Parameters
+    ----------
+    id : str
+        ``paper/kind-number``, such as "bubeck2013/theorem-1"; one of `RESULTS`.
+    statement : str
+        What the result says, in one sentence of plain text.
+    function : str
+        The public function or class that computes it, such as "topk.guarantees.sar_error".
+    test : str
+        The test that guards it, ``tests/….py::name`` from the repository's root.
+    anchor : str
+        The label of the directive that states it on the page.
+
+    Returns
+    -------
+    Checked
+        Shows a line with function and test on the page.
+
+    Raises
+    ------
+    ValueError
+        If the id is not one of the papers' numbered results, the function does not exist,
+        or a text is not of the form given above.
+
+    Examples
+    --------
+    >>> import topk
+    >>> topk.book.numbered_results.checked(
+    ...     "bubeck2013/theorem-1",
+    ...     "SAR errs with probability at most 2 n² exp(-(Q - n) / (8 loḡ(n) H2)).",
+    ...     function="topk.guarantees.sar_error",
+    ...     test="tests/theory/test_guarantees.py::test_bubeck_theorem_1_on_plays",
+    ...     anchor="thm-sar",
+    ... ).id
+    'bubeck2013/theorem-1'
+    """
+    paper, _, name = str(id).partition("/")
+    if name not in RESULTS.get(paper, ()):
+        refuse("id", id, "one of topk.book.numbered_results.RESULTS, as paper/kind-number")
+    if not isinstance(statement, str) or not statement.strip():
+        refuse("statement", statement, "a text that is not empty")
+    if not callable(_find(function)):
+        refuse("function", function, "the full name of a function or class of topk")
+    if not re.fullmatch(r"tests/[\w/]+\.py::\w+", str(test)):
+        refuse("test", test, "of the form tests/….py::name")
+    if not re.fullmatch(r"[A-Za-z][\w.-]*", str(anchor)):
+        refuse("anchor", anchor, "a label")
+    return Checked(id, " ".join(statement.split()), function, test, anchor)
+
+
+def _find(function):
+    """Return what a dotted name in topk leads to, None where it leads nowhere."""
+    parts = str(function).split(".")
+    if parts[0] != "topk" or len(parts) < 2:
+        return None
+    found = importlib.import_module("topk")
+    for part in parts[1:]:
+        found = getattr(found, part, None)
+    return found

@@ -1,0 +1,256 @@
+"""Intervals for means and proportions, and comparisons of two samples of plays, point by point."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from topk._checks import check_integer, check_real, refuse
+
+
+class Interval(NamedTuple):
+    """An estimate with a confidence interval; floats, or arrays for several points.
+
+    Attributes
+    ----------
+    estimate, low, high : float or ndarray of float
+        ``low <= estimate <= high``.
+    """
+
+    estimate: float | np.ndarray
+    low: float | np.ndarray
+    high: float | np.ndarray
+
+
+def mean_interval(values, level=0.95):
+    r"""Mean over plays, with Student's interval.
+
+    .. math:: \bar x\pm t_{m-1,(1+\gamma)/2}\,\frac{s}{\sqrt m}
+
+    Parameters
+    ----------
+    values : array_like of float, shape (runs, ...), runs >= 2
+        One value a play, along the first axis.
+    level : float, optional
+        Confidence :math:`\gamma`, in (0, 1).
+
+    Returns
+    -------
+    Interval
+        Of shape (...): the m plays are independent and alike; s is their standard
+        deviation with divisor m - 1.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two plays, a value is not finite or ``level`` is out of range.
+
+    Notes
+    -----
+    Approximate unless the values are normal; with the book's 100 plays or more that is the
+    usual approximation.  For zero-one values use `proportion_interval`, which is exact.
+
+    Examples
+    --------
+    >>> low = mean_interval([0.0, 0.1, 0.2]).low
+    >>> round(float(low), 4)
+    -0.1484
+    """
+    from scipy.special import stdtrit
+
+    values, level = _check_plays(values, "values"), _check_level(level)
+    runs = values.shape[0]
+    mean = values.mean(axis=0)
+    half = stdtrit(runs - 1, (1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(runs)
+    return Interval(mean, mean - half, mean + half)
+
+
+def paired_difference(a, b, level=0.95):
+    r"""Mean of a - b over plays, with Student's interval of the paired differences.
+
+    Parameters
+    ----------
+    a, b : array_like of float, shape (runs, ...), runs >= 2
+        One value a play, along the first axis.  Play r of both belongs together; the other
+        axes broadcast.
+    level : float, optional
+        Confidence, in (0, 1).
+
+    Returns
+    -------
+    Interval
+        Of the mean difference.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of plays differ, there are fewer than two, or a value is not finite.
+
+    Notes
+    -----
+    The differences of distinct plays are independent whether or not the two plays of a pair
+    share anything, so pairing is always valid; it helps where both face the same instance.
+
+    Examples
+    --------
+    >>> difference = paired_difference([0.3, 0.2, 0.4], [0.1, 0.1, 0.1])
+    >>> round(float(difference.estimate), 3)
+    0.2
+    """
+    a, b = _check_plays(a, "a"), _check_plays(b, "b")
+    if a.shape[0] != b.shape[0]:
+        refuse("b", f"{b.shape[0]} plays", f"of as many plays as a ({a.shape[0]})")
+    try:
+        difference = a - b
+    except ValueError:
+        refuse("b", f"an array of shape {b.shape}", f"broadcastable against a's {a.shape}")
+    return mean_interval(difference, level)
+
+
+def proportion_interval(successes, trials, level=0.95):
+    r"""Share of successes, with the exact interval of Clopper and Pearson.
+
+    Parameters
+    ----------
+    successes : array_like of int
+        How often it happened, from 0 to ``trials``.
+    trials : array_like of int
+        Out of how many independent trials, at least 1; broadcasts.
+    level : float, optional
+        Confidence, in (0, 1).
+
+    Returns
+    -------
+    Interval
+        The low end is 0 without successes, the high end 1 without failures.
+
+    Raises
+    ------
+    ValueError
+        If a count is no integer or out of range.
+
+    Notes
+    -----
+    The low end is the (1 - level)/2 quantile of Beta(s, m - s + 1), the high end the
+    (1 + level)/2 quantile of Beta(s + 1, m - s).  Its coverage is at least ``level`` for
+    every success probability.
+
+    Examples
+    --------
+    >>> interval = proportion_interval(0, 100)
+    >>> round(float(interval.high), 4)
+    0.0362
+    """
+    from scipy.special import betaincinv
+
+    level = _check_level(level)
+    trials, successes = np.asarray(trials), np.asarray(successes)
+    if trials.dtype.kind not in "iu" or (trials < 1).any():
+        refuse("trials", trials, "made of integers of at least 1")
+    if successes.dtype.kind not in "iu" or (successes < 0).any() or (successes > trials).any():
+        refuse("successes", successes, "made of integers from 0 to trials")
+    tail, failures = (1 - level) / 2, trials - successes
+    low = betaincinv(np.maximum(successes, 1), failures + 1, tail)
+    high = betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail)
+    low, high = np.where(successes == 0, 0.0, low), np.where(failures == 0, 1.0, high)
+    return Interval(successes / trials, low[()], high[()])
+
+
+class Tally(NamedTuple):
+    """Of how many points a comparison was won, lost, or left undecided; see `compare`.
+
+    Attributes
+    ----------
+    wins, losses, undecided : int
+        Numbers of points.
+    """
+
+    wins: int
+    losses: int
+    undecided: int
+
+    @property
+    def points(self):
+        """How many points were compared."""
+        return self.wins + self.losses + self.undecided
+
+    def most(self):
+        """Whether more than half of the points are won."""
+        return 2 * self.wins > self.points
+
+    def every(self):
+        """Whether every point is won."""
+        return self.wins == self.points
+
+    def never_worse(self):
+        """Whether no point is lost."""
+        return self.losses == 0
+
+    def __str__(self):
+        return (f"better at {self.wins}, worse at {self.losses}, "
+                f"undecided at {self.undecided} of {self.points}")
+
+
+def compare(a, b, *, smaller_is_better=True, level=0.95):
+    r"""Count the points where a beats b.
+
+    Parameters
+    ----------
+    a, b : array_like of float, shape (runs, points) or (runs,)
+        One value a play and point, such as the regret for each K; broadcasts, so that
+        ``a`` (runs, 1) may be held against several rivals ``b`` (runs, rivals) at once.
+    smaller_is_better : bool, optional
+        True for regret, False for precision.
+    level : float, optional
+        Confidence of each point's interval, in (0, 1).
+
+    Returns
+    -------
+    Tally
+        A point is *won* when the interval of `paired_difference` lies wholly on a's side of
+        zero, *lost* when wholly on b's side, and *undecided* otherwise.
+
+    Raises
+    ------
+    ValueError
+        As `paired_difference`.
+
+    Notes
+    -----
+    This is the verdict rule for sentences of the kind "A outperforms B".  For "in most
+    cases" use `Tally.most`, for "always" `Tally.every`: an undecided point does not count
+    for the claim, which has to be shown.  For "A is no worse" use `Tally.never_worse`.
+    Points are judged one by one, without correction for their number: of many points where
+    nothing differs, a share of 1 - level is expected to be decided wrongly.
+
+    Examples
+    --------
+    >>> a = [[0.10, 0.50], [0.11, 0.52], [0.12, 0.51]]
+    >>> b = [[0.30, 0.51], [0.32, 0.50], [0.31, 0.52]]
+    >>> tally = compare(a, b)
+    >>> print(tally)
+    better at 1, worse at 0, undecided at 1 of 2
+    >>> tally.most()
+    False
+    """
+    interval = paired_difference(a, b, level)
+    below = np.atleast_1d(np.asarray(interval.high) < 0)
+    above = np.atleast_1d(np.asarray(interval.low) > 0)
+    wins, losses = (below, above) if smaller_is_better else (above, below)
+    wins, losses = int(wins.sum()), int(losses.sum())
+    return Tally(wins, losses, below.size - wins - losses)
+
+
+def _check_level(level):
+    return check_real(level, "level", 0, 1, low_open=True, high_open=True)
+
+
+def _check_plays(values, name):
+    allowed = "an array (runs, ...) of finite numbers with at least 2 runs"
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        refuse(name, values, allowed)
+    if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
+        refuse(name, values, allowed)
+    check_integer(array.shape[0], f"the number of runs in {name}", 2)
+    return array

@@ -1,0 +1,487 @@
+"""The Mannor-Tsitsiklis families: K = 1, and in groups of K arms (Zhou et al., Lemma 5.4)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from topk._checks import (
+    check_delta,
+    check_flag,
+    check_integer,
+    check_k,
+    check_n,
+    check_real,
+    refuse,
+)
+from topk.theory.likelihood import theorem_5_1_pulls
+
+# Constants C of the bound n ln(1/delta) / (C epsilon^2 K), published and repaired.
+LEMMA_5_4, LEMMA_5_4_AT_2_DELTA = 20_000, 40_000
+THEOREM_5_5_PUBLISHED, THEOREM_5_5_REPAIRED = 100_000, 200_000
+
+
+def _check_small(value, name):
+    """Return an epsilon or delta of section 5.2, in (0, 0.01]."""
+    return check_real(value, name, 0, 0.01, low_open=True)
+
+
+def group_family(n, k, epsilon):
+    r"""The hypotheses :math:`H_1,\dots,H_t`, one row of means each.
+
+    The arms form :math:`t=\lfloor n/k\rfloor` groups of k.  Under :math:`H_1` group 1 has
+    mean :math:`\frac12+4\epsilon` and everything else 1/2; under :math:`H_j` group j has
+    :math:`\frac12+8\epsilon` besides.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 1/16].
+
+    Returns
+    -------
+    ndarray, shape (t, n)
+        Row j - 1 holds the means under :math:`H_j`; group g is arms (g - 1) k to g k - 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Supplement of Zhou et al. (2014), Lemma 5.4 (which needs epsilon <= .01).
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import group_family
+    >>> group_family(4, 2, 0.0625)
+    array([[0.75, 0.75, 0.5 , 0.5 ],
+           [0.75, 0.75, 1.  , 1.  ]])
+    """
+    n = check_n(n)
+    k = check_k(k, largest=n // 2)
+    epsilon = check_real(epsilon, "epsilon", 0, 1 / 16, low_open=True)
+    groups = n // k
+    family = np.full((groups, n), 0.5)
+    family[:, :k] += 4 * epsilon
+    for j in range(1, groups):
+        family[j, j * k : (j + 1) * k] += 8 * epsilon
+    return family
+
+
+def mannor_tsitsiklis_family(n, epsilon):
+    r"""The original family for one best arm.
+
+    Under :math:`H_0` arm 0 has mean :math:`\frac{1+\epsilon}2` and the others 1/2; under
+    :math:`H_l` arm l has :math:`\frac12+\epsilon` besides.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    epsilon : float
+        Tolerance, in (0, 1/2].
+
+    Returns
+    -------
+    ndarray, shape (n, n)
+        Row l holds the means under :math:`H_l`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Mannor and Tsitsiklis (2004), *recalled*; the same as `group_family` with k = 1 at
+    epsilon / 8.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import mannor_tsitsiklis_family
+    >>> mannor_tsitsiklis_family(3, 0.5)
+    array([[0.75, 0.5 , 0.5 ],
+           [0.75, 1.  , 0.5 ],
+           [0.75, 0.5 , 1.  ]])
+    """
+    epsilon = check_real(epsilon, "epsilon", 0, 0.5, low_open=True)
+    return group_family(check_n(n), 1, epsilon / 8)
+
+
+def group_log_ratio(pulls, ones, epsilon):
+    r"""Log likelihood ratio of :math:`H_j` to :math:`H_1`: only group j's rewards matter.
+
+    .. math:: \tilde u_1\ln(1+16\epsilon)+\tilde u_0\ln(1-16\epsilon)
+              =\frac{\tilde q}2\ln(1-256\epsilon^2)
+              +\frac{\tilde u_0-\tilde u_1}2\ln\frac{1-16\epsilon}{1+16\epsilon},
+
+    for :math:`\tilde q` pulls of the group, :math:`\tilde u_1` ones and :math:`\tilde u_0`
+    zeros.
+
+    Parameters
+    ----------
+    pulls, ones : array_like
+        :math:`\tilde q` and :math:`\tilde u_1`, of one shape.
+    epsilon : float
+        In (0, 1/16).
+
+    Returns
+    -------
+    float or ndarray
+        In nats.
+
+    Raises
+    ------
+    ValueError
+        If there are more ones than pulls, or an argument is outside its range.
+
+    Notes
+    -----
+    Supplement of Zhou et al. (2014), proof of Lemma 5.4.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import group_log_ratio
+    >>> round(group_log_ratio(10, 5, 0.01), 5)
+    -0.12967
+    """
+    epsilon = check_real(epsilon, "epsilon", 0, 1 / 16, low_open=True, high_open=True)
+    pulls, ones = np.asarray(pulls, dtype=float), np.asarray(ones, dtype=float)
+    if pulls.shape != ones.shape or not ((ones >= 0) & (ones <= pulls)).all():
+        refuse("ones", ones, "of the shape of pulls and between 0 and the pulls")
+    value = ones * math.log1p(16 * epsilon) + (pulls - ones) * math.log1p(-16 * epsilon)
+    return float(value) if value.ndim == 0 else value
+
+
+class GroupArgument(NamedTuple):
+    r"""The proof of Lemma 5.4 in numbers, for an algorithm that makes few pulls.
+
+    Attributes
+    ----------
+    pulls : float
+        :math:`Q=\frac{n\ln(1/\delta)}{C\epsilon^2K}`, the expected pulls assumed.
+    cap : float
+        :math:`Q_0=8Q/t`, which some group's pulls exceed with probability at most 1/4.
+    deviation : float
+        :math:`\sqrt{5Q_0}`, which the group's ones minus zeros, stopped at the cap, exceed
+        with probability at most 2 exp(-5/2) < 1/4.
+    log_ratio : float
+        The smallest log likelihood ratio within cap and deviation.
+    log_needed : float
+        :math:`\frac12\ln\delta`.
+    good_event : float
+        :math:`\frac12-\delta`: probability at least, under :math:`H_1`, of success, cap and
+        deviation together.
+    wrong : float
+        ``good_event`` times the ratio: under :math:`H_{j_0}` at least this probability of
+        an answer that is right under :math:`H_1`, hence wrong.
+    contradiction : bool
+        Whether ``wrong`` exceeds delta: then no such algorithm exists.
+    """
+
+    pulls: float
+    cap: float
+    deviation: float
+    log_ratio: float
+    log_needed: float
+    good_event: float
+    wrong: float
+    contradiction: bool
+
+
+def group_argument(n, k, epsilon, delta, constant=LEMMA_5_4):
+    r"""Evaluate the contradiction of Lemma 5.4.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 0.01].
+    delta : float
+        Failure probability of the algorithm, in (0, 0.02]; the lemma has at most 0.01.
+    constant : float
+        C in the assumed pulls; published 20000.
+
+    Returns
+    -------
+    GroupArgument
+        With ``contradiction`` true, every deterministic algorithm that is right with
+        probability 1 - delta needs more than ``pulls`` pulls in expectation.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Lemma 5.4, and its proof in the supplement.  The supplement's last
+    chain (see `printed_split`) fails for most delta; the exact ratio used here satisfies
+    :math:`\ge\sqrt\delta` on the whole range.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import group_argument
+    >>> argument = group_argument(1000, 10, 0.01, 0.01)
+    >>> argument.contradiction, argument.log_ratio >= argument.log_needed
+    (True, True)
+    """
+    n = check_n(n)
+    k = check_k(k, largest=n // 2)
+    epsilon = _check_small(epsilon, "epsilon")
+    delta = check_real(delta, "delta", 0, 0.02, low_open=True)
+    constant = check_real(constant, "constant", 0, math.inf, low_open=True, high_open=True)
+    pulls = n * math.log(1 / delta) / (constant * epsilon**2 * k)
+    cap = 8 * pulls / (n // k)
+    deviation = math.sqrt(5 * cap)
+    # ones - zeros = -deviation is the worst case at the cap
+    log_ratio = group_log_ratio(cap, (cap - min(cap, deviation)) / 2, epsilon)
+    good_event = 0.5 - delta
+    wrong = good_event * math.exp(log_ratio)
+    return GroupArgument(
+        pulls, cap, deviation, log_ratio, math.log(delta) / 2, good_event, wrong, wrong > delta
+    )
+
+
+def printed_split(epsilon, delta):
+    r"""The two factors into which the supplement splits the likelihood ratio, and their goal.
+
+    .. math:: (1-256\epsilon^2)^{\frac{\ln(1/\delta)}{2500\epsilon^2}},\qquad
+              (1-32\epsilon)^{\frac{\sqrt{\ln(1/\delta)}}{30\epsilon}},\qquad\delta^{1/4}.
+
+    Parameters
+    ----------
+    epsilon : float
+        In (0, 0.01].
+    delta : float
+        In (0, 0.01].
+
+    Returns
+    -------
+    tuple of float
+        First factor, second factor, and :math:`\delta^{1/4}`, which the print claims both
+        to exceed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    A slip in the supplement of Zhou et al. (2014), p. 13: the second factor is below
+    :math:`\delta^{1/4}` unless delta is below about 1e-8.  The lemma survives, see
+    `group_argument`.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import printed_split
+    >>> [round(factor, 3) for factor in printed_split(0.01, 0.01)]
+    [0.62, 0.063, 0.316]
+    """
+    epsilon, delta = _check_small(epsilon, "epsilon"), _check_small(delta, "delta")
+    log = math.log(1 / delta)
+    first = math.exp(log / (2500 * epsilon**2) * math.log1p(-256 * epsilon**2))
+    second = math.exp(math.sqrt(log) / (30 * epsilon) * math.log1p(-32 * epsilon))
+    return first, second, delta**0.25
+
+
+def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5_REPAIRED):
+    r"""Theorem 5.5's step from randomised to deterministic algorithms, in numbers.
+
+    An algorithm with expected pulls :math:`Q\le\frac{n\ln(1/\delta)}{C\epsilon^2K}` that fails
+    with probability at most delta has random bits for which, given the bits, it fails with
+    probability at most :math:`2\delta` and makes at most :math:`\frac52Q` pulls in
+    expectation: by Markov these have probability at least 1/2 and 3/5, which add up to more
+    than 1.  Fixing the bits gives a deterministic algorithm that Lemma 5.4 excludes.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 0.01].
+    delta : float
+        In (0, 0.01].
+    constant : float
+        C; 100000 published, 200000 repaired.
+
+    Returns
+    -------
+    argument : GroupArgument
+        Lemma 5.4's argument for the deterministic algorithm, at failure 2 delta.
+    covered : bool
+        Whether it is a contradiction and delta is where the cited lemma holds: at most
+        .005 with its published constant, at most .01 with 40000.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Theorem 5.5.  The proof applies Lemma 5.4 at :math:`2\delta`, which
+    for delta > .005 is outside the lemma's statement; with constant 200000 the argument goes
+    through on the whole range (*repaired*).
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import randomised_argument
+    >>> randomised_argument(1000, 10, 0.01, 0.01)[1]
+    True
+    >>> randomised_argument(1000, 10, 0.01, 0.01, constant=100_000)[1]
+    False
+    """
+    delta = _check_small(delta, "delta")
+    constant = check_real(constant, "constant", 0, math.inf, low_open=True, high_open=True)
+    # 5/2 Q = n ln(1/delta) / ((C / 2.5) ...); in terms of ln(1/(2 delta)) the constant is
+    fixed = constant / 2.5 * math.log(1 / (2 * delta)) / math.log(1 / delta)
+    argument = group_argument(n, k, epsilon, 2 * delta, fixed)
+    by_statement = 2 * delta <= 0.01 and fixed >= LEMMA_5_4
+    by_repair = fixed >= LEMMA_5_4_AT_2_DELTA
+    return argument, argument.contradiction and (by_statement or by_repair)
+
+
+def theorem_5_5_pulls(n, k, epsilon, delta, *, published=False):
+    r"""Expected pulls that every algorithm needs: :math:`\frac{n\ln(1/\delta)}{C\epsilon^2K}`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 0.01].
+    delta : float
+        In (0, 0.01].
+    published : bool
+        Use C = 100000 as in the paper's proof instead of the repaired 200000.
+
+    Returns
+    -------
+    float
+        Pulls, on the worst of the instances of `group_family`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Theorem 5.5 (stated as an order); constants from its proof.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import theorem_5_5_pulls
+    >>> round(theorem_5_5_pulls(1000, 1, 0.01, 0.01), 1)
+    230.3
+    """
+    n = check_n(n)
+    k = check_k(k, largest=n // 2)
+    epsilon, delta = _check_small(epsilon, "epsilon"), _check_small(delta, "delta")
+    published = check_flag(published, "published")
+    constant = THEOREM_5_5_PUBLISHED if published else THEOREM_5_5_REPAIRED
+    return n * math.log(1 / delta) / (constant * epsilon**2 * k)
+
+
+def complement_epsilon(n, k, epsilon):
+    r"""Tolerance of the complementary problem, :math:`\epsilon'=\frac k{n-k}\epsilon`.
+
+    The worst n - k arms are the best n - k of :math:`1-X`, and the two sums of losses are
+    equal: a set T with regret epsilon has a complement with regret :math:`\epsilon'`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n - 1.
+    epsilon : float
+        Tolerance on the average regret, positive.
+
+    Returns
+    -------
+    float
+        :math:`\epsilon'`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Theorems 4.5 and 5.6.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import complement_epsilon
+    >>> complement_epsilon(1000, 800, 0.01)
+    0.04
+    """
+    n = check_n(n)
+    k = check_k(k, n)
+    epsilon = check_real(epsilon, "epsilon", 0, math.inf, low_open=True, high_open=True)
+    return k * epsilon / (n - k)
+
+
+def theorem_5_6_pulls(n, k, epsilon, delta):
+    r"""Expected pulls that every algorithm needs for :math:`k\ge n/2`, by the reduction.
+
+    The larger of Theorem 5.1's and Theorem 5.5's bounds for n - k arms at
+    :math:`\epsilon'=\frac k{n-k}\epsilon`; of the order
+    :math:`\frac{n-k}k\frac n{\epsilon^2}\bigl(\frac{n-k}k+\frac{\ln(1/\delta)}k\bigr)`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, n / 2 to n - 1.
+    epsilon : float
+        Tolerance on the average regret, positive and at most .01 (n - k) / k.
+    delta : float
+        In (0, 0.01].
+
+    Returns
+    -------
+    float
+        Pulls. For n - k < 10, where Theorem 5.1 is silent, Theorem 5.5's alone.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Theorem 5.6, allows every epsilon up to .01, but the theorems that it
+    reduces to cover only :math:`\epsilon'\le.01`, hence the range here.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import theorem_5_6_pulls
+    >>> round(theorem_5_6_pulls(1000, 999, 1e-5, 0.01), 1)
+    230.7
+    """
+    n = check_n(n)
+    k = check_integer(k, "k", (n + 1) // 2, n - 1)
+    epsilon = check_real(epsilon, "epsilon", 0, 0.01 * (n - k) / k, low_open=True)
+    delta = check_delta(delta)
+    turned = min(complement_epsilon(n, k, epsilon), 0.01)  # rounding must not push it out
+    bound = theorem_5_5_pulls(n, n - k, turned, delta)
+    return max(bound, theorem_5_1_pulls(n, n - k, turned)) if n - k >= 10 else bound
