@@ -16,18 +16,21 @@ __version__ = "0.1.0"
 MODULES = (
     "claims data guarantees hardness instances lower_bounds metrics plots store streams"
 ).split()
-ROOMS = "book experiments stats strategies theory".split()  # found too, but not by ``import *``
+ROOMS = "book engine experiments stats strategies theory".split()  # not by ``import *``
 NAMES = {
     "topk.bandits": "Bandit BernoulliBandit BetaBandit MultiBandit ReplayBandit "
     "TruncatedNormalBandit",
+    "topk.engine.composing": "rule",
+    "topk.engine.plain": "View",
+    "topk.engine.ruled": "Indices Rounds",
+    "topk.engine.strategy": "Strategy",
     "topk.experiments": "KthArm kth_arm",
-    "topk.persistence": "resume",
     "topk.results": "Outcome Replications Summary",
-    "topk.session": "Session",
+    "topk.session": "Session resume",
     "topk.simulate": "replicate run",
     "topk.strategies": "AdaptiveTopK CLUCB CLUCBPAC GapE Halving ImprovedTopK LUCB1 "
     "MultiBanditGapE MultiBanditSAR MultiBanditUGapEb MultiBanditUGapEc OptMAI Racing SAR "
-    "Strategy SuccessiveRejects UGapEb UGapEc Uniform View",
+    "SuccessiveRejects UGapEb UGapEc Uniform",
 }
 HARDNESS = {
     "topk.theory.characteristic": "CharacteristicTime characteristic_time",

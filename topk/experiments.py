@@ -16,17 +16,10 @@ from topk._checks import (
     refuse,
 )
 from topk.bandits import Bandit, BernoulliBandit
-from topk.kernels.halving import (
-    fill_pool,
-    halve,
-    halving_share,
-    needs_halving,
-    new_pool,
-    ranked_sum,
-    sorting_share,
-)
+from topk.engine.ranking import kth_largest, largest
 from topk.simulate import replicate
 from topk.stats import Interval, mean_interval, proportion_interval
+from topk.strategies.improved import halving_share, sorting_share
 from topk.theory.groups import group_family
 from topk.theory.likelihood import bernoulli_kl, information, log_likelihood_ratio
 
@@ -549,18 +542,17 @@ def kth_arm(bandit, k, eta, delta, slack=0, rng=0):
         rng = np.random.default_rng(check_integer(rng, "rng", 0))
     log_ratio = math.log(2 * (4 + 5 * k / (slack + 1))) - math.log(delta)
     order = rng.permutation(n)  # ties go to lower indices: these must not depend on the writing
-    pulls, pool, level = np.zeros(n, dtype=np.int64), new_pool(n), 0
-    fill_pool(pool, np.arange(n), n)
+    pulls, pool, level = np.zeros(n, dtype=np.int64), np.arange(n), 0
 
     def sample(share):
-        sums, arms = np.zeros(n), pool.alive[: pool.size[0]]
-        sums[arms] = bandit.pull(order[arms], np.full(arms.size, share), rng).sums
-        pulls[order[arms]] += share
+        sums = np.zeros(n)
+        sums[pool] = bandit.pull(order[pool], np.full(pool.size, share), rng).sums
+        pulls[order[pool]] += share
         return sums
 
-    while needs_halving(pool, k):
-        halve(pool, sample(halving_share(eta, log_ratio, level)))
+    while pool.size > 4 * k:
+        pool = largest(sample(halving_share(eta, log_ratio, level)), pool, (pool.size + 1) // 2)
         level += 1
     share = int(sorting_share(eta, log_ratio))
-    estimate = float(ranked_sum(pool, sample(share), k - 2 * slack)) / share
-    return KthArm(estimate, np.sort(order[pool.alive[: pool.size[0]]]), pulls)
+    estimate = float(kth_largest(sample(share)[pool], k - 2 * slack)) / share
+    return KthArm(estimate, np.sort(order[pool]), pulls)

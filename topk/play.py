@@ -6,12 +6,12 @@ import time
 import numpy as np
 
 from topk.bandits import BernoulliBandit
-from topk.kernels import rules
-from topk.kernels.rules import CROSSING, DONE, PAUSED
-from topk.kernels.tally import credit
+from topk.engine import loop
+from topk.engine.loop import CROSSING, DONE, PAUSED
+from topk.engine.ruled import Ruled
 from topk.results import Outcome
-from topk.session import STOPPED, by_bandit, chosen_in_all, peek
-from topk.streams import SPLIT, stream, streams
+from topk.session import STOPPED, by_bandit, peek
+from topk.streams import RULE, SPLIT, stream, streams
 
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
 FIRST = 100_000  # arms times batches after which it comes back first: some milliseconds at most
@@ -36,26 +36,28 @@ class Play:
         Whether to keep every single reward.
     stop : threading.Event, optional
         When it is set the play is given up with `Interrupted`, within about ``SLICE``.
-
-    Attributes
-    ----------
-    unlocked : float
-        Seconds spent in compiled code, where other threads can work as well.
+    search : str, optional
+        The search for winners, the fastest unless given; see `topk.engine.ruled.Ruled`.
     """
 
-    def __init__(self, strategy, bandit, seed, number, record=False, stop=None):
+    def __init__(self, strategy, bandit, seed, number, record=False, stop=None, search=None):
         self.strategy, self.bandit, self.stop = strategy, bandit, stop
-        self.unlocked = 0.0
         self.order, self.rng = streams(seed, number, bandit.layout)
         self.split_seed = seed, number
-        self.state = strategy.begin(bandit.layout)
+        own = stream(seed, number, RULE) if strategy.random else None
+        if isinstance(strategy, Ruled):
+            search = search or strategy.search_for(bandit.n)
+            self.state = strategy.begin(bandit.layout, own, search)
+        else:
+            self.state = strategy.begin(bandit.layout, own)
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
         self.record = [] if record else None
         self.fused = (
-            not record and rules.is_compiled(self.state) and isinstance(bandit, BernoulliBandit)
+            not record and isinstance(strategy, Ruled) and isinstance(bandit, BernoulliBandit)
         )
         if self.fused:
             self.means, self.sums = bandit.means.ravel()[self.order], np.zeros(bandit.n)
+        self.wanted = 0 if self.fused else self.state.ask(self.arms, self.counts)
         self._split = None
 
     @property
@@ -67,7 +69,8 @@ class Play:
 
     @property
     def total(self):
-        return int(self.state.tally.total[0])
+        """Pulls so far."""
+        return self.state.total
 
     def advance(self, until=-1):
         """Play whole batches up to ``until`` pulls; return ``DONE`` or ``CROSSING``."""
@@ -75,7 +78,7 @@ class Play:
             return self._advance_fused(until)
         while True:
             self._check_stop()
-            m = rules.ask(self.state, self.arms, self.counts)
+            m = self.wanted
             if m == 0:
                 return DONE
             if until >= 0 and self.total + self.counts[:m].sum() > until:
@@ -89,15 +92,15 @@ class Play:
             self._check_stop()
             begin = time.perf_counter()
             status = self._slice(until, steps)
-            seconds = time.perf_counter() - begin
-            self.unlocked += seconds
-            if seconds < SLICE / 2:
+            if time.perf_counter() - begin < SLICE / 2:
                 steps *= 2
+        self.wanted = self.state.ask(self.arms, self.counts) if status == CROSSING else 0
         return status
 
     def _slice(self, until, steps):
-        return rules.play(
-            self.state, self.means, self.rng, self.arms, self.counts, self.sums, until, steps
+        play = self.state.compiled(loop.play)
+        return play(
+            self.state.s, self.means, self.rng, self.arms, self.counts, self.sums, until, steps
         )
 
     def warm(self):
@@ -136,16 +139,19 @@ class Play:
             yield arm, rewards
 
     def absorb(self, counts, sums, squares):
-        """Hand a complete batch to the strategy."""
+        """Hand a complete batch to the strategy, and take the next one from it."""
         m = counts.size
-        credit(self.state.tally, m, self.arms, counts, sums, squares)
-        rules.update(self.state, m, self.arms, counts)
+        if isinstance(self.strategy, Ruled):
+            step = self.state.compiled(loop.step)
+            self.wanted = step(self.state.s, m, self.arms, self.counts, sums, squares)
+        else:
+            self.state.count(self.arms[:m], counts, sums, squares)
+            self.state.update(self.arms[:m])
+            self.wanted = self.state.ask(self.arms, self.counts)
 
     def recommended(self):
         """Return the set that the strategy would return now, in the bandit's numbers."""
-        chosen = np.empty(chosen_in_all(self.strategy.k, self.bandit.layout), dtype=np.int64)
-        rules.recommend(self.state, chosen)
-        return self.in_the_bandit(chosen)
+        return self.in_the_bandit(self.state.recommend())
 
     def in_the_bandit(self, chosen):
         """Return a chosen set in the bandit's numbers: (k,), or (M, k) of several bandits."""
@@ -160,7 +166,7 @@ class Play:
                 sets.append(self.recommended())
                 remaining.pop(0)
                 continue
-            size = self.total + self.counts[: rules.ask(self.state, self.arms, self.counts)].sum()
+            size = self.total + self.counts[: self.wanted].sum()
             inside = [mark for mark in remaining if mark < size]
             sets += self._inside_batch(inside)
             remaining = remaining[len(inside) :]
@@ -173,14 +179,14 @@ class Play:
         A part is spread evenly over the batch (`water_fill`).  Which of an arm's Bernoulli
         rewards fall in it is a hypergeometric draw; other rewards are taken in their order.
         """
-        m = rules.ask(self.state, self.arms, self.counts)
+        m = self.wanted
         arms, counts = self.arms[:m].copy(), self.counts[:m].copy()
         split = self._splitter(m)
-        sets, k = [], chosen_in_all(self.strategy.k, self.bandit.layout)
+        sets = []
         for mark in marks:
             part = water_fill(counts, mark - self.total)
-            sums = self.state.tally.sums[arms] + split(part)
-            sets.append(self.in_the_bandit(peek(self.state, k, arms, part, sums)))
+            sums = self.state.seen.sums[arms] + split(part)
+            sets.append(self.in_the_bandit(peek(self.state, arms, part, sums)))
         self.absorb(*self._drawn)
         return sets
 
@@ -206,8 +212,8 @@ class Play:
 
     def outcome(self):
         """Return the outcome of a finished play, in the bandit's numbers."""
-        stopped = STOPPED[int(self.state.finished[0])]
-        pulls, sums = self.undone(self.state.tally.pulls), self.undone(self.state.tally.sums)
+        stopped = STOPPED[self.state.ended]
+        pulls, sums = self.undone(self.state.seen.pulls), self.undone(self.state.seen.sums)
         trace = None
         if self.record is not None:
             arms = np.repeat([a for a, _ in self.record], [len(r) for _, r in self.record])

@@ -1,15 +1,38 @@
-"""Live use: the strategy asks, the world answers, in any order and in any portions."""
+"""Live use: the strategy asks, the world answers, in any order and in any portions.
 
+A stored session holds the strategy's name and parameters, what its play declares to be stored,
+and what was told of the current batch, as plain JSON with a digest: what was damaged or changed
+is refused.  What follows from the counts is computed again.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import json
 import math
+import threading
 
 import numpy as np
 
-from topk._checks import as_array, check_arms, check_counts, check_integer, refuse
-from topk.kernels import rules
-from topk.kernels.rules import BY_BUDGET, BY_RULE, RUNNING
-from topk.kernels.tally import credit
+from topk._checks import as_array, as_numbers, check_arms, check_counts, check_integer, refuse
+from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
+from topk.engine.strategy import Strategy
 
+FORMAT, VERSION = "topk-session", 2
 STOPPED = {RUNNING: None, BY_RULE: "rule", BY_BUDGET: "budget"}
+
+_lock = threading.RLock()  # of all sessions: what they do takes microseconds
+
+
+def locked(method):
+    """Let no other thread touch a session meanwhile."""
+
+    @functools.wraps(method)
+    def alone(*arguments, **named):
+        with _lock:
+            return method(*arguments, **named)
+
+    return alone
 
 
 class Session:
@@ -43,18 +66,22 @@ class Session:
     [1]
     """
 
-    def __init__(self, strategy, state):
+    def __init__(self, strategy, n, rng=None):
         self.strategy = strategy
-        self._state = state
-        n = state.tally.pulls.size
-        self.layout = (state.bandits, n // state.bandits) if strategy.several else n
+        self._play = strategy.begin(n, None if rng is None else np.random.default_rng(rng))
+        n = self._play.seen.pulls.size
+        self.layout = (self._play.bandits, n // self._play.bandits) if strategy.several else n
         self._room = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self.withdrawn = []
         self._open_batch()
 
+    def __repr__(self):
+        now = f"stopped by its {self.stopped}" if self.done else f"wants {self._left.sum()} more"
+        return f"<Session of {self.strategy}: {self.n} arms, {self.pulls.sum()} pulls, {now}>"
+
     def _open_batch(self):
         """Take the next batch from the strategy; nothing of it has been told yet."""
-        m = rules.ask(self._state, *self._room)
+        m = self._play.ask(*self._room)
         counts = self._room[1][:m].copy()
         self._set_batch(self._room[0][:m].copy(), counts, counts.copy(), {}, {})
 
@@ -67,17 +94,17 @@ class Session:
     @property
     def n(self):
         """The number of arms, of all bandits together."""
-        return self._state.tally.pulls.size
+        return self._play.seen.pulls.size
 
     @property
     def done(self):
         """Whether the play is over."""
-        return bool(self._state.finished[0] != RUNNING)
+        return self._play.ended != RUNNING
 
     @property
     def stopped(self):
         """``'rule'``, ``'budget'``, or None while the play goes on."""
-        return STOPPED[int(self._state.finished[0])]
+        return STOPPED[self._play.ended]
 
     @property
     def certified(self):
@@ -85,11 +112,13 @@ class Session:
         return self.stopped == "rule"
 
     @property
+    @locked
     def pulls(self):
         """Pulls of each arm that were told so far, int (n,) or (M, n)."""
         return self._shaped(self._told()[0])
 
     @property
+    @locked
     def means(self):
         """Mean reward of each arm so far, float (n,) or (M, n); nan where there is none."""
         pulls, sums = self._told()[:2]
@@ -101,6 +130,7 @@ class Session:
         return values.reshape(self.layout)
 
     @property
+    @locked
     def selected(self):
         """The set that would be chosen now, int (k,), sorted; None until every arm has a pull.
 
@@ -110,18 +140,19 @@ class Session:
         pulls[self.withdrawn] = 1
         if (pulls == 0).any() and not self.done:
             return None
-        k = chosen_in_all(self.strategy.k, self.layout)
-        return by_bandit(peek(self._state, k, self._arms, told, sums[self._arms]), self.layout)
+        return by_bandit(peek(self._play, self._arms, told, sums[self._arms]), self.layout)
 
+    @locked
     def bounds(self):
         """Return lower and upper confidence bounds of the means, float (n,) or (M, n) each.
 
         They are those of the strategy's current round, from its last complete batch; see
         the strategy for what they promise.
         """
-        lower, upper = self.strategy.bounds(self._state)
+        lower, upper = self.strategy.bounds(self._play.seen)
         return self._shaped(lower), self._shaped(upper)
 
+    @locked
     def ask(self):
         """Say what is still wanted of the current batch.
 
@@ -134,6 +165,7 @@ class Session:
         open_entries = self._left > 0
         return self._arms[open_entries], self._left[open_entries]
 
+    @locked
     def state(self):
         """Return everything needed to go on later, as plain JSON values.
 
@@ -147,10 +179,26 @@ class Session:
         ValueError
             If a strategy of your own keeps in its memory what JSON would not give back.
         """
-        from topk.persistence import dump
+        strategy = self.strategy
+        stored = {
+            "format": FORMAT,
+            "version": VERSION,
+            "strategy": f"{type(strategy).__module__}.{type(strategy).__name__}",
+            "parameters": parameters(strategy),
+            "n": list(self.layout) if strategy.several else self.n,
+            "play": self._play.dump(),
+            "batch": {
+                "arms": self._arms.tolist(),
+                "counts": self._counts.tolist(),
+                "left": self._left.tolist(),
+                "sums": {str(arm): list(part) for arm, part in self._parts.items()},
+                "squares": {str(arm): list(part) for arm, part in self._square_parts.items()},
+            },
+            "withdrawn": list(self.withdrawn),
+        }
+        return stored | {"digest": digest(stored)}
 
-        return dump(self)
-
+    @locked
     def tell(self, arms, rewards, counts=None, squares=None):
         """Take rewards that have arrived; any part of what is wanted, in any order.
 
@@ -184,13 +232,14 @@ class Session:
             if count == 0:
                 continue
             add_exactly(self._parts.setdefault(arm, []), float(reward))
-            if self._state.tally.squares.size:
+            if self._play.seen.squares.size:
                 add_exactly(self._square_parts.setdefault(arm, []), float(square))
             self._left[self._position[arm]] -= count
         if not self.done and not self._left.any():
             self._close_batch()
         return self
 
+    @locked
     def withdraw(self, arm):
         """Go on without an arm: the worker left, the variant was taken down.
 
@@ -221,7 +270,7 @@ class Session:
             raise ValueError("arm: this session is done, and its set is final")
         if arm in self.withdrawn:
             return self
-        rules.rule_of(self._state).withdraw(self._state, arm, self.strategy.k)
+        self._play.withdraw(arm)
         self.withdrawn.append(arm)
         self._credit(self._arms == arm)
         if not self._left.any():
@@ -232,7 +281,7 @@ class Session:
         """Add what was told of some entries of the batch to the tally and drop the entries."""
         arms, told = self._arms[out], (self._counts - self._left)[out]
         sums, squares = self._sums(self._parts)[out], self._sums(self._square_parts)[out]
-        credit(self._state.tally, arms.size, arms, told, sums, squares)
+        self._play.count(arms, told, sums, squares)
         kept = (values[~out] for values in (self._arms, self._counts, self._left))
         for arm in arms.tolist():
             self._parts.pop(arm, None)
@@ -241,9 +290,9 @@ class Session:
 
     def _close_batch(self):
         """Hand the complete batch to the strategy and open the next one."""
-        arms, counts = self._arms, self._counts
+        arms = self._arms
         self._credit(np.ones(arms.size, dtype=bool))
-        rules.update(self._state, arms.size, arms, counts)
+        self._play.update(arms)
         self._open_batch()
 
     def _sums(self, parts):
@@ -256,7 +305,7 @@ class Session:
     def _told(self):
         """Return pulls (n,), sums (n,) and the current batch's told counts (m,)."""
         told = self._counts - self._left
-        pulls, sums = self._state.tally.pulls.copy(), self._state.tally.sums.copy()
+        pulls, sums = self._play.seen.pulls.copy(), self._play.seen.sums.copy()
         pulls[self._arms] += told
         sums[self._arms] += self._sums(self._parts)
         return pulls, sums, told
@@ -274,21 +323,22 @@ class Session:
         return arms, rewards, counts, self._check_squares(squares, rewards, counts)
 
     def _check_wanted(self, arms, counts):
-        wanted, told = np.zeros(self.n, dtype=np.int64), np.zeros(self.n, dtype=np.int64)
-        wanted[self._arms] = self._left
-        counts = np.minimum(counts, wanted.max() + 1)  # so that adding up cannot overflow
-        np.add.at(told, arms, counts)
-        for arm in np.flatnonzero(told > wanted)[:1]:
-            raise ValueError(
-                f"arms: {told[arm]} reward(s) of arm {arm} were told, "
-                f"but {wanted[arm]} are wanted now; see Session.ask"
-            )
+        told = {}
+        for arm, count in zip(arms.tolist(), counts.tolist(), strict=True):
+            told[arm] = told.get(arm, 0) + count
+        for arm, count in told.items():
+            wanted = self._left[self._position[arm]] if arm in self._position else 0
+            if count > wanted:
+                raise ValueError(
+                    f"arms: {count} reward(s) of arm {arm} were told, "
+                    f"but {wanted} are wanted now; see Session.ask"
+                )
 
     def _check_squares(self, squares, sums, counts):
         if squares is None:
             # one reward has one square, and rewards that are all 0 or all 1 are their own
             known = (counts <= 1) | (sums == 0) | (sums == counts)
-            if self._state.tally.squares.size and not known.all():
+            if self._play.seen.squares.size and not known.all():
                 refuse("squares", None, "given with sums of several rewards, for this strategy")
             return np.where(counts == 1, sums * sums, sums)
         squares = _check_sums(squares, counts, "squares")
@@ -303,21 +353,13 @@ class Session:
 def _check_sums(sums, counts, name):
     """Return sums of ``counts`` rewards as a float array; each lies in [0, counts]."""
     allowed = f"{counts.size} number(s), each from 0 to the count it stands for"
-    try:
-        sums = np.atleast_1d(np.asarray(sums, dtype=np.float64))
-    except (TypeError, ValueError, OverflowError):
-        refuse(name, sums, allowed)
+    sums = np.atleast_1d(as_numbers(sums, name, allowed))
     if sums.shape != counts.shape:
         refuse(name, f"an array of shape {sums.shape}", allowed)
     bad = ~((sums >= 0) & (sums <= counts))  # NaN counts as bad
     if bad.any():
         refuse(name, float(sums[bad][0]), allowed)
     return sums
-
-
-def chosen_in_all(k, layout):
-    """Return how many arms are chosen in all, k of each bandit."""
-    return k * layout[0] if isinstance(layout, tuple) else k
 
 
 def by_bandit(chosen, layout):
@@ -353,28 +395,122 @@ def add_exactly(parts, x):
     parts[kept:] = [x]
 
 
-def peek(state, k, arms, counts, sums):
-    """Return the set that would be recommended if part of a batch were added to the tally.
+def peek(play, arms, counts, sums):
+    """Return the set that would be recommended if part of a batch had been counted.
 
     Parameters
     ----------
-    state : named tuple or View
+    play : RuledPlay or PlainPlay
         Left as it was.
-    k : int
-        Size of the set, of all bandits together.
     arms, counts : ndarray of int, shape (m,)
         The part: which arms, and how many pulls of each.
     sums : ndarray of float, shape (m,)
         Each arm's sum of rewards, with the part included.
     """
-    tally = state.tally
-    before = tally.pulls[arms], tally.sums[arms], tally.total[0]
-    tally.pulls[arms] += counts
-    tally.sums[arms] = sums
-    tally.total[0] += counts.sum()
-    chosen = np.empty(k, dtype=np.int64)
+    seen = play.seen
+    before = seen.pulls[arms], seen.sums[arms]
+    seen.pulls[arms] += counts
+    seen.sums[arms] = sums
     try:
-        rules.recommend(state, chosen)
+        return play.recommend()
     finally:  # a strategy in plain Python may raise
-        tally.pulls[arms], tally.sums[arms], tally.total[0] = before
-    return chosen
+        seen.pulls[arms], seen.sums[arms] = before
+
+
+def resume(state):
+    """Go on with a stored session exactly where it stopped.
+
+    Parameters
+    ----------
+    state : dict
+        What `Session.state` returned, possibly by way of ``json``.  The session of a
+        strategy of your own can be resumed once its class has been defined.
+
+    Returns
+    -------
+    topk.Session
+
+    Raises
+    ------
+    ValueError
+        If the state is of an unknown version, damaged or changed.
+
+    Examples
+    --------
+    >>> import json, topk
+    >>> session = topk.Uniform(1, budget=6).start(3).tell([0, 2], [1, 0])
+    >>> again = topk.resume(json.loads(json.dumps(session.state())))
+    >>> again.ask()[1].tolist()
+    [1, 2, 1]
+    """
+    if not isinstance(state, dict):
+        refuse("state", type(state).__name__, "a dict made by Session.state")
+    for name, right in (("format", FORMAT), ("version", VERSION)):
+        if state.get(name) != right:
+            refuse(name, state.get(name), f"{right!r}, the one that this release reads")
+    if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
+        refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
+    strategy = named_strategy(state["strategy"], state["parameters"])
+    session = Session(strategy, state["n"])
+    session._play.load(state["play"])
+    session.withdrawn = list(state["withdrawn"])
+    batch = state["batch"]
+    arms, counts, left = (np.array(batch[x], np.int64) for x in ("arms", "counts", "left"))
+    parts = ({int(arm): part for arm, part in batch[x].items()} for x in ("sums", "squares"))
+    session._set_batch(arms, counts, left, *parts)
+    return session
+
+
+def digest(state):
+    """Return a hash of JSON values; 1.0 is 1 for some writers of JSON, and so it is here."""
+
+    def plain(value):
+        if isinstance(value, dict):
+            return {str(name): plain(part) for name, part in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(part) for part in value]
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+    try:
+        text = json.dumps(plain(state), sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        refuse("state", type(state).__name__, "a dict of plain JSON values")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def parameters(strategy):
+    """Return a strategy's parameters as JSON values; refuse what JSON would change."""
+    if not dataclasses.is_dataclass(strategy):
+        refuse("strategy", type(strategy).__name__, "a dataclass, for its session to be stored")
+    found = {}
+    for field in dataclasses.fields(strategy):
+        value = getattr(strategy, field.name)
+        value = value.item() if isinstance(value, np.generic) else value
+        try:
+            same = json.loads(json.dumps(value, allow_nan=False)) == value
+        except (TypeError, ValueError, RecursionError):
+            same = False
+        if not same:
+            refuse(field.name, value, "a plain JSON value, for a session to be stored")
+        found[field.name] = value
+    return found
+
+
+def named_strategy(full_name, values):
+    """Return the strategy of that name.
+
+    If several classes have it, the one of its module, or else the one defined last: a
+    class of a script has another module in another script.
+    """
+    module, _, name = str(full_name).rpartition(".")
+    classes, found = [Strategy], None
+    for cls in classes:
+        classes += cls.__subclasses__()
+        if cls.__name__ == name and "__dataclass_fields__" in vars(cls):
+            found = found if found and found.__module__ == module != cls.__module__ else cls
+    if found is None:
+        refuse("strategy", name, "the name of a strategy class that has been defined")
+    known = {field.name for field in dataclasses.fields(found)}
+    for parameter in [*(set(values) - known), *(known - set(values))][:1]:
+        refuse("parameters", parameter, f"exactly those of {name}: {', '.join(sorted(known))}")
+    return found(**values)

@@ -16,10 +16,10 @@ import numpy as np
 
 from topk._checks import check_choice, check_epsilon, check_flag, check_integer, refuse
 from topk.bandits import Bandit, check_bandit
+from topk.engine.strategy import Strategy
 from topk.play import Play
 from topk.results import SUMMED, VALUES, Replications, Summary, failures_with, summed
 from topk.store import Shelf, described, made_by
-from topk.strategies.protocol import Strategy
 from topk.streams import INSTANCE, stream
 
 MOST_PULLS = 2**53  # as for budgets: up to there sums of 0/1 rewards are exact

@@ -8,11 +8,11 @@ import numpy as np
 
 from topk._checks import check_integer, check_n
 
-ORDER, REWARDS, INSTANCE, SPLIT = 0, 1, 2, 3
+ORDER, REWARDS, INSTANCE, SPLIT, RULE = 0, 1, 2, 3, 4
 
 
 def stream(seed, play, purpose):
-    """Return one stream of a play: ``ORDER``, ``REWARDS``, ``INSTANCE`` or ``SPLIT``."""
+    """Return one stream of a play: ``ORDER``, ``REWARDS``, ``INSTANCE``, ``SPLIT`` or ``RULE``."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(play, purpose)))
 
 

@@ -20,8 +20,8 @@ from topk._checks import (
     check_real,
     refuse,
 )
+from topk.engine.strategy import Strategy
 from topk.stats import mean_interval
-from topk.strategies.protocol import Strategy
 
 WIDTH = 7.2  # inches: the text's width on a page of the book
 BLUE, RED, BLACK, GREY = "#0064B4", "#C8380A", "#111111", "#7D7D7D"  # where no strategy is shown

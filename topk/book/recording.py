@@ -8,7 +8,7 @@ import numpy as np
 
 from topk._checks import check_integer, refuse
 from topk.bandits import Bandit
-from topk.kernels.filing import ACTIVE
+from topk.engine.loop import ACTIVE
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 230, 34, 14, 26  # of the drawing, in its own units
 
@@ -119,7 +119,7 @@ def _frame(session, pulls):
     if selected.ndim == 2:  # several bandits: from each one's own numbers to those of all arms
         selected = selected + session.means.shape[1] * np.arange(len(selected))[:, None]
     chosen = np.isin(np.arange(session.n), selected)
-    settled = getattr(session._state, "status", np.zeros(session.n)) != ACTIVE
+    settled = getattr(session._play.seen, "status", np.zeros(session.n)) != ACTIVE
     letters = np.where(settled, np.where(chosen, "a", "r"), np.where(chosen, "c", "o"))
     seen = (np.round(values, 3).ravel().tolist() for values in (session.means, low, high))
     numbers = map(tuple, seen)

@@ -80,7 +80,8 @@ def compose(function, given, wrap=lambda copy: copy):
         if f not in made and (f is larger or getattr(f, "shared", False)):
             made[f] = wrap(f)
         if f not in made:
-            names = [x for x in looked_up(f.__code__) if isinstance(f.__globals__.get(x), FunctionType)]
+            found = {x: f.__globals__.get(x) for x in looked_up(f.__code__)}
+            names = [x for x, value in found.items() if isinstance(value, FunctionType)]
             changed = {x: copy(f.__globals__[x]) for x in names}
             new = FunctionType(
                 f.__code__, f.__globals__ | changed, f.__name__, f.__defaults__, f.__closure__

@@ -1,7 +1,7 @@
 """Index strategies: bounds put some arms at risk, and these are pulled, one or two at a time.
 
-The arms are parted in groups, the k largest means and the others for most rules.  A search
-for winners (a *partition*: `topk_scan`, `topk_trees`, ...) knows who is at risk.  An arm's bounds are
+The arms are parted in groups, the k largest means and the others for most rules.  A search for
+winners (a *partition*: `topk_scan`, `topk_trees`, ...) knows who is at risk.  An arm's bounds are
 ``low - s * weight`` and ``high + s * weight``: by default low and high are the mean, weight is
 one over the square root of the pulls, and s is what the rule ``scale`` returns, never falling.
 """

@@ -155,6 +155,7 @@ class PlainPlay:
             array[:] = checked(stored.get(name), name, kind, array.size)
         self.view.memory = copy.deepcopy(stored["memory"])
         arms = check_arms(np.array(stored["wanted"][0], dtype=np.int64), self.view.n, "wanted")
-        self.wanted = arms, check_counts(np.array(stored["wanted"][1], np.int64), arms.size, "wanted")
+        counts = np.array(stored["wanted"][1], dtype=np.int64)
+        self.wanted = arms, check_counts(counts, arms.size, "wanted")
         self.ended = stored["ended"]
 

@@ -62,7 +62,8 @@ def open_round(s):
         s.now.rounds += 1
         s.now.each = share(s)
         size, pulls = batch(s).size, s.budget - s.now.total
-        s.now.cut = s.now.each == EVERYTHING or (s.budget >= 0 and s.now.each > pulls // max(size, 1))
+        too_many = s.budget >= 0 and s.now.each > pulls // max(size, 1)
+        s.now.cut = too_many or s.now.each == EVERYTHING
         if s.now.ended or (s.now.each != 0 and size > 0):
             return
         decide(s)
@@ -117,7 +118,7 @@ def end_with(s, ranked, why):
 
 
 def gaps(s, sums, ranked, first, last):
-    """Return the gaps to the boundary of the ranks ``first`` and ``last``, the ends of what is left.
+    """Return the gaps to the boundary of the ranks ``first`` and ``last``, both ends of the rest.
 
     All active arms have as many pulls: sums compare as means do.  Where one side of the
     boundary is empty there are no gaps.

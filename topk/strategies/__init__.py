@@ -1,20 +1,16 @@
-"""The strategies, one file for each algorithm."""
+"""The strategies, one file for each algorithm or family."""
 
 from topk.strategies.adaptive import AdaptiveTopK
 from topk.strategies.clucb import CLUCB, CLUCBPAC
-from topk.strategies.gape import GapE
+from topk.strategies.gape import GapE, MultiBanditGapE
 from topk.strategies.halving import Halving
 from topk.strategies.improved import ImprovedTopK
 from topk.strategies.lucb import LUCB1
-from topk.strategies.multi_gape import MultiBanditGapE
 from topk.strategies.multi_sar import MultiBanditSAR
-from topk.strategies.multi_ugape import MultiBanditUGapEb, MultiBanditUGapEc
 from topk.strategies.optmai import OptMAI
-from topk.strategies.protocol import Strategy, View
 from topk.strategies.racing import Racing
-from topk.strategies.rejects import SuccessiveRejects
-from topk.strategies.sar import SAR
-from topk.strategies.ugape import UGapEb, UGapEc
+from topk.strategies.sar import SAR, SuccessiveRejects
+from topk.strategies.ugape import MultiBanditUGapEb, MultiBanditUGapEc, UGapEb, UGapEc
 from topk.strategies.uniform import Uniform
 
 __all__ = [
@@ -32,10 +28,8 @@ __all__ = [
     "MultiBanditUGapEc",
     "OptMAI",
     "Racing",
-    "Strategy",
     "SuccessiveRejects",
     "UGapEb",
     "UGapEc",
     "Uniform",
-    "View",
 ]

@@ -2,31 +2,23 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_budget, check_k, check_n, check_promise, check_real, refuse
-from topk.kernels.compiling import maker
-from topk.kernels.filing import (
-    ACCEPTED,
-    REJECTED,
-    ask_round,
-    fill_chosen,
-    keep_active,
-    left_of,
-    remember,
-    since,
-    withdraw_active,
-)
-from topk.kernels.ranking import rank_arms
-from topk.kernels.rules import BY_BUDGET, BY_RULE, register
-from topk.kernels.tally import Tally, new_tally
-from topk.strategies.protocol import Strategy
+from topk._checks import check_real, refuse
+from topk.engine.composing import rule
+from topk.engine.loop import BY_RULE
+from topk.engine.rounds import accept, end_with, fresh_sums, rank_fresh, reject
+from topk.engine.ruled import Rounds
+
+
+def check_scale(value, name):
+    """Return a factor in (0, 1e6]."""
+    return check_real(value, name, 0, 1e6, low_open=True)
 
 
 @dataclass(frozen=True)
-class AdaptiveTopK(Strategy):
+class AdaptiveTopK(Rounds):
     r"""Accept and reject with a precision that doubles from round to round.
 
     In round r = 1, 2, ... every undecided arm is pulled
@@ -81,128 +73,43 @@ class AdaptiveTopK(Strategy):
     delta: float
     pull_scale: float = 1.0
     budget: int | None = None
-    certifies = True
-    anytime = True
+    certifies = anytime = fresh = True
+    checks = Rounds.checks | {"pull_scale": check_scale}
 
     def __post_init__(self):
-        check_promise(self)
-        check_real(self.pull_scale, "pull_scale", 0, 1e6, low_open=True)
+        super().__post_init__()
         if self.budget is None and self.epsilon == 0:
             refuse("epsilon", self.epsilon, "in (0, 1) when there is no budget")
 
-    def begin(self, n):
-        """Return the state of a new play with ``n`` arms."""
-        n = check_n(n)
-        k = check_k(self.k, n)
-        return AdaptiveTopKState(
-            allowed=float(self.epsilon) * k,
-            log_ratio=math.log(2 * n / self.delta),
-            pull_scale=float(self.pull_scale),
-            budget=-1 if self.budget is None else check_budget(self.budget, smallest=n),
-            tally=new_tally(n),
-            earlier=new_tally(n),
-            alive=np.arange(n, dtype=np.int64),
-            status=np.zeros(n, dtype=np.int64),
-            size=np.array([n]),
-            wanted=np.array([k]),
-            rounds=np.ones(1, dtype=np.int64),
-            finished=np.zeros(1, dtype=np.int64),
-        )
+    def constants(self, n):
+        """Return ln(2 n / delta) and epsilon k."""
+        return {"log_ratio": math.log(2 * n / self.delta), "allowed": self.epsilon * self.k}
 
+    @rule
+    def share(s):
+        """N_r, cut to what stays a whole number."""
+        r = s.now.rounds
+        pulls = s.pull_scale * 4.0**r * (s.log_ratio + 2 * math.log(r))
+        return np.int64(math.ceil(min(pulls, 2.0**53)))
 
-class AdaptiveTopKState(NamedTuple):
-    """A play of `AdaptiveTopK`."""
+    @rule
+    def decide(s):
+        """Lines 6 to 14 of Algorithm 1, in one pass.
 
-    allowed: float  # epsilon k
-    log_ratio: float  # ln(2 n / delta)
-    pull_scale: float
-    budget: int  # -1: none
-    tally: Tally
-    earlier: Tally  # the tally before this round's pulls
-    alive: np.ndarray
-    status: np.ndarray
-    size: np.ndarray
-    wanted: np.ndarray  # k' = k - |A|
-    rounds: np.ndarray  # r, of the round that is going on
-    finished: np.ndarray
-
-
-@maker
-def round_share(state):
-    """Return N_r; numbers that no budget reaches are cut so as to stay whole numbers."""
-    r = state.rounds[0]
-    share = state.pull_scale * 4.0**r * (state.log_ratio + 2 * math.log(r))
-    return np.int64(math.ceil(min(share, 2.0**53)))
-
-
-@maker
-def ask(state, arms, counts):
-    """Ask for the round's pulls."""
-    if state.finished[0]:
-        return 0
-    left = left_of(state.budget, state.tally)
-    return ask_round(state.alive, state.size[0], round_share(state), left, arms, counts)
-
-
-@maker
-def update(state, m, arms, counts):
-    """Accept and reject by this round's means, unless the budget has cut the round."""
-    last = state.alive[state.size[0] - 1]  # the first to miss a pull in a cut round
-    share = round_share(state)
-    if state.tally.pulls[last] - state.earlier.pulls[last] < share:
-        state.finished[0] = BY_BUDGET
-        return
-    own = since(state.tally, state.earlier)
-    classify(state, own.sums, rank_arms(own, state.alive, state.size[0], 1.0), share)
-    if 2 * 0.5 ** state.rounds[0] * state.wanted[0] <= state.allowed:
-        fill_from(state, own)
-        state.finished[0] = BY_RULE
-    elif state.tally.total[0] == state.budget:
-        state.finished[0] = BY_BUDGET
-    else:
-        remember(state.tally, state.earlier, state.alive, state.size[0])
-        state.rounds[0] += 1
-
-
-@maker
-def classify(state, sums, ranked, share):
-    """Lines 6 to 12 of Algorithm 1 in one pass.
-
-    Accepting the first rank or rejecting the last leaves both boundary arms in place, so
-    that the loop of the paper, which takes one arm at a time, compares every arm with the
-    same two means.  All arms have ``share`` pulls: sums are compared in place of means.
-    """
-    wanted, size = state.wanted[0], ranked.size
-    beyond = 2 * 0.5 ** state.rounds[0] * share
-    for rank in range(min(wanted, size)):
-        if size == wanted or sums[ranked[rank]] - sums[ranked[wanted]] > beyond:
-            state.status[ranked[rank]] = ACCEPTED
-            state.wanted[0] -= 1
-    for rank in range(wanted, size):
-        if sums[ranked[wanted - 1]] - sums[ranked[rank]] > beyond:
-            state.status[ranked[rank]] = REJECTED
-    state.size[0] = keep_active(state.alive, size, state.status)
-    if state.size[0] == state.wanted[0]:  # there is no k'+1-th arm left
-        for j in range(state.size[0]):
-            state.status[state.alive[j]] = ACCEPTED
-        state.wanted[0] = 0
-        state.size[0] = 0
-
-
-@maker
-def fill_from(state, own):
-    """Line 14: accept the k' largest means of the last round."""
-    ranked = rank_arms(own, state.alive, state.size[0], 1.0)
-    for rank in range(state.wanted[0]):
-        state.status[ranked[rank]] = ACCEPTED
-    state.wanted[0] = 0
-    state.size[0] = keep_active(state.alive, ranked.size, state.status)
-
-
-@maker
-def recommend(state, chosen):
-    """The accepted arms, and the undecided ones with the largest means of all their pulls."""
-    fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)
-
-
-register(AdaptiveTopKState, ask, update, recommend, withdraw_active)
+        Accepting the first rank or rejecting the last leaves both boundary arms in place, so
+        that the loop of the paper, which takes one arm at a time, compares every arm with the
+        same two means.  All arms have as many fresh pulls: sums are compared in place of means.
+        """
+        sums, ranked, wanted = fresh_sums(s), rank_fresh(s, 1.0), s.now.wanted
+        beyond, first, last = 2 * 0.5**s.now.rounds * s.now.each, 0, ranked.size
+        while first < wanted and (
+            ranked.size == wanted or sums[ranked[first]] - sums[ranked[wanted]] > beyond
+        ):
+            accept(s, ranked[first])
+            first += 1
+        while last > wanted and sums[ranked[wanted - 1]] - sums[ranked[last - 1]] > beyond:
+            last -= 1
+            reject(s, ranked[last])
+        one_side = last - first == s.now.wanted
+        if one_side or 2 * 0.5**s.now.rounds * s.now.wanted <= s.allowed:
+            end_with(s, ranked[first:last], BY_RULE)

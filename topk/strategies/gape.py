@@ -2,34 +2,36 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_budget, check_k, check_n, check_real
-from topk.kernels.boundary import (
-    BEST_LOW,
-    HIGHEST,
-    LOWEST,
-    WORST_HIGH,
-    draw_boundary,
-    leave_boundary,
-    move_lines,
-    new_boundary,
-)
-from topk.kernels.compiling import inlined, maker
-from topk.kernels.filing import ask_next, best_active, withdraw_status
-from topk.kernels.rules import BY_BUDGET, register
-from topk.kernels.tally import Tally, new_tally
-from topk.kernels.tournament import MEAN, NOBODY, WEIGHT, Tournament
-from topk.kernels.winners import best
-from topk.strategies.protocol import Strategy
+from topk._checks import check_real
+from topk.engine.composing import rule
+from topk.engine.indices import following, highest, kth, line, lowest
+from topk.engine.loop import ACTIVE, NOBODY
+from topk.engine.ruled import Indices
+from topk.engine.several import TIE, new_looks, see, strongest
+from topk.engine.strategy import Strategy, positive
 
 ROUNDING = 1e-15  # of a difference of two means
 
 
+class Gaps(Indices):
+    """What `GapE` and `MultiBanditGapE` share."""
+
+    bounds = Strategy.bounds
+    checks = Strategy.checks | {
+        "complexity": positive,
+        "c": lambda value, name: check_real(value, name, 0, 1e6, low_open=True),
+    }
+
+    def constants(self, n):
+        """Return c sqrt(Q / H)."""
+        return {"spread": self.c * math.sqrt(self.budget / self.complexity)}
+
+
 @dataclass(frozen=True)
-class GapE(Strategy):
+class GapE(Gaps):
     r"""Pull the arm with the largest index of minus its gap plus a radius.
 
     After one pull of every arm, each further pull goes to the arm with the largest
@@ -75,62 +77,19 @@ class GapE(Strategy):
     complexity: float
     c: float = 2.0
 
-    def __post_init__(self):
-        check_k(self.k)
-        check_budget(self.budget)
-        check_real(self.complexity, "complexity", 0, 1e300, low_open=True)
-        check_real(self.c, "c", 0, 1e6, low_open=True)
+    @rule
+    def scale(s):
+        return s.spread
 
-    def begin(self, n):
-        """Return the state of a new play with ``n`` arms."""
-        n = check_n(n)
-        k = check_k(self.k, n)
-        budget = check_budget(self.budget, smallest=n)
-        return GapEState(
-            k=k,
-            s=self.c * math.sqrt(budget / self.complexity),
-            budget=budget,
-            tally=new_tally(n),
-            status=np.zeros(n, dtype=np.int64),
-            next=np.full(1, NOBODY),
-            trees=new_boundary(n, looks=False),
-            finished=np.zeros(1, dtype=np.int64),
-        )
+    @rule
+    def pick(s, arms):
+        """The lowest lower bound inside or the highest upper bound outside has the largest index."""
+        low, high = lowest(s), highest(s)
+        arms[0] = high if prefers_high(s, low, high) else low
+        return 1
 
 
-class GapEState(NamedTuple):
-    """A play of `GapE`."""
-
-    k: int
-    s: float  # c sqrt(Q / H)
-    budget: int
-    tally: Tally
-    status: np.ndarray  # REJECTED for an arm that was withdrawn
-    next: np.ndarray  # the arm to be pulled; NOBODY before all arms have been
-    trees: Tournament  # follows from the rest
-    finished: np.ndarray
-
-
-@inlined
-def update(state, m, arms, counts):
-    """Find the arm with the largest index.
-
-    Among the k best-ranked arms it is the one with the lowest ``mean - s / sqrt(u)``, among
-    the others the one with the highest ``mean + s / sqrt(u)``: their indices are compared.
-    """
-    trees = state.trees
-    if state.next[0] == NOBODY:
-        rebuild(state)
-    else:
-        move_lines(trees, state.tally, m, arms)
-    low, high = best(trees, LOWEST), best(trees, HIGHEST)
-    state.next[0] = high if prefers_high(trees, state.s, low, high) else low
-    if state.tally.total[0] == state.budget:
-        state.finished[0] = BY_BUDGET
-
-
-@inlined
-def prefers_high(trees, s, low, high):
+def prefers_high(s, low, high):
     """Tell whether the arm outside has the larger index, or the same and a lower number.
 
     The two arms at the boundary share one gap, and more arms may do so by chance.  Equal
@@ -139,31 +98,100 @@ def prefers_high(trees, s, low, high):
     """
     if high == NOBODY:
         return False
-    line = trees.line
-    low_gap = line[low, MEAN] - line[best(trees, BEST_LOW), MEAN]
-    high_gap = line[best(trees, WORST_HIGH), MEAN] - line[high, MEAN]
-    if line[low, WEIGHT] == line[high, WEIGHT] and abs(low_gap - high_gap) < ROUNDING:
+    low_mean, _, low_weight = line(s, low)
+    high_mean, _, high_weight = line(s, high)
+    low_gap, high_gap = low_mean - following(s), kth(s) - high_mean
+    if low_weight == high_weight and abs(low_gap - high_gap) < ROUNDING:
         return high < low
-    return s * line[high, WEIGHT] - high_gap > s * line[low, WEIGHT] - low_gap
+    return s.spread * high_weight - high_gap > s.spread * low_weight - low_gap
 
 
-@maker
-def recommend(state, chosen):
-    """The k largest means."""
-    best_active(state.tally, state.status, chosen)
+@dataclass(frozen=True)
+class MultiBanditGapE(Gaps):
+    r"""Pull, over several bandits, the arm with the largest index of minus gap plus radius.
+
+    After one pull of every arm, each further pull goes to the arm with the largest
+
+    .. math:: -\hat\Delta_i + c\sqrt{\frac{Q / H}{T_i}},
+
+    where the empirical gap is the distance to its bandit's second mean for the best-ranked
+    arm of each bandit and to the best mean for the others, and T_i are the pulls of arm i.
+    The best arm of each bandit is wanted (k = 1).
+
+    Parameters
+    ----------
+    budget : int
+        Q, the pulls in all, at least M n.
+    complexity : float
+        H, positive; the true :math:`H_1^{[M]}` of ``topk.hardness.h_multibandit`` in
+        experiments.
+    c : float
+        Exploration constant, positive.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; ``budget`` is compared with M n at `start`.
+
+    Notes
+    -----
+    Gabillon, Ghavamzadeh, Lazaric and Bubeck (2011); the constants are written as in
+    Bubeck, Wang and Viswanathan (2013), Figure 3, so that for one bandit this is `GapE`
+    with k = 1.  The largest mean of each bandit is returned; ties go to the arm of lower
+    number.  A bandit of which a single arm is left is pulled no more.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = topk.MultiBandit([[0.9, 0.5, 0.1], [0.2, 0.3, 0.7]])
+    >>> strategy = MultiBanditGapE(600, topk.hardness.h_multibandit(bandit.means)[0])
+    >>> topk.run(strategy, bandit, rng=0).selected.tolist()
+    [[0], [2]]
+    """
+
+    budget: int
+    complexity: float
+    c: float = 2.0
+    k = 1
+    several, partition = True, None
+
+    def room(self, search, bandits, n):
+        """Return what is known of every arm, and of every bandit."""
+        return new_looks(bandits, n)
+
+    @rule
+    def setup(s):
+        for arm in range(s.n):
+            if s.status[arm] == ACTIVE:
+                see(s, arm, s.spread / math.sqrt(s.pulls[arm]))
+        for bandit in range(s.bandits):
+            find_largest(s, bandit)
+
+    @rule
+    def moved(s, arm):
+        see(s, arm, s.spread / math.sqrt(s.pulls[arm]))
+        find_largest(s, arm // (s.n // s.bandits))
+
+    @rule
+    def pick(s, arms):
+        arms[0] = s.favourite[strongest(s)]
+        return 1
 
 
-@maker
-def rebuild(state):
-    """Set up the trees from the tally."""
-    draw_boundary(state.trees, state.tally, state.status, state.k, state.s)
-
-
-def withdraw(state, arm, k):
-    """Take an arm out, with the arm of the next rank in its place if it was inside."""
-    withdraw_status(state.status, arm, k)
-    if state.next[0] != NOBODY:
-        leave_boundary(state.trees, arm)
-
-
-register(GapEState, ask_next, update, recommend, withdraw, rebuild)
+def find_largest(s, bandit):
+    """Find the arm of a bandit with the largest index; of equal ones the lowest number."""
+    begin, end = bandit * (s.n // s.bandits), (bandit + 1) * (s.n // s.bandits)
+    first, best, second = NOBODY, -np.inf, -np.inf  # the best-ranked arm, the two best means
+    for arm in range(begin, end):
+        if s.status[arm] == ACTIVE:
+            mean = s.means[arm]
+            if mean > best:
+                first, best, second = arm, mean, best
+            elif mean > second:
+                second = mean
+    s.index[bandit], s.favourite[bandit] = -np.inf, first
+    for arm in range(begin, end):
+        if s.status[arm] == ACTIVE and second > -np.inf:
+            index = s.radii[arm] - best + (second if arm == first else s.means[arm])
+            if index > s.index[bandit] + TIE:
+                s.index[bandit], s.favourite[bandit] = index, arm

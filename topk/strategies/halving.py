@@ -2,30 +2,18 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_budget, check_k, check_n, check_promise
-from topk.kernels.compiling import maker
-from topk.kernels.filing import (
-    REJECTED,
-    ask_round,
-    fill_chosen,
-    keep_active,
-    left_of,
-    remember,
-    since,
-    withdraw_active,
-)
-from topk.kernels.ranking import rank_arms
-from topk.kernels.rules import BY_BUDGET, BY_RULE, register
-from topk.kernels.tally import Tally, new_tally
-from topk.strategies.protocol import Strategy
+from topk.engine.composing import rule
+from topk.engine.loop import BY_RULE
+from topk.engine.rounds import rank_fresh, reject
+from topk.engine.ruled import Rounds
+from topk.engine.strategy import positive_epsilon
 
 
 @dataclass(frozen=True)
-class Halving(Strategy):
+class Halving(Rounds):
     r"""Drop the worse half of the arms until k are left.
 
     In round l = 1, 2, ... every remaining arm is pulled
@@ -74,98 +62,39 @@ class Halving(Strategy):
     epsilon: float
     delta: float
     budget: int | None = None
-    certifies = True
-    anytime = True
+    certifies = anytime = fresh = True
+    checks = Rounds.checks | {"epsilon": positive_epsilon}
 
-    def __post_init__(self):
-        check_promise(self, positive=True)
+    def constants(self, n):
+        """Return ln(3 k / delta)."""
+        return {"log_halving": math.log(3 * self.k / self.delta)}
 
-    def begin(self, n):
-        """Return the state of a new play with ``n`` arms."""
-        n = check_n(n)
-        k = check_k(self.k, n)
-        return HalvingState(
-            k=k,
-            epsilon=float(self.epsilon),
-            log_ratio=math.log(3 * k / self.delta),
-            budget=-1 if self.budget is None else check_budget(self.budget, smallest=n),
-            tally=new_tally(n),
-            earlier=new_tally(n),
-            alive=np.arange(n, dtype=np.int64),
-            status=np.zeros(n, dtype=np.int64),
-            size=np.array([n]),
-            rounds=np.zeros(1, dtype=np.int64),
-            finished=np.zeros(1, dtype=np.int64),
-        )
+    @rule
+    def share(s):
+        """The round's pulls are fixed beforehand."""
+        return halving_share(s.epsilon, s.log_halving, s.now.rounds)
+
+    @rule
+    def decide(s):
+        """The better half by this round's means is kept, but no fewer than k."""
+        ranked = rank_fresh(s, 1.0)
+        for place in range(max((ranked.size + 1) // 2, s.k), ranked.size):
+            reject(s, ranked[place])
+        if ranked.size <= 2 * s.k:
+            s.now.ended = BY_RULE
+
+
+def halving_share(epsilon, log_ratio, level):
+    """Return the pulls of each arm in round l, cut to what stays a whole number."""
+    precision = max(epsilon / 4 * 0.75 ** (level - 1), 1e-100)
+    share = 2 / precision**2 * (log_ratio + level * math.log(2.0))
+    return np.int64(math.ceil(min(share, 2.0**53)))
 
 
 def total_pulls(n, k, epsilon, delta):
     """Return the pulls that Halving makes in all; they do not depend on the rewards."""
-    state, total = Halving(k, epsilon, delta).begin(n), 0
-    while state.size[0] > k:
-        total += int(state.size[0] * round_share(state))
-        state.size[0] = max((state.size[0] + 1) // 2, k)
-        state.rounds[0] += 1
+    total, level, log_ratio = 0, 1, math.log(3 * k / delta)
+    while n > k:
+        total += int(n * halving_share(epsilon, log_ratio, level))
+        n, level = max((n + 1) // 2, k), level + 1
     return total
-
-
-class HalvingState(NamedTuple):
-    """A play of `Halving`."""
-
-    k: int
-    epsilon: float
-    log_ratio: float  # ln(3 k / delta)
-    budget: int  # -1: none
-    tally: Tally
-    earlier: Tally  # the tally before this round's pulls
-    alive: np.ndarray
-    status: np.ndarray
-    size: np.ndarray
-    rounds: np.ndarray  # rounds completed, l - 1
-    finished: np.ndarray
-
-
-@maker
-def round_share(state):
-    """Return the pulls of each arm in the current round, cut to what stays a whole number."""
-    done = state.rounds[0]
-    epsilon = max(state.epsilon / 4 * 0.75**done, 1e-100)
-    share = 2 / epsilon**2 * (state.log_ratio + (done + 1) * math.log(2.0))
-    return np.int64(math.ceil(min(share, 2.0**53)))
-
-
-@maker
-def ask(state, arms, counts):
-    """Ask for the round's pulls."""
-    if state.finished[0]:
-        return 0
-    left = left_of(state.budget, state.tally)
-    return ask_round(state.alive, state.size[0], round_share(state), left, arms, counts)
-
-
-@maker
-def update(state, m, arms, counts):
-    """Keep the better half, unless the budget has cut the round."""
-    last = state.alive[state.size[0] - 1]  # the first to miss a pull in a cut round
-    if state.tally.pulls[last] - state.earlier.pulls[last] < round_share(state):
-        state.finished[0] = BY_BUDGET
-        return
-    ranked = rank_arms(since(state.tally, state.earlier), state.alive, state.size[0], 1.0)
-    for rank in range(max((ranked.size + 1) // 2, state.k), ranked.size):
-        state.status[ranked[rank]] = REJECTED
-    state.size[0] = keep_active(state.alive, ranked.size, state.status)
-    remember(state.tally, state.earlier, state.alive, state.size[0])
-    state.rounds[0] += 1
-    if state.size[0] == state.k:
-        state.finished[0] = BY_RULE
-    elif state.tally.total[0] == state.budget:
-        state.finished[0] = BY_BUDGET
-
-
-@maker
-def recommend(state, chosen):
-    """The remaining arms with the largest means of all their pulls."""
-    fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)
-
-
-register(HalvingState, ask, update, recommend, withdraw_active)

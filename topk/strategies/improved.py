@@ -2,47 +2,23 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_budget, check_k, check_n, check_promise
-from topk.kernels.compiling import maker
-from topk.kernels.filing import (
-    ACCEPTED,
-    REJECTED,
-    ask_round,
-    fill_chosen,
-    keep_active,
-    left_of,
-    remember,
-    since,
-    withdraw_active,
-)
-from topk.kernels.halving import (
-    Pool,
-    constants,
-    fill_pool,
-    halve,
-    halving_share,
-    needs_halving,
-    new_pool,
-    ranked_sum,
-    sorting_share,
-    whole_pulls,
-)
-from topk.kernels.ranking import keep_largest, kth_largest, rank_arms
-from topk.kernels.rules import BY_BUDGET, BY_RULE, register
-from topk.kernels.tally import Tally, new_tally
-from topk.strategies.protocol import Strategy
+from topk.engine.composing import rule
+from topk.engine.loop import ACTIVE, BY_RULE, REJECTED
+from topk.engine.ranking import kth_largest, largest, ranked_by
+from topk.engine.rounds import accept, fresh_sums, keep_active, reject
+from topk.engine.ruled import Rounds
+from topk.engine.strategy import positive_epsilon
 
-# what the open batch is for
-HALVING, REFERENCE, REJECTING, DECIDING, QUARTERS, UNIFORM = range(6)
+# what a round is for
+HALVING, REFERENCE, REJECTING, DECIDING, QUARTERS, UNIFORM = range(1, 7)
 FADING = math.exp(-0.1)  # ratio of the tolerances of consecutive quarter eliminations
 
 
 @dataclass(frozen=True)
-class ImprovedTopK(Strategy):
+class ImprovedTopK(Rounds):
     r"""Accept and reject with a few errors allowed, at a cost without the factor ln n.
 
     **A derivation, not the authors' text.**  Chen, Chen, Zhang and Zhou (2017) announce an
@@ -120,272 +96,222 @@ class ImprovedTopK(Strategy):
     epsilon: float
     delta: float
     budget: int | None = None
-    certifies = True
-    anytime = True
+    certifies = anytime = fresh = True
+    checks = Rounds.checks | {"epsilon": positive_epsilon}
+    memory = {"stage": 0, "share": 0, "level": 0, "r": 0, "searched": 0, "bar": 0.0}
 
-    def __post_init__(self):
-        check_promise(self, positive=True)
+    def constants(self, n):
+        """Return epsilon k, ln(2 / p), ln(1 / delta), R and s_0."""
+        most_rounds, allowance, log_ratio = constants(self.k, self.epsilon, self.delta)
+        return {
+            "allowed": min(float(self.epsilon), 0.5) * self.k,
+            "log_ratio": log_ratio,
+            "log_delta": -math.log(self.delta),
+            "most_rounds": most_rounds,
+            "allowance": allowance,
+        }
 
-    def begin(self, n):
-        """Return the state of a new play with ``n`` arms."""
-        n = check_n(n)
-        k = check_k(self.k, n)
-        most_rounds, allowance, log_ratio = constants(k, self.epsilon, self.delta)
-        state = ImprovedTopKState(
-            allowed=min(float(self.epsilon), 0.5) * k,
-            log_ratio=log_ratio,
-            log_delta=-math.log(self.delta),
-            most_rounds=most_rounds,
-            allowance=allowance,
-            budget=-1 if self.budget is None else check_budget(self.budget, smallest=n),
-            tally=new_tally(n),
-            earlier=new_tally(n),
-            alive=np.arange(n, dtype=np.int64),
-            status=np.zeros(n, dtype=np.int64),
-            gone=np.zeros(n, dtype=np.int64),
-            size=np.array([n]),
-            wanted=np.array([k]),
-            pool=new_pool(n),
-            rounds=np.zeros(1, dtype=np.int64),
-            stage=np.zeros(1, dtype=np.int64),
-            level=np.zeros(1, dtype=np.int64),
-            share=np.zeros(1, dtype=np.int64),
-            bar=np.zeros(1),
-            finished=np.zeros(1, dtype=np.int64),
-        )
-        open_round(state)
-        return state
+    def arrays(self, bandits, n):
+        """Return room for the arms among which a threshold is searched."""
+        return super().arrays(bandits, n) | {"pool": ("arm", n)}
+
+    @rule
+    def batch(s):
+        """The arms that are searched, or all undecided ones."""
+        return searched(s) if s.now.stage <= REFERENCE else s.active[: s.now.live]
+
+    @rule
+    def share(s):
+        """What the stage says, see the functions ``open_...``."""
+        if s.now.stage == 0:
+            open_loop(s)
+        return s.now.share
+
+    @rule
+    def decide(s):
+        """Do what the batch was for, and open the next stage."""
+        sums = fresh_sums(s)
+        if s.now.stage == HALVING:
+            search_in(s, largest(sums, searched(s), (s.now.searched + 1) // 2))
+            s.now.level += 1
+            open_search(s)
+        elif s.now.stage == REFERENCE:
+            rank = max(1, s.now.wanted - slack(s))
+            s.now.bar = 0.0
+            if s.now.searched >= rank:
+                s.now.bar = kth_largest(sums[searched(s)], rank)
+            s.now.searched, s.now.stage = 0, REJECTING
+        elif s.now.stage == REJECTING:
+            classify(s, sums, np.inf, s.now.bar)
+            open_loop(s)
+        elif s.now.stage == DECIDING and s.now.live <= s.now.wanted + slack(s):
+            settle(s)  # arms have left
+        elif s.now.stage == DECIDING:
+            own, wanted, u = sums[s.active[: s.now.live]], s.now.wanted, slack(s)
+            above = kth_largest(own, wanted + u + 1)
+            classify(s, sums, above, kth_largest(own, max(1, wanted - u)))
+            open_loop(s)
+        elif s.now.stage == QUARTERS:
+            drop_quarter(s, sums)
+            open_final(s)
+        else:
+            accept_largest(s, sums, s.now.wanted)
+            s.now.ended = BY_RULE
+
+    @rule
+    def left(s, arm):
+        """Whoever has left is not searched either."""
+        arms = searched(s)
+        search_in(s, arms[arms != arm])
 
 
-class ImprovedTopKState(NamedTuple):
-    """A play of `ImprovedTopK`."""
-
-    allowed: float  # epsilon k
-    log_ratio: float  # ln(2 / p)
-    log_delta: float  # ln(1 / delta)
-    most_rounds: int  # R
-    allowance: int  # s_0
-    budget: int  # -1: none
-    tally: Tally
-    earlier: Tally  # the tally before this batch
-    alive: np.ndarray  # S
-    status: np.ndarray
-    gone: np.ndarray  # 1 for arms that were withdrawn: they cannot fill the set
-    size: np.ndarray
-    wanted: np.ndarray  # k' = k - |A|
-    pool: Pool  # the arms that are being halved
-    rounds: np.ndarray  # r, of the round that is going on
-    stage: np.ndarray  # what the batch is for
-    level: np.ndarray  # of halving, or of quarter elimination
-    share: np.ndarray  # the batch's pulls of each arm
-    bar: np.ndarray  # the threshold for rejection, as a sum of ``share`` rewards; 0: none
-    finished: np.ndarray
-
-
-@maker
-def slack(state):
+def slack(s):
     """Return u of the current round."""
-    return 4 * state.allowance * min(state.rounds[0], state.most_rounds)
+    return 4 * s.allowance * min(s.now.r, s.most_rounds)
 
 
-@maker
-def ask(state, arms, counts):
-    """Ask for the batch's pulls: of the pool, or of all undecided arms."""
-    searching = state.stage[0] <= REFERENCE
-    size = state.pool.size[0] if searching else state.size[0]
-    if state.finished[0] or size == 0:
-        return 0
-    left = left_of(state.budget, state.tally)
-    pulled = state.pool.alive if searching else state.alive
-    return ask_round(pulled, size, state.share[0], left, arms, counts)
+def searched(s):
+    """Return the arms among which the threshold for rejection is searched, in order."""
+    return s.pool[: s.now.searched]
 
 
-@maker
-def update(state, m, arms, counts):
-    """Do what the batch was for, unless the budget has cut it, and open the next one."""
-    stage, share = state.stage[0], state.share[0]
-    searching = stage <= REFERENCE
-    size = state.pool.size[0] if searching else state.size[0]
-    if size > 0:  # a pool may be empty if all its arms were withdrawn
-        last = state.pool.alive[size - 1] if searching else state.alive[size - 1]
-        if state.tally.pulls[last] - state.earlier.pulls[last] < share:
-            state.finished[0] = BY_BUDGET
-            return
-    sums = since(state.tally, state.earlier).sums
-    if stage == HALVING:
-        halve(state.pool, sums)
-        state.level[0] += 1
-        open_search(state)
-    elif stage == REFERENCE:
-        state.bar[0] = ranked_sum(state.pool, sums, state.wanted[0] - slack(state))
-        state.pool.size[0] = 0
-        state.stage[0] = REJECTING
-    elif stage == REJECTING:
-        classify(state, sums, np.inf, state.bar[0])
-        open_round(state)
-    elif stage == DECIDING:
-        decide(state, sums)
-    elif stage == QUARTERS:
-        drop_quarter(state, sums)
-        open_final(state)
-    else:
-        accept_largest(state, sums, state.wanted[0])
-        state.size[0] = keep_active(state.alive, state.size[0], state.status)
-        state.finished[0] = BY_RULE
-    if state.finished[0] == 0:
-        if state.tally.total[0] == state.budget:
-            state.finished[0] = BY_BUDGET
-        remember(state.tally, state.earlier, state.alive, state.size[0])
+def search_in(s, arms):
+    """Go on searching among some arms."""
+    s.now.searched = arms.size
+    s.pool[: arms.size] = arms
 
 
-@maker
-def open_round(state):
+def open_loop(s):
     """The head of the loop: end the play, pass to the final step, or open a round."""
-    size, wanted = state.size[0], state.wanted[0]
+    size, wanted = s.now.live, s.now.wanted
     if size <= wanted or wanted == 0:
-        settle(state)
+        settle(s)
         return
-    if 2 * 0.5 ** state.rounds[0] * wanted <= state.allowed:
-        state.level[0] = 0
-        open_final(state)
+    if 2 * 0.5**s.now.r * wanted <= s.allowed:
+        s.now.level = 0
+        open_final(s)
         return
-    state.rounds[0] += 1
-    if size <= wanted + slack(state):
-        settle(state)
+    s.now.r += 1
+    if size <= wanted + slack(s):
+        settle(s)
     elif size <= 4 * wanted:
-        state.stage[0] = DECIDING
-        state.share[0] = sorting_share(0.5 ** state.rounds[0], state.log_ratio)
+        s.now.stage = DECIDING
+        s.now.share = sorting_share(0.5**s.now.r, s.log_ratio)
     else:
-        state.level[0] = 0
-        fill_pool(state.pool, state.alive, size)
-        open_search(state)
+        s.now.level = 0
+        search_in(s, s.active[:size])
+        open_search(s)
 
 
-@maker
-def open_search(state):
+def open_search(s):
     """Halve the pool, or, when it is small enough, read the threshold off its means."""
-    eta = 0.5 ** state.rounds[0]
-    quota = state.wanted[0] - slack(state) + 2 * state.allowance
-    if needs_halving(state.pool, quota):
-        state.stage[0] = HALVING
-        state.share[0] = halving_share(eta, state.log_ratio, state.level[0])
+    eta = 0.5**s.now.r
+    quota = s.now.wanted - slack(s) + 2 * s.allowance
+    if s.now.searched > 4 * quota:
+        s.now.stage = HALVING
+        s.now.share = halving_share(eta, s.log_ratio, s.now.level)
     else:
-        state.stage[0] = REFERENCE
-        state.share[0] = sorting_share(eta, state.log_ratio)
+        s.now.stage = REFERENCE
+        s.now.share = sorting_share(eta, s.log_ratio)
 
 
-@maker
-def open_final(state):
+def open_final(s):
     """The final step: quarter eliminations, then one batch."""
-    size, wanted, level = state.size[0], state.wanted[0], state.level[0]
-    tolerance = state.allowed / (2 * wanted) if wanted > 0 else 1.0
+    size, wanted, level = s.now.live, s.now.wanted, s.now.level
+    tolerance = s.allowed / (2 * wanted) if wanted > 0 else 1.0
     if size <= wanted or tolerance >= 1:
-        settle(state)
+        settle(s)
     elif size > 4 * wanted:
         fade = (1 - FADING) * FADING**level
-        log_error = math.log(16.0) + state.log_delta - math.log(fade)  # ln(2 / delta_l)
+        log_error = math.log(16.0) + s.log_delta - math.log(fade)  # ln(2 / delta_l)
         precision = max(tolerance / 2 * fade, 1e-100)
-        state.stage[0] = QUARTERS
-        state.share[0] = whole_pulls((10 + 4 * log_error / wanted) / precision**2)
+        s.now.stage = QUARTERS
+        s.now.share = whole_pulls((10 + 4 * log_error / wanted) / precision**2)
     else:
         part = 0.5 if level > 0 else 1.0
         precision = max(tolerance * part, 1e-100)
-        log_error = math.log(8 / part) + state.log_delta
+        log_error = math.log(8 / part) + s.log_delta
         sets = wanted * (1 + math.log(size / wanted))  # ln of the number of sets, or more
-        state.stage[0] = UNIFORM
-        state.share[0] = whole_pulls(2 * (sets + log_error) / (precision**2 * wanted))
+        s.now.stage = UNIFORM
+        s.now.share = whole_pulls(2 * (sets + log_error) / (precision**2 * wanted))
 
 
-@maker
-def settle(state):
+def settle(s):
     """End the play: any k' undecided arms will do; if there are fewer, rejected ones join.
 
     The rejected arms come in the order of all their pulls; arms that left do not return.
     """
-    state.finished[0] = BY_RULE
-    missing = state.wanted[0] - state.size[0]
+    s.now.ended = BY_RULE
+    missing = s.now.wanted - s.now.live
     if missing < 0:
         return  # `recommend` takes those with the largest means
-    for j in range(state.size[0]):
-        state.status[state.alive[j]] = ACCEPTED
+    for j in range(s.now.live):
+        accept(s, s.active[j])
     if missing > 0:
-        rejected = np.flatnonzero((state.status == REJECTED) & (state.gone == 0))
-        ranked = rank_arms(state.tally, rejected, rejected.size, 1.0)
-        for rank in range(missing):
-            state.status[ranked[rank]] = ACCEPTED
-    state.size[0] = 0
-    state.wanted[0] = 0
+        ranked = ranked_by(s.sums, s.pulls, np.flatnonzero(s.status == REJECTED), 1.0)
+        for j in range(missing):
+            accept(s, ranked[j])
 
 
-@maker
-def decide(state, sums):
-    """Accept and reject by one batch; ranks are moved by the slack."""
-    size, wanted, u = state.size[0], state.wanted[0], slack(state)
-    if size <= wanted + u:  # arms have left
-        settle(state)
-        return
-    above = kth_largest(sums, state.alive, size, wanted + u + 1)
-    below = kth_largest(sums, state.alive, size, max(1, wanted - u))
-    classify(state, sums, above, below)
-    open_round(state)
-
-
-@maker
-def classify(state, sums, above, below):
+def classify(s, sums, above, below):
     """Accept what is far above ``above``; then reject what is far below ``below``.
 
-    All arms have as many pulls, so that sums compare as means do.
+    All arms have as many fresh pulls, so that sums compare as means do.
     """
-    beyond = 2 * 0.5 ** state.rounds[0] * state.share[0]
-    count = 0
-    for j in range(state.size[0]):
-        if sums[state.alive[j]] > above + beyond:
-            count += 1
-    accept_largest(state, sums, min(count, state.wanted[0]))
-    for j in range(state.size[0]):
-        arm = state.alive[j]
-        if state.status[arm] != ACCEPTED and sums[arm] < below - beyond:
-            state.status[arm] = REJECTED
-    state.size[0] = keep_active(state.alive, state.size[0], state.status)
+    beyond = 2 * 0.5**s.now.r * s.now.share
+    arms = s.active[: s.now.live].copy()
+    far = (sums[arms] > above + beyond).sum()
+    accept_largest(s, sums, min(far, s.now.wanted))
+    for arm in arms:
+        if s.status[arm] == ACTIVE and sums[arm] < below - beyond:
+            reject(s, arm)
+    keep_active(s)
 
 
-@maker
-def accept_largest(state, sums, count):
-    """Mark the ``count`` undecided arms with the largest sums as accepted."""
-    best = state.alive[: state.size[0]].copy()
-    keep_largest(sums, best, best.size, count)
-    for j in range(count):
-        state.status[best[j]] = ACCEPTED
-    state.wanted[0] -= count
+def accept_largest(s, sums, count):
+    """Accept the ``count`` undecided arms with the largest sums."""
+    for arm in largest(sums, s.active[: s.now.live], count):
+        accept(s, arm)
 
 
-@maker
-def drop_quarter(state, sums):
+def drop_quarter(s, sums):
     """Quarter elimination: reject ceil(|S| / 4) arms, unless so many have left meanwhile."""
-    size = state.size[0]
-    if size > 4 * state.wanted[0]:
-        kept = size - (size + 3) // 4
-        best = state.alive[:size].copy()
-        keep_largest(sums, best, size, kept)
-        for j in range(size):
-            state.status[state.alive[j]] = REJECTED
-        for j in range(kept):
-            state.status[best[j]] = 0
-        state.size[0] = keep_active(state.alive, size, state.status)
-    state.level[0] += 1
+    size = s.now.live
+    if size > 4 * s.now.wanted:
+        arms = s.active[:size].copy()
+        kept = largest(sums, arms, size - (size + 3) // 4)
+        for arm in arms:
+            s.status[arm] = REJECTED
+        for arm in kept:
+            s.status[arm] = ACTIVE
+        keep_active(s)
+    s.now.level += 1
 
 
-@maker
-def recommend(state, chosen):
-    """The accepted arms, and the undecided ones with the largest means of all their pulls."""
-    fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)
+def whole_pulls(pulls):
+    """Round up; numbers that no budget reaches are cut so as to stay whole numbers."""
+    return np.int64(math.ceil(min(pulls, 2.0**53)))
 
 
-def withdraw(state, arm, k):
-    """Take an arm out of the play, of the pool, and of those that might fill the set."""
-    withdraw_active(state, arm, k)
-    state.gone[arm] = 1
-    state.pool.size[0] = keep_active(state.pool.alive, state.pool.size[0], state.status)
+def sorting_share(eta, log_ratio):
+    """Pulls after which a mean is off by eta with probability at most p; ``ln(2/p)`` is given."""
+    return whole_pulls(log_ratio / (2 * max(eta, 1e-100) ** 2))
 
 
-register(ImprovedTopKState, ask, update, recommend, withdraw)
+def halving_share(eta, log_ratio, level):
+    """Pulls of halving level l: ``(2 / eta_l**2) ln(2**(l + 1) / p)``.
+
+    Here ``eta_l = (eta / 4) (3 / 4)**l``, which adds up to eta, and a mean is too large by
+    ``eta_l / 2`` with probability at most ``p / 2**(l + 1)``.
+    """
+    precision = max(eta / 4 * 0.75**level, 1e-100)
+    return whole_pulls(2 / precision**2 * (log_ratio + level * math.log(2.0)))
+
+
+def constants(k, epsilon, delta):
+    """Return R, s_0 and ln(2/p)."""
+    epsilon = min(float(epsilon), 0.5)
+    most_rounds = math.ceil(1 - math.log2(epsilon))
+    allowance = math.floor(epsilon * k / (40 * most_rounds**2))
+    log_ratio = math.log(4000 * most_rounds**3) - math.log(epsilon) - math.log(delta)
+    return most_rounds, allowance, log_ratio

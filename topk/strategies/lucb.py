@@ -2,39 +2,24 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
-import numpy as np
-
-from topk._checks import check_budget, check_flag, check_k, check_n, check_promise
-from topk.kernels.boundary import (
-    HIGHEST,
-    LOWEST,
-    draw_boundary,
-    leave_boundary,
-    move_lines,
-    new_boundary,
-)
-from topk.kernels.compiling import inlined, maker
-from topk.kernels.filing import (
-    ACTIVE,
-    ask_active,
-    best_active,
-    remember,
-    withdraw_active,
-    withdraw_status,
-)
-from topk.kernels.rules import BY_BUDGET, BY_RULE, register
-from topk.kernels.survey import Survey
-from topk.kernels.tally import Tally, new_tally
-from topk.kernels.tournament import NOBODY, Tournament
-from topk.kernels.winners import advance, best, key
-from topk.strategies import halving
-from topk.strategies.protocol import Strategy, clipped_bounds
+from topk._checks import check_epsilon, check_flag
+from topk.engine import loop, rounds
+from topk.engine.composing import rule
+from topk.engine.indices import ask as ask_pair
+from topk.engine.indices import highest, lower, lowest, upper
+from topk.engine.indices import left as left_pair
+from topk.engine.indices import restore as restore_pair
+from topk.engine.indices import update as update_pair
+from topk.engine.rounds import ask as ask_round
+from topk.engine.rounds import open_round
+from topk.engine.rounds import update as update_round
+from topk.engine.ruled import Indices, Rounds
+from topk.strategies.halving import Halving, total_pulls
 
 
 @dataclass(frozen=True)
-class LUCB1(Strategy):
+class LUCB1(Indices):
     r"""Pull the two arms that are most easily confused across the boundary.
 
     In round t, with :math:`u_a` pulls of arm a, the radius is
@@ -93,198 +78,86 @@ class LUCB1(Strategy):
     delta: float
     budget: int | None = None
     guard: bool = False
-    certifies = True
-    anytime = True
+    certifies = anytime = True
+    memory = {"guarded": 0}  # LUCB1's rounds when the guard took over
+    checks = Indices.checks | {"guard": check_flag}
 
     def __post_init__(self):
-        check_promise(self, positive=check_flag(self.guard, "guard"))
+        super().__post_init__()
+        check_epsilon(self.epsilon, positive=self.guard)
 
-    def begin(self, n):
-        """Return the state of a new play with ``n`` arms."""
-        n = check_n(n)
-        check_k(self.k, n)
-        budget = -1 if self.budget is None else check_budget(self.budget, smallest=n)
+    @property
+    def lean(self):
+        """Whether the loop is worth compiling without counting references."""
+        return not self.guard
+
+    def constants(self, n):
+        """Return ln(k_1 n / delta), and for the guard when it begins and what Halving needs."""
+        if not self.guard:
+            return {"log_ratio": math.log(1.25 * n / self.delta)}
+        delta = self.delta / 2
+        patience = min(total_pulls(n, self.k, self.epsilon, delta), 2**62)
+        halving = Halving(self.k, self.epsilon, delta).constants(n)
+        return {"log_ratio": math.log(1.25 * n / delta), "patience": patience} | halving
+
+    def arrays(self, bandits, n):
+        """Return room for the pair, and for what Halving has to remember."""
+        found = super().arrays(bandits, n)
+        return found | Rounds.arrays(Halving, bandits, n) if self.guard else found
+
+    def given(self, search):
+        """Return which function takes the place of which open one."""
+        found = super().given(search)
         if self.guard:
-            return guarded_state(self, n, budget)
-        return new_state(self, n, self.delta, budget)
+            found |= {rounds.share: Halving.share, rounds.decide: Halving.decide}
+            found |= {loop.ask: ask_guarded, loop.update: update_guarded}
+            found |= {loop.left: left_guarded, loop.restore: restore_guarded}
+        return found
 
-    def bounds(self, state):
-        """Return the confidence bounds of the current round; see `Strategy.bounds`.
+    @rule
+    def scale(s):
+        return scale_in_round(s, s.now.rounds)
 
-        After the guard has switched to Halving they are those of LUCB1's last round.
-        """
-        state = state.lucb if self.guard else state
-        pulls = np.maximum(state.tally.pulls, 1)
-        return clipped_bounds(state.tally, np.sqrt(log_term(state) / (2 * pulls)))
+    @rule
+    def pick(s, arms):
+        arms[0], arms[1] = lowest(s), highest(s)
+        return 2
 
-
-class LUCB1State(NamedTuple):
-    """A play of `LUCB1`."""
-
-    k: int
-    epsilon: float
-    log_ratio: float  # ln(k_1 n / delta)
-    budget: int  # -1: none
-    tally: Tally
-    status: np.ndarray  # REJECTED for an arm that was withdrawn
-    rounds: np.ndarray  # t, 0 before the first test
-    trees: Tournament | Survey  # follows from the rest
-    finished: np.ndarray
+    @rule
+    def done(s):
+        return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
 
 
-def new_state(strategy, n, delta, budget):
-    """Return the state of a new play of LUCB1 itself."""
-    return LUCB1State(
-        k=int(strategy.k),
-        epsilon=float(strategy.epsilon),
-        log_ratio=math.log(1.25 * n / delta),
-        budget=budget,
-        tally=new_tally(n),
-        status=np.zeros(n, dtype=np.int64),
-        rounds=np.zeros(1, dtype=np.int64),
-        trees=new_boundary(n),
-        finished=np.zeros(1, dtype=np.int64),
-    )
+def scale_in_round(s, t):
+    """Return the radius of an arm that has been pulled once; factored so that t may be large."""
+    return math.sqrt((s.log_ratio + 4 * math.log(t)) / 2)
 
 
-@inlined
-def log_term(state):
-    """Return ln(k_1 n t^4 / delta), factored so that large t cannot overflow."""
-    return state.log_ratio + 4 * math.log(max(1.0, float(state.rounds[0])))
+def ask_guarded(s, arms, counts):
+    """Ask for LUCB1's pair, or for Halving's round once the guard has taken over."""
+    return ask_round(s, arms, counts) if s.now.guarded else ask_pair(s, arms, counts)
 
 
-@inlined
-def ask(state, arms, counts):
-    """Ask for every arm once, then for h and l (h alone if only one pull is left)."""
-    if state.finished[0]:
-        return 0
-    if state.rounds[0] == 0:
-        return ask_active(state.status, arms, counts)
-    arms[0], arms[1] = best(state.trees, LOWEST), best(state.trees, HIGHEST)
-    counts[0], counts[1] = 1, 1
-    return 1 if state.tally.total[0] + 1 == state.budget else 2
-
-
-@inlined
-def update(state, m, arms, counts):
-    """Find the next pair and test whether the play is over.
-
-    The plain form compares all arms in every round: ``High`` are the first k of the ranked
-    arms, h the first arm of High with the lowest ``mean - s / sqrt(u)``, l the first of
-    the others with the highest ``mean + s / sqrt(u)``, and s is ``sqrt(log_term / 2)``.
-    """
-    state.rounds[0] += 1
-    trees = state.trees
-    if state.rounds[0] == 1:
-        rebuild(state)
-    else:
-        advance(trees, math.sqrt(log_term(state) / 2))
-        move_lines(trees, state.tally, m, arms)
-    low, high = best(trees, LOWEST), best(trees, HIGHEST)
-    # nobody is left outside once arms were withdrawn until k were left
-    if high == NOBODY or key(trees, HIGHEST, high) + key(trees, LOWEST, low) < state.epsilon:
-        state.finished[0] = BY_RULE
-    elif state.tally.total[0] == state.budget:
-        state.finished[0] = BY_BUDGET
-
-
-@maker
-def recommend(state, chosen):
-    """The k largest means."""
-    best_active(state.tally, state.status, chosen)
-
-
-@maker
-def rebuild(state):
-    """Set up the trees from the tally and the round."""
-    s = math.sqrt(log_term(state) / 2)
-    draw_boundary(state.trees, state.tally, state.status, state.k, s)
-
-
-def withdraw(state, arm, k):
-    """Take an arm out, with the arm of the next rank in its place if it was in High."""
-    withdraw_status(state.status, arm, k)
-    if state.rounds[0] > 0:
-        leave_boundary(state.trees, arm)
-
-
-register(LUCB1State, ask, update, recommend, withdraw, rebuild)
-
-
-class GuardedState(NamedTuple):
-    """A play of `LUCB1` with its guard; both parts share one tally and one end."""
-
-    lucb: LUCB1State
-    halving: halving.HalvingState
-    patience: int  # pulls after which Halving takes over
-    tally: Tally
-    status: np.ndarray  # that of the part that is playing
-    guarding: np.ndarray  # 1 once Halving has taken over
-    finished: np.ndarray
-
-
-def guarded_state(strategy, n, budget):
-    """Return the state of a new play of LUCB1 with its guard."""
-    second = halving.Halving(strategy.k, strategy.epsilon, strategy.delta / 2).begin(n)
-    first = new_state(strategy, n, strategy.delta / 2, budget)
-    shared = {"tally": first.tally, "status": first.status, "finished": first.finished}
-    second = second._replace(budget=budget, **shared)
-    patience = halving.total_pulls(n, strategy.k, strategy.epsilon, strategy.delta / 2)
-    guarding = np.zeros(1, dtype=np.int64)
-    return GuardedState(first, second, patience, guarding=guarding, **shared)
-
-
-@maker
-def ask_guarded(state, arms, counts):
-    """Ask for what the part that is playing wants."""
-    if state.guarding[0]:
-        return halving.ask(state.halving, arms, counts)
-    return ask(state.lucb, arms, counts)
-
-
-@maker
-def update_guarded(state, m, arms, counts):
-    """Move the part that is playing on; let Halving take over when patience is at an end."""
-    if state.guarding[0]:
-        halving.update(state.halving, m, arms, counts)
+def update_guarded(s, m, arms):
+    """Move on; let Halving start from scratch when patience is at an end."""
+    if s.now.guarded:
+        update_round(s, m, arms)
         return
-    update(state.lucb, m, arms, counts)
-    if state.finished[0] == 0 and state.tally.total[0] >= state.patience:
-        state.guarding[0] = 1
-        alive = np.flatnonzero(state.status == ACTIVE)
-        state.halving.alive[: alive.size] = alive
-        state.halving.size[0] = alive.size
-        remember(state.tally, state.halving.earlier, alive, alive.size)
+    update_pair(s, m, arms)
+    if not s.now.ended and s.now.total >= s.patience:
+        s.now.guarded, s.now.rounds = s.now.rounds, 0
+        open_round(s)
 
 
-@maker
-def recommend_guarded(state, chosen):
-    """What the part that is playing would return."""
-    if state.guarding[0]:
-        halving.recommend(state.halving, chosen)
+def left_guarded(s, arm):
+    """Go on without an arm; Halving's rounds look at the active arms only."""
+    if not s.now.guarded:
+        left_pair(s, arm)
+
+
+def restore_guarded(s):
+    """Set up the search for the pair, or the bounds as LUCB1 left them."""
+    if s.now.guarded:
+        s.now.scale = scale_in_round(s, s.now.guarded)
     else:
-        recommend(state.lucb, chosen)
-
-
-def rebuild_guarded(state):
-    """Set up LUCB1's trees while it is playing."""
-    if not state.guarding[0]:
-        rebuild(state.lucb)
-
-
-def withdraw_guarded(state, arm, k):
-    """Take an arm out of the part that is playing."""
-    if state.guarding[0]:
-        withdraw_active(state.halving, arm, k)
-    else:
-        withdraw(state.lucb, arm, k)
-
-
-register(
-    GuardedState,
-    ask_guarded,
-    update_guarded,
-    recommend_guarded,
-    withdraw_guarded,
-    rebuild_guarded,
-)
+        restore_pair(s)

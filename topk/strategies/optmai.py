@@ -2,33 +2,28 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_budget, check_choice, check_flag, check_k, check_n, check_real
-from topk.kernels.compiling import maker
-from topk.kernels.filing import (
-    ACCEPTED,
-    ACTIVE,
-    REJECTED,
-    accepts_first,
-    keep_active,
-    remember,
-    since,
-    spread_evenly,
-    withdraw_active,
+from topk._checks import check_choice, check_flag, check_real
+from topk.engine.composing import allocates, rule
+from topk.engine.loop import ACCEPTED, BY_BUDGET
+from topk.engine.ranking import ranked_by
+from topk.engine.rounds import (
+    EVERYTHING,
+    accept,
+    first_leaves,
+    fresh_sums,
+    rank_fresh,
+    reject,
 )
-from topk.kernels.ranking import rank_arms
-from topk.kernels.rules import BY_BUDGET, register
-from topk.kernels.tally import Tally, new_tally
-from topk.strategies.protocol import Strategy
+from topk.engine.ruled import Rounds
 
 FINALS = ("accept-reject", "uniform")
 
 
 @dataclass(frozen=True)
-class OptMAI(Strategy):
+class OptMAI(Rounds):
     r"""Optimal multiple arm identification.
 
     Round r shares :math:`\beta^r(1-\beta)Q'` pulls evenly among the active arms S.  While
@@ -84,204 +79,115 @@ class OptMAI(Strategy):
     beta: float = 0.8
     reuse: bool = True
     final: str = "accept-reject"
+    checks = Rounds.checks | {
+        "beta": lambda x, name: check_real(x, name, 0.75, 1, low_open=True, high_open=True),
+        "reuse": check_flag,
+        "final": lambda x, name: check_choice(x, name, FINALS),
+    }
+    memory = {"carried": 0.0}  # pulls left over by rounding down
 
-    def __post_init__(self):
-        check_k(self.k)
-        check_budget(self.budget)
-        check_real(self.beta, "beta", 0.75, 1, low_open=True, high_open=True)
-        check_flag(self.reuse, "reuse")
-        check_choice(self.final, "final", FINALS)
+    @property
+    def fresh(self):
+        """Whether a round's own rewards decide."""
+        return not self.reuse
 
-    def begin(self, n):
-        """Return the state of a new play with ``n`` arms."""
-        n = check_n(n)
-        k = check_k(self.k, n, largest=n)
-        budget = check_budget(self.budget, smallest=n)
-        complement = 2 * k >= n
-        state = OptMAIState(
-            target=n - k if complement else k,
-            sign=-1.0 if complement else 1.0,
-            beta=float(self.beta),
-            reuse=bool(self.reuse),
-            uniform=self.final == "uniform",
-            budget=budget,
-            inflated=budget / (1 - self.beta ** (math.log(n) / math.log(4 / 3))),
-            tally=new_tally(n),
-            earlier=new_tally(n),
-            alive=np.arange(n, dtype=np.int64),
-            status=np.zeros(n, dtype=np.int64),
-            size=np.array([n]),
-            accepted=np.zeros(1, dtype=np.int64),
-            round=np.zeros(1, dtype=np.int64),
-            share=np.zeros(1, dtype=np.int64),
-            carried=np.zeros(1),
-            finished=np.array([BY_BUDGET if k == n else 0]),
-        )
-        if k < n:
-            plan_round(state)
-        return state
+    def most_k(self, n):
+        """All arms may be wanted."""
+        return n
+
+    def target(self, n):
+        """K of the best are looked for, or n - K of the worst."""
+        return self.k if 2 * self.k < n else n - self.k
+
+    def constants(self, n):
+        """Return which side is looked for, how, and Q'."""
+        return {
+            "sign": 1.0 if 2 * self.k < n else -1.0,
+            "uniform": self.final == "uniform",
+            "target": self.target(n),
+            "inflated": self.budget / (1 - self.beta ** (math.log(n) / math.log(4 / 3))),
+        }
+
+    @rule
+    def share(s):
+        """The round's part of the budget, in whole pulls; the rest is carried on."""
+        size, left = s.now.live, s.budget - s.now.total
+        if s.now.wanted == 0:  # as many arms as there are are wanted
+            s.now.ended = BY_BUDGET
+            return 0
+        if s.uniform and size < 4 * s.target:
+            return EVERYTHING
+        due = s.beta ** (s.now.rounds - 1) * (1 - s.beta) * s.inflated + s.now.carried
+        pulls = int(due / size + 1e-9)  # rounding errors must not cost a whole pull
+        if s.now.rounds == 1 and pulls == 0:
+            pulls = 1
+        # the first round may have borrowed from later ones, so that nothing or less is due
+        pulls = max(0, min(pulls, left // size))
+        s.now.carried = due - pulls * size
+        return pulls
+
+    @rule
+    def decide(s):
+        """A quarter leaves: the last ranks (QE), or those with the largest gaps (AR)."""
+        sums, ranked = look_at_round(s)
+        first, last = 0, ranked.size - 1
+        if s.now.each == EVERYTHING:
+            while s.now.wanted > 0:
+                take(s, ranked[first])
+                first += 1
+        while s.now.wanted > 0 and 4 * (last - first + 1) > 3 * ranked.size:
+            if ranked.size < 4 * s.target and first_leaves(s, sums, ranked, first, last):
+                take(s, ranked[first])
+                first += 1
+            else:
+                drop(s, ranked[last])
+                last -= 1
+        if s.now.wanted == 0:
+            s.now.ended = BY_BUDGET
+
+    @rule
+    def recommend(s, chosen):
+        """The arms taken and the best-ranked active ones, or all but those, if K >= n/2."""
+        inside = s.status == ACCEPTED
+        ranked = ranked_by(s.sums, s.pulls, s.active[: s.now.live], s.sign)
+        for place in range(s.now.wanted, ranked.size) if s.sign < 0 else range(s.now.wanted):
+            inside[ranked[place]] = True
+        chosen[:] = np.flatnonzero(inside)
+
+    @rule
+    def left(s, arm):
+        """Where the worst arms are looked for, one that is withdrawn counts as one of them."""
+        if s.sign < 0:
+            s.now.wanted -= 1
 
 
-class OptMAIState(NamedTuple):
-    """A play of `OptMAI`; ``target`` arms of largest ``sign`` times mean are looked for."""
-
-    target: int
-    sign: float
-    beta: float
-    reuse: bool
-    uniform: bool
-    budget: int
-    inflated: float  # Q'
-    tally: Tally
-    earlier: Tally  # the tally before this round's pulls
-    alive: np.ndarray
-    status: np.ndarray  # ACTIVE, ACCEPTED or REJECTED (of the looked-for side)
-    size: np.ndarray
-    accepted: np.ndarray
-    round: np.ndarray  # r
-    share: np.ndarray  # this round's pulls per arm; -1: the final batch
-    carried: np.ndarray  # pulls left over by rounding down
-    finished: np.ndarray
-
-
-@maker
-def plan_round(state):
-    """Settle how many pulls each active arm gets in this round."""
-    size, left = state.size[0], state.budget - state.tally.total[0]
-    if state.uniform and size < 4 * state.target:
-        state.share[0] = -1
-        return
-    due = state.beta ** state.round[0] * (1 - state.beta) * state.inflated + state.carried[0]
-    share = np.int64(due / size + 1e-9)  # rounding errors must not cost a whole pull
-    if state.round[0] == 0 and share == 0:
-        share = np.int64(1)
-    # the first round may have borrowed from later ones, so that nothing or less is due
-    share = max(np.int64(0), min(share, left // size))
-    state.share[0] = share
-    state.carried[0] = due - share * size
-
-
-@maker
-def ask(state, arms, counts):
-    """Ask for the round's share, or for all that is left in the uniform final stage."""
-    if state.finished[0]:
-        return 0
-    size = state.size[0]
-    arms[:size] = state.alive[:size]
-    if state.share[0] >= 0:
-        counts[:size] = state.share[0]
+def take(s, arm):
+    """An arm of the side that is looked for is found."""
+    if s.sign > 0:
+        accept(s, arm)
     else:
-        spread_evenly(state.budget - state.tally.total[0], size, counts)
-    return size
+        reject(s, arm)
+        s.now.wanted -= 1
 
 
-@maker
-def update(state, m, arms, counts):
-    """Eliminate or accept and reject; go on until a round has pulls or the play is over."""
-    while True:
-        ranked = rank_round(state)
-        if state.share[0] < 0:
-            file_ranks(state, ranked, 0, state.target - state.accepted[0])
-        elif state.size[0] >= 4 * state.target:
-            drop_quarter(state, ranked)
-        else:
-            accept_reject(state, ranked)
-        state.size[0] = keep_active(state.alive, state.size[0], state.status)
-        if state.accepted[0] == state.target or state.size[0] == 0:
-            state.finished[0] = BY_BUDGET
-            return
-        state.round[0] += 1
-        remember(state.tally, state.earlier, state.alive, state.size[0])
-        plan_round(state)
-        if state.share[0] != 0 and state.budget > state.tally.total[0]:
-            return
+def drop(s, arm):
+    """An arm is none of the side that is looked for."""
+    if s.sign > 0:
+        reject(s, arm)
+    else:
+        s.status[arm] = ACCEPTED
 
 
-@maker
-def round_tally(state):
-    """Return what this round's decision looks at: all pulls, or (``reuse=False``) its own.
+@allocates
+def look_at_round(s):
+    """Return what the round's decision looks at: sums times sign, and the ranked arms.
 
-    All pulls as well if the budget did not give every arm a pull in this round.
+    They are of all pulls, or (``reuse=False``) of the round's own; of all pulls as well if the
+    budget did not give every arm a pull in this round.
     """
-    if state.reuse:
-        return state.tally
-    own = since(state.tally, state.earlier)
-    for j in range(state.size[0]):
-        if own.pulls[state.alive[j]] == 0:
-            return state.tally
-    return own
-
-
-@maker
-def rank_round(state):
-    """Return the active arms, best first."""
-    return rank_arms(round_tally(state), state.alive, state.size[0], state.sign)
-
-
-@maker
-def drop_quarter(state, ranked):
-    """QE: reject the last ceil(size / 4) ranks."""
-    for rank in range(ranked.size - (ranked.size + 3) // 4, ranked.size):
-        state.status[ranked[rank]] = REJECTED
-
-
-@maker
-def file_ranks(state, ranked, first, last):
-    """Accept the ranks from ``first`` up to, not including, ``last``."""
-    for rank in range(first, last):
-        state.status[ranked[rank]] = ACCEPTED
-    state.accepted[0] += last - first
-
-
-@maker
-def accept_reject(state, ranked):
-    """AR: a quarter of the arms leaves, largest gap first, with gaps computed once.
-
-    All active arms have as many pulls, so that sums compare as means do.
-    """
-    sums, size = round_tally(state).sums, ranked.size
-    wanted = state.target - state.accepted[0]
-    first, last = 0, size - 1
-    while first < wanted and 4 * (last - first + 1) > 3 * size:
-        first_gap, last_gap = 0.0, 0.0
-        if first < wanted <= last:
-            first_gap = state.sign * (sums[ranked[first]] - sums[ranked[wanted]])
-            last_gap = state.sign * (sums[ranked[wanted - 1]] - sums[ranked[last]])
-        if accepts_first(first_gap, last_gap, wanted - first, last - first + 1):
-            first += 1
-        else:
-            state.status[ranked[last]] = REJECTED
-            last -= 1
-    file_ranks(state, ranked, 0, first)
-
-
-@maker
-def recommend(state, chosen):
-    """The accepted arms and the best-ranked active ones, or all but those, if K >= n/2."""
-    inside = state.status == ACCEPTED
-    ranked = rank_arms(state.tally, state.alive, state.size[0], state.sign)
-    for rank in range(state.target - state.accepted[0]):
-        inside[ranked[rank]] = True
-    have = 0
-    for arm in range(inside.size):
-        if inside[arm] == (state.sign > 0):
-            chosen[have] = arm
-            have += 1
-
-
-def withdraw(state, arm, k):
-    """Take an arm out; where the worst arms are looked for, it counts as one of them."""
-    if state.sign > 0:
-        withdraw_active(state, arm, k)
-        return
-    if state.status[arm] == REJECTED:
-        raise ValueError(f"arm: {arm} has been settled as one of the {k} to be returned")
-    if state.status[arm] == ACTIVE:
-        if state.accepted[0] == state.target:
-            raise ValueError(f"arm: without {arm} fewer than k = {k} arms are left to choose from")
-        state.status[arm] = ACCEPTED
-        state.accepted[0] += 1
-        state.size[0] = keep_active(state.alive, state.size[0], state.status)
-
-
-register(OptMAIState, ask, update, recommend, withdraw)
+    arms, own = s.active[: s.now.live], not s.reuse
+    if own:
+        own = (s.pulls[arms] > s.earlier_pulls[arms]).all()
+    if own:
+        return s.sign * fresh_sums(s), rank_fresh(s, s.sign)
+    return s.sign * s.sums, ranked_by(s.sums, s.pulls, arms, s.sign)

@@ -2,32 +2,21 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_budget, check_k, check_n, check_promise
-from topk.kernels.compiling import maker
-from topk.kernels.filing import (
-    ACCEPTED,
-    REJECTED,
-    accepts_first,
-    ask_round,
-    fill_chosen,
-    keep_active,
-    left_of,
-    withdraw_active,
-)
-from topk.kernels.ranking import rank_arms
-from topk.kernels.rules import BY_BUDGET, BY_RULE, register
-from topk.kernels.tally import Tally, new_tally
-from topk.strategies.protocol import Strategy, clipped_bounds
+from topk.engine.composing import rule
+from topk.engine.loop import BY_RULE
+from topk.engine.ranking import rank
+from topk.engine.rounds import accept, end_with, first_leaves, gaps, reject
+from topk.engine.ruled import Rounds
+from topk.engine.strategy import clipped_bounds
 
-ALPHA, K_1 = 1.1, 11.1  # k_1 > 1 + 1 / (alpha - 1), Kaufmann and Kalyanakrishnan (2013)
+ALPHA, K_1 = 1.1, 11.1
 
 
 @dataclass(frozen=True)
-class Racing(Strategy):
+class Racing(Rounds):
     r"""Pull all undecided arms in turn; decide an arm as soon as its bounds allow.
 
     After u pulls of every undecided arm the radius is
@@ -83,120 +72,41 @@ class Racing(Strategy):
     epsilon: float
     delta: float
     budget: int | None = None
-    certifies = True
-    anytime = True
+    certifies = anytime = True
 
-    def __post_init__(self):
-        check_promise(self)
+    def constants(self, n):
+        """Return ln(k_1 n / delta)."""
+        return {"log_ratio": math.log(K_1 * n / self.delta)}
 
-    def begin(self, n):
-        """Return the state of a new play with ``n`` arms."""
-        n = check_n(n)
-        k = check_k(self.k, n)
-        return RacingState(
-            epsilon=float(self.epsilon),
-            log_ratio=math.log(K_1 * n / self.delta),
-            budget=-1 if self.budget is None else check_budget(self.budget, smallest=n),
-            tally=new_tally(n),
-            alive=np.arange(n, dtype=np.int64),
-            status=np.zeros(n, dtype=np.int64),
-            size=np.array([n]),
-            wanted=np.array([k]),
-            finished=np.zeros(1, dtype=np.int64),
-        )
+    @rule
+    def share(s):
+        """All undecided arms in turn."""
+        return 1
 
-    def bounds(self, state):
-        """Return the bounds of every arm at its own number of pulls; see `Strategy.bounds`."""
-        pulls = np.maximum(state.tally.pulls, 1)
-        radius = np.sqrt((state.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
-        return clipped_bounds(state.tally, radius)
+    @rule
+    def decide(s):
+        """Who is more than 2 beta away leaves, the largest gap first; the rest may be close enough.
 
+        With u pulls of every arm, a gap of means above 2 beta is one of sums above 2 u beta.
+        No arm that leaves moves the boundary.
+        """
+        u, boundary, ranked = s.pulls[s.active[0]], s.now.wanted, rank(s)
+        width = math.sqrt(2 * u * (s.log_ratio + ALPHA * math.log(u)))  # 2 u beta(u)
+        first, last = 0, ranked.size - 1
+        while max(gaps(s, s.sums, ranked, first, last)) > width:
+            if first_leaves(s, s.sums, ranked, first, last):
+                accept(s, ranked[first])
+                first += 1
+            else:
+                reject(s, ranked[last])
+                last -= 1
+        one_side = s.now.wanted == 0 or s.now.wanted == last - first + 1
+        edge = s.sums[ranked[boundary - 1]] - s.sums[ranked[boundary]] if not one_side else 0.0
+        if one_side or edge > width - u * s.epsilon:
+            end_with(s, ranked[first : last + 1], BY_RULE)
 
-class RacingState(NamedTuple):
-    """A play of `Racing`."""
-
-    epsilon: float
-    log_ratio: float  # ln(k_1 n / delta)
-    budget: int  # -1: none
-    tally: Tally
-    alive: np.ndarray
-    status: np.ndarray
-    size: np.ndarray
-    wanted: np.ndarray  # k'
-    finished: np.ndarray
-
-
-@maker
-def ask(state, arms, counts):
-    """Ask for one pull of every undecided arm."""
-    if state.finished[0]:
-        return 0
-    left = left_of(state.budget, state.tally)
-    return ask_round(state.alive, state.size[0], 1, left, arms, counts)
-
-
-@maker
-def update(state, m, arms, counts):
-    """Decide the arms whose bounds allow it, and end the play if the rest is close enough."""
-    tally, size, wanted = state.tally, state.size[0], state.wanted[0]
-    u = tally.pulls[state.alive[size - 1]]  # less than that of the others in a cut round
-    if u == tally.pulls[state.alive[0]]:
-        # with all arms at u pulls, a gap of means above 2 beta is one of sums above 2 u beta
-        width = math.sqrt(2 * u * (state.log_ratio + ALPHA * math.log(u)))
-        ranked = rank_arms(tally, state.alive, size, 1.0)
-        file_beyond(state, ranked, width)
-        if settled(state, ranked, wanted, width - u * state.epsilon):
-            state.finished[0] = BY_RULE
-            return
-    if tally.total[0] == state.budget:
-        state.finished[0] = BY_BUDGET
-
-
-@maker
-def file_beyond(state, ranked, width):
-    """File the arms whose gap exceeds ``width``, the largest gap first."""
-    sums, wanted = state.tally.sums, state.wanted[0]
-    first, last = 0, ranked.size - 1
-    while first <= last and 0 < wanted < last - first + 1:
-        first_gap = sums[ranked[first]] - sums[ranked[first + wanted]]
-        last_gap = sums[ranked[first + wanted - 1]] - sums[ranked[last]]
-        if max(first_gap, last_gap) <= width:
-            break
-        if accepts_first(first_gap, last_gap, wanted, last - first + 1):
-            state.status[ranked[first]] = ACCEPTED
-            first, wanted = first + 1, wanted - 1
-        else:
-            state.status[ranked[last]] = REJECTED
-            last -= 1
-    state.wanted[0] = wanted
-    state.size[0] = keep_active(state.alive, ranked.size, state.status)
-
-
-@maker
-def settled(state, ranked, boundary, width):
-    """Accept what is still wanted if nothing else is left or the boundary's gap is wide enough.
-
-    ``boundary`` is the rank of the first arm on the far side before this round's filing:
-    filing moves no arm across it.
-    """
-    wanted, size = state.wanted[0], state.size[0]
-    if 0 < wanted < size:
-        sums = state.tally.sums
-        if sums[ranked[boundary - 1]] - sums[ranked[boundary]] <= width:
-            return False
-    for rank in range(boundary):
-        state.status[ranked[rank]] = ACCEPTED
-    for rank in range(boundary, ranked.size):
-        state.status[ranked[rank]] = REJECTED
-    state.wanted[0] = 0
-    state.size[0] = 0
-    return True
-
-
-@maker
-def recommend(state, chosen):
-    """The accepted arms, and the best-ranked undecided ones while some are still missing."""
-    fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)
-
-
-register(RacingState, ask, update, recommend, withdraw_active)
+    def bounds(self, seen):
+        """Return the bounds of every arm at its own number of pulls; see `topk.Strategy.bounds`."""
+        pulls = np.maximum(seen.pulls, 1)
+        radius = np.sqrt((seen.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
+        return clipped_bounds(seen, radius)

@@ -2,86 +2,15 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import as_array, check_budget, check_k, check_n, refuse
-from topk.kernels.compiling import maker
-from topk.kernels.filing import (
-    ACCEPTED,
-    REJECTED,
-    accepts_first,
-    fill_chosen,
-    keep_active,
-    withdraw_active,
-)
-from topk.kernels.ranking import rank_arms
-from topk.kernels.rules import BY_BUDGET, register
-from topk.kernels.tally import Tally, new_tally
-from topk.strategies.protocol import Strategy
-
-
-@dataclass(frozen=True)
-class SAR(Strategy):
-    r"""Successive accepts and rejects.
-
-    In n - 1 phases every arm that is still active is pulled up to
-
-    .. math:: n_j = \Big\lceil \frac{1}{\overline{\log}(n)} \frac{Q - n}{n + 1 - j} \Big\rceil,
-       \qquad \overline{\log}(n) = \frac12 + \sum_{i=2}^n \frac1i,
-
-    times in all; then the one arm whose empirical gap to the boundary is largest is
-    accepted or rejected for good.
-
-    Parameters
-    ----------
-    k : int
-        How many arms are wanted, 1 to n - 1.
-    budget : int
-        Q, the pulls in all, at least n + 1 (below that the first phase has no pull).
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
-
-    Notes
-    -----
-    Bubeck, Wang and Viswanathan (2013), Figure 1.  The paper leaves ties open.  Here arms
-    are ranked by mean, then by lower index, and an arm's side of the boundary is decided
-    by its rank.  Of equal gaps the larger rank distance from the boundary counts; if that
-    is equal too, the last rank is rejected.  Once all remaining arms belong on one side,
-    the phases still take place, as in the paper, and file them there.
-
-    Examples
-    --------
-    >>> import topk
-    >>> topk.run(SAR(1, budget=300), topk.BernoulliBandit([0.9, 0.5, 0.1]), rng=0).selected.tolist()
-    [0]
-    """
-
-    k: int
-    budget: int
-
-    def __post_init__(self):
-        check_k(self.k)
-        check_budget(self.budget)
-
-    def begin(self, n):
-        """Return the state of a new play with ``n`` arms."""
-        n = check_n(n)
-        k = check_k(self.k, n)
-        lengths = np.array(phase_lengths(n, check_budget(self.budget, smallest=n + 1)))
-        return SARState(
-            lengths=lengths,
-            tally=new_tally(n),
-            alive=np.arange(n, dtype=np.int64),
-            status=np.zeros(n, dtype=np.int64),
-            size=np.array([n]),
-            wanted=np.array([k]),
-            finished=np.zeros(1, dtype=np.int64),
-        )
+from topk._checks import as_array, refuse
+from topk.engine.composing import rule
+from topk.engine.loop import BY_BUDGET
+from topk.engine.ranking import rank
+from topk.engine.rounds import accept, end_with, first_leaves, reject
+from topk.engine.ruled import Rounds
 
 
 @lru_cache(maxsize=256)
@@ -122,6 +51,146 @@ def phase_lengths(n, budget, survivors=1):
     total = sum(-(-unit * over // under) for over, under in terms)
     remaining = range(n, survivors, -1)  # arms in phases 1, ..., n - s
     return tuple(-(-(budget - n) * unit // (total * arms)) for arms in remaining)
+
+
+class Phases(Rounds):
+    """What SAR and SR share: one arm leaves in each phase, and the phases' lengths are fixed."""
+
+    spare, survivors = 1, 1
+
+    def constants(self, n):
+        """Return n_1, n_2, ...: the pulls that an active arm has after each phase."""
+        return {"lengths": np.array(phase_lengths(n, self.budget, self.survivors))}
+
+    @rule
+    def share(s):
+        """Every active arm is pulled up to the phase's length."""
+        return phase_length(s, s.now.live) - s.pulls[s.active[0]]
+
+
+def phase_length(s, size):
+    """Return the length of the phase with ``size`` active arms; no phase follows the last one."""
+    return s.lengths[min(s.n - size, s.lengths.size - 1)]
+
+
+@dataclass(frozen=True)
+class SAR(Phases):
+    r"""Successive accepts and rejects.
+
+    In n - 1 phases every arm that is still active is pulled up to
+
+    .. math:: n_j = \Big\lceil \frac{1}{\overline{\log}(n)} \frac{Q - n}{n + 1 - j} \Big\rceil,
+       \qquad \overline{\log}(n) = \frac12 + \sum_{i=2}^n \frac1i,
+
+    times in all; then the one arm whose empirical gap to the boundary is largest is
+    accepted or rejected for good.
+
+    Parameters
+    ----------
+    k : int
+        How many arms are wanted, 1 to n - 1.
+    budget : int
+        Q, the pulls in all, at least n + 1 (below that the first phase has no pull).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; ``budget`` is compared with n at `start`.
+
+    Notes
+    -----
+    Bubeck, Wang and Viswanathan (2013), Figure 1.  The paper leaves ties open.  Here arms
+    are ranked by mean, then by lower index, and an arm's side of the boundary is decided
+    by its rank.  Of equal gaps the larger rank distance from the boundary counts; if that
+    is equal too, the last rank is rejected.  Once all remaining arms belong on one side,
+    the phases still take place, as in the paper, and file them there.
+
+    Examples
+    --------
+    >>> import topk
+    >>> topk.run(SAR(1, budget=300), topk.BernoulliBandit([0.9, 0.5, 0.1]), rng=0).selected.tolist()
+    [0]
+    """
+
+    k: int
+    budget: int
+
+    @rule
+    def decide(s):
+        """The arm with the largest gap leaves, one for each phase that ends here.
+
+        Between two pulls the two arms at the boundary stay the same, so that every gap does:
+        whoever leaves is taken from the two ends of one sorted list.
+        """
+        ranked = rank(s)
+        first, last = 0, ranked.size - 1
+        while first <= last and phase_length(s, last - first + 1) == s.pulls[ranked[0]]:
+            if first_leaves(s, s.sums, ranked, first, last):
+                accept(s, ranked[first])
+                first += 1
+            else:
+                reject(s, ranked[last])
+                last -= 1
+
+
+@dataclass(frozen=True)
+class SuccessiveRejects(Phases):
+    r"""Successive rejects for the k best arms.
+
+    In n - k phases every remaining arm is pulled up to
+
+    .. math:: n_j = \Big\lceil \frac1C \frac{Q - n}{n + 1 - j} \Big\rceil,
+       \qquad C = \frac{k}{k + 1} + \sum_{i=k+1}^n \frac1i,
+
+    times in all; then the arm with the smallest mean is dropped.  The k arms that are
+    left are returned.
+
+    Parameters
+    ----------
+    k : int
+        How many arms are wanted, 1 to n - 1.
+    budget : int
+        Q, the pulls in all, at least n + 1 (below that the first phase has no pull).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; ``budget`` is compared with n at `start`.
+
+    Notes
+    -----
+    The algorithm of Audibert, Bubeck and Munos (2010), cut short as in the experiments of
+    Bubeck, Wang and Viswanathan (2013), Section 5.  The paper's text says that K - m - 1
+    phases are run; with one arm dropped in each, K - m are needed.  C is ours: it spends
+    the whole budget and is the original constant for k = 1.  Of equal means the arm of
+    larger index is dropped.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = topk.BernoulliBandit([0.9, 0.5, 0.1])
+    >>> topk.run(SuccessiveRejects(1, budget=300), bandit, rng=0).selected.tolist()
+    [0]
+    """
+
+    k: int
+    budget: int
+
+    @property
+    def survivors(self):
+        """How many arms are left in the end."""
+        return self.k
+
+    @rule
+    def decide(s):
+        """The last rank leaves, one for each phase that ends here."""
+        ranked = rank(s)
+        size = ranked.size
+        while size > s.k and phase_length(s, size) == s.pulls[ranked[0]]:
+            size -= 1
+            reject(s, ranked[size])
+        if size == s.k:
+            end_with(s, ranked[:size], BY_BUDGET)
 
 
 def replay_phases(strategy, layout, sums):
@@ -181,78 +250,3 @@ def replay_phases(strategy, layout, sums):
         session.tell(arms, sums[phase, arms] - told[arms], counts=counts)
         told[arms] = sums[phase, arms]
     return session.selected
-
-
-class SARState(NamedTuple):
-    """A play of `SAR`; phase j + 1 is the one with ``size`` = n - j arms."""
-
-    lengths: np.ndarray  # n_1, ..., n_{n-1}
-    tally: Tally
-    alive: np.ndarray  # the active arms, in increasing order
-    status: np.ndarray  # ACTIVE, ACCEPTED or REJECTED
-    size: np.ndarray  # how many are active
-    wanted: np.ndarray  # how many are still to be accepted
-    finished: np.ndarray
-
-
-@maker
-def phase_length(state):
-    """Return the pulls that every active arm has at the end of the current phase.
-
-    Phase j is the one with n + 1 - j active arms; after the last one nothing more is pulled.
-    """
-    n = state.status.size
-    return state.lengths[min(n - state.size[0], state.lengths.size - 1)]
-
-
-@maker
-def ask(state, arms, counts):
-    """Ask for the pulls that bring every active arm up to the phase's length."""
-    if state.finished[0]:
-        return 0
-    size = state.size[0]
-    arms[:size] = state.alive[:size]
-    counts[:size] = phase_length(state) - state.tally.pulls[state.alive[0]]
-    return size
-
-
-@maker
-def update(state, m, arms, counts):
-    """File one arm for this phase and for each further phase that has no pulls of its own.
-
-    Between two pulls the two arms at the boundary stay the same, so that every gap does:
-    the arms to be filed are taken from the two ends of one sorted list.
-    """
-    if state.size[0] > 1 and state.tally.pulls[state.alive[0]] < phase_length(state):
-        return  # an arm was withdrawn: that was this phase's removal, the next one has begun
-    ranked = rank_arms(state.tally, state.alive, state.size[0], 1.0)
-    sums = state.tally.sums  # all active arms have as many pulls: sums compare as means do
-    first, last, wanted = 0, ranked.size - 1, state.wanted[0]
-    while first <= last:
-        size = last - first + 1
-        first_gap, last_gap = 0.0, 0.0
-        if 0 < wanted < size:
-            first_gap = sums[ranked[first]] - sums[ranked[first + wanted]]
-            last_gap = sums[ranked[first + wanted - 1]] - sums[ranked[last]]
-        if accepts_first(first_gap, last_gap, wanted, size):
-            state.status[ranked[first]] = ACCEPTED
-            first, wanted = first + 1, wanted - 1
-        else:
-            state.status[ranked[last]] = REJECTED
-            last -= 1
-        phase = state.status.size - size  # of the arm just filed, from 0
-        if size > 2 and state.lengths[phase + 1] > state.lengths[phase]:
-            break
-    state.size[0] = keep_active(state.alive, state.size[0], state.status)
-    state.wanted[0] = wanted
-    if state.size[0] == 0:
-        state.finished[0] = BY_BUDGET
-
-
-@maker
-def recommend(state, chosen):
-    """The accepted arms, and the best-ranked active ones while some are still missing."""
-    fill_chosen(state.tally, state.alive, state.size[0], state.status, chosen)
-
-
-register(SARState, ask, update, recommend, withdraw_active)

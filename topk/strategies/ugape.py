@@ -2,63 +2,197 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import (
-    check_budget,
-    check_epsilon,
-    check_exploration,
-    check_flag,
-    check_k,
-    check_n,
-    check_promise,
-    check_real,
-)
-from topk.kernels.compiling import inlined, kernel, maker
-from topk.kernels.duel import (
-    BOTH,
-    J_ONLY,
-    draw_duel,
-    forget,
-    largest_inside,
-    move_duel,
-    new_duel,
-    note,
-    wider,
-)
-from topk.kernels.filing import ACTIVE, ask_next, best_active, withdraw_status
-from topk.kernels.ranking import rank_arms
-from topk.kernels.rules import BY_BUDGET, BY_RULE, register
-from topk.kernels.tally import Tally, new_tally
-from topk.kernels.tournament import GROUP, NOBODY, Tournament, advance
-from topk.strategies.duels import ScanState, new_scan, radii
-from topk.strategies.protocol import Strategy, clipped_bounds
+from topk._checks import check_flag, check_real, refuse
+from topk.engine import candidates, indices, loop
+from topk.engine.candidates import keep, keep_smallest, largest_index, members, wider
+from topk.engine.composing import allocates, rule
+from topk.engine.indices import scale, setup
+from topk.engine.ranking import active_of, ranked_by, recommend_best
+from topk.engine.ruled import Indices
+from topk.engine.strategy import Strategy, clipped_bounds, positive
 
 
-class DuelStrategy(Strategy):
-    """What `UGapEb` and `UGapEc` share."""
+class Candidates(Indices):
+    """The rule of all forms: Figure 1 of Gabillon, Ghavamzadeh and Lazaric (2012).
+
+    Radii follow from a level a that all arms have in common.
+    """
+
+    partition, few = "candidates", 0  # trees are faster with few arms as well
+    interfaces = (indices, candidates, loop)
+    roles = (*Indices.roles, "radius")
+    memory = {"level": 0.0}
+    variance = estimated = False
+    checks = Strategy.checks | {
+        "a": positive,
+        "complexity": positive,
+        "variance": check_flag,
+        "c": lambda value, name: check_real(value, name, 0, 1e6, low_open=True),
+    }
 
     @property
     def uses_squares(self):
         """Whether the strategy looks at sums of squared rewards: in its variance form."""
-        return getattr(self, "variance", False)
+        return self.variance
 
-    def bounds(self, state):
-        """Return the confidence bounds at the current time; see `Strategy.bounds`."""
-        if isinstance(state, ScanState):
-            return clipped_bounds(state.tally, radii(state))
-        pulls = np.maximum(state.tally.pulls, 1)
-        return clipped_bounds(state.tally, scale(state) / np.sqrt(pulls))
+    @property
+    def first(self):
+        """How often every arm is pulled at least: a variance needs two rewards."""
+        return 2 if self.variance else 1
+
+    def search_for(self, n):
+        """Return the search: trees serve one bandit with radii s / sqrt(pulls), s never falling."""
+        if self.several or self.variance or self.estimated:
+            return "candidates_scan"
+        return super().search_for(n)
+
+    def bounds(self, seen):
+        """Return the confidence bounds at the current time; see `topk.Strategy.bounds`."""
+        if not (self.several or self.variance) or seen.now.rounds == 0:
+            return super().bounds(seen)
+        radii = [Candidates.radius(seen, arm) for arm in range(seen.n)]
+        return clipped_bounds(seen, np.array(radii))
+
+    @rule
+    def radius(s, arm):
+        pulls, a = max(1, s.pulls[arm]), s.now.level
+        if not s.variance:
+            return math.sqrt(a / pulls)
+        return math.sqrt(2 * a * sample_variance(s, arm) / pulls) + 7 * a / (3 * max(pulls - 1, 1))
+
+    @rule
+    def pick(s, arms):
+        arms[0] = wider(s)
+        return 1
+
+    @rule
+    def recommend(s, chosen):
+        """J, or with a fixed budget the J that is kept."""
+        if s.now.rounds == 0:
+            recommend_best(s, chosen)
+        else:
+            chosen[:] = np.flatnonzero(s.kept if s.kept.any() else members(s))
+
+
+class FixedBudget(Candidates):
+    """UGapEb's rule: the J whose index was smallest over time is returned.
+
+    J is formed before each pull and not after the last; if no pull follows the first ones, once.
+    """
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.a is not None and self.complexity is not None:
+            refuse("complexity", self.complexity, "None when a is given")
+
+    @property
+    def estimated(self):
+        """Whether the complexity is estimated anew in every step: then a may fall."""
+        return self.a is None and self.complexity is None
+
+    def constants(self, n):
+        """Return a, -1 if it is to be estimated, and whether the radii follow the variances."""
+        a = -1.0 if self.estimated else self.a
+        if self.complexity is not None:
+            a = (self.budget - self.first * n) / ((2 if self.variance else 4) * self.complexity)
+        return {"a": min(a, 1e300), "variance": self.variance}  # finite, whatever the complexity
+
+    def arrays(self, bandits, n):
+        """Return room for the J that is kept of each bandit, and for its index."""
+        kept = {"kept": ("flag", bandits * n), "smallest": ("real", bandits)}
+        return super().arrays(bandits, n) | kept
+
+    @rule
+    def scale(s):
+        s.now.level = s.a
+        if s.a < 0:
+            pulls, unit = s.budget - s.first * s.n, 2 if s.variance else 4
+            s.now.level = pulls / (unit * estimated_complexity(s))
+        return math.sqrt(s.now.level)
+
+    @rule
+    def pick(s, arms):
+        keep_smallest(s)
+        arms[0] = wider(s)
+        return 1
+
+    @rule
+    def leave(s, arm):
+        """An arm was withdrawn: sets of its bandit that were formed before are forgotten."""
+        s.now.scale = scale(s)
+        setup(s)
+        keep(s, arm // (s.n // s.bandits))
+
+
+class FixedConfidence(Candidates):
+    """UGapEc's rule: the play ends when the index of J is below epsilon."""
+
+    certifies = anytime = True
+
+    def constants(self, n):
+        """Return ln(4n / delta), n being the number of all arms; 8n in the variance form."""
+        log_ratio = math.log((8 if self.variance else 4) * n / self.delta)
+        return {"log_ratio": log_ratio, "variance": self.variance}
+
+    def arrays(self, bandits, n):
+        """Return room for no J to be kept."""
+        return super().arrays(bandits, n) | {"kept": ("flag", 0)}
+
+    @rule
+    def scale(s):
+        if s.variance:
+            s.now.level = 2 * s.c * (s.log_ratio + 3 * math.log(s.now.total + 1.0))
+        else:
+            s.now.level = s.c * (s.log_ratio + 3 * math.log(s.now.total))
+        return math.sqrt(s.now.level)
+
+    @rule
+    def done(s):
+        return largest_index(s) < s.epsilon
+
+
+def sample_variance(s, arm):
+    """Return the variance of an arm's rewards, with divisor T - 1; 0 for one reward."""
+    pulls = s.pulls[arm]
+    spread = s.squares[arm] - s.sums[arm] * s.sums[arm] / max(pulls, 1)
+    return max(0.0, spread) / max(pulls - 1, 1)
+
+
+@allocates
+def estimated_complexity(s):
+    """Estimate the complexity, each term on the small side by sqrt(1 / (2 pulls)).
+
+    Gaps are enlarged by that much, and in the variance form standard deviations lowered.
+    """
+    total = 0.0
+    for bandit in range(s.bandits):
+        ranked = ranked_by(s.sums, s.pulls, active_of(s, bandit), 1.0)
+        if ranked.size <= s.k or s.pulls[ranked[ranked.size - 1]] == 0:
+            total += ranked.size
+            continue
+        inside = s.sums[ranked[s.k - 1]] / s.pulls[ranked[s.k - 1]]
+        outside = s.sums[ranked[s.k]] / s.pulls[ranked[s.k]]
+        for place in range(ranked.size):
+            arm = ranked[place]
+            mean, doubt = s.sums[arm] / s.pulls[arm], math.sqrt(0.5 / s.pulls[arm])
+            gap = (mean - outside if place < s.k else inside - mean) + doubt
+            margin, root = max((gap + s.epsilon) / 2, s.epsilon), 1.0
+            if s.variance:
+                sd = max(0.0, math.sqrt(sample_variance(s, arm)) - doubt)
+                root = sd + math.sqrt(sd * sd + 13 / 3 * margin)
+            total += (root / margin) * (root / margin)
+    return total
 
 
 @dataclass(frozen=True)
-class UGapEb(DuelStrategy):
+class UGapEb(FixedBudget):
     r"""Gap-based exploration with a fixed budget.
 
     Every arm has the radius :math:`\beta_i = \sqrt{a/T_i}`.  In each step the candidate set
-    J(t) is formed from the indices B (see `topk.kernels.duel`), and the wider of the two
+    J(t) is formed from the indices B (see `topk.engine.candidates`), and the wider of the two
     arms that speak against it is pulled.  The J(t) whose largest index was smallest over
     time is returned.
 
@@ -120,29 +254,9 @@ class UGapEb(DuelStrategy):
     complexity: float | None = None
     variance: bool = False
 
-    def __post_init__(self):
-        check_k(self.k)
-        check_budget(self.budget)
-        check_epsilon(self.epsilon)
-        check_flag(self.variance, "variance")
-        check_exploration(self.a, self.complexity)
-
-    def begin(self, n):
-        """Return the state of a new play with ``n`` arms."""
-        n = check_n(n)
-        k = check_k(self.k, n)
-        budget = check_budget(self.budget, smallest=2 * n if self.variance else n)
-        a = self.a
-        if self.complexity is not None:
-            left = (budget - 2 * n) / 2 if self.variance else (budget - n) / 4
-            a = left / self.complexity
-        a = -1.0 if a is None else float(a)
-        given = {"k": k, "epsilon": self.epsilon, "budget": budget, "fixed_budget": True, "a": a}
-        return new_scan(n, variance=True, **given) if self.variance else new_state(n, **given)
-
 
 @dataclass(frozen=True)
-class UGapEc(DuelStrategy):
+class UGapEc(FixedConfidence):
     r"""Gap-based exploration with a fixed confidence.
 
     The rule is that of `UGapEb`, with the radius
@@ -195,190 +309,110 @@ class UGapEc(DuelStrategy):
     c: float = 0.5
     budget: int | None = None
     variance: bool = False
-    certifies = True
-    anytime = True
-
-    def __post_init__(self):
-        check_promise(self)
-        check_flag(self.variance, "variance")
-        check_real(self.c, "c", 0, 1e6, low_open=True)
-
-    def begin(self, n):
-        """Return the state of a new play with ``n`` arms."""
-        n = check_n(n)
-        k = check_k(self.k, n)
-        smallest = 2 * n if self.variance else n
-        budget = -1 if self.budget is None else check_budget(self.budget, smallest=smallest)
-        given = {"k": k, "epsilon": self.epsilon, "budget": budget, "c": float(self.c)}
-        if self.variance:
-            return new_scan(n, variance=True, log_ratio=math.log(8 * n / self.delta), **given)
-        return new_state(n, log_ratio=math.log(4 * n / self.delta), **given)
 
 
-class UGapEState(NamedTuple):
-    """A play of `UGapEb` or `UGapEc`."""
+@dataclass(frozen=True)
+class MultiBanditUGapEb(FixedBudget):
+    r"""UGapE with one fixed budget for several bandits.
+
+    In each bandit the candidate set, its index and the arm to be pulled are those of
+    `UGapEb`, with :math:`\beta_i=\sqrt{a/T_i}`.  Each pull goes to the bandit whose index is
+    largest.  Of every bandit the candidate set whose index was smallest over time is
+    returned.
+
+    Parameters
+    ----------
+    k : int
+        How many arms of each bandit are wanted, 1 to n - 1.
+    budget : int
+        Q, the pulls in all, at least M n.
+    epsilon : float
+        Per-arm tolerance, in [0, 1).  It enters a only.
+    complexity : float, optional
+        :math:`H_\epsilon`, positive, over all bandits (`topk.hardness.ugape_complexity` of
+        the M x n means); then :math:`a = (Q-Mn)/(4H_\epsilon)`.  Without ``a`` and
+        ``complexity`` it is estimated anew in every step, at a cost that grows with M n.
+    a : float, optional
+        Exploration parameter, positive.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if both ``a`` and ``complexity`` are given;
+        ``budget`` is compared with M n at `start`.
+
+    Notes
+    -----
+    Gabillon, Ghavamzadeh and Lazaric (2012) say that such an extension exists; this rule is
+    derived here, as the paper's own stands in a technical report that we have not seen.
+    Its promise is :math:`\Pr[\text{some returned set misses }\epsilon]\le2MnQe^{-2a}`, see
+    `topk.guarantees.ugapeb_error`.  Ties between bandits go to the lower number, others are
+    settled, and the complexity is estimated, as in `UGapEb`.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = topk.MultiBandit([[0.9, 0.8, 0.1, 0.2], [0.1, 0.7, 0.2, 0.8]])
+    >>> strategy = MultiBanditUGapEb(2, budget=800, epsilon=0.1, a=2.0)
+    >>> topk.run(strategy, bandit, rng=0).selected.tolist()
+    [[0, 1], [1, 3]]
+    """
+
+    k: int
+    budget: int
+    epsilon: float
+    complexity: float | None = None
+    a: float | None = None
+    several = True
+
+
+@dataclass(frozen=True)
+class MultiBanditUGapEc(FixedConfidence):
+    r"""UGapE with one fixed confidence for several bandits.
+
+    The rule is that of `MultiBanditUGapEb`, with the radius
+
+    .. math:: \beta_i = \sqrt{\frac{c\ln(4Mn(t-1)^3/\delta)}{T_i}}
+
+    after t - 1 pulls.  The play ends when the largest index of all bandits is below epsilon.
+
+    Parameters
+    ----------
+    k : int
+        How many arms of each bandit are wanted, 1 to n - 1.
+    epsilon : float
+        Per-arm tolerance, in [0, 1): with probability 1 - delta every returned arm has
+        a mean of at least the k-th largest of its bandit minus epsilon.  With 0 and a tie
+        at a boundary the play ends only with its budget.
+    delta : float
+        Probability of failure in any of the bandits, in (0, 1).
+    c : float
+        Exploration parameter, positive.  The promise is proved for c = 1/2.
+    budget : int, optional
+        The most pulls that may be made, at least M n.  When it ends the play, the candidate
+        sets are returned without a certificate.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; ``budget`` is compared with M n at `start`.
+
+    Notes
+    -----
+    Derived here, as `MultiBanditUGapEb` is.  The first test is at t - 1 = M n.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = topk.MultiBandit([[0.9, 0.8, 0.1, 0.2], [0.1, 0.7, 0.2, 0.8]])
+    >>> outcome = topk.run(MultiBanditUGapEc(2, epsilon=0.3, delta=0.1), bandit, rng=0)
+    >>> outcome.selected.tolist(), outcome.certified
+    ([[0, 1], [1, 3]], True)
+    """
 
     k: int
     epsilon: float
-    budget: int  # -1: none
-    fixed_budget: bool
-    a: float  # with a fixed budget; -1: estimated
-    c: float  # with a fixed confidence
-    log_ratio: float  # ln(4 n / delta), with a fixed confidence
-    tally: Tally
-    status: np.ndarray  # REJECTED for an arm that was withdrawn
-    next: np.ndarray  # the arm to be pulled; NOBODY before all arms have been
-    smallest: np.ndarray  # the smallest B of a J(t) so far
-    journal: np.ndarray  # how J differs from the J(t) that had it, see kernels.duel.note
-    chosen: np.ndarray  # the set that was returned, once the play is over
-    trees: Tournament  # follows from the rest while the play goes on
-    finished: np.ndarray
-
-
-def new_state(n, *, k, epsilon, budget, fixed_budget=False, a=0.0, c=0.0, log_ratio=0.0):
-    """Return the state of a new play."""
-    return UGapEState(
-        k=k,
-        epsilon=float(epsilon),
-        budget=budget,
-        fixed_budget=fixed_budget,
-        a=a,
-        c=c,
-        log_ratio=log_ratio,
-        tally=new_tally(n),
-        status=np.zeros(n, dtype=np.int64),
-        next=np.full(1, NOBODY),
-        smallest=np.full(1, 1e300),
-        journal=np.zeros((2, n + 1), dtype=np.int64),
-        chosen=np.zeros(k, dtype=np.int64),
-        trees=new_duel(n),
-        finished=np.zeros(1, dtype=np.int64),
-    )
-
-
-@kernel
-def scale(state):
-    """Return s: the radius of an arm is s over the square root of its pulls."""
-    if not state.fixed_budget:
-        t = max(1.0, float(state.tally.total[0]))
-        return math.sqrt(state.c * (state.log_ratio + 3 * math.log(t)))
-    a = state.a
-    if a < 0:
-        a = (state.budget - state.status.size) / (4 * estimated_complexity(state))
-    return math.sqrt(a)
-
-
-@maker
-def estimated_complexity(state):
-    """Estimate the complexity from the means, with gaps enlarged by sqrt(1 / (2 pulls))."""
-    tally, k = state.tally, state.k
-    alive = np.flatnonzero(state.status == ACTIVE)
-    ranked = rank_arms(tally, alive, alive.size, 1.0)
-    if alive.size <= k or tally.pulls[ranked[alive.size - 1]] == 0:
-        return float(alive.size)
-    inside = tally.sums[ranked[k - 1]] / tally.pulls[ranked[k - 1]]
-    outside = tally.sums[ranked[k]] / tally.pulls[ranked[k]]
-    total = 0.0
-    for rank in range(alive.size):
-        arm = ranked[rank]
-        mean = tally.sums[arm] / tally.pulls[arm]
-        gap = mean - outside if rank < k else inside - mean
-        gap += math.sqrt(0.5 / tally.pulls[arm])
-        total += 1 / max((gap + state.epsilon) / 2, state.epsilon) ** 2
-    return total
-
-
-@inlined
-def update(state, m, arms, counts):
-    """Form J(t), keep it if it is the best so far, and find the next arm.
-
-    With a fixed budget J is not formed after the last pull.
-    """
-    first, spent = state.next[0] == NOBODY, state.tally.total[0] == state.budget
-    ended = BY_BUDGET if spent else 0
-    if first or not (spent and state.fixed_budget):
-        form_candidates(state, m, arms, first)
-        _, index = largest_inside(state.trees)
-        state.next[0] = wider(state.trees)
-        if state.fixed_budget:
-            keep_smallest(state, index)
-        elif index < state.epsilon:
-            ended = BY_RULE
-    if ended:
-        recommend(state, state.chosen)
-        state.finished[0] = ended
-
-
-@kernel
-def form_candidates(state, m, arms, first):
-    """Bring the trees up to date."""
-    if first:
-        rebuild(state)
-    elif state.fixed_budget and state.a < 0:
-        redraw(state)  # the estimate may fall, so that no tournament is of use
-    else:
-        advance(state.trees, scale(state))
-        move_duel(state.trees, state.tally, m, arms, state.journal)
-
-
-@maker
-def redraw(state):
-    """Set up the trees anew and note what has changed in J."""
-    before = in_candidates(state.trees)
-    rebuild(state)
-    for arm in np.flatnonzero(before != in_candidates(state.trees)):
-        note(state.journal, arm)
-
-
-@maker
-def in_candidates(trees):
-    """Return whether each arm is in J."""
-    return (trees.line[:, GROUP] == BOTH) | (trees.line[:, GROUP] == J_ONLY)
-
-
-@kernel
-def keep_smallest(state, index):
-    """Remember the present J if no earlier one had an index as small."""
-    if index < state.smallest[0]:
-        state.smallest[0] = max(index, -1e300)  # a number even when nothing speaks against J
-        forget(state.journal)
-
-
-@maker
-def in_returned(state):
-    """Return whether each arm is in J, or with a fixed budget in the J that is remembered."""
-    inside = in_candidates(state.trees)
-    if state.fixed_budget:
-        inside ^= state.journal[0, : inside.size] == 1
-    return inside
-
-
-@maker
-def recommend(state, chosen):
-    """J, or with a fixed budget the J with the smallest index so far."""
-    if state.finished[0]:
-        chosen[:] = state.chosen
-        return
-    if state.next[0] == NOBODY:
-        best_active(state.tally, state.status, chosen)
-        return
-    chosen[:] = np.flatnonzero(in_returned(state))
-
-
-@maker
-def rebuild(state):
-    """Set up the trees from the tally and the time."""
-    draw_duel(state.trees, state.tally, state.status, state.k, scale(state))
-
-
-def withdraw(state, arm, k):
-    """Take an arm out and form J anew; sets formed before are forgotten."""
-    withdraw_status(state.status, arm, k)
-    if state.next[0] != NOBODY:
-        rebuild(state)
-        if state.fixed_budget:
-            forget(state.journal)
-            state.smallest[0] = max(largest_inside(state.trees)[1], -1e300)
-
-
-register(UGapEState, ask_next, update, recommend, withdraw, rebuild)
+    delta: float
+    c: float = 0.5
+    budget: int | None = None
+    several = True
