@@ -150,7 +150,7 @@ class Indices(Ruled):
         return _module(search).room(bandits, n) if search else {}
 
     def bounds(self, seen):
-        """Return the bounds of the current round, of none before the first; see `Strategy.bounds`."""
+        """Return the current round's bounds, (0, 1) before the first; see `Strategy.bounds`."""
         scale = seen.now.scale if seen.now.rounds else np.inf
         return clipped_bounds(seen, scale / np.sqrt(np.maximum(seen.pulls, 1)))
 

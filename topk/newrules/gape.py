@@ -83,7 +83,7 @@ class GapE(Gaps):
 
     @rule
     def pick(s, arms):
-        """The lowest lower bound inside or the highest upper bound outside has the largest index."""
+        """The lowest lower bound inside, or the highest upper one outside, has the largest index."""
         low, high = lowest(s), highest(s)
         arms[0] = high if prefers_high(s, low, high) else low
         return 1
