@@ -14,7 +14,7 @@ from topk.streams import streams as streams  # the one public name that is also 
 __version__ = "0.1.0"
 
 MODULES = "data instances metrics store streams".split()
-ROOMS = "book experiments stats strategies theory".split()  # found too, but not by ``import *``
+ROOMS = "book experiments stats strategies theory".split()  # found too, but not listed
 NAMES = {
     "topk.bandits": "Bandit BernoulliBandit BetaBandit MultiBandit ReplayBandit "
     "TruncatedNormalBandit",

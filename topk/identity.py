@@ -318,7 +318,9 @@ def _known(item):
 
 
 def _module(name):
-    if name.split(".")[0] == "topk":
+    if name == "topk" or name.startswith("topk.") and _source_of(name) is None:
+        return {"topk": [name, module_code("topk"), IMPORTED]}  # its names come from anywhere
+    if name.startswith("topk."):
         return {"topk": [name, module_code(name)]}
     if not _is_installed(name):
         raise Unnamed(f"it is not known what the module {name} refers to")
