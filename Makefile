@@ -55,7 +55,7 @@ test: $(STAMP) ## tests, docstring examples, ruff
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 browser-test: $(STAMP) ## open every page of the built site in Chromium, with no network
-	$(BIN)/python -m pytest -n $(WORKERS) -m browser tests/book/test_site.py
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m browser tests/book/test_site.py
 
 bench: $(STAMP) ## run the speed measurements, which the book's speed figures read
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done

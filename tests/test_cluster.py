@@ -191,12 +191,11 @@ def deadly(driver, rng):
     return topk.BernoulliBandit([0.2, 0.8])
 
 
-def test_a_play_that_kills_every_worker_ends_with_an_error(tmp_path):
+def test_a_play_that_kills_its_worker_ends_with_an_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
     cluster = Cluster(tmp_path)
     try:
-        for _ in range(2):
-            cluster.start("worker", "--nthreads", "1", "--nanny")
-        cluster.client.wait_for_workers(2, timeout=100)
+        cluster.add_worker()
         with pytest.raises(distributed.KilledWorker, match="all those workers died"):
             draw = partial(deadly, os.getpid())
             topk.replicate(topk.Uniform(1, budget=9), draw, 4, jobs=cluster.client)

@@ -65,19 +65,19 @@ LOWER_BOUNDS = {
     "paired_means theorem_3_pulls theorem_3_success theorem_7_1_pulls uniform_failure",
 }
 CLAIMS = {
-    "topk.book.claims": "Claim Ledger Verdict",
-    "topk.stats": "Interval Tally compare mean_interval paired_difference proportion_interval",
+    "topk.book.claims": "Claim Verdict Ledger",
+    "topk.stats": "Interval mean_interval paired_difference proportion_interval Tally compare",
 }
 PLOTS = {
-    "topk.book.plots": "BLACK BLUE GREY RED STYLES Style WIDTH arms_strip curve_with_band "
-    "panels pulls_histogram style use_style",
+    "topk.book.plots": "WIDTH BLUE RED BLACK GREY Style STYLES use_style style panels "
+    "curve_with_band pulls_histogram arms_strip",
 }
 
 
 def _lazily(module, names, modules=()):
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` (PEP 562) of a module."""
     homes = {name: home for home, listed in names.items() for name in listed.split()}
-    public = sorted([*homes, *modules])
+    public = [*homes, *modules]
 
     def fetch(name):
         if name in modules:

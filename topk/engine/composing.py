@@ -101,7 +101,7 @@ def looked_up(code):
 
 
 def digest(functions):
-    """Return a hash of some functions' code and of the constants that they look up."""
+    """Return a hash of some functions' code, marks, and of the constants that they look up."""
     found = hashlib.sha256()
 
     def add(code, names):
@@ -116,5 +116,6 @@ def digest(functions):
                 found.update(repr((name, names[name])).encode())
 
     for function in functions:
+        found.update(repr(sorted(function.__dict__)).encode())  # how it is to be compiled
         add(function.__code__, function.__globals__)
     return found.hexdigest()[:16]

@@ -124,6 +124,11 @@ def following(s):
 
 
 @open_function
+def mean_and_weight(s, arm):
+    """Partition by rank k: return an arm's mean and weight as they were last taken over."""
+
+
+@open_function
 def lower(s, arm):
     """Partition by rank k: return an arm's lower bound."""
 

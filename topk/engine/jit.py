@@ -61,10 +61,15 @@ def inner(function, lean):
 
 @cache
 def kept(function):
-    """Compile a function of plain arrays once, for all loops that call it."""
+    """Compile a function of plain arrays once, for all loops that call it.
+
+    Whether it counts references must not depend on the loop that happens to be the first.
+    """
+    counts = getattr(function, "allocates", False)
+    options = {"_nrt": counts} if PRIVATE else {}
     copy = FunctionType(function.__code__, function.__globals__, function.__name__)
     copy.__qualname__ = f"{function.__name__}_{digest([function])}"
-    return on_disk(njit(copy, nogil=True))
+    return on_disk(njit(copy, nogil=True, **options))
 
 
 def compiled(function, given, name, lean, store=True):

@@ -12,6 +12,7 @@ from topk.engine.composing import allocates, shared
 
 
 @shared
+@allocates
 def order(keys):
     """Return the places of some keys from the smallest to the largest; equal ones in order."""
     return np.argsort(keys, kind="mergesort")
@@ -74,6 +75,7 @@ def recommend_best(s, chosen):
 
 
 @shared
+@allocates
 def kth_largest(values, rank):
     """Return the ``rank``-th largest (1 is the largest) of some values, unsorted.
 

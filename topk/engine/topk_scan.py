@@ -208,11 +208,17 @@ def following(s):
     return s.outside[s.now.next] if s.now.next != NOBODY else -np.inf
 
 
+def mean_and_weight(s, arm):
+    """Return an arm's mean and weight."""
+    mean = -s.inside[arm] if s.inside[arm] > -np.inf else s.outside[arm]
+    return mean, s.weight[arm]
+
+
 def lower(s, arm):
-    """Return an arm's lower bound."""
-    return line(s, arm)[0] - s.now.scale * s.weight[arm]
+    """Return an arm's lower bound; it is inside."""
+    return -(s.low[arm] + s.now.scale * s.weight[arm])
 
 
 def upper(s, arm):
-    """Return an arm's upper bound, minus infinity for `NOBODY`."""
-    return line(s, arm)[1] + s.now.scale * s.weight[arm] if arm != NOBODY else -np.inf
+    """Return an arm's upper bound, minus infinity for `NOBODY`; it is outside."""
+    return s.high[arm] + s.now.scale * s.weight[arm] if arm != NOBODY else -np.inf

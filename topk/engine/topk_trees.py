@@ -106,6 +106,11 @@ def following(s):
     return s.trees.line[first, MEAN] if first != NOBODY else -np.inf
 
 
+def mean_and_weight(s, arm):
+    """Return an arm's mean and weight."""
+    return s.trees.line[arm, MEAN], s.trees.line[arm, WEIGHT]
+
+
 def lower(s, arm):
     """Return an arm's lower bound."""
     return -key(s.trees, LOWEST, arm)

@@ -7,7 +7,7 @@ import numpy as np
 
 from topk._checks import check_real
 from topk.engine.composing import rule
-from topk.engine.indices import following, highest, kth, line, lowest
+from topk.engine.indices import following, highest, kth, lowest, mean_and_weight
 from topk.engine.loop import ACTIVE, NOBODY
 from topk.engine.ruled import Indices
 from topk.engine.several import TIE, new_looks, see, strongest
@@ -77,13 +77,15 @@ class GapE(Gaps):
     complexity: float
     c: float = 2.0
 
+    few = 150
+
     @rule
     def scale(s):
         return s.spread
 
     @rule
     def pick(s, arms):
-        """The lowest lower bound inside or the highest upper bound outside has the largest index."""
+        """The largest index has the lowest lower bound inside or the highest upper one outside."""
         low, high = lowest(s), highest(s)
         arms[0] = high if prefers_high(s, low, high) else low
         return 1
@@ -98,8 +100,8 @@ def prefers_high(s, low, high):
     """
     if high == NOBODY:
         return False
-    low_mean, _, low_weight = line(s, low)
-    high_mean, _, high_weight = line(s, high)
+    low_mean, low_weight = mean_and_weight(s, low)
+    high_mean, high_weight = mean_and_weight(s, high)
     low_gap, high_gap = low_mean - following(s), kth(s) - high_mean
     if low_weight == high_weight and abs(low_gap - high_gap) < ROUNDING:
         return high < low
