@@ -182,9 +182,9 @@ class Indices(Ruled):
       looked at in every round; with a scale alone a tournament finds the arms at risk.
 
     They may call ``lowest(s)``, the arm among the k largest means with the lowest lower bound,
-    ``highest(s)``, the arm among the others with the highest upper bound (`NOBODY`, -1, if all
-    others were withdrawn), ``lower(s, arm)`` and ``upper(s, arm)``, ``kth(s)`` and
-    ``following(s)``, the k-th and the k+1-th largest mean.
+    ``highest(s)``, the arm among the others with the highest upper bound (`NOBODY`, -1, when all
+    others have been withdrawn: nobody to pick), ``lower(s, arm)`` and ``upper(s, arm)``, ``kth(s)``
+    and ``following(s)``, the k-th and the k+1-th largest mean.
 
     Attributes
     ----------
