@@ -23,7 +23,7 @@ class Ruled(Strategy):
     roles : tuple of str
         The functions of which the rule may consist.
     memory : dict
-        Numbers of the rule's own that change, kept in ``s.now``: name -> 0 or 0.0.
+        Numbers of the rule's own that change, kept in ``s.now``: name -> first value.
     lean : bool
         Whether the loop is worth compiling without counting references.
     """
@@ -106,8 +106,8 @@ class Rounds(Ruled):
     far.  A rule that needs more declares it:
 
     * ``constants(self, n)`` returns what never changes, name -> number or array, here ``s.name``;
-    * ``memory``, a dictionary of numbers that the rule changes: ``s.now.name``, stored with a
-      session, 0 or 0.0 at first as its type is to be;
+    * ``memory`` holds numbers that the rule changes, name -> first value (its type stays), here
+      ``s.now.name``; they are stored with a session;
     * ``arrays(self, bandits, n)`` returns ``super().arrays(bandits, n)`` and arrays that the rule
       changes, name -> (kind, size), stored as well: "count" (whole numbers from 0), "arm", "flag"
       (-9 to 9) or "real"; they are ``s.name``, all zeros at first;
