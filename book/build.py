@@ -35,6 +35,7 @@ def build(root: Path, preview: bool = False) -> int:
     generated = {
         rendering.LEDGER: records.ledger(claims, preview),
         rendering.REGISTER: records.register(found, tree, preview),
+        rendering.STRATEGIES: records.strategies(),
     }
     rendering.stage(layout, executed, generated)
     fresh = rendering.render(layout, records.status_html(state))

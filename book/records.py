@@ -11,6 +11,7 @@ import re
 from importlib.metadata import version
 from platform import python_version
 
+import topk
 from topk.book.claims import MIME
 from topk.book.numbered_results import RESULTS
 
@@ -227,3 +228,19 @@ def html_table(head, rows) -> str:
     body = "".join(line(cells, "td") for cells in rows)
     table = f'<table class="table"><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table>'
     return f'<div class="pst-scrollable-table-container">{table}</div>'
+
+
+def strategies() -> str:
+    """Return the reference of the library's strategies, by what they promise."""
+    known = {name: getattr(topk, name) for name in topk.strategies.__all__}
+    sorts = {
+        "Fixed budget": lambda strategy: not strategy.certifies and not strategy.several,
+        "Fixed confidence": lambda strategy: strategy.certifies and not strategy.several,
+        "Several bandits at once": lambda strategy: strategy.several,
+    }
+    text = ""
+    for sort, belongs in sorts.items():
+        names = [name for name, strategy in known.items() if belongs(strategy)]
+        lines = "\n".join(f".. autoclass:: {name}" for name in names)
+        text += f"## {sort}\n\n```{{eval-rst}}\n.. currentmodule:: topk\n\n{lines}\n```\n\n"
+    return text.rstrip()

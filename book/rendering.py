@@ -43,7 +43,7 @@ FRONT_DOOR = """\
 """
 
 # Prose pages with a place, named by a comment, where the build puts what it has found.
-LEDGER, REGISTER = "ledger", "register"
+LEDGER, REGISTER, STRATEGIES = "ledger", "register", "api/strategies"
 
 STATUS, STATUS_PAGE = '<div id="build-status"></div>', "book/how-built.html"
 

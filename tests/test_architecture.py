@@ -13,16 +13,14 @@ import topk
 ROOT = Path(topk.__file__).parent
 FLOORS = [
     {"_checks", "bandits", "data", "instances", "metrics", "stats", "streams"},  # the world
-    {"identity", "kernels"},
-    {"theory"},
-    {"persistence", "play", "results", "session", "simulate", "store", "strategies", "study",
-     "summary", "workers"},
+    {"engine", "theory"},
+    {"play", "results", "session", "simulate", "store", "strategies"},
     {"experiments"},
     {"book"},
     {*topk.FRONTS},  # no files: made in topk/__init__.py
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-UPWARDS = {("topk.bandits", "kernels")}  # the one draw that is compiled, for now
+UPWARDS = {("topk.engine.strategy", "session")}  # `Strategy.start` makes one
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
@@ -79,7 +77,13 @@ def test_nothing_heavy_is_imported_before_it_is_used():
     world = ["topk._checks", "topk.data", "topk.metrics", "topk.stats", "topk.streams"]
     assert loaded("import topk") == set()
     assert loaded("import " + ", ".join(world + theory)) == set()
-    assert loaded("import topk.bandits, topk.instances") <= {"numba"}  # by the draw in UPWARDS
+    assert loaded("import topk.bandits, topk.instances") == set()
+
+
+def test_a_stored_session_is_resumed_by_a_process_that_knows_no_strategy_yet():
+    state = topk.LUCB1(1, 0.1, 0.1).start(3).state()
+    code = f"import topk; assert topk.resume({state!r}).ask()[0].tolist() == [0, 1, 2]"
+    assert loaded(code) == set()
 
 
 def test_public_names_lead_somewhere():

@@ -26,9 +26,20 @@ NAMES = {
     "topk.results": "Outcome Replications Summary",
     "topk.session": "Session resume",
     "topk.simulate": "replicate run",
-    "topk.strategies": "AdaptiveTopK CLUCB CLUCBPAC GapE Halving ImprovedTopK LUCB1 "
-    "MultiBanditGapE MultiBanditSAR MultiBanditUGapEb MultiBanditUGapEc OptMAI Racing SAR "
-    "SuccessiveRejects UGapEb UGapEc Uniform",
+}
+STRATEGIES = {  # in the order of their reference
+    "topk.strategies.uniform": "Uniform",
+    "topk.strategies.sar": "SuccessiveRejects SAR",
+    "topk.strategies.optmai": "OptMAI",
+    "topk.strategies.gape": "GapE MultiBanditGapE",
+    "topk.strategies.ugape": "UGapEb UGapEc MultiBanditUGapEb MultiBanditUGapEc",
+    "topk.strategies.racing": "Racing",
+    "topk.strategies.halving": "Halving",
+    "topk.strategies.lucb": "LUCB1",
+    "topk.strategies.clucb": "CLUCB CLUCBPAC",
+    "topk.strategies.adaptive": "AdaptiveTopK",
+    "topk.strategies.improved": "ImprovedTopK",
+    "topk.strategies.multi_sar": "MultiBanditSAR",
 }
 FRONTS = {
     "hardness": {
@@ -99,5 +110,5 @@ def _front(name, names):
 
 
 globals().update({name: _front(name, names) for name, names in FRONTS.items()})
-__getattr__, __dir__, __all__ = _lazily(__name__, NAMES, [*FRONTS, *MODULES, *ROOMS])
+__getattr__, __dir__, __all__ = _lazily(__name__, NAMES | STRATEGIES, [*FRONTS, *MODULES, *ROOMS])
 __all__ = [name for name in __all__ if name not in ROOMS]

@@ -8,6 +8,7 @@ import numpy as np
 
 from topk import metrics
 from topk._checks import check_choice, check_real
+from topk.stats import proportion_interval
 
 MEASURES = ("aggregate_regret", "simple_regret", "precision", "misidentified")
 PROMISES = ("regret_within", "explore_m", "elementwise_optimal")  # with epsilon
@@ -210,8 +211,6 @@ class Summary(_Arrays):
             ``elementwise_optimal``.
         """
         import pandas
-
-        from topk.claims import proportion_interval
 
         names = failures_with(self.epsilon)
         found = proportion_interval(self.failed, self.runs, level)

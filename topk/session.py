@@ -14,6 +14,7 @@ import threading
 
 import numpy as np
 
+import topk
 from topk._checks import as_array, as_numbers, check_arms, check_counts, check_integer, refuse
 from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
 from topk.engine.strategy import Strategy
@@ -503,6 +504,7 @@ def named_strategy(full_name, values):
     class of a script has another module in another script.
     """
     module, _, name = str(full_name).rpartition(".")
+    getattr(topk.strategies, name, None)  # one of the library may not have been imported yet
     classes, found = [Strategy], None
     for cls in classes:
         classes += cls.__subclasses__()

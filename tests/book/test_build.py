@@ -342,6 +342,8 @@ def test_broken_links_are_found(tmp_path):
 
 def test_every_public_name_is_in_the_reference():
     pages = "".join(path.read_text() for path in (build.ROOT / "book/api").glob("*.md"))
+    assert f"<!-- {rendering.STRATEGIES} -->" in pages
+    pages += records.strategies()
     import topk
 
     missing = [name for name in topk.__all__ if not _documented(name, pages)]

@@ -23,7 +23,7 @@ class Ruled(Strategy):
     roles : tuple of str
         The functions of which the rule may consist.
     memory : dict
-        Numbers of the rule's own that change, kept in ``s.now``: name -> 0 or 0.0.
+        Numbers of the rule's own that change, kept in ``s.now``: name -> first value.
     lean : bool
         Whether the loop is worth compiling without counting references.
     """
@@ -73,6 +73,8 @@ class Ruled(Strategy):
             if isinstance(function, rule):
                 home = next(module for module in self.interfaces if hasattr(module, role))
                 found[getattr(home, role)] = function.__func__
+            elif function is not getattr_static(Strategy, role, None):
+                raise TypeError(f"{role} of {type(self).__name__} is to be marked with topk.rule")
         return found
 
     def begin(self, shape, rng=None, search=None):
@@ -85,13 +87,72 @@ class Ruled(Strategy):
 class Rounds(Ruled):
     """A strategy in rounds: its rule are `share` and `decide`.
 
-    ``share(s)`` returns the pulls that each active arm gets now, ``decide(s)`` accepts and
-    rejects arms, or ends the play.
+    Derive a frozen dataclass whose fields are the parameters, and mark the functions of the rule
+    with ``topk.rule``.  They run as plain Python in a live session and compiled in simulations;
+    so they take the state ``s`` in place of ``self``, call functions of a module (compiled as
+    well) and keep to what numba knows.
+
+    * ``share(s)`` returns the pulls that each active arm gets now; ``EVERYTHING`` spreads all that
+      the budget has left.
+    * ``decide(s)``, when they have been made, accepts and rejects arms (``accept``, ``reject``) or
+      ends the play: ``end_with(s, ranked, why)``, where ``why`` is ``BY_RULE`` if the strategy's
+      promise holds and ``BY_BUDGET`` if not.
+    * ``recommend(s, chosen)``, if it is there, fills ``chosen`` with the set to be returned; by
+      default the accepted arms and the best of the active ones.
+
+    In ``s`` are the parameters that are numbers; ``s.n``; ``s.pulls`` and ``s.sums`` (n,);
+    ``s.active[: s.now.live]``, the arms that are neither settled nor withdrawn; ``s.now.wanted``,
+    how many are still to be accepted; ``s.now.total`` and ``s.now.rounds``, pulls and rounds so
+    far.  A rule that needs more declares it:
+
+    * ``constants(self, n)`` returns what never changes, name -> number or array, here ``s.name``;
+    * ``memory`` holds numbers that the rule changes, name -> first value (its type stays), here
+      ``s.now.name``; they are stored with a session;
+    * ``arrays(self, bandits, n)`` returns ``super().arrays(bandits, n)`` and arrays that the rule
+      changes, name -> (kind, size), stored as well: "count" (whole numbers from 0), "arm", "flag"
+      (-9 to 9) or "real"; they are ``s.name``, all zeros at first;
+    * ``random = True`` gives it a `numpy.random.Generator` of the play's own: ``s.rng``.
+
+    Parameters called k, budget, epsilon and delta are checked; `Strategy.checks` takes more.  If
+    one is called ``budget`` no play exceeds it; a last round that would is spread evenly, and ends
+    the play.  An arm that is withdrawn is no longer active.
 
     Attributes
     ----------
     fresh : bool
         Whether the rule looks at the rewards of a round by themselves.
+
+    Examples
+    --------
+    Sequential halving: all rounds have as many pulls, and the worse half leaves.
+
+    >>> import math
+    >>> from dataclasses import dataclass
+    >>> import topk
+    >>> from topk.engine.loop import BY_BUDGET
+    >>> from topk.engine.ranking import rank
+    >>> from topk.engine.rounds import end_with, reject
+    >>> @dataclass(frozen=True)
+    ... class Halves(topk.Rounds):
+    ...     k: int
+    ...     budget: int
+    ...     def constants(self, n):
+    ...         return {"a_round": self.budget // math.ceil(math.log2(n / self.k))}
+    ...     @topk.rule
+    ...     def share(s):
+    ...         return s.a_round // s.now.live
+    ...     @topk.rule
+    ...     def decide(s):
+    ...         ranked = rank(s)
+    ...         kept = max(s.k, ranked.size // 2)
+    ...         for arm in ranked[kept:]:
+    ...             reject(s, arm)
+    ...         if kept == s.k:
+    ...             end_with(s, ranked[:kept], BY_BUDGET)
+    >>> bandit = topk.BernoulliBandit([0.1, 0.2, 0.9, 0.3, 0.8, 0.1])
+    >>> outcome = topk.run(Halves(k=2, budget=400), bandit, rng=0)
+    >>> outcome.selected.tolist(), outcome.pulls.tolist()
+    ([2, 4], [33, 99, 99, 33, 99, 33])
     """
 
     shape, interfaces = rounds, (rounds, loop)
@@ -107,9 +168,23 @@ class Rounds(Ruled):
 class Indices(Ruled):
     """A strategy by bounds: its rule are `pick`, `done` and, where needed, `scale` or `line`.
 
-    ``pick(s, arms)`` writes the arms to be pulled next and returns how many, ``done(s)`` tells
-    whether the promise holds, ``scale(s)`` returns the factor of all radii, which never falls,
-    and ``line(s, arm)`` an arm's low, high and weight.
+    Every arm is pulled once (``first`` times); then the rule says, again and again, whose turn it
+    is.  How functions are marked, what is in ``s``, and what ``constants``, ``memory``, ``arrays``
+    and ``random`` declare is said at `topk.Rounds`.
+
+    * ``pick(s, arms)`` writes the arms to be pulled next, at most two, into ``arms`` and returns
+      how many.
+    * ``done(s)`` tells whether the strategy's promise holds; by default it never does.
+    * ``scale(s)`` returns the factor of all radii, which never falls; an arm's bounds are its mean
+      plus and minus ``scale / sqrt(pulls)``.
+    * ``line(s, arm)`` is for other bounds: it returns low, high and weight, and the bounds are
+      ``low - scale * weight`` and ``high + scale * weight``.  Of a rule with a line all arms are
+      looked at in every round; with a scale alone a tournament finds the arms at risk.
+
+    They may call ``lowest(s)``, the arm among the k largest means with the lowest lower bound,
+    ``highest(s)``, the arm among the others with the highest upper bound (`NOBODY`, -1, when all
+    others have been withdrawn: nobody to pick), ``lower(s, arm)`` and ``upper(s, arm)``, ``kth(s)``
+    and ``following(s)``, the k-th and the k+1-th largest mean.
 
     Attributes
     ----------
@@ -118,6 +193,42 @@ class Indices(Ruled):
         others; None if it looks at all arms itself.
     few : int
         Up to so many arms looking at all of them is faster than a tournament.
+
+    Examples
+    --------
+    LUCB whose radius follows each arm's own pulls, u of them, from a union bound over all u.
+
+    >>> import math
+    >>> from dataclasses import dataclass
+    >>> import topk
+    >>> from topk.engine.indices import highest, lower, lowest, upper
+    >>> @dataclass(frozen=True)
+    ... class OwnClocks(topk.Indices):
+    ...     k: int
+    ...     epsilon: float
+    ...     delta: float
+    ...     budget: int | None = None
+    ...     certifies = anytime = True
+    ...     def constants(self, n):
+    ...         return {"log_ratio": math.log(math.pi**2 * n / (3 * self.delta))}
+    ...     @topk.rule
+    ...     def line(s, arm):
+    ...         u = s.pulls[arm]
+    ...         radius = math.sqrt((s.log_ratio + 2 * math.log(u)) / (2 * u))
+    ...         return s.sums[arm] / u - radius, s.sums[arm] / u + radius, 0.0
+    ...     @topk.rule
+    ...     def pick(s, arms):
+    ...         arms[0], arms[1] = lowest(s), highest(s)
+    ...         return 2
+    ...     @topk.rule
+    ...     def done(s):
+    ...         return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
+    >>> session = OwnClocks(k=1, epsilon=0.2, delta=0.1).start(3)  # live: nothing is compiled
+    >>> while not session.done:
+    ...     arms, counts = session.ask()
+    ...     _ = session.tell(arms, [[0.0, 1.0, 0.0][arm] for arm in arms])
+    >>> session.selected.tolist(), session.certified
+    ([1], True)
     """
 
     shape, interfaces, lean = indices, (indices, loop), True
@@ -131,10 +242,14 @@ class Indices(Ruled):
         return {"picked": ("arm", 2)}
 
     def search_for(self, n):
-        """Return the name of the search for winners that is the fastest with n arms."""
+        """Return the name of the search for winners that is the fastest with n arms.
+
+        A tournament wants bounds that are straight lines through the means.
+        """
         if self.partition is None:
             return None
-        return f"{self.partition}_{'scan' if n <= self.few else 'trees'}"
+        few = n <= self.few or hasattr(self, "line")
+        return f"{self.partition}_{'scan' if few else 'trees'}"
 
     def searching(self, search):
         """Return the functions that a search for winners gives."""
@@ -151,8 +266,16 @@ class Indices(Ruled):
 
     def bounds(self, seen):
         """Return the bounds of the current round, none before the first; see `Strategy.bounds`."""
+        if not (hasattr(self, "line") or hasattr(self, "scale")):
+            return super().bounds(seen)
         scale = seen.now.scale if seen.now.rounds else np.inf
-        return clipped_bounds(seen, scale / np.sqrt(np.maximum(seen.pulls, 1)))
+        if not hasattr(self, "line"):
+            return clipped_bounds(seen, scale / np.sqrt(np.maximum(seen.pulls, 1)))
+        lower, upper = np.zeros(seen.n), np.ones(seen.n)
+        for arm in np.flatnonzero(seen.pulls) if seen.now.rounds else []:
+            low, high, weight = self.line(seen, arm)
+            lower[arm], upper[arm] = low - scale * weight, high + scale * weight
+        return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 
 def _module(search):

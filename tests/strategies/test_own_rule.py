@@ -1,0 +1,252 @@
+"""Rules that a user writes, one of each shape: what the library's own can do, they can as well."""
+
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import topk
+from topk._checks import check_integer
+from topk.engine.indices import highest, lower, lowest, upper
+from topk.engine.loop import BY_BUDGET, NOBODY
+from topk.engine.ranking import rank
+from topk.engine.rounds import end_with
+from topk.engine.strategy import positive
+from topk.streams import RULE, stream, streams
+
+BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.45, 0.7, 0.1, 0.3])
+SEED = 4
+
+
+@dataclass(frozen=True)
+class Settled(topk.Rounds):
+    """Pull all arms alike until the same k have led for some rounds."""
+
+    k: int
+    budget: int
+    patience: int
+    checks = topk.Rounds.checks | {"patience": lambda value, name: check_integer(value, name, 1)}
+    memory = {"same": 0}
+
+    def constants(self, n):
+        return {"each": 3 + n // 4}
+
+    def arrays(self, bandits, n):
+        return super().arrays(bandits, n) | {"leading": ("flag", n)}
+
+    @topk.rule
+    def share(s):
+        return s.each
+
+    @topk.rule
+    def decide(s):
+        ranked = rank(s)
+        s.now.same += 1
+        for arm in ranked[: s.k]:
+            if s.leading[arm] == 0:
+                s.now.same = 0
+        s.leading[:] = 0
+        s.leading[ranked[: s.k]] = 1
+        if s.now.same == s.patience:
+            end_with(s, ranked, BY_BUDGET)
+
+
+@dataclass(frozen=True)
+class Coin(topk.Indices):
+    """Toss a coin for the side of the boundary on which to pull."""
+
+    k: int
+    budget: int
+    a: float
+    checks = topk.Indices.checks | {"a": positive}
+    random = True
+
+    @topk.rule
+    def scale(s):
+        return math.sqrt(s.a)
+
+    @topk.rule
+    def pick(s, arms):
+        heads = s.rng.random() < 0.5
+        arms[0] = highest(s) if heads and highest(s) != NOBODY else lowest(s)
+        return 1
+
+
+@dataclass(frozen=True)
+class OwnClocks(topk.Indices):
+    """LUCB whose radius follows each arm's own pulls."""
+
+    k: int
+    epsilon: float
+    delta: float
+    budget: int | None = None
+    certifies = anytime = True
+    few = 0
+
+    @topk.rule
+    def line(s, arm):
+        u, mean = s.pulls[arm], s.sums[arm] / s.pulls[arm]
+        radius = own_radius(s.n, u, s.delta)
+        return mean - radius, mean + radius, 0.0
+
+    @topk.rule
+    def pick(s, arms):
+        arms[0], arms[1] = lowest(s), highest(s)
+        return 2
+
+    @topk.rule
+    def done(s):
+        return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
+
+
+def own_radius(n, u, delta):
+    return math.sqrt(math.log(math.pi**2 * n * u**2 / (3 * delta)) / (2 * u))
+
+
+OWN = [Settled(2, budget=2000, patience=4), Coin(3, budget=300, a=0.5)]
+
+
+def live(strategy, number=0, interrupted=False):
+    """Play by hand what `replicate` plays as ``number``; return the pulls and the set."""
+    order, rng = streams(SEED, number, BANDIT.n)
+    session = strategy.start(BANDIT.n, rng=stream(SEED, number, RULE))
+    while not session.done:
+        arms, counts = session.ask()
+        sums = BANDIT.pull(order[arms], counts, rng).sums
+        half = arms.size // 2
+        session.tell(arms[:half], sums[:half], counts=counts[:half])
+        if interrupted:
+            session = topk.resume(json.loads(json.dumps(session.state())))
+        session.tell(arms[half:], sums[half:], counts=counts[half:])
+    pulls = np.zeros(BANDIT.n, dtype=int)
+    pulls[order] = session.pulls
+    return pulls.tolist(), sorted(order[session.selected].tolist())
+
+
+@pytest.fixture(scope="module", params=OWN, ids=lambda strategy: type(strategy).__name__)
+def played(request):
+    return request.param, topk.replicate(request.param, BANDIT, runs=20, seed=SEED, jobs=1)
+
+
+def test_it_plays_alike_once_many_times_and_on_two_cores(played):
+    strategy, many = played
+    once = topk.run(strategy, BANDIT, rng=SEED)
+    assert once.pulls.tolist() == many.pulls[0].tolist()
+    assert once.selected.tolist() == many.selected[0, 0].tolist()
+    assert topk.replicate(strategy, BANDIT, runs=20, seed=SEED, jobs=2) == many
+    ends = set(many.total_pulls.tolist())
+    assert ends == {300} if strategy.random else len(ends) > 4
+    named = topk.metrics.precision(many.selected[:, 0], BANDIT.means)
+    assert named.mean() > 0.7  # by chance it would be less than half
+
+
+def test_it_plays_alike_live(played):
+    strategy, many = played
+    for number in range(5):
+        pulls, chosen = live(strategy, number)
+        assert pulls == many.pulls[number].tolist()
+        assert chosen == many.selected[number, 0].tolist()
+
+
+@pytest.mark.parametrize("strategy", OWN, ids=lambda strategy: type(strategy).__name__)
+def test_it_is_stored_and_resumed(strategy):
+    assert live(strategy, interrupted=True) == live(strategy)
+
+
+@pytest.mark.parametrize("strategy", OWN, ids=lambda strategy: type(strategy).__name__)
+def test_what_it_remembers_is_stored(strategy):
+    session, rng = strategy.start(BANDIT.n, rng=1), np.random.default_rng(1)
+    for _ in range(6):
+        arms, counts = session.ask()
+        session.tell(arms, BANDIT.pull(arms, counts, rng).sums, counts=counts)
+    state = session.state()
+    assert session.state() == state == topk.resume(state).state()
+    if strategy.random:
+        assert "rng" in state["play"] and state["play"]["now"]["picked"] == 1
+    else:
+        assert state["play"]["now"]["same"] > 0 and sum(state["play"]["leading"]) == strategy.k
+    state["play"]["now"]["rounds"] += 1
+    with pytest.raises(ValueError, match="digest"):
+        topk.resume(state)
+
+
+@pytest.mark.parametrize("strategy", OWN, ids=lambda strategy: type(strategy).__name__)
+def test_an_arm_is_withdrawn_without_a_word_in_the_rule(strategy):
+    session, rng = strategy.start(BANDIT.n, rng=1), np.random.default_rng(1)
+    for _ in range(3):
+        arms, counts = session.ask()
+        session.tell(arms, BANDIT.pull(arms, counts, rng).sums, counts=counts)
+    for arm in (1, 5, 0):  # the best one among them
+        session.withdraw(arm)
+    before = session.pulls[[1, 5, 0]].tolist()
+    while not session.done:
+        arms, counts = session.ask()
+        assert not {0, 1, 5} & set(arms.tolist())
+        session.tell(arms, BANDIT.pull(arms, counts, rng).sums, counts=counts)
+    assert session.pulls[[1, 5, 0]].tolist() == before
+    assert set(session.selected.tolist()) <= {2, 3, 4, 6} and len(session.selected) == strategy.k
+
+
+def test_withdrawn_down_to_k_it_goes_on():
+    session = Coin(3, budget=60, a=0.5).start(4, rng=1).tell([0, 1, 2, 3], [1, 0, 1, 0])
+    session.withdraw(1)
+    while not session.done:
+        session.tell(session.ask()[0], [1])
+    assert session.selected.tolist() == [0, 2, 3] and session.pulls.sum() == 60
+    with pytest.raises(ValueError, match="fewer than k = 3"):
+        Coin(3, budget=60, a=0.5).start(4).withdraw(0).withdraw(1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        (lambda: Settled(0, budget=100, patience=2), "k"),
+        (lambda: Settled(7, budget=100, patience=2).start(7), "k"),
+        (lambda: Settled(2, budget="many", patience=2), "budget"),
+        (lambda: Settled(2, budget=6, patience=2).start(7), "budget"),
+        (lambda: Settled(2, budget=100, patience=0), "patience"),
+        (lambda: Coin(2, budget=100, a=-1.0), "a"),
+        (lambda: OwnClocks(2, epsilon=1.0, delta=0.1), "epsilon"),
+        (lambda: OwnClocks(2, epsilon=0.1, delta=0.0), "delta"),
+        (lambda: topk.replicate(Coin(7, budget=100, a=1.0), BANDIT, runs=2), "k"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(wrong, name):
+    with pytest.raises(ValueError, match=rf"\b{name} must be"):
+        wrong()
+
+
+def test_bounds_of_its_own_are_followed_exactly():
+    """With a line of its own the arms at risk are those of plain Python, however many there are."""
+    strategy, rng = OwnClocks(2, epsilon=0.3, delta=0.2), np.random.default_rng(3)
+    session = strategy.start(BANDIT.n)
+    arms, counts = session.ask()
+    while True:
+        session.tell(arms, BANDIT.pull(arms, counts, rng).sums, counts=counts)
+        means = session.means
+        radii = np.array([own_radius(7, u, 0.2) for u in session.pulls.tolist()])
+        lows, highs = session.bounds()
+        assert lows.tolist() == np.clip(means - radii, 0, 1).tolist()
+        assert highs.tolist() == np.clip(means + radii, 0, 1).tolist()
+        ranked = sorted(range(7), key=lambda arm: (-means[arm], arm))
+        inside, outside = sorted(ranked[:2]), sorted(ranked[2:])
+        low = min(inside, key=lambda arm: means[arm] - radii[arm])
+        high = max(outside, key=lambda arm: means[arm] + radii[arm])
+        assert session.done == (means[high] + radii[high] - (means[low] - radii[low]) < 0.3)
+        if session.done:
+            break
+        arms, counts = session.ask()
+        assert arms.tolist() == [low, high]
+    assert session.certified and session.selected.tolist() == [1, 4] and session.pulls.sum() > 100
+
+
+def test_a_function_that_is_not_marked_is_refused():
+    @dataclass(frozen=True)
+    class Unmarked(Coin):
+        def done(s):
+            return s.now.rounds > 3
+
+    with pytest.raises(TypeError, match="done of Unmarked is to be marked with topk.rule"):
+        Unmarked(2, budget=100, a=1.0).start(7)
