@@ -1,0 +1,356 @@
+"""The tournament against a scan: the same winner after every single change."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from topk.engine import jit
+from topk.engine.loop import NOBODY
+from topk.engine.tournament import (
+    GROUP,
+    LATE,
+    MASK,
+    MEAN,
+    OUT,
+    SIGN,
+    SLOPE,
+    UNTIL,
+    WEIGHT,
+    Tree,
+    advance,
+    best,
+    build,
+    change,
+    key,
+    new_tournament,
+    regroup,
+)
+
+TREES = tuple(
+    Tree(groups, sign, slope, late)
+    for groups, sign, slope in (
+        ((0, 1), 1.0, 1.0),
+        ((0,), -1.0, 1.0),
+        ((1, 2), 1.0, -1.0),
+        ((2,), -1.0, -1.0),
+        ((0, 2), 1.0, 0.0),
+        ((1,), -1.0, 0.0),
+        ((0, 1, 2), 0.0, 1.0),
+    )
+    for late in (False, True)
+)
+CHANGES = 1_000_000  # checked one by one by `test_a_million_changes`
+WALK = 500  # changes before s starts again
+MOVE, COPY, SHIFT, CROSS, FOLLOW, REGROUP, SWAP, STEP, NUDGE, CREEP, DUE, LEAP = range(12)
+
+
+def scan(line, spec, s):
+    """Return the winner by the plain form: look at every arm.
+
+    Of equal keys the larger weight wins (unless weights do not matter), then the lower
+    index, or the higher one in a late tree.
+    """
+    winner, best_key, best_weight = NOBODY, -np.inf, -np.inf
+    for arm in range(line.shape[0]):
+        if (int(spec[MASK]) >> int(line[arm, GROUP])) & 1 == 0:
+            continue
+        value = spec[SIGN] * line[arm, MEAN] + spec[SLOPE] * s * line[arm, WEIGHT]
+        weight = abs(spec[SLOPE]) * line[arm, WEIGHT]
+        if winner == NOBODY or value > best_key or (
+            value == best_key
+            and (weight > best_weight or (weight == best_weight and spec[LATE] == 1.0))
+        ):
+            winner, best_key, best_weight = arm, value, weight
+    return winner
+
+
+def wrong(trees):
+    """Return the first tree whose winner is not that of the scan, -1 if there is none."""
+    for tree in range(trees.spec.shape[0]):
+        if best(trees, tree) != scan(trees.line, trees.spec[tree], trees.s[0]):
+            return tree
+    return -1
+
+
+def seen(rng):
+    """Return the line of an arm with few pulls (many ties), or with up to 10^8."""
+    pulls = rng.integers(1, 5) if rng.random() < 0.5 else int(10 ** (8 * rng.random()))
+    return rng.integers(0, pulls + 1) / pulls, 1 / math.sqrt(pulls)
+
+
+def crossing(rng, mean, weight, s):
+    """Return a line that meets the line ``(mean, weight)`` within rounding of ``s``.
+
+    Half of the lines are nearly parallel, so that rounding decides over a long stretch.
+    """
+    pulls = 1 / weight**2
+    if rng.random() < 0.5:
+        pulls = max(1.0, np.round(pulls) + rng.integers(1, 4))
+    else:
+        pulls = np.floor(10 ** (8 * rng.random()))
+    new_weight = 1 / math.sqrt(pulls)
+    direction = 1.0 if rng.random() < 0.5 else -1.0
+    new_mean = mean + direction * s * (weight - new_weight)
+    for _ in range(rng.integers(0, 3)):
+        new_mean = np.nextafter(new_mean, rng.integers(0, 2))
+    return min(1.0, max(0.0, new_mean)), new_weight
+
+
+def alter(trees, rng, kind):
+    """Make one random change of a kind; groups may be OUT."""
+    n, s = trees.line.shape[0], trees.s[0]
+    arm, other = rng.integers(0, n), rng.integers(0, n)
+    group, mean, weight = trees.line[arm, GROUP], trees.line[arm, MEAN], trees.line[arm, WEIGHT]
+    new_group = float(rng.integers(0, 4))
+    if new_group == 3.0:
+        new_group = float(OUT)
+    if kind == MOVE:
+        mean, weight = seen(rng)
+        change(trees, arm, mean, weight, group if rng.random() < 0.7 else new_group)
+    elif kind == COPY:  # the same line
+        change(trees, arm, trees.line[other, MEAN], trees.line[other, WEIGHT], group)
+    elif kind == SHIFT:  # equal slopes, the next float or any other
+        near = np.nextafter(trees.line[other, MEAN], rng.integers(0, 2))
+        mean = near if rng.random() < 0.5 else rng.random()
+        change(trees, arm, mean, trees.line[other, WEIGHT], group)
+    elif kind == CROSS:
+        mean, weight = crossing(rng, trees.line[other, MEAN], trees.line[other, WEIGHT], s)
+        change(trees, arm, mean, weight, group)
+    elif kind == FOLLOW:  # crosses a winner now, or a little later
+        winner = best(trees, rng.integers(0, trees.spec.shape[0]))
+        if winner != NOBODY:
+            later = s * (1 + 10 ** rng.uniform(-16, 0))
+            mean, weight = trees.line[winner, MEAN], trees.line[winner, WEIGHT]
+            mean, weight = crossing(rng, mean, weight, later)
+            change(trees, arm, mean, weight, group)
+    elif kind == REGROUP:
+        regroup(trees, arm, new_group)
+    elif kind == SWAP:
+        regroup(trees, arm, trees.line[other, GROUP])
+        regroup(trees, other, group)
+    elif kind == STEP:
+        advance(trees, s + 10 ** rng.uniform(-3, -1))
+    elif kind == NUDGE:  # by so many floats, or not at all
+        for _ in range(rng.integers(0, 4)):
+            s = np.nextafter(s, np.inf)
+        advance(trees, s)
+    elif kind == CREEP:
+        advance(trees, s * (1 + 10 ** rng.uniform(-16, -6)))
+    elif kind == DUE:  # to the moment at which the next match is due, or just past it
+        due = trees.node[:, 1, UNTIL].min()
+        if due < 1e6:
+            due = max(s, due)
+            for _ in range(rng.integers(0, 3)):
+                due = np.nextafter(due, np.inf)
+            advance(trees, due)
+    else:
+        advance(trees, 2 * s + rng.random())
+
+
+def walk(trees, rng, changes, kinds):
+    """Alter and check; return how many changes it took to go wrong (or all), and the tree."""
+    n = trees.line.shape[0]
+    for done in range(changes):
+        if done % WALK == 0:
+            trees.s[0] = 0.0 if rng.random() < 0.1 else 10 * rng.random()
+            for arm in range(n):
+                trees.line[arm, MEAN], trees.line[arm, WEIGHT] = seen(rng)
+                trees.line[arm, GROUP] = float(rng.integers(0, 3))
+            build(trees)
+        alter(trees, rng, kinds[rng.integers(0, kinds.size)])
+        tree = wrong(trees)
+        if tree >= 0:
+            return done, tree
+    return changes, -1
+
+
+@pytest.fixture(scope="module")
+def compiled_walk():
+    return jit.compiled(walk, {}, "test", lean=False, store=False)
+
+
+ALL = np.array(list(range(LEAP)) * 4 + [LEAP])
+NEAR = np.array([CROSS, FOLLOW, FOLLOW, COPY, NUDGE, NUDGE, CREEP, CREEP, DUE, SWAP])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kinds", "share"), [(ALL, 0.6), (NEAR, 0.4)], ids=["all", "crossings"])
+def test_a_million_changes(kinds, share, compiled_walk):
+    rng = np.random.default_rng(4)
+    sizes = list(range(1, 71)) * 2 + [255, 256, 257, 1500]
+    every = math.ceil(share * CHANGES / len(sizes))
+    for n in sizes:
+        trees = new_tournament(n, TREES)
+        done, tree = compiled_walk(trees, rng, every, kinds)
+        assert tree == -1, f"n = {n}, change {done}: {story(trees, tree)}"
+    assert len(sizes) * every >= share * CHANGES
+
+
+def story(trees, tree):
+    """Say what is wrong with a tree."""
+    found, right = best(trees, tree), scan(trees.line, trees.spec[tree], trees.s[0])
+    lines = trees.line[[found, right]].tolist()
+    return f"{TREES[tree]} at s = {trees.s[0]!r} chose {found} for {right}, lines {lines}"
+
+
+@pytest.mark.parametrize("pulls", [10, 1000, 10**6, 10**8])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("slope", [1.0, -1.0])
+def test_two_lines_that_rounding_cannot_tell_apart(sign, slope, pulls):
+    """Where two lines cross their rounded keys change places to and fro; so must the winner."""
+    rng, flips = np.random.default_rng(pulls), 0
+    for _ in range(60):
+        trees = new_tournament(2, (Tree((0,), sign, slope),))
+        weight = 1 / np.sqrt(pulls + np.array([0, rng.integers(1, 4)]))
+        s, mean = rng.uniform(1, 8), rng.uniform(0.3, 0.6)
+        shift = sign * slope * s * (weight[0] - weight[1])
+        trees.line[:, MEAN], trees.line[:, WEIGHT] = (mean, mean + shift), weight
+        trees.line[:, GROUP] = 0
+        width = 1e-16 / (weight[0] - weight[1])  # in which the keys differ by rounding only
+        visits = np.sort(s + min(width, 0.05) * rng.uniform(-8, 8, 60))
+        trees.s[0] = visits[0]
+        build(trees)
+        winners = [best(trees, 0)]
+        for visit in visits[1:]:
+            advance(trees, visit)
+            winners.append(best(trees, 0))
+            assert winners[-1] == scan(trees.line, trees.spec[0], visit)
+        flips += np.count_nonzero(np.diff(winners))
+    assert flips > 60  # the case is real: on average more than once a pair
+
+
+def test_means_an_ulp_apart_under_equal_weights():
+    """A large s rounds the difference away, and the tie goes to the lower index; not before."""
+    trees = new_tournament(2, (Tree((0,), 1.0, 1.0), Tree((0,), -1.0, 1.0)))
+    trees.line[:] = [[0.25, 1.0, 0], [math.nextafter(0.25, 1), 1.0, 0]]
+    for begin, visits in (
+        (0.0, (0.0, 0.25, 0.5, 0.75, 1.0, 3.0, 1e3, 1e8)),
+        (1.0, (1.2, 1.9, 2.3, 4.1, 5.2, 9.7)),  # from a state in which they tie
+    ):
+        trees.s[0] = begin
+        build(trees)
+        for s in visits:
+            advance(trees, s)
+            assert wrong(trees) == -1, s
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 64, 65])
+def test_nobody_wins_without_members(n):
+    trees = new_tournament(n, TREES)
+    assert all(best(trees, tree) == NOBODY for tree in range(len(TREES)))
+    build(trees)
+    advance(trees, 5.0)
+    assert all(best(trees, tree) == NOBODY for tree in range(len(TREES)))
+    change(trees, n - 1, 0.5, 0.5, 1.0)
+    members = [1 in tree.groups for tree in TREES]
+    assert [best(trees, tree) == n - 1 for tree in range(len(TREES))] == members
+    regroup(trees, n - 1, float(OUT))
+    assert all(best(trees, tree) == NOBODY for tree in range(len(TREES)))
+
+
+def test_keys_and_ties_by_hand():
+    """Equal keys: the heavier; equal lines: the lower index, the higher in a late tree."""
+    wanted = (
+        Tree((0,), 1.0, 1.0),
+        Tree((0,), 1.0, 1.0, late=True),
+        Tree((0,), 1.0, 0.0),
+        Tree((0,), -1.0, 1.0),
+    )
+    trees = new_tournament(3, wanted)
+    trees.line[:] = [[0.5, 0.25, 0], [0.25, 0.5, 0], [0.25, 0.5, 0]]
+    build(trees)
+    assert [best(trees, tree) for tree in range(4)] == [0, 0, 0, 1]
+    advance(trees, 1.0)  # all three keys are 0.75
+    assert [key(trees, 0, arm) for arm in range(3)] == [0.75] * 3
+    assert [key(trees, 3, arm) for arm in range(3)] == [-0.25, 0.25, 0.25]
+    assert [best(trees, tree) for tree in range(4)] == [1, 2, 0, 1]
+
+
+def test_a_growth_of_s_is_mostly_free():
+    """What makes the tournament fast: s rarely reaches a moment at which a match is due."""
+    rng, n = np.random.default_rng(5), 1000
+    trees = new_tournament(n, (Tree((0,), 1.0, 1.0),))
+    for arm in range(n):
+        trees.line[arm] = rng.random(), 1 / math.sqrt(rng.integers(100, 200)), 0
+    build(trees)
+    due, times = 0, np.arange(10_000, 30_000)
+    for s in np.sqrt(2 * np.log(times)):
+        due += trees.node[0, 1, UNTIL] < s
+        advance(trees, s)
+    assert 0 < due < times.size / 20
+    assert best(trees, 0) == scan(trees.line, trees.spec[0], trees.s[0])
+
+
+pulls = st.one_of(st.integers(1, 4), st.integers(1, 10**8))
+groups = st.sampled_from([0, 1, 2, OUT])
+places = st.integers(0, 10**6)
+
+
+class Moves(RuleBasedStateMachine):
+    """Hypothesis looks for a sequence of changes after which a winner is wrong."""
+
+    @initialize(n=st.integers(1, 40), s=st.sampled_from([0.0, 1.0, 2.5]), data=st.data())
+    def start(self, n, s, data):
+        self.trees = new_tournament(n, TREES)
+        few = data.draw(st.lists(st.tuples(st.integers(0, 4), groups), min_size=1, max_size=8))
+        for arm in range(n):
+            mean, group = few[arm % len(few)]
+            self.trees.line[arm] = mean / 4, 0.5, group
+        self.trees.s[0] = s
+        build(self.trees)
+
+    def arm(self, place):
+        return place % self.trees.line.shape[0]
+
+    @rule(arm=places, u=pulls, share=st.floats(0, 1), group=groups)
+    def move(self, arm, u, share, group):
+        change(self.trees, self.arm(arm), int(share * u) / u, 1 / math.sqrt(u), group)
+
+    @rule(
+        arm=places,
+        other=places,
+        more=st.integers(0, 3),
+        up=st.booleans(),
+        ulps=st.integers(-2, 2),
+        ahead=st.sampled_from([0.0, 1e-15, 1e-9, 0.01]),
+    )
+    def cross(self, arm, other, more, up, ulps, ahead):
+        """A line that meets another one here, or soon; with ``more`` 0 a parallel one."""
+        mean, weight, group = self.trees.line[self.arm(other)].tolist()
+        new_weight = weight if more == 0 else 1 / math.sqrt(round(1 / weight**2) + more)
+        mean += (1 if up else -1) * self.trees.s[0] * (1 + ahead) * (weight - new_weight)
+        for _ in range(abs(ulps)):
+            mean = math.nextafter(mean, 2 if ulps > 0 else -1)
+        change(self.trees, self.arm(arm), min(1.0, max(0.0, mean)), new_weight, group)
+
+    @rule(arm=places, other=places)
+    def swap(self, arm, other):
+        arm, other = self.arm(arm), self.arm(other)
+        pair = self.trees.line[[other, arm], GROUP].tolist()
+        for each, group in zip((arm, other), pair, strict=True):
+            regroup(self.trees, each, group)
+
+    @rule(by=st.sampled_from([0.0, 1e-16, 1e-12, 1e-6, 1e-3, 0.3]), ulps=st.integers(0, 2))
+    def grow(self, by, ulps):
+        s = self.trees.s[0] * (1 + by) + by
+        for _ in range(ulps):
+            s = math.nextafter(s, math.inf)
+        advance(self.trees, s)
+
+    @rule()
+    @precondition(lambda self: self.trees.s[0] < 1e4)
+    def leap(self):
+        advance(self.trees, 2 * self.trees.s[0] + 1)
+
+    @invariant()
+    def winners_are_those_of_the_scan(self):
+        tree = wrong(self.trees)
+        assert tree == -1, story(self.trees, tree)
+
+
+TestMoves = Moves.TestCase
+TestMoves.settings = settings(max_examples=60, stateful_step_count=40)
