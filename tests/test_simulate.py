@@ -183,7 +183,7 @@ def test_topk_jobs_stands_in_for_jobs(monkeypatch):
 
 
 @pytest.mark.parametrize("options", [
-    *({"jobs": jobs} for jobs in (0, -1, 1.5, True, "two", object())),
+    *({"jobs": jobs} for jobs in (0, -1, 1.5, True, "two", b"2")),
     {"chunk": 0}, {"chunk": 1.5}, {"keep": "nothing"}, {"store": ""}, {"store": 3},
     {"epsilon": 0.1}, {"epsilon": 1.0, "keep": "summary"}, {"epsilon": "small", "keep": "summary"},
 ], ids=str)  # fmt: skip
