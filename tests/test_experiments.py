@@ -105,15 +105,6 @@ def test_inequality_holds_on_plays(strategy):
     assert result.divergences[:, 1].max() > 0.1  # and it is not empty
 
 
-def test_delta_correct_strategy_pays_the_characteristic_time():
-    # P(arm 0 returned) is at least 1 - delta against at most delta, so the information is at
-    # least kl(delta, 1 - delta); hence pulls >= T* kl(delta, 1 - delta).
-    delta, means = 0.05, [0.8, 0.4, 0.3]
-    reps = topk.replicate(topk.LUCB1(1, epsilon=0, delta=delta), topk.BernoulliBandit(means), 100)
-    needed = hardness.characteristic_time(means, 1).lower * hardness.bernoulli_kl(delta, 1 - delta)
-    assert reps.total_pulls.mean() > needed
-
-
 def test_uniform_sampling_carries_exactly_its_information():
     result = change_of_measure(topk.Uniform(1, budget=60), NU, NU_PRIME, runs=50)
     exact = 20 * (hardness.bernoulli_kl(0.7, 0.5) + hardness.bernoulli_kl(0.5, 0.7))
@@ -203,24 +194,30 @@ def test_good_events_of_lemma_5_4_on_plays():
 
 
 @pytest.mark.parametrize(
-    "study",
+    ("study", "instances"),
     [
-        lambda seed: algorithm_b(topk.Uniform(2, 60), 6, 0.05, 2, seed=seed),
-        lambda seed: change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, runs=2, seed=seed),
+        (lambda seed: algorithm_b(topk.Uniform(2, 60), 4, 0.1, 2, seed=seed),
+         [[0.5, 0.9, 0.5, 0.5], [0.9, 0.9, 0.5, 0.5]]),
+        (lambda seed: change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, runs=2, seed=seed),
+         [NU, NU_PRIME]),
     ],
     ids=["algorithm_b", "change_of_measure"],
-)
-def test_neighbouring_seeds_share_no_plays(study, monkeypatch):
-    used = []
+)  # fmt: skip
+def test_both_instances_are_played_and_neighbouring_seeds_share_no_plays(
+    study, instances, monkeypatch
+):
+    used, played = [], []
 
-    def replicate(*arguments, seed, **options):
+    def replicate(strategy, bandit, runs, *, seed, jobs):
         used.append(seed)
-        return topk.replicate(*arguments, seed=seed, **options)
+        played.append(bandit.means.tolist())
+        return topk.replicate(strategy, bandit, runs, seed=seed, jobs=jobs)
 
     monkeypatch.setattr(experiments, "replicate", replicate)
     for seed in range(5):
         study(seed)
     assert len(used) == len(set(used)) == 10
+    assert played == 5 * instances
 
 
 @pytest.mark.parametrize(
@@ -231,6 +228,12 @@ def test_neighbouring_seeds_share_no_plays(study, monkeypatch):
         (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0), "runs|plays"),
         (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.01, 10, pulls=0), "pulls"),
         (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.01, 10, seed=-1), "seed"),
+        (lambda: change_of_measure(topk.Uniform(1, 9), [0.5, 1.5, 0.1], NU), "nu must"),
+        (lambda: change_of_measure(topk.Uniform(1, 9), NU, [0.5, 0.5]), "nu_prime"),
+        (lambda: change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, runs=1), "runs"),
+        (lambda: change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, false_alarm=0), "false_al"),
+        (lambda: change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, event=lambda reps: reps.sums),
+         "event"),
         (lambda: smallest_budget(None, 6, 4, 0.01), "k must"),
         (lambda: smallest_budget(None, 6, 2, 0.0), "epsilon"),
         (lambda: smallest_budget(None, 6, 2, 0.1, ratio=1.0), "ratio"),
@@ -241,19 +244,3 @@ def test_neighbouring_seeds_share_no_plays(study, monkeypatch):
 def test_bad_arguments_are_refused_by_name(call, name):
     with pytest.raises(ValueError, match=name):
         call()
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "name"),
-    [
-        ({"nu": [0.5, 1.5, 0.1]}, "nu must"),
-        ({"nu_prime": [0.5, 0.5]}, "nu_prime"),
-        ({"runs": 1}, "runs"),
-        ({"false_alarm": 0}, "false_alarm"),
-        ({"event": lambda reps: reps.sums}, "event"),
-    ],
-)
-def test_bad_arguments_of_change_of_measure_are_refused_by_name(kwargs, name):
-    arguments = {"nu": NU, "nu_prime": NU_PRIME, "runs": 10} | kwargs
-    with pytest.raises(ValueError, match=name):
-        change_of_measure(topk.Uniform(1, budget=9), **arguments)

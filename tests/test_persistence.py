@@ -1,23 +1,22 @@
 """Stored sessions: plain JSON, small, resumed exactly, and refused by name when broken."""
 
 import copy
-import faulthandler
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies.plain import BigBatches, Doubling
-from strategies.registry import ENTRIES, cases, numbers
+from strategies.registry import ENTRIES, cases
 
 import topk
+from topk.session import digest
 
 each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 PHI = (math.sqrt(5) - 1) / 2
@@ -306,14 +305,6 @@ def middle(strategy, gone=()):
     return copy.deepcopy(_states[strategy, gone])
 
 
-def paths(value, path=()):
-    """Yield the path of every field of a state, but for what a strategy keeps in its memory."""
-    for key in value if isinstance(value, dict) else ():
-        yield (*path, key)
-        if key != "memory":
-            yield from paths(value[key], (*path, key))
-
-
 def get(state, path):
     """Return the field at a path."""
     for key in path:
@@ -335,31 +326,28 @@ def without(state, path):
     return state
 
 
-def names(path):
-    """Return what a message about a field may call it."""
-    if path[0] == "batch" and path[-1].isdecimal():
-        return path[1]  # one arm's entry in a table of sums
-    return "|".join(path[-2:]) if path[0] == "parameters" else path[-1]
-
-
-def refused(state, name, what=""):
+def refused(state, name):
     """Resume a broken state: a ValueError that names the field, and nothing else."""
     before = repr(state)
-    try:
+    with pytest.raises(ValueError, match=rf"\b({name})\b"):
         topk.resume(state)
-    except ValueError as error:
-        assert re.search(rf"\b({name})\b", str(error)), f"{what} not by the name {name}: {error}"
-    else:
-        pytest.fail(f"{what} must be refused by the name of {name}")
     assert repr(state) == before
+
+
+def forged(state):
+    """Return a state with the digest that belongs to it."""
+    try:
+        return state | {"digest": digest({x: y for x, y in state.items() if x != "digest"})}
+    except ValueError:  # nothing that JSON could hold
+        return None
 
 
 each_state = pytest.mark.parametrize("strategy", STRATEGIES, ids=repr)
 
 
-@pytest.mark.parametrize("version", [0, 2, 99, -1, None, "1", 1.5, [], {}, math.nan, 10**400])
-def test_an_unknown_version_is_refused_by_name(version):
-    refused(changed(middle(STRATEGIES[0]), ("version",), version), "version")
+@pytest.mark.parametrize("version", [0, 1, 99, -1, None, "2", 1.5, [], {}, math.nan, 10**400])
+def test_an_unknown_version_is_refused_before_anything_is_read(version):
+    refused({"format": "topk-session", "version": version, "n": "what it means by it"}, "version")
 
 
 @pytest.mark.parametrize("value", ["", "topk", "topk-session ", 1, None, [], {}])
@@ -372,212 +360,67 @@ def test_what_is_no_state_at_all_is_refused(value):
     refused(value, "state")
 
 
-def test_a_version_that_is_not_known_is_refused_before_anything_is_read():
-    refused({"format": "topk-session", "version": 2, "n": "what version 2 means by it"}, "version")
-
-
 @each_state
-def test_every_missing_field_is_refused_by_name(strategy):
+def test_an_array_of_a_wrong_kind_is_refused_by_name_even_with_a_digest(strategy):
     state = middle(strategy)
-    for path in paths(state):
-        refused(without(state, path), names(path), f"{path} missing")
-
-
-WRONG = ["x", {"x": 1}, [None], -1.5, math.nan, math.inf, -(10**400), 10**400]
-
-
-@each_state
-def test_every_field_of_a_wrong_type_is_refused_by_name(strategy):
-    state = middle(strategy)
-    for path in paths(state):
-        if path[0] == "parameters" and isinstance(strategy, BigBatches):
-            continue  # a strategy that does not check its own
-        for value in WRONG if path[0] == "parameters" else [None, True, *WRONG]:
-            if path[-1] == "memory" and isinstance(value, dict) or value == get(state, path):
-                continue  # a memory may hold anything; True is 1
-            name = names(path) + "|missing" * isinstance(value, dict)
-            refused(changed(state, path, value), name, f"{path} = {value!r:.40}")
-
-
-@each_state
-def test_every_list_with_a_wrong_entry_or_length_is_refused_by_name(strategy):
-    state = middle(strategy)
-    for path in paths(state):
-        values = get(state, path)
-        if not isinstance(values, list) or path == ("withdrawn",):
+    arrays = [name for name, value in state["play"].items() if value and isinstance(value, list)]
+    assert {"pulls", "sums"} <= {*arrays}
+    for name in arrays:
+        values = state["play"][name]
+        if name == "wanted":  # of a strategy in plain Python
             continue
-        if path == ("state", "wanted") and isinstance(strategy, BigBatches):
-            for value in ([], [[]], [[0], [1], [2]], [0, 1], [[0, 1], [1]], [[5], [1]]):
-                refused(changed(state, path, value), "wanted|batch", f"{path} = {value}")
-            continue
-        for wrong in (None, "0", True, [0], {}, -3, math.nan, math.inf, -(10**400), 10**400):
-            if wrong == -3 and path[-1] in ("carried", "smallest"):
-                continue  # numbers that may be negative
-            for place in {0, len(values) - 1} if values else ():
-                if values[place] == wrong:
-                    continue  # True is 1
-                broken = [*values[:place], wrong, *values[place + 1 :]]
-                refused(changed(state, path, broken), names(path), f"{path} = {broken!r:.60}")
-        if path[0] != "batch" or path[1] in ("counts", "left"):
-            refused(changed(state, path, [*values, 0]), names(path), f"{path} longer")
-            if values:
-                refused(changed(state, path, values[:-1]), names(path), f"{path} shorter")
+        for wrong in (None, "x", {}, values[:-1], [*values, 0], ["0", *values[1:]]):
+            refused(forged(changed(state, ("play", name), wrong)), name)
+        for entry in (None, True, 2**53 + 2, -10, [0]) if name == "pulls" else (None, True, 1e301):
+            refused(forged(changed(state, ("play", name, 0), entry)), name)
 
 
-def test_withdrawn_arms_are_checked():
-    state = middle(topk.SAR(2, budget=100))
-    for wrong in ([5], [-1], [0.0], ["0"], [True], [None], [[0]], {}, "0", 0, None):
-        refused(changed(state, ("withdrawn",), wrong), "withdrawn")
-
-
-CONTRADICTIONS = {
-    "arms that left and are still in the play": (
-        topk.SAR(2, budget=100), ("withdrawn",), [3], "withdrawn|status"),
-    "an arm that left twice": (
-        topk.SAR(2, budget=100), ("withdrawn",), [3, 3], "withdrawn"),
-    "a sum above the pulls": (
-        topk.SAR(2, budget=100), ("state", "tally", "sums", 0), 1000, "sums"),
-    "a total that is not the sum of the pulls": (
-        topk.SAR(2, budget=100), ("state", "tally", "total", 0), 3, "total"),
-    "pulls that do not add up to the total": (
-        topk.SAR(2, budget=100), ("state", "tally", "pulls", 4), 50, "total|pulls"),
-    "phases of another budget": (
-        topk.SAR(2, budget=100), ("state", "lengths", 3), 10**6, "lengths"),
-    "a phase shorter than the one before": (
-        topk.SAR(2, budget=100), ("state", "lengths", 3), 0, "lengths"),
-    "phases of another budget, successive rejects": (
-        topk.SuccessiveRejects(2, budget=100), ("state", "lengths", 2), 10**6, "lengths"),
-    "more active arms than the list has": (
-        topk.SAR(2, budget=100), ("state", "size", 0), 5, "alive|size|status"),
-    "more active arms than there are arms": (
-        topk.Racing(2, epsilon=0.5, delta=0.1), ("state", "size", 0), 7, "alive|size|status"),
-    "a record of changes that leads to no set": (
-        topk.UGapEb(2, budget=60, epsilon=0.1, a=1.0),
-        ("state", "journal"), [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], "journal"),
-    "a record of changes of arms that are not marked": (
-        topk.UGapEb(2, budget=60, epsilon=0.1, a=1.0),
-        ("state", "journal"), [0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 5], "journal"),
-    "an active arm that is not listed": (
-        topk.SAR(2, budget=100), ("state", "alive"), [0, 0, 0, 0, 0], "alive"),
-    "all arms accepted": (
-        topk.SAR(2, budget=100), ("state", "status"), [1, 1, 1, 1, 1], "status|alive"),
-    "more arms wanted than are missing": (
-        topk.SAR(2, budget=100), ("state", "wanted", 0), 0, "wanted"),
-    "an arm accepted that nobody accepted": (
-        topk.OptMAI(1, budget=100), ("state", "accepted", 0), 1, "accepted"),
-    "a share that no round has": (
-        topk.OptMAI(1, budget=100), ("state", "share", 0), 10**6, "share|batch"),
-    "a round before the first": (
-        topk.AdaptiveTopK(2, epsilon=0.25, delta=0.5), ("state", "rounds", 0), 0, "rounds|batch"),
-    "earlier pulls that are not in the tally": (
-        topk.AdaptiveTopK(2, epsilon=0.25, delta=0.5),
-        ("state", "earlier", "pulls", 1), 10**6, "earlier"),
-    "an earlier sum above the earlier pulls": (
-        topk.AdaptiveTopK(2, epsilon=0.25, delta=0.5),
-        ("state", "earlier", "sums", 1), 10**6, "earlier|sums"),
-    "an arm that left without leaving": (
-        topk.ImprovedTopK(2, epsilon=0.3, delta=0.5), ("state", "gone", 1), 1, "gone"),
-    "another stage": (
-        topk.ImprovedTopK(2, epsilon=0.3, delta=0.5), ("state", "stage", 0), 0, "stage|batch"),
-    "fewer arms in the pool": (
-        topk.ImprovedTopK(1, epsilon=0.5, delta=0.5, budget=10_000),
-        ("state", "pool", "size", 0), 2, "pool|batch"),
-    "a budget that has been exceeded": (
-        topk.LUCB1(2, epsilon=0.3, delta=0.1), ("parameters", "budget"), 10, "budget"),
-    "a budget that has been exceeded, in a race": (
-        topk.Racing(2, epsilon=0.5, delta=0.1), ("parameters", "budget"), 10, "budget"),
-    "another number of arms": (
-        topk.LUCB1(2, epsilon=0.3, delta=0.1), ("n",), 6, "n|pulls"),
-    "far too many arms": (
-        topk.LUCB1(2, epsilon=0.3, delta=0.1), ("n",), 2**60, "n|pulls"),
-    "another k": (
-        topk.Racing(2, epsilon=0.5, delta=0.1), ("parameters", "k"), 3, "k|wanted|status"),
-    "an end in the middle of a batch": (
-        topk.SAR(2, budget=100), ("state", "finished", 0), 2, "batch|finished"),
-    "no end although no arm is left": (
-        topk.SAR(2, budget=100), ("batch", "arms"), [], "batch|counts"),
-    "an arm twice in one batch": (
-        topk.SAR(2, budget=100), ("batch", "arms"), [0, 0, 1, 2, 3], "arms"),
-    "more missing than was asked for": (
-        topk.SAR(2, budget=100), ("batch", "left", 0), 1000, "left"),
-    "a complete batch that was not closed": (
-        topk.Uniform(2, budget=64), ("batch", "left"), [0, 0, 0, 0, 0], "batch|left"),
-    "a batch that the state does not ask for": (
-        topk.Uniform(2, budget=64), ("batch", "counts", 0), 14, "batch"),
-    "a sum of rewards that were not told": (
-        topk.Uniform(2, budget=64), ("batch", "sums"), {"0": [1], "2": [1], "4": [0]}, "sums"),
-    "rewards that were told and have no sum": (
-        topk.Uniform(2, budget=64), ("batch", "sums"), {}, "sums"),
-    "a sum of an arm that does not exist": (
-        topk.Uniform(2, budget=64), ("batch", "sums"), {"0": [1], "4": [0], "5": [0]}, "sums"),
-    "a sum above the count": (
-        topk.Uniform(2, budget=64), ("batch", "sums", "0"), [2], "sums"),
-    "parts of a sum that no computer can add": (
-        topk.Uniform(2, budget=64), ("batch", "sums", "0"), [1e308, 1e308, -1e308], "sums"),
-    "a strategy that does not exist": (
-        topk.Uniform(2, budget=64), ("strategy",), "Unheard", "strategy"),
-    "the base class as a strategy": (
-        topk.Uniform(2, budget=64), ("strategy",), "Strategy", "strategy"),
-    "parameters of another strategy": (
-        topk.Uniform(2, budget=64), ("strategy",), "LUCB1", "parameters"),
-    "a wish for arms that do not exist": (
-        BigBatches(2, size=20), ("state", "wanted"), [[7], [1]], "wanted"),
+FORGERIES = {
+    "n": 6,
+    "strategy": "NeverDefined",
+    "parameters": {},
+    "play": None,
+    "batch": {},
+    "withdrawn": None,
 }
 
 
-@pytest.mark.parametrize("case", CONTRADICTIONS)
-def test_a_contradiction_is_refused_by_name(case):
-    strategy, path, value, name = CONTRADICTIONS[case]
-    if path[0] == "state" and path[1] not in middle(strategy)["state"]:
-        return  # what follows from the rest need not be stored
-    state = changed(middle(strategy), path, value)
-    assert state != middle(strategy), "the case must change something"
-    refused(state, name)
+@each_state
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_field_of_another_session_is_a_value_error_even_with_a_digest(strategy, name):
+    with pytest.raises(ValueError):
+        topk.resume(forged(middle(strategy) | {name: FORGERIES[name]}))
+    state = middle(strategy)
+    del state[name]
+    with pytest.raises(ValueError):
+        topk.resume(forged(state))
 
 
-# after a withdrawal the open batch is no longer what the state would ask for
-CONTRADICTIONS_AFTER = {
-    "a batch that asks for an arm that left": (
-        topk.SAR(2, budget=100), ("batch", "arms", 2), 3, "arms|batch|withdrawn"),
-    "a batch that exceeds the budget": (
-        topk.Halving(2, epsilon=0.9, delta=0.5), ("parameters", "budget"), 50, "budget"),
-    "more pulls than phases of another k have": (
-        topk.SuccessiveRejects(2, budget=100), ("parameters", "k"), 1, "k|pulls|batch|budget"),
-    "more pulls than phases of another budget have": (
-        topk.SAR(2, budget=100), ("parameters", "budget"), 60, "budget|pulls|batch"),
-}
+@pytest.mark.parametrize("name", ["Strategy", "Ruled", "Rounds", "Indices", "Candidates", "Phases"])
+def test_the_name_of_a_base_class_is_refused(name):
+    refused(forged(middle(STRATEGIES[0]) | {"strategy": f"topk.{name}"}), "strategy")
 
 
-@pytest.mark.parametrize("case", CONTRADICTIONS_AFTER)
-def test_a_contradiction_is_refused_after_a_withdrawal_too(case):
-    strategy, path, value, name = CONTRADICTIONS_AFTER[case]
-    state = middle(strategy, gone=(3,))
-    assert changed(state, path, value) != state and 3 not in state["batch"]["arms"]
-    refused(changed(state, path, value), name)
+def test_a_strategy_that_is_no_dataclass_is_refused_when_it_is_stored():
+    class Bare(topk.Strategy):
+        k = 1
 
+        def ask(self, view):
+            return ([0], [1]) if view.total == 0 else ([], [])
 
-@pytest.mark.parametrize("strategy", [topk.SAR(2, budget=100), topk.OptMAI(3, budget=100)])
-def test_an_arm_that_is_to_be_returned_cannot_have_left(strategy):
-    session, settled = strategy.start(5), []
-    while not settled:
-        tell_batch(session)
-        settled = sorted(set(session.selected.tolist()) - set(session.ask()[0].tolist()))
-    for arm in settled:  # no longer asked for, and selected
-        refused(changed(stored(session), ("withdrawn",), [arm]), "withdrawn|status")
+    with pytest.raises(ValueError, match="strategy must be a dataclass"):
+        Bare().start(2).state()
 
 
 def test_a_strategy_of_ones_own_is_resumed_by_its_class():
     session = Doubling(2, budget=100).start(6)
     tell_batch(session)
-    state = stored(session)
-    assert isinstance(topk.resume(state).strategy, Doubling)
-    state["strategy"] = "NeverDefined"
-    refused(state, "strategy")
+    assert isinstance(topk.resume(stored(session)).strategy, Doubling)
 
 
 @each_strategy
 def test_huge_budgets_are_taken_or_refused_by_name(entry):
-    """No parameter may be accepted and then break the kernels."""
+    """No parameter may be accepted and then break a play."""
     if "budget" not in entry.strategy.__dataclass_fields__:
         return
     others = {"epsilon": 0.5, "delta": 0.1, "complexity": 10.0}
@@ -595,21 +438,13 @@ def test_huge_budgets_are_taken_or_refused_by_name(entry):
         topk.resume(stored(session))
 
 
-# Anything at all
-
-NUMBERS = st.one_of(
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
     st.integers(-3, 12),
-    st.sampled_from([2**31, 2**53, 2**53 + 1, 2**62, 2**63, 2**70, 10**400]),
     st.floats(0, 3),
-    st.sampled_from([math.nan, math.inf, -math.inf, -0.0, 1e-320, 1e18, 1e300, -0.5]),
-)
-VALUES = st.recursive(
-    st.one_of(st.none(), st.booleans(), NUMBERS, st.sampled_from(["", "0", "²", "SAR", "k"])),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=6),
-        st.dictionaries(st.sampled_from(["0", "1", "٣", "k", "", "state"]), inner, max_size=3),
-    ),
-    max_leaves=8,
+    st.sampled_from([2**53, 10**400, math.nan, math.inf, 1e300, "", "0", "SAR", "k"]),
+    st.lists(st.integers(0, 5), max_size=6),
 )
 
 
@@ -621,69 +456,33 @@ def mutations(draw, state):
         keys = sorted(here) if isinstance(here, dict) else range(len(here))
         path = (*path, draw(st.sampled_from(keys)))
         here = get(state, path)
-    kind = draw(st.integers(0, 5))
+    kind = draw(st.integers(0, 4))
     if kind == 0:
         return without(state, path)
-    if kind == 1 and isinstance(here, dict):
-        return changed(state, (*path, draw(st.sampled_from(["x", "0", "3", "7"]))), draw(VALUES))
-    if kind == 1 and isinstance(here, list):
-        return changed(state, path, [*here, draw(VALUES)])
+    if kind == 1 and isinstance(here, (dict, list)):
+        key = draw(st.sampled_from(["x", "0", "3"]))
+        value = here | {key: 1} if isinstance(here, dict) else [*here, draw(VALUES)]
+        return changed(state, path, value)
     if kind == 2 and isinstance(here, list):
         return changed(state, path, draw(st.permutations(here)))
-    if kind in (3, 4) and type(here) in (int, float):
+    if kind == 3 and type(here) in (int, float):
         return changed(state, path, here + draw(st.sampled_from([-2, -1, 1, 2, 0.5, 100])))
-    if path == ("n",):  # numbers that could really be allocated would only take time
-        return changed(state, path, draw(st.sampled_from([0, 1, 4, 6, 2**60, "5", None, 5.0])))
     return changed(state, path, draw(VALUES))
 
 
-def sound(session):
-    """Play on for some batches; all that a session promises has to be true."""
-    n, most = session.n, getattr(session.strategy, "budget", None)
-    chosen_of = lambda sets: set(numbers(sets, session.layout))  # noqa: E731
-    for _ in range(12):
-        arms, counts = session.ask()
-        assert session.done == (arms.size == 0), "not done, and nothing is asked"
-        assert len(set(arms.tolist())) == arms.size and set(arms.tolist()) <= set(range(n))
-        assert (counts > 0).all()
-        assert most is None or session.pulls.sum() + sum(counts.tolist()) <= max(most, n)
-        assert (session.pulls >= 0).all()
-        chosen = session.selected
-        in_all = session.strategy.k * (session.layout[0] if session.strategy.several else 1)
-        assert chosen is None or len(chosen_of(chosen)) == in_all
-        assert chosen is None or not chosen_of(chosen) & set(session.withdrawn)
-        lower, upper = session.bounds()
-        assert ((lower >= 0) & (lower <= upper) & (upper <= 1)).all()
-        json.dumps(session.state(), allow_nan=False)
-        if session.done or counts.sum() > 10**5:
-            break
-        tell_batch(session)
-
-
 @each_state
-def test_any_change_of_one_field_is_refused_or_harmless(strategy):
+def test_any_change_of_one_field_is_refused(strategy):
     begins = [middle(strategy)]
     if not isinstance(strategy, BigBatches):
         begins.append(middle(strategy, gone=(3,)))
 
-    @settings(max_examples=250)
-    @given(st.sampled_from(begins).flatmap(mutations))
-    def check(state):
-        if isinstance(strategy, BigBatches):  # it does not check its parameters and its memory
-            whole, inner = middle(strategy), state.get("state")
-            assume(state.get("parameters") == whole["parameters"])
-            if isinstance(inner, dict) and "memory" in inner:
-                assume(inner["memory"] == whole["state"]["memory"])
-        try:
-            session = topk.resume(state)
-        except ValueError as error:
-            assert str(error)
-            return
-        sound(session)
+    @settings(max_examples=100)
+    @given(st.sampled_from(range(len(begins))), st.data())
+    def check(number, data):
+        state = data.draw(mutations(begins[number]))
+        if forged(state) == state:  # 1.0 is 1
+            assert stored(topk.resume(state)) == begins[number]
+        else:
+            refused(state, "digest|format|version|state")
 
-    # kernels do not hear Ctrl-C: if one hangs, end the process with a traceback
-    faulthandler.dump_traceback_later(120, exit=True)
-    try:
-        check()
-    finally:
-        faulthandler.cancel_dump_traceback_later()
+    check()

@@ -190,9 +190,9 @@ def summary_of(values):
 
 
 def test_a_quantile_is_the_least_value_that_a_share_does_not_exceed():
-    for runs in (1, 7, 10, 30, 1000):
+    for runs in (1, 7, 10, 30, 100, 1000):
         summary = summary_of(np.random.default_rng(runs).permutation(runs))
-        for hundredths in range(101):  # .7 of 10 plays are 7, though .7 * 10 is more
+        for hundredths in range(101):  # .07 of 100 plays are 7, though .07 * 100 is more
             rank = max(1, -(-hundredths * runs // 100))
             assert summary.quantile("precision", hundredths / 100).tolist() == [rank - 1]
     for share in (-0.1, 1.1, math.nan):

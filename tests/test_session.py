@@ -425,15 +425,15 @@ def test_a_strategy_cannot_change_what_it_is_shown(name):
 )
 def test_a_memory_that_json_would_change_is_refused_when_it_is_stored(memory):
     session = Greedy().start(2)
-    session._state.memory = memory
+    session._play.view.memory = memory
     with pytest.raises(ValueError, match="^memory must be a dict of plain JSON values"):
         session.state()
 
 
 def test_a_memory_of_plain_values_is_stored_and_stays_apart():
     session = Greedy().start(2)
-    session._state.memory["seen"] = [1, {"a": None, "b": 0.5}]
+    session._play.view.memory["seen"] = [1, {"a": None, "b": 0.5}]
     stored = session.state()
-    session._state.memory["seen"].append(2)
-    assert stored["state"]["memory"] == {"seen": [1, {"a": None, "b": 0.5}]}
-    assert topk.resume(stored)._state.memory == {"seen": [1, {"a": None, "b": 0.5}]}
+    session._play.view.memory["seen"].append(2)
+    assert stored["play"]["memory"] == {"seen": [1, {"a": None, "b": 0.5}]}
+    assert topk.resume(stored)._play.view.memory == {"seen": [1, {"a": None, "b": 0.5}]}

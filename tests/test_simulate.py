@@ -265,7 +265,7 @@ def test_a_killed_process_is_reported_and_the_next_study_plays(monkeypatch):
 # Plays without an end, but for the first; each says which process plays it as it begins. A shell's
 # background jobs, and with them their children, begin with Ctrl-C ignored.
 ENDLESS = """
-import os, signal, sys, topk
+import os, signal, sys, threading, time, topk
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from topk import simulate
 from topk.streams import INSTANCE, stream
@@ -284,7 +284,10 @@ def draw(rng):
 try:
     topk.replicate(strategy, draw, 50, seed=0, jobs=jobs)
 except KeyboardInterrupt:
-    print("stopped", flush=True)
+    deadline = time.monotonic() + 30  # nobody plays on behind the caller's back
+    while any("worker" in t.name for t in threading.enumerate()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    print("stopped" if time.monotonic() < deadline else "still playing", flush=True)
 """
 
 

@@ -80,12 +80,13 @@ def test_what_is_there_is_not_played_again(played, keep, folder):
 @pytest.mark.parametrize("keep", ["plays", "summary"])
 def test_overlapping_portions_are_used_once(played, keep):
     """Two drivers that cut differently leave such portions."""
-    study(20, chunk=6, keep=keep)
     own = Study(LUCB, BANDIT, 1, (60, 200), keep, shape=(12,))
-    store.Shelf(own, None).keep(4, 17, own.play(4, 17), 1.0)
+    for span in ((0, 6), (4, 17), (12, 20)):
+        store.Shelf(own, None).keep(*span, own.play(*span), 1.0)
     played.clear()
-    for runs in (20, 16, 5):
-        assert study(runs, keep=keep) == study(runs, keep=keep, store=False)
+    found = study(20, keep=keep)
+    assert played == ([] if keep == "plays" else [(6, 12)])  # a part of a sum is no sum
+    assert found == study(20, keep=keep, store=False)
 
 
 def test_real_rewards_and_given_bandits_are_kept_exactly(played):
@@ -250,8 +251,8 @@ def damage(kind, path, tmp_path):
         np.savez(buffer, **arrays)
     elif kind == "another study's":
         np.savez(buffer, **arrays | {"study": np.array("0" * 64 + " 7 14")})
-    elif kind == "large when unpacked":
-        np.savez_compressed(buffer, **arrays | {"more": np.zeros(2**20)})
+    elif kind == "packed":
+        np.savez_compressed(buffer, **arrays)
     elif kind == "large":
         np.savez(buffer, **arrays | {"more": np.zeros(2**20)})
     if kind == "FIFO":
@@ -264,22 +265,34 @@ def damage(kind, path, tmp_path):
         path.write_bytes(buffer.getvalue() or {"cut": content[:-99], "empty": b""}[kind])
 
 
+UNOPENED = ("large", "FIFO", "device", "folder")
+
+
 @pytest.mark.parametrize("kind", [
-    "cut", "empty", "pickle", "text", "shape", "another study's", "large", "large when unpacked",
-    "FIFO", "device", "folder",
+    "cut", "empty", "pickle", "text", "shape", "another study's", "packed", *UNOPENED
 ])  # fmt: skip
-def test_what_was_not_written_here_is_passed_over(folder, played, tmp_path, kind):
+def test_what_was_not_written_here_is_passed_over(folder, played, tmp_path, monkeypatch, kind):
     """Nothing in it is executed; neither a FIFO nor an endless device is opened."""
-    cold = study(20)
-    damage(kind, files(folder)[1], tmp_path)
+    cold, path, opened = study(20), files(folder)[1], []
+    damage(kind, path, tmp_path)
     played.clear()
-    with warnings.catch_warnings():
+
+    def opening(name, mode):
+        if (name, mode) == (path, "rb"):
+            opened.append(name)
+            assert kind not in UNOPENED
+        return open(name, mode)
+
+    with monkeypatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("error" if kind != "folder" else "ignore")
+        patch.setattr(store, "open", opening, raising=False)
         again = study(20)
-    assert played == [(7, 14)] and cold == again
-    assert not (tmp_path / "executed").exists()
-    played.clear()
-    assert study(20) == cold
+        assert played == [(7, 14)] and cold == again
+        assert len(opened) == (kind not in UNOPENED)
+        assert not (tmp_path / "executed").exists()
+        played.clear()
+        patch.undo()
+        assert study(20) == cold
     assert played == ([(7, 14)] if kind == "folder" else [])  # replaced by what it should be
 
 
@@ -366,16 +379,21 @@ def test_what_decides_the_plays_is_part_of_the_key(monkeypatch):
     assert key() == keys[0] and key(bandit=topk.BernoulliBandit(means.copy())) == keys[0]
 
 
-def closure(n):
-    return lambda rng: topk.instances.unif01(n, rng)
+def closure(n, module=__name__):
+    def draw(rng):
+        return topk.instances.unif01(n, rng)
+
+    draw.__module__ = module
+    return draw
 
 
 @pytest.mark.parametrize("given", [
     {"strategy": Alternate(2, budget=30)},
     {"bandit": closure(12)},
     {"bandit": partial(closure(12))},
+    {"bandit": closure(12, "topk.instances")},
     {"bandit": type("Own", (topk.BernoulliBandit,), {})(BANDIT.means)},
-], ids=["strategy", "function", "partial", "bandit"])  # fmt: skip
+], ids=["strategy", "function", "partial", "closure", "bandit"])  # fmt: skip
 def test_what_cannot_be_named_is_played_and_not_kept(folder, given):
     assert study(7, **{"checkpoints": None} | given).pulls.shape == (7, 12)
     assert files(folder) == []

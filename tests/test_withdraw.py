@@ -227,8 +227,8 @@ def test_an_arm_that_left_before_leaves_no_second_time(n, k):
 
 def filed(session):
     """Return the arms that are accepted, undecided and rejected, looking inside."""
-    status, sign = session._state.status, getattr(session._state, "sign", 1.0)
-    return [np.flatnonzero(sign * status == side).tolist() for side in (1, 0, -1)]
+    status = session._play.s.status
+    return [np.flatnonzero(status == side).tolist() for side in (1, 0, -1)]
 
 
 @pytest.mark.parametrize("n, k", [(8, 2), (9, 3), (8, 6), (13, 3)])
@@ -529,7 +529,7 @@ def test_without_noise_the_best_of_each_bandit_are_chosen_of_those_that_are_left
 
 def test_multi_bandit_sar_keeps_what_it_has_accepted():
     session, means = topk.MultiBanditSAR(200).start((2, 3)), [0.9, 0.1, 0.2, 0.5, 0.51, 0.49]
-    while not (session._state.status == 1).any():
+    while not (session._play.s.status == 1).any():
         tell(session, means)
     refused(session, 0, "0 has been accepted")
     shadow = copy.deepcopy(session)

@@ -13,10 +13,8 @@ from topk.streams import streams as streams  # the one public name that is also 
 
 __version__ = "0.1.0"
 
-MODULES = (
-    "claims data guarantees hardness instances lower_bounds metrics plots store streams"
-).split()
-ROOMS = "book engine experiments stats strategies theory".split()  # not by ``import *``
+MODULES = "data instances metrics store streams".split()
+ROOMS = "book engine experiments stats strategies theory".split()  # found too, but not listed
 NAMES = {
     "topk.bandits": "Bandit BernoulliBandit BetaBandit MultiBandit ReplayBandit "
     "TruncatedNormalBandit",
@@ -43,45 +41,47 @@ STRATEGIES = {  # in the order of their reference
     "topk.strategies.improved": "ImprovedTopK",
     "topk.strategies.multi_sar": "MultiBanditSAR",
 }
-HARDNESS = {
-    "topk.theory.characteristic": "CharacteristicTime characteristic_time",
-    "topk.theory.hardness": "SpreadBounds gaps h1 h2 h_multibandit lucb_complexity psi "
-    "spread_bounds spread_constant tolerance topk_complexity ugape_complexity",
-    "topk.theory.likelihood": "bernoulli_kl",
-}
-GUARANTEES = {
-    "topk.theory": "plan",
-    "topk.theory.average_regret": "adaptive_topk_pulls ar_regret clucb_pac_pulls "
-    "improved_topk_order improved_topk_pulls optmai_arm_pulls optmai_pulls optmai_regret "
-    "qe_regret uniform_pulls",
-    "topk.theory.lucb": "direct_pulls halving_pulls lucb1_coverage lucb1_crossing "
-    "lucb1_expected_pulls lucb1_likely_pulls lucb1_needy lucb1_overrun lucb1_rounds",
-    "topk.theory.sar": "average_off log_bar multibandit_sar_error sar_budget sar_error "
-    "sar_exponent sar_windows",
-    "topk.theory.ugape": "UGapEStep ugape_ceiling ugape_step ugapeb_budget ugapeb_error "
-    "ugapec_pulls",
-}
-LOWER_BOUNDS = {
-    "topk.experiments": "AlgorithmB ChangeOfMeasure GroupPlays SmallestBudget algorithm_b "
-    "change_of_measure group_plays smallest_budget",
-    "topk.theory.explore_m": "CountingStep ExploreMArgument count_pairs explore_m_argument "
-    "explore_m_families explore_m_means explore_m_optimal lemma_10_probability "
-    "theorem_8_constant theorem_8_pulls",
-    "topk.theory.groups": "GroupArgument complement_epsilon group_argument group_family "
-    "group_log_ratio mannor_tsitsiklis_family printed_split randomised_argument "
-    "theorem_5_5_pulls theorem_5_6_pulls",
-    "topk.theory.likelihood": "Sprt expected_samples_bound fixed_test_error fixed_test_samples "
-    "information log_likelihood_ratio sprt sprt_with_error theorem_5_1_pulls totals",
-    "topk.theory.pairs": "PairCounts pair_counts pair_error pair_log_odds pair_sprt "
-    "paired_means theorem_3_pulls theorem_3_success theorem_7_1_pulls uniform_failure",
-}
-CLAIMS = {
-    "topk.book.claims": "Claim Verdict Ledger",
-    "topk.stats": "Interval mean_interval paired_difference proportion_interval Tally compare",
-}
-PLOTS = {
-    "topk.book.plots": "WIDTH BLUE RED BLACK GREY Style STYLES use_style style panels "
-    "curve_with_band pulls_histogram arms_strip",
+FRONTS = {
+    "hardness": {
+        "topk.theory.characteristic": "CharacteristicTime characteristic_time",
+        "topk.theory.hardness": "SpreadBounds gaps h1 h2 h_multibandit lucb_complexity psi "
+        "spread_bounds spread_constant tolerance topk_complexity ugape_complexity",
+        "topk.theory.likelihood": "bernoulli_kl",
+    },
+    "guarantees": {
+        "topk.theory": "plan",
+        "topk.theory.average_regret": "adaptive_topk_pulls ar_regret clucb_pac_pulls "
+        "improved_topk_order improved_topk_pulls optmai_arm_pulls optmai_pulls optmai_regret "
+        "qe_regret uniform_pulls",
+        "topk.theory.lucb": "direct_pulls halving_pulls lucb1_coverage lucb1_crossing "
+        "lucb1_expected_pulls lucb1_likely_pulls lucb1_needy lucb1_overrun lucb1_rounds",
+        "topk.theory.sar": "average_off log_bar multibandit_sar_error sar_budget sar_error "
+        "sar_exponent sar_windows",
+        "topk.theory.ugape": "UGapEStep ugape_ceiling ugape_step ugapeb_budget ugapeb_error "
+        "ugapec_pulls",
+    },
+    "lower_bounds": {
+        "topk.experiments": "AlgorithmB ChangeOfMeasure GroupPlays SmallestBudget algorithm_b "
+        "change_of_measure group_plays smallest_budget",
+        "topk.theory.explore_m": "CountingStep ExploreMArgument count_pairs explore_m_argument "
+        "explore_m_families explore_m_means explore_m_optimal lemma_10_probability "
+        "theorem_8_constant theorem_8_pulls",
+        "topk.theory.groups": "GroupArgument complement_epsilon group_argument group_family "
+        "group_log_ratio mannor_tsitsiklis_family printed_split randomised_argument "
+        "theorem_5_5_pulls theorem_5_6_pulls",
+        "topk.theory.likelihood": "Sprt expected_samples_bound fixed_test_error fixed_test_samples "
+        "information log_likelihood_ratio sprt sprt_with_error theorem_5_1_pulls totals",
+        "topk.theory.pairs": "PairCounts pair_counts pair_error pair_log_odds pair_sprt "
+        "paired_means theorem_3_pulls theorem_3_success theorem_7_1_pulls uniform_failure",
+    },
+    "claims": {
+        "topk.book.claims": "Claim Verdict Ledger",
+        "topk.stats": "Interval mean_interval paired_difference proportion_interval Tally compare",
+    },
+    "plots": {
+        "topk.book.plots": "WIDTH BLUE RED BLACK GREY Style STYLES use_style style panels "
+        "curve_with_band pulls_histogram arms_strip",
+    },
 }
 
 
@@ -100,51 +100,15 @@ def _lazily(module, names, modules=()):
     return fetch, lambda: public, public
 
 
-def _front(name, says, names):
+def _front(name, names):
     """Make ``topk.name``, a module without a file whose names live elsewhere."""
     front = module_from_spec(ModuleSpec(f"{__name__}.{name}", None))
-    front.__doc__ = says
+    front.__doc__ = f"Names that live in {', '.join(names)}."
     front.__getattr__, front.__dir__, front.__all__ = _lazily(front.__name__, names)
     sys.modules[front.__name__] = front
     return front
 
 
-hardness = _front(
-    "hardness",
-    """How hard an instance is: gaps, the papers' complexity measures, the characteristic time.
-
-    Every function takes the arms' true means (in any order) and plain numbers; none samples
-    anything.  A measure of an instance whose boundary is tied, and which no tolerance softens, is
-    ``inf``: never ``nan``, never a warning.
-    """,
-    HARDNESS,
-)
-guarantees = _front(
-    "guarantees",
-    """What the theorems promise: the right-hand side of every upper bound, with its constants.
-
-    Each function says in its notes whether its constant is *published*, *repaired* (the
-    published proof needs another one), *derived* here, or *recalled* from general knowledge.
-    `plan` lines the sample sizes up.
-    """,
-    GUARANTEES,
-)
-lower_bounds = _front(
-    "lower_bounds",
-    """Instances that make every algorithm pay, and the arguments that show it, executed.
-
-    Likelihood ratios and changes of measure; Algorithm B and the two tests of one arm behind it;
-    the families of Mannor and Tsitsiklis, of Zhou et al. and of Kalyanakrishnan et al.; the paired
-    instance for Chen et al.'s Theorem 3; uniform sampling's own hard instance.
-    """,
-    LOWER_BOUNDS,
-)
-claims = _front(
-    "claims",
-    """Published claims, our verdicts on them, and the statistics behind a verdict.""",
-    CLAIMS,
-)
-plots = _front("plots", """The few figure shapes that the book uses, styled once.""", PLOTS)
-
-__getattr__, __dir__, __all__ = _lazily(__name__, NAMES | STRATEGIES, MODULES + ROOMS)
+globals().update({name: _front(name, names) for name, names in FRONTS.items()})
+__getattr__, __dir__, __all__ = _lazily(__name__, NAMES | STRATEGIES, [*FRONTS, *MODULES, *ROOMS])
 __all__ = [name for name in __all__ if name not in ROOMS]

@@ -280,7 +280,7 @@ class Summary(_Arrays):
             The least value that at least this share of the plays does not exceed.
         """
         share = check_real(share, "share", 0, 1)
-        # 0.7 of 10 plays are 7, though .7 * 10 is a little more
+        # 0.07 of 100 plays are 7, though 0.07 * 100 is a little more
         rank = max(1, math.ceil(share * self.runs * (1 - 1e-12)))
         return np.partition(self._of(measure), rank - 1, axis=0)[rank - 1]
 

@@ -451,14 +451,18 @@ def resume(state):
             refuse(name, state.get(name), f"{right!r}, the one that this release reads")
     if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
         refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
-    strategy = named_strategy(state["strategy"], state["parameters"])
-    session = Session(strategy, state["n"])
-    session._play.load(state["play"])
-    session.withdrawn = list(state["withdrawn"])
-    batch = state["batch"]
-    arms, counts, left = (np.array(batch[x], np.int64) for x in ("arms", "counts", "left"))
-    parts = ({int(arm): part for arm, part in batch[x].items()} for x in ("sums", "squares"))
-    session._set_batch(arms, counts, left, *parts)
+    try:
+        strategy = named_strategy(state["strategy"], state["parameters"])
+        session = Session(strategy, state["n"])
+        session._play.load(state["play"])
+        session.withdrawn = list(state["withdrawn"])
+        batch = state["batch"]
+        arms, counts, left = (np.array(batch[x], np.int64) for x in ("arms", "counts", "left"))
+        kinds = (batch["sums"], batch["squares"])
+        told = [{int(arm): [*map(float, part)] for arm, part in sums.items()} for sums in kinds]
+        session._set_batch(arms, counts, left, *told)
+    except (AttributeError, IndexError, KeyError, TypeError) as reason:
+        raise ValueError(f"state: a session cannot hold this: {reason!r}") from reason
     return session
 
 

@@ -29,14 +29,14 @@ def play(strategy, bandit, seed):
     rng, session = np.random.default_rng(seed), strategy.start(bandit.n)
     rounds = []
     while not session.done:
-        r, status = int(session._state.rounds[0]), session._state.status.copy()
+        r, status = int(session._play.s.now.rounds), session._play.s.status.copy()
         arms, counts = session.ask()
         means = bandit.pull(arms, counts, rng).sums / counts
         session.tell(arms, means * counts, counts=counts)
         rounds.append(SimpleNamespace(
             r=r, arms=arms, counts=counts, means=means, before=status,
             event=(np.abs(means - bandit.means[arms]) < 0.5**r).all(),
-            after=session._state.status.copy(),
+            after=session._play.s.status.copy(),
         ))  # fmt: skip
     return rounds, session
 

@@ -11,7 +11,6 @@ from strategies.registry import ENTRIES
 from strategies.test_transcriptions import disagreement
 
 import topk
-from topk.kernels import halving
 from topk.strategies import improved
 
 ENTRY = next(entry for entry in ENTRIES if entry.strategy is topk.ImprovedTopK)
@@ -51,8 +50,9 @@ def stages(strategy, means, seed=0):
     bandit, rng = topk.BernoulliBandit(means), np.random.default_rng(seed)
     session, seen = strategy.start(bandit.n), []
     while not session.done:
-        state = session._state
-        before = {f: getattr(state, f).copy() for f in ("stage", "status", "wanted", "rounds")}
+        state = session._play.s
+        before = {f: int(state.now[f]) for f in ("stage", "wanted", "r")}
+        before["status"] = state.status.copy()
         arms, counts = session.ask()
         sums = bandit.pull(arms, counts, rng).sums
         session.tell(arms, sums, counts=counts)
@@ -62,7 +62,7 @@ def stages(strategy, means, seed=0):
 
 def thresholds(strategy, before, arms, means):
     """Return a + 2 eta and b - 2 eta of a batch that decides."""
-    k, r = int(before["wanted"][0]), int(before["rounds"][0])
+    k, r = before["wanted"], before["r"]
     u = 4 * improved.constants(strategy.k, strategy.epsilon, strategy.delta)[1] * r
     ordered = np.sort(means)[::-1]
     return ordered[k + u] + 2 * 0.5**r, ordered[k - u - 1] - 2 * 0.5**r
@@ -73,12 +73,12 @@ def test_acceptance_comes_before_rejection_where_both_conditions_hold():
     for seed in range(3):
         both = 0
         for before, arms, means, status in stages(strategy, FACE_OFF, seed)[0]:
-            if before["stage"][0] != improved.DECIDING:
+            if before["stage"] != improved.DECIDING:
                 continue
             above, below = thresholds(strategy, before, arms, means)
             twice = arms[(means > above) & (means < below)]
             both += twice.size
-            room = int(before["wanted"][0]) - int(((means > above) & (means >= below)).sum())
+            room = before["wanted"] - int(((means > above) & (means >= below)).sum())
             assert (status[twice] == 1).sum() == min(twice.size, room)
         assert both > 5
 
@@ -143,12 +143,12 @@ def test_constants():
     assert (R, s0) == (6, 6)
     assert log_ratio == pytest.approx(math.log(2 * 2000 * 6**3 / (0.1 * 0.05)))
     for r in range(1, 7):
-        share = halving.sorting_share(0.5**r, log_ratio)
+        share = improved.sorting_share(0.5**r, log_ratio)
         # the error of one arm is at most p, and with a pull less it would not be
         p = 0.1 * 0.05 / (2000 * 6**3)
         assert 2 * math.exp(-2 * share * 0.25**r) <= p < 2 * math.exp(-2 * (share - 1) * 0.25**r)
         for level in range(4):
-            share = halving.halving_share(0.5**r, log_ratio, level)
+            share = improved.halving_share(0.5**r, log_ratio, level)
             half = 0.5**r / 4 * 0.75**level / 2
             error = math.exp(-2 * share * half**2)
             assert error <= p / 2 ** (level + 1) < 1.01 * error
@@ -207,12 +207,12 @@ def test_the_kth_arm_and_the_strategy_make_the_same_pulls():
     p = 2 / math.exp(log_ratio)
     session, asked = strategy.start(n), []
     means = np.linspace(0, 1, n)
-    while session._state.stage[0] <= improved.REFERENCE:
+    while session._play.s.now.stage <= improved.REFERENCE:
         arms, counts = session.ask()
         asked.append((arms.size, int(counts[0])))
         session.tell(arms, counts * means[arms], counts=counts)
     found = topk.kth_arm(Constant(means), k, 0.5, delta=p * (4 + 5 * k))
-    assert session._state.bar[0] / asked[-1][1] == pytest.approx(found.estimate)
+    assert session._play.s.now.bar / asked[-1][1] == pytest.approx(found.estimate)
     assert [size for size, _ in asked] == [40, 20, 10, 5]
     assert session.pulls.sum() == found.pulls.sum()
     V = transcriptions.robust_halve(
@@ -246,22 +246,6 @@ def test_bad_arguments_of_kth_arm_are_refused_by_name(wrong, name):
     right = {"bandit": topk.instances.uniform(30), "k": 3, "eta": 0.2, "delta": 0.1}
     with pytest.raises(ValueError, match=rf"\b{name}\b"):
         topk.kth_arm(**right | wrong)
-
-
-def test_selection_without_sorting():
-    from topk.kernels.ranking import keep_largest, kth_largest
-
-    rng = np.random.default_rng(5)
-    for _ in range(300):
-        n = int(rng.integers(1, 30))
-        values = rng.integers(0, rng.integers(1, 10), 40).astype(float)
-        arms = np.sort(rng.choice(40, n, replace=False))
-        count = int(rng.integers(1, n + 1))
-        ranked = sorted(arms.tolist(), key=lambda a: (-values[a], a))
-        assert kth_largest(values, arms, n, count) == values[ranked[count - 1]]
-        kept = arms.copy()
-        keep_largest(values, kept, n, count)
-        assert kept[:count].tolist() == sorted(ranked[:count])
 
 
 def test_quarter_elimination_counts_for_sizes_that_four_does_not_divide():

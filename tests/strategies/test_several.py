@@ -113,11 +113,10 @@ def test_the_variance_radius_covers():
     strategy, rng = topk.UGapEb(1, 10**6, 0.1, a=3.0, variance=True), np.random.default_rng(7)
     failed, runs, mean = 0, 4000, 0.2
     for pulls in (2, 5, 30, 200):
-        state = strategy.begin(2)
+        state = strategy.start(2).tell([0, 1], [1, 1], counts=[2, 2])._play.s
         for _ in range(runs):
             ones = rng.binomial(pulls, mean)
-            state.tally.pulls[:], state.tally.sums[:] = pulls, ones
-            state.tally.squares[:] = ones
+            state.pulls[:], state.sums[:], state.squares[:] = pulls, ones, ones
             lower, upper = strategy.bounds(state)
             failed += not lower[0] <= mean <= upper[0]
     # 16000 trials of at most 4 exp(-3) = 0.199: 3400 is beyond 6.6 standard deviations

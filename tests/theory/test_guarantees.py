@@ -9,8 +9,9 @@ import pytest
 import topk
 from topk import guarantees as g
 from topk import hardness
+from topk.strategies.improved import constants
 from topk.theory import lucb
-from topk.theory.average_regret import BETA
+from topk.theory.average_regret import BETA, improved_topk_constants
 
 EASY = [0.9] * 3 + [0.1] * 5
 
@@ -82,12 +83,6 @@ def test_bubeck_theorem_1_on_plays():
 # Zhou et al. (2014)
 
 
-def test_lemma_4_1_constant():
-    for size, k, pulls, delta in [(40, 10, 4_000, 0.1), (1000, 3, 10**6, 1e-3)]:
-        brute = math.sqrt(size / pulls * (10 + 4 * math.log(2 / delta) / k))
-        assert g.qe_regret(size, k, pulls, delta) == pytest.approx(brute)
-
-
 def test_lemma_4_2_repaired_constant_closes_the_union_bound_and_the_printed_one_does_not():
     rng = np.random.default_rng(2)
     for _ in range(200):
@@ -117,7 +112,8 @@ def test_lemma_4_1_on_plays():
         seen = one_round(means, pulls, rng)
         kept = np.argsort(-seen)[: means.size - math.ceil(means.size / 4)]
         loss = means[:k].mean() - np.sort(means[kept])[::-1][:k].mean()
-        assert loss <= g.qe_regret(means.size, k, pulls, 1e-8)
+        brute = math.sqrt(means.size / pulls * (10 + 4 * math.log(2 / 1e-8) / k))
+        assert loss <= g.qe_regret(means.size, k, pulls, 1e-8) == pytest.approx(brute)
 
 
 def test_corollary_4_4_and_theorem_4_5_shapes():
@@ -423,6 +419,8 @@ def test_theorem_2_with_every_constant():
             M, largest = M + 4**r * here, max(largest, 4**r * here)
         assert M <= 2200 * hardness.topk_complexity(means, k, eps)
         L = math.log(4000 * R**3 / (delta * eps))
+        assert improved_topk_constants(eps, delta) == constants(k, eps, delta)[::2]
+        assert improved_topk_constants(eps, delta) == pytest.approx((R, L))
         bound = g.improved_topk_pulls(means, k, epsilon, delta)
         rounds = (1.5 * (360 * L + 2880 * math.log(2) + 0.625) + 33 * (L / 2 + 0.25)) * M
         assert 1.01 * rounds < bound < 1.5 * rounds + 3e7 * largest * (1 + math.log(1 / delta))
@@ -478,14 +476,6 @@ def configurations(seed, count, coarse=False):
         yield means, radii, int(rng.integers(1, n))
 
 
-def test_index_is_what_its_definition_says():
-    for means, radii, k in configurations(1, 300, coarse=True):
-        step = g.ugape_step(means, radii, k)
-        for i in range(means.size):
-            others = np.sort(np.delete(means + radii, i))[::-1]
-            assert step.index[i] == others[k - 1] - (means[i] - radii[i])
-
-
 def test_the_strategy_pulls_what_the_plain_form_pulls():
     bandit = topk.BernoulliBandit([0.9, 0.7, 0.65, 0.6, 0.2])
     session = topk.UGapEb(2, budget=300, epsilon=0.0, a=1.5).start(5)
@@ -509,6 +499,8 @@ def test_lemma_3_lemma_4_and_corollary_1(coarse):
     for means, radii, k in configurations(3, 4000, coarse):
         step = g.ugape_step(means, radii, k)
         upper, lower = means + radii, means - radii
+        for i in range(means.size):  # the index by its definition
+            assert step.index[i] == np.sort(np.delete(upper, i))[-k] - lower[i]
         assert step.index_of_set <= step.between + 1e-12
         if step.pulled == step.best_outside:
             pulled_outside += 1

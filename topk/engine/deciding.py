@@ -8,6 +8,7 @@ import dataclasses
 import sys
 from collections import namedtuple
 from functools import cache
+from hashlib import sha256
 
 import numpy as np
 
@@ -83,10 +84,13 @@ _types = {}
 
 
 def state_type(cls, names):
-    """Return the named tuple of a strategy's plays, one type for each set of names."""
+    """Return the named tuple of a strategy's plays, one type for each set of names.
+
+    Code kept on disk names the type: it must not depend on what else a process has played.
+    """
     key = cls, names
     if key not in _types:
-        label = f"Play{sum(known is cls for known, _ in _types)}"
+        label = f"Play_{sha256(repr((cls.__module__, names)).encode()).hexdigest()[:8]}"
         made = _types[key] = namedtuple(label, names, module=cls.__module__)
         made.__qualname__ = f"{cls.__qualname__}.{label}"
         setattr(cls, label, made)  # where pickle looks for it
@@ -142,7 +146,7 @@ class RuledPlay:
         cls = type(self.strategy)
         known = getattr(sys.modules.get(cls.__module__), cls.__qualname__, None) is cls
         store = known and cls.__module__ != "__main__"
-        name = f"{cls.__name__}_{self.search or 'none'}"
+        name = f"{cls.__name__}_{self.search or 'none'}_{type(self.s).__name__}"
         return compiled_form(function, self.given, name, self.strategy.lean, store)
 
     @property

@@ -16,6 +16,7 @@ import stat
 import sys
 import warnings
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
 
@@ -25,12 +26,18 @@ from numba.extending import intrinsic
 from topk.engine.composing import compose, digest, larger
 
 try:  # not documented by numba
-    from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+    from numba.core.caching import (
+        CompileResultCacheImpl,
+        FunctionCache,
+        IndexDataCacheFile,
+        _CacheLocator,
+    )
 
     njit(_nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)(lambda: 0)
     PRIVATE = True
 except Exception:  # noqa: BLE001  whatever another version of numba raises
-    PRIVATE, FunctionCache, CompileResultCacheImpl, _CacheLocator = False, object, object, object
+    PRIVATE = False
+    FunctionCache = CompileResultCacheImpl = IndexDataCacheFile = _CacheLocator = object
 
 
 @intrinsic
@@ -124,7 +131,10 @@ def _call(*arguments):
 def on_disk(dispatcher):
     """Keep what ``dispatcher`` compiles on disk; in NUMBA_CACHE_DIR, if that is set."""
     if not PRIVATE:
-        dispatcher.enable_caching()
+        try:
+            dispatcher.enable_caching()
+        except RuntimeError as reason:  # no folder that can be written
+            _warn(reason)
     elif folder() is not None:
         dispatcher._cache = Cache(dispatcher.py_func)
     return dispatcher
@@ -185,10 +195,36 @@ class Implementation(CompileResultCacheImpl):
     _locator_classes = [Locator]
 
 
+class File(IndexDataCacheFile):
+    """numba's index of what it compiled from one function, and the code.
+
+    The name of the code says what it is of: of two processes that save at once one may lose
+    its entry, but none finds the code of another signature.
+    """
+
+    def save(self, key, data):
+        name = self._data_name(int(sha256(repr(key).encode()).hexdigest()[:15], 16))
+        self._save_data(name, data)
+        self._save_index(self._load_index() | {key: name})
+
+    def _load_index(self):
+        try:
+            return super()._load_index()
+        except Exception as reason:  # noqa: BLE001  a damaged file can raise anything
+            _warn(reason)
+            return {}  # and the next `save` writes a new one
+
+
 class Cache(FunctionCache):
     """numba's cache of one function, without which everything works as well, if slower."""
 
     _impl_class = Implementation
+
+    def __init__(self, py_func):
+        super().__init__(py_func)
+        self._cache_file = File(
+            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
+        )
 
     def load_overload(self, signature, target_context):
         try:

@@ -191,9 +191,10 @@ def find_largest(s, bandit):
                 first, best, second = arm, mean, best
             elif mean > second:
                 second = mean
-    s.index[bandit], s.favourite[bandit] = -np.inf, first
+    largest, favourite = -np.inf, first
     for arm in range(begin, end):
         if s.status[arm] == ACTIVE and second > -np.inf:
             index = s.radii[arm] - best + (second if arm == first else s.means[arm])
-            if index > s.index[bandit] + TIE:
-                s.index[bandit], s.favourite[bandit] = index, arm
+            if index > largest + TIE:
+                largest, favourite = index, arm
+    s.index[bandit], s.favourite[bandit] = largest, favourite

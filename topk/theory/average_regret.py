@@ -506,6 +506,12 @@ def improved_topk_order(means, k, epsilon, delta, constant=1.0):
     return constant * complexity * (math.log(1 / epsilon) + math.log(1 / delta))
 
 
+def improved_topk_constants(epsilon, delta):
+    """Return R and L = ln(2/p) of `topk.ImprovedTopK`, for epsilon at most 1/2."""
+    most_rounds = math.ceil(1 - math.log2(epsilon))
+    return most_rounds, math.log(4000 * most_rounds**3) - math.log(epsilon) - math.log(delta)
+
+
 def improved_topk_pulls(means, k, epsilon, delta):
     r"""Pulls that `topk.ImprovedTopK` exceeds with probability at most delta.
 
@@ -556,8 +562,7 @@ def improved_topk_pulls(means, k, epsilon, delta):
     t = tolerance(means, k, epsilon)
     boundary = psi(means, k, 0.0, t=t)
     delta = check_delta(delta)
-    R = math.ceil(1 - math.log2(epsilon))  # R and L as the strategy has them
-    L = math.log(4000 * R**3) - math.log(epsilon) - math.log(delta)
+    R, L = improved_topk_constants(epsilon, delta)
     p = 2 * math.exp(-L)
     gap = gaps(means, k)
     rounds = 2.0 ** np.arange(1, R + 1)

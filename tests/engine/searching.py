@@ -1,0 +1,101 @@
+"""Plays whose bounds are means -+ s / sqrt(pulls), with s and the counts as a test says."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+import topk
+from topk.engine import candidates, indices, loop
+from topk.engine.composing import rule
+from topk.engine.deciding import python_form
+
+# few pulls, so that means tie all the time: (arm, count, ones)
+BATCHES = st.lists(
+    st.lists(
+        st.tuples(st.integers(0, 11), st.integers(1, 4), st.integers(0, 4)),
+        min_size=1,
+        max_size=3,
+        unique_by=lambda entry: entry[0],
+    ),
+    max_size=12,
+)
+
+
+@dataclass(frozen=True)
+class Searching(topk.Indices):
+    """Looks for winners and never ends."""
+
+    k: int
+    interfaces = (indices, candidates, loop)
+    roles = (*topk.Indices.roles, "radius")
+    memory = {"level": 0.0}
+
+    def arrays(self, bandits, n):
+        kept = {"kept": ("flag", bandits * n), "smallest": ("real", bandits)}
+        return super().arrays(bandits, n) | kept
+
+    @rule
+    def scale(s):
+        return s.now.level
+
+    @rule
+    def radius(s, arm):
+        return s.now.level * (1 / math.sqrt(s.pulls[arm]))
+
+    @rule
+    def pick(s, arms):
+        return 0
+
+
+def begin(search, pulls, ones, k, s):
+    """Return a play in which every arm has been pulled."""
+    play = Searching(k).begin(len(pulls), search=search)
+    tell(play, range(len(pulls)), pulls, ones, s)
+    return play
+
+
+def tell(play, arms, counts, ones, s):
+    """Tell a batch; from now on bounds are by ``s``."""
+    play.s.now.level = s
+    arms, counts = np.array(arms, dtype=np.int64), np.array(counts, dtype=np.int64)
+    play.count(arms, counts, np.array(ones, dtype=np.float64), np.zeros(arms.size))
+    play.update(arms)
+
+
+def call(play, function, *arguments):
+    """Call an open function, as the play's search gives it."""
+    return python_form(function, play.given)(play.s, *arguments)
+
+
+def active_of(play):
+    return np.flatnonzero(play.s.status == loop.ACTIVE).tolist()
+
+
+def tell_random(plays, data, batches, s):
+    """Tell plays the same batches, with s growing and arms leaving; yield after each of them."""
+    yield s
+    for batch in batches:
+        batch = [entry for entry in batch if entry[0] in active_of(plays[0])]
+        arms, counts = [arm for arm, _, _ in batch], [count for _, count, _ in batch]
+        s += data.draw(st.sampled_from([0.0, 0.013, 0.31]))
+        for play in plays:
+            tell(play, arms, counts, [min(ones, count) for _, count, ones in batch], s)
+        yield s
+        active = active_of(plays[0])
+        if len(active) > plays[0].strategy.k and data.draw(st.integers(0, 7)) == 0:
+            arm = data.draw(st.sampled_from(active))
+            for play in plays:
+                play.withdraw(arm)
+            yield s
+
+
+@st.composite
+def counted(draw, most=4):
+    """Draw pulls, ones and k of 2 to 12 arms."""
+    few = draw(st.lists(st.tuples(st.integers(1, most), st.integers(0, most)), min_size=1))
+    n = draw(st.integers(2, 12))
+    pulls = [few[arm % len(few)][0] for arm in range(n)]
+    ones = [min(few[arm % len(few)][1], pulls[arm]) for arm in range(n)]
+    return pulls, ones, draw(st.integers(1, n - 1))

@@ -1,0 +1,189 @@
+"""UGapE's candidate sets, by looks and by trees, against their definitions over all arms."""
+
+import contextlib
+import math
+import signal
+
+import numpy as np
+import pytest
+from engine.searching import BATCHES, active_of, begin, call, counted, tell, tell_random
+from hypothesis import given
+from hypothesis import strategies as st
+
+import topk
+from topk.engine import loop
+from topk.engine.candidates import keep, keep_smallest, largest_index, members, wider
+from topk.engine.candidates_trees import (
+    BOTH,
+    HIGHEST_REST,
+    J_ONLY,
+    LOWEST_J,
+    NEITHER,
+    TIE,
+    TOP_ONLY,
+)
+from topk.engine.loop import NOBODY
+from topk.engine.tournament import GROUP, OUT, best
+
+SEARCHES = "candidates_scan", "candidates_trees"
+UNCLEAR = 1e-15, 1e-10  # differences of indices between these are neither ties nor gaps
+
+
+@contextlib.contextmanager
+def within(seconds):
+    """Raise if a loop does not end."""
+
+    def too_long(*_):
+        raise TimeoutError(f"no end after {seconds} s")
+
+    signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(seconds)
+    yield
+    signal.alarm(0)
+
+
+def definitions(play, s):
+    """Return J, Top's smallest U, l, u, the largest B in J and whether all ties are clear.
+
+    Extended precision tells equal indices, which differ by less than 1e-17 in it, from
+    different ones.
+    """
+    active, k = active_of(play), play.strategy.k
+    pulls = play.s.pulls.astype(np.longdouble)
+    mean, radius = play.s.sums / pulls, s / np.sqrt(pulls)
+    high, low = mean + radius, mean - radius
+    index = {}
+    for arm in active:
+        others = sorted((high[other] for other in active if other != arm), reverse=True)
+        index[arm] = others[k - 1] - low[arm] if len(others) >= k else -np.inf
+    values = np.sort(list(index.values())) if len(active) > k else np.zeros(1)
+    steps = np.diff(values)
+    clear = not ((steps > UNCLEAR[0]) & (steps < UNCLEAR[1])).any()
+    level = {arm: np.searchsorted(values + TIE, index[arm]) for arm in active}  # ties share one
+    if len(active) == k:
+        level = dict.fromkeys(active, 0)
+    inside = sorted(active, key=lambda arm: (level[arm], arm))[:k]
+    outside = [arm for arm in active if arm not in inside]
+
+    def tied(value):
+        return round(float(value), 13)
+
+    l_arm = min(inside, key=lambda arm: (tied(low[arm]), pulls[arm], arm))
+    u_arm = min(outside, key=lambda arm: (tied(-high[arm]), pulls[arm], arm), default=NOBODY)
+    top = sorted((high[arm] for arm in active), reverse=True)[:k]
+    return inside, top, l_arm, u_arm, max(index[arm] for arm in inside), clear
+
+
+def candidates(play):
+    return np.flatnonzero(call(play, members)).tolist()
+
+
+def check(play, s):
+    """Compare with the definitions; return whether the case was clear."""
+    inside, top, l_arm, u_arm, largest, clear = definitions(play, s)
+    if not clear:
+        return False
+    assert candidates(play) == sorted(inside)
+    assert call(play, largest_index) == pytest.approx(float(largest), abs=1e-12)
+    pulls = play.s.pulls
+    narrow = u_arm == NOBODY or (pulls[l_arm], l_arm) < (pulls[u_arm], u_arm)
+    # with s = 0 all are equally wide by looks, and by trees the weights decide
+    assert s == 0 or call(play, wider) == (l_arm if narrow else u_arm)
+    if play.search == "candidates_trees":
+        group = play.s.trees.line[:, GROUP]
+        assert ((group == OUT) == (play.s.status != loop.ACTIVE)).all()
+        in_top = np.flatnonzero((group == BOTH) | (group == TOP_ONLY))
+        upper = (play.s.sums + s * np.sqrt(pulls)) / pulls
+        wanted = pytest.approx([float(u) for u in top], abs=1e-12)
+        assert sorted(upper[in_top], reverse=True) == wanted
+        assert (best(play.s.trees, LOWEST_J), best(play.s.trees, HIGHEST_REST)) == (l_arm, u_arm)
+        neither = set(active_of(play)) - set(inside) - set(in_top.tolist())
+        assert set(np.flatnonzero(group == NEITHER)) == neither
+        assert set(np.flatnonzero(group == J_ONLY)) == set(inside) - set(in_top.tolist())
+    return True
+
+
+@given(counted(3), st.sampled_from([0.0, 0.4, 1.3]), BATCHES, st.data())
+def test_sets_and_arms_are_those_of_the_definitions(arms, s, batches, data):
+    """Now and then J is kept, at the cost of what has changed, or all is set up anew."""
+    plays = [begin(search, *arms, s) for search in SEARCHES]
+    for now in tell_random(plays, data, batches, s):
+        for play in plays:
+            check(play, now)
+        for play in plays if data.draw(st.booleans()) else ():
+            call(play, keep, 0)
+            assert np.flatnonzero(play.s.kept).tolist() == candidates(play)
+            assert play.s.smallest[0] == max(call(play, largest_index), -1e300)
+        if data.draw(st.integers(0, 7)) == 0:
+            for play in plays:
+                call(play, loop.restore)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_the_set_of_smallest_index_is_kept(search):
+    rng, n, k = np.random.default_rng(5), 9, 3
+    play, smallest = begin(search, [1] * n, rng.integers(0, 2, n), k, 1.0), np.inf
+    for _ in range(150):
+        call(play, keep_smallest)
+        if call(play, largest_index) < smallest - TIE:
+            smallest, kept = call(play, largest_index), candidates(play)
+        assert np.flatnonzero(play.s.kept).tolist() == kept
+        tell(play, [call(play, wider)], [1], [rng.integers(0, 2)], 1.0)
+    assert smallest < play.s.smallest[0] + 2 * TIE
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize(
+    ("n", "k", "steps", "every"), [(2, 1, 300, 1), (30, 4, 600, 3), (30, 27, 600, 3)]
+)
+def test_long_plays(n, k, steps, every, search):
+    """As the strategies use it: the wider of two arms is pulled, and s grows."""
+    rng = np.random.default_rng(n + k)
+    means = rng.choice([0.1, 0.5, 0.55, 0.9], n)
+    play = begin(search, [1] * n, rng.random(n) < means, k, 1.0)
+    clear = []
+    for t in range(1, steps):
+        s = max(1.0, math.sqrt(0.5 * (1 + 3 * math.log(t))))
+        arm = call(play, wider) if t % 7 else rng.integers(n)
+        tell(play, [arm], [1], [rng.random() < means[arm]], s)
+        if t % every == 0:
+            clear.append(check(play, s))
+    assert np.mean(clear) > 0.98
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_ties_go_to_the_lower_index(search):
+    """All lines the same: J are the first k.  Indices closer than a rounding are equal."""
+    play = begin(search, [3] * 9, [1] * 9, 4, 1.5)
+    assert candidates(play) == [0, 1, 2, 3] and call(play, wider) == 0
+    play = begin(search, [4, 4, 4], [2.0, 2.0 + TIE, 0.0], 1, 0.0)
+    assert candidates(play) == [0]
+    tell(play, [1], [0], [39 * TIE], 0.0)
+    assert candidates(play) == [1]
+
+
+def test_rewards_that_nearly_tie_do_not_go_round_in_circles():
+    """Rewards about a TIE apart: the exchanges end, and no J is worse than that."""
+    rng = np.random.default_rng(8)
+    with within(60):
+        session = topk.UGapEc(1, epsilon=0.1, delta=0.1).start(2)
+        session.tell([0, 1], [0.25 + 2e-15, 0.25 + 2e-15 + TIE / 2])
+        for _ in range(500):
+            n = int(rng.integers(2, 9))
+            k, s = int(rng.integers(1, n)), float(rng.integers(0, 3))
+            pulls = np.full(n, 2) if rng.random() < 0.5 else rng.integers(1, 3, n)
+            step = rng.choice([0.3, 0.5, 0.9, 1.0])
+            sums = pulls * (0.25 + rng.integers(0, 7, n) * step * TIE)
+            play = begin("candidates_trees", pulls, sums, k, s)
+            for _ in range(3):
+                inside = call(play, members)
+                high, low = (
+                    play.s.sums / pulls + sign * s * (1 / np.sqrt(pulls)) for sign in (1, -1)
+                )
+                rivals = [np.sort(np.delete(high, arm))[n - 1 - k] for arm in range(n)]
+                index = np.array(rivals) - low
+                assert inside.sum() == k
+                assert index[inside].max() <= index[~inside].min() + 3 * TIE
+                arm = rng.integers(n)
+                play.s.sums[arm] = pulls[arm] * (0.25 + rng.integers(0, 7) * step * TIE)
+                tell(play, [arm], [0], [0.0], s)

@@ -1,0 +1,125 @@
+"""A strategy's functions in the place of open ones."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from topk.engine import composing, jit
+from topk.engine.composing import allocates, apart, compose, digest, larger, open_function, shared
+
+SIZE = 2
+
+
+@open_function
+def price(x):
+    """What x costs."""
+
+
+def default(x):
+    return 1
+
+
+@shared
+def doubled(x):
+    return 2 * x
+
+
+@allocates
+def pair(x):
+    return [price(x), SIZE]
+
+
+@apart
+def together(x):
+    return sum(pair(x)) + doubled(default(x)) + larger(float(x), 0.5)
+
+
+def by_three(x):
+    return 3 * x + default(x)
+
+
+def test_what_is_given_takes_the_place_of_what_is_called():
+    """However deep it is called, and with its own calls replaced; the originals stay."""
+    copy, made = compose(together, {price: by_three, default: lambda x: 10})
+    assert copy(4) == (12 + 10) + SIZE + 20 + 4
+    assert compose(together, {price: by_three})[0](4) == (12 + 1) + SIZE + 2 + 4
+    assert price(4) is None and default(4) == 1
+    assert copy.__code__ is together.__code__ and copy.__qualname__ == "together"
+    assert list(made)[-1] is together and set(made) >= {pair, by_three, doubled, larger}
+
+
+def test_an_open_function_that_is_not_given_is_named():
+    with pytest.raises(TypeError, match="price is not given: What x costs."):
+        compose(together, {})
+
+
+def test_marks_stay_with_the_copies_and_shared_functions_are_not_copied():
+    seen = {}
+
+    def wrap(f):
+        seen[f.__name__] = f
+        return f
+
+    compose(together, {price: by_three}, wrap)
+    assert seen["pair"].allocates and seen["together"].apart
+    assert seen["doubled"] is doubled and seen["pair"] is not pair
+    order = list(seen)  # the innermost first
+    assert order.index("default") < order.index("by_three") < order.index("pair")
+    assert order[-1] == "together"
+
+
+@pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
+def test_functions_that_make_arrays_count_references():
+    """And so do no others in a lean loop; what is shared is compiled once."""
+
+    def options(function, lean):
+        return jit.inner(function, lean).targetoptions
+
+    assert options(pair, lean=True)["_nrt"] and not options(default, lean=True)["_nrt"]
+    assert options(default, lean=False)["_nrt"]
+    assert options(default, lean=True)["forceinline"]
+    assert not options(together, lean=True)["forceinline"]
+    assert jit.inner(doubled, lean=True) is jit.inner(doubled, lean=False)
+
+
+def test_the_digest_changes_with_code_constants_and_marks(monkeypatch):
+    def one(x):
+        return x + SIZE
+
+    def other(x):
+        return x - SIZE
+
+    def inside(x):
+        return [y + 1 for y in x]
+
+    def otherwise(x):
+        return [y + 2 for y in x]
+
+    found = [digest([f]) for f in (one, other, inside, otherwise)]
+    assert len(set(found)) == 4 and digest([one, other]) != digest([other, one])
+    monkeypatch.setattr(sys.modules[__name__], "SIZE", 3)
+    assert digest([one]) != found[0] and digest([inside]) == found[2]
+    assert digest([apart(inside)]) != found[2]
+
+
+def test_the_digest_is_the_same_in_every_process():
+    code = (
+        "import topk\n"
+        "from topk.engine import composing, loop\n"
+        "given = topk.LUCB1(1, 0.1, 0.1).given('topk_trees')\n"
+        "print(composing.digest(composing.compose(loop.play, given)[1]))"
+    )
+    found = set()
+    for seed in "123":
+        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
+        command = [sys.executable, "-c", code]
+        found.add(subprocess.check_output(command, env=environment, text=True).strip())
+    assert len(found) == 1 and len(found.pop()) == 16
+
+
+def test_attributes_are_no_global_names():
+    """``now.price`` is not the function price."""
+    code = (lambda s: s.price).__code__
+    assert composing.looked_up(code) == {}

@@ -1,0 +1,373 @@
+"""What is compiled and kept: new when code changes, never in the way, nobody else's business."""
+
+import gc
+import json
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from strategies.registry import ENTRIES, cases
+
+import topk
+from topk.engine import jit
+from topk.play import Play
+
+SOURCES = Path(topk.__file__).resolve().parent
+TESTS = Path(__file__).resolve().parent.parent
+kept_only = pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
+
+# A function that calls one of the library: its result, hits and misses of the cache, warnings.
+SHARE = """
+import warnings
+import numpy as np
+from topk.engine import jit
+from topk.engine.loop import equal_shares
+
+def first_share(counts):
+    equal_shares(7, 3, counts)
+    return counts[0]
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    first_share = jit.compiled(first_share, {}, "test", lean=False)
+    share = first_share(np.zeros(3, dtype=np.int64))
+stats = first_share.stats
+print(share, *(sum(x.values()) for x in (stats.cache_hits, stats.cache_misses)),
+      sum("topk keeps no compiled code" in str(one.message) for one in caught))
+"""
+COMPILED, LOADED, WARNED = [3, 0, 1, 0], [3, 1, 0, 0], [3, 0, 1, 1]
+
+
+def environment(*paths, **more):
+    """Return what a fresh process gets; None takes a variable away."""
+    found = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "XDG_"))}
+    found |= {"PYTHONPATH": os.pathsep.join(map(str, (*paths, SOURCES.parent, TESTS)))} | more
+    return {k: v for k, v in found.items() if v is not None}
+
+
+def python(code, *paths, **more):
+    """Run code in a fresh interpreter; return the last line that it printed, from JSON."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=environment(*paths, **more),
+        cwd=paths[0] if paths else TESTS, capture_output=True, text=True, timeout=600,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def shared(*paths, before="", **more):
+    return [int(word) for word in python(before + SHARE, *paths, **more).split()]
+
+
+@kept_only
+def test_an_edited_callee_takes_effect_in_the_next_process(tmp_path):
+    shutil.copytree(SOURCES, tmp_path / "topk", ignore=shutil.ignore_patterns("__pycache__"))
+    where = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert shared(tmp_path, **where) == COMPILED
+    assert shared(tmp_path, **where) == LOADED  # so that the next line means something
+    edited = tmp_path / "topk" / "engine" / "loop.py"
+    before = edited.read_text()
+    after = before.replace("= pulls // size + ", "= 2 + pulls // size + ")
+    assert after != before, "this test edits a line of equal_shares that is no longer there"
+    edited.write_text(after)
+    assert shared(tmp_path, **where) == [5, 0, 1, 0]
+    edited.write_text(before)
+    assert shared(tmp_path, **where) == LOADED  # the old file is still good
+
+
+@kept_only
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_damaged_file_is_compiled_again(tmp_path, suffix):
+    """With one warning; afterwards the file is whole."""
+    where = {"NUMBA_CACHE_DIR": str(tmp_path)}  # respected
+    assert shared(**where) == COMPILED
+    (file,) = (tmp_path / "topk").glob(f"*{suffix}")
+    whole = file.read_bytes()
+    for content in (b"", b"junk", whole[: len(whole) // 2]):
+        file.write_bytes(content)
+        assert shared(**where) == WARNED
+        assert shared(**where) == LOADED
+
+
+@kept_only
+@pytest.mark.parametrize("way", ["file", "nowhere", "homeless", "writable", "foreign"])
+def test_without_a_folder_of_its_own_the_library_plays_with_one_warning(tmp_path, way):
+    """Nothing goes where others could put code; root may write anywhere but below a file."""
+    (tmp_path / "file").touch()
+    folder = tmp_path / "cache" / "topk"
+    folder.mkdir(mode=0o700, parents=True)
+    where = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    if way == "file":
+        where = {"HOME": str(tmp_path / "file")}
+    elif way == "nowhere":
+        where = {"HOME": None, "XDG_CACHE_HOME": "/proc/nowhere"}
+    elif way == "homeless":
+        where = {"NUMBA_CACHE_DIR": str(tmp_path / "file"), "HOME": None}
+    elif way == "writable":
+        folder.chmod(0o777)
+    elif os.getuid() == 0:
+        os.chown(folder, 65534, 65534)
+    else:
+        pytest.skip("only root can give a folder away")
+    assert shared(**where) == WARNED
+    assert not list(folder.iterdir())
+
+
+@kept_only
+def test_two_processes_that_save_at_once_do_not_mix_up_their_code(tmp_path, monkeypatch):
+    """numba gives both the same file, and one signature the code of the other."""
+    one, two = (jit.File(str(tmp_path), "play", "stamp") for _ in range(2))
+    one.save("a", "code of a")
+    before, save = two._load_index(), one._save_data
+
+    def slowly(name, data):
+        with monkeypatch.context() as patch:
+            patch.setattr(two, "_load_index", lambda: dict(before))  # as it was a moment ago
+            two.save("c", "code of c")
+        save(name, data)
+
+    monkeypatch.setattr(one, "_save_data", slowly)
+    one.save("b", "code of b")
+    for key in "abc":
+        assert one.load(key) in (None, f"code of {key}")
+    assert one.load("a") == "code of a"
+
+
+@kept_only
+def test_two_processes_compile_at_once(tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: shared(XDG_CACHE_HOME=str(tmp_path)), range(2)))
+    assert all(one in (COMPILED, LOADED) for one in found)
+    assert shared(XDG_CACHE_HOME=str(tmp_path)) == LOADED
+
+
+# Plays by two forms of one class; what is kept may not depend on which was first.
+PLAY = """
+import json, sys, warnings
+from dataclasses import dataclass
+warnings.simplefilter("error")
+import topk
+from topk.play import Play
+
+made = []
+bandit = topk.BernoulliBandit([0.9, 0.5, 0.1])
+for strategy in {strategies}:
+    play = Play(strategy, bandit, 0, 0)
+    play.advance()
+    loop = play.state.compiled(topk.engine.loop.play)
+    made.append([sum(loop.stats.cache_hits.values()), play.outcome().pulls.tolist()])
+print(json.dumps(made))
+"""
+FORMS = "topk.Uniform(1, 30)", "topk.SAR(1, 30)"
+USERS = """
+from dataclasses import dataclass
+import topk
+
+@dataclass(frozen=True)
+class SAR(topk.SAR):
+    "A user's own, by the rule of the library's."
+"""
+
+
+@kept_only
+@pytest.mark.slow
+def test_what_is_kept_is_found_whatever_was_played_and_imported(tmp_path):
+    """A user's strategy of the same name, from a module that later processes lack, as well."""
+    where = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    (tmp_path / "users.py").write_text(USERS)
+    mine = "import users\n" + PLAY.format(strategies="[users.SAR(1, 30)]")
+    first = json.loads(python(mine, tmp_path, **where))
+    assert first == json.loads(python(mine, tmp_path, **where)) or first[0][0] == 0
+    (tmp_path / "users.py").unlink()
+    both = [json.loads(python(PLAY.format(strategies=f"[{', '.join(order)}]"), **where))
+            for order in (FORMS, FORMS[::-1])]
+    assert [hits for hits, _ in both[0]] == [0, 0]
+    assert [hits for hits, _ in both[1]] == [1, 1]
+    assert [pulls for _, pulls in both[0]] == [pulls for _, pulls in both[1][::-1]]
+    assert first[0][1] == both[0][1][1]
+
+
+LIVE = """
+import sys
+import numpy as np
+from strategies.registry import ENTRIES, cases
+
+ended = 0
+for entry in ENTRIES:
+    for strategy, bandit, rng in cases(entry, 3, seed=4, sizes=(3, 5)):
+        session = strategy.start(bandit.layout)
+        while not session.done and session.pulls.sum() < 2000:
+            arms, counts = session.ask()
+            ones = rng.binomial(counts, bandit.means.ravel()[arms]).astype(float)
+            session.tell(arms, ones, counts=counts, squares=ones)
+        ended += session.done
+        assert session.selected is not None and session.bounds() is not None
+    assert "numba" not in sys.modules, entry.name
+assert ended > 2 * len(ENTRIES), ended
+"""
+
+
+def test_a_live_session_compiles_nothing():
+    """Every strategy of the registry, from the import to its end."""
+    python(LIVE)
+
+
+PLAY_ALL = """
+import json, sys
+{before}
+from strategies.registry import ENTRIES, cases
+import topk
+
+out = []
+for entry in ENTRIES:
+    done = 0
+    for strategy, bandit, rng in cases(entry, 40, seed=21, sizes=(2, 5, 9)):
+        if getattr(strategy, "budget", 1) is None:
+            continue  # too long without the compiler
+        seed = int(rng.integers(2**32))
+        if getattr(strategy, "budget", 0) > 2000:
+            continue
+        outcome = topk.run(strategy, bandit, rng=seed)
+        traced = topk.run(strategy, bandit, rng=seed, trace=True)
+        out.append([repr(strategy), outcome.selected.tolist(), outcome.pulls.tolist(),
+                    outcome.sums.tolist(), outcome.stopped, traced.trace[0].tolist(),
+                    traced.trace[1].tolist()])
+        if (done := done + 1) == 6:
+            break
+print(json.dumps(out))
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled_plays():
+    return json.loads(python(PLAY_ALL.format(before="")))
+
+
+@pytest.mark.slow
+def test_results_are_the_same_without_the_compiler(compiled_plays):
+    plain = json.loads(python(PLAY_ALL.format(before=""), NUMBA_DISABLE_JIT="1"))
+    assert len(plain) >= 5 * len(ENTRIES)
+    assert plain == compiled_plays
+
+
+WITHOUT = "import numba.core.caching\ndel numba.core.caching.CompileResultCacheImpl\n"
+
+
+@pytest.mark.slow
+def test_results_are_the_same_with_what_numba_documents_only(tmp_path, compiled_plays):
+    """A numba without the private names: counting everywhere, numba's own cache."""
+    code = PLAY_ALL.format(before=WITHOUT) + "from topk.engine import jit\nassert not jit.PRIVATE"
+    assert json.loads(python(code, NUMBA_CACHE_DIR=str(tmp_path))) == compiled_plays
+    assert list(tmp_path.rglob("*.nbi"))
+    assert shared(before=WITHOUT, NUMBA_CACHE_DIR="/proc/nowhere") == WARNED
+
+
+NUMBAS = """
+import json
+import numba
+from numba import config
+from numba.core import caching, dispatcher
+import warnings
+
+def look():
+    found = {k: repr(v) for k, v in vars(config).items() if k.isupper()}
+    for module in (caching, dispatcher):
+        for name, cls in vars(module).items():
+            if isinstance(cls, type):
+                found |= {f"{name}.{x}": repr(v) for x, v in vars(cls).items() if x != "_abc_impl"}
+    return found
+
+before = look()
+import topk
+topk.run(topk.Uniform(1, 30), topk.BernoulliBandit([0.9, 0.5, 0.1]))
+after = look()
+assert "IndexDataCacheFile.save" in before and "CACHE_DIR" in before
+print(json.dumps({k: [v, after.get(k)] for k, v in before.items() if after.get(k) != v}))
+"""
+
+
+def test_numba_is_left_as_it_was():
+    assert json.loads(python(NUMBAS)) == {}
+
+
+def alive():
+    """Return how many arrays compiled code has made, or taken in, and not let go."""
+    from numba.core.runtime import rtsys
+
+    gc.collect()
+    stats = rtsys.get_allocation_stats()
+    return stats.mi_alloc - stats.mi_free
+
+
+@pytest.fixture
+def counted():
+    from numba.core.runtime import _nrt_python
+
+    _nrt_python.memsys_enable_stats()
+    yield
+    _nrt_python.memsys_disable_stats()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_plays_leave_no_array_behind(entry, counted):
+    """Code that counts no references must neither lose an array nor hold on to one."""
+    plays, left = list(cases(entry, 6, seed=2)), []
+    for _ in range(3):  # the first time compiles
+        for strategy, bandit, _ in plays:
+            topk.run(strategy, bandit, rng=3)
+        left.append(alive())
+    assert left[1] == left[2]
+
+
+def arrays_of(state):
+    for value in state:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, tuple):
+            yield from arrays_of(value)
+
+
+@pytest.mark.parametrize("strategy", [
+    topk.SAR(2, 1000), topk.LUCB1(2, epsilon=0.0, delta=0.1, budget=1000),
+    topk.UGapEb(2, 1000, epsilon=0.1), topk.CLUCB(2, delta=0.1, budget=1000),
+], ids=lambda strategy: type(strategy).__name__)
+def test_a_play_gives_back_what_it_was_lent(strategy):
+    play = Play(strategy, topk.BernoulliBandit([0.9, 0.5, 0.4, 0.3, 0.2]), 0, 0)
+    play.warm()
+    gc.collect()  # what the compiler left behind
+    arrays = [*arrays_of(play.state.s), play.means, play.arms, play.counts, play.sums, play.rng]
+    counts = [sys.getrefcount(array) for array in arrays]
+    play.advance()
+    assert play.total > 5
+    assert [sys.getrefcount(array) for array in arrays] == counts
+
+
+@pytest.fixture(scope="module")
+def small_plays():
+    """A few plays of every strategy, each with its result in this thread."""
+    plays = []
+    for entry in ENTRIES:
+        for strategy, bandit, rng in cases(entry, 4, seed=22, sizes=(4, 9)):
+            plays.append((strategy, bandit, int(rng.integers(2**32))))
+    return [(play, fingerprint(*play)) for play in plays]
+
+
+def fingerprint(strategy, bandit, seed):
+    outcome = topk.run(strategy, bandit, rng=seed)
+    return outcome.selected.tolist(), outcome.pulls.tolist(), outcome.sums.tolist()
+
+
+@pytest.mark.slow
+def test_results_are_the_same_in_threads(small_plays):
+    jobs = small_plays * 5
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda job: fingerprint(*job[0]), jobs))
+    assert found == [expected for _, expected in jobs]

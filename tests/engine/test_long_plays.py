@@ -1,0 +1,261 @@
+"""Index strategies stand very long plays, and compiled loops come back to Python."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import topk
+from topk.engine import loop
+from topk.engine.deciding import python_form
+from topk.engine.indices import highest, lower, lowest, scale, upper
+from topk.engine.loop import CROSSING, DONE
+from topk.play import Play
+
+PATIENCE = 1.0  # seconds of a processor that a slice may take on a busy machine; 0.2 on an idle one
+T = 10**8  # pulls of the longest plays that are looked at
+
+
+def linear(n, tied=False):
+    means = 1 - np.arange(1, n + 1) / n
+    if tied:
+        means[n // 10] = means[n // 10 - 1]
+    return topk.BernoulliBandit(means)
+
+
+def call(play, function, *arguments):
+    return python_form(function, play.given)(play.s, *arguments)
+
+
+def after(strategy, n, search, total, seed=1):
+    """Return a play after ``total`` pulls, most of them of a few arms, and as many rounds."""
+    play = strategy.begin(n, search=search)
+    rng = np.random.default_rng(seed)
+    share = rng.dirichlet(np.full(n, 0.3))
+    pulls = np.maximum(1, np.floor(share * (total - 2 * n)).astype(np.int64))
+    pulls[pulls.argmax()] += total - pulls.sum()
+    play.s.pulls[:], play.s.sums[:] = pulls, rng.binomial(pulls, np.linspace(0.6, 0.4, n))
+    play.s.now.total = play.s.now.rounds = total  # LUCB1 can have half as many at most
+    call(play, loop.restore)
+    return play
+
+
+def means_of(s):
+    return s.sums / s.pulls
+
+
+def best_means(s):
+    """Return whether each arm is among the k best-ranked."""
+    inside = np.zeros(s.n, dtype=bool)
+    inside[np.argsort(-means_of(s), kind="stable")[: s.k]] = True
+    return inside
+
+
+def lucb1_wants(s, strategy):
+    """The pair by the published formula, with a radius in exact integers."""
+    factor = math.log(5 * s.n * int(s.now.rounds) ** 4) - math.log(4 * strategy.delta)
+    radius = np.sqrt(factor / (2 * s.pulls))
+    low = np.where(best_means(s), means_of(s) - radius, np.inf)
+    high = np.where(best_means(s), -np.inf, means_of(s) + radius)
+    return [int(low.argmin()), int(high.argmax())]
+
+
+def ugape_wants(s, strategy):
+    """The wider of u and l; t - 1 pulls have been made."""
+    factor = math.log(4 * s.n * int(s.now.total) ** 3) - math.log(strategy.delta)
+    radius = np.sqrt(strategy.c * factor / s.pulls)
+    high, low = means_of(s) + radius, means_of(s) - radius
+    rival = np.array([np.sort(np.delete(high, arm))[-s.k] for arm in range(s.n)])
+    inside = np.zeros(s.n, dtype=bool)
+    inside[np.argsort(rival - low, kind="stable")[: s.k]] = True
+    low_arm = int(np.where(inside, low, np.inf).argmin())
+    high_arm = int(np.where(inside, -np.inf, high).argmax())
+    return [low_arm if radius[low_arm] > radius[high_arm] else high_arm]
+
+
+def clucb_wants(s, strategy):
+    """The widest arm of the symmetric difference of two sets of k arms."""
+    factor = math.log(4 * s.n * int(s.now.total) ** 3) - math.log(strategy.delta)
+    radius = strategy.R * np.sqrt(2 * factor / s.pulls)
+    inside = best_means(s)
+    bound = np.where(inside, means_of(s) - radius, means_of(s) + radius)
+    other = np.zeros(s.n, dtype=bool)
+    other[np.argsort(-bound, kind="stable")[: s.k]] = True
+    return [int(np.where(inside != other, radius, -1).argmax())]
+
+
+def gape_wants(s, strategy):
+    """The largest of minus the gap plus the radius."""
+    inside, means = best_means(s), means_of(s)
+    gap = np.where(inside, means - means[~inside].max(), means[inside].min() - means)
+    exploration = strategy.budget / strategy.complexity
+    return [int((strategy.c * np.sqrt(exploration / s.pulls) - gap).argmax())]
+
+
+LUCB1, UGAPE = topk.LUCB1(7, epsilon=0.0, delta=1e-9), topk.UGapEc(7, epsilon=0.0, delta=1e-9)
+GAPE = topk.GapE(7, budget=T + 10**6, complexity=1e4)
+LONG = [
+    (LUCB1, "topk_scan", lucb1_wants),
+    (LUCB1, "topk_trees", lucb1_wants),
+    (GAPE, "topk_scan", gape_wants),
+    (GAPE, "topk_trees", gape_wants),
+    (UGAPE, "candidates_scan", ugape_wants),
+    (UGAPE, "candidates_trees", ugape_wants),
+    (topk.CLUCB(7, delta=1e-9), "exchange_trees", clucb_wants),
+    (topk.CLUCBPAC(7, epsilon=0.0, delta=1e-9), "exchange_trees", clucb_wants),
+]
+
+
+@pytest.mark.parametrize(("strategy", "search", "wants"), LONG)
+@pytest.mark.parametrize("total", [10**5, 10**7, T])
+def test_long_plays_follow_the_published_formula(strategy, search, wants, total):
+    """t^4 and 4 n t^3 do not fit into 64 bits there; nothing may overflow or become nan."""
+    n = 40
+    play = after(strategy, n, search, total)
+    play.update([])  # finds who is pulled next
+    rng, (arms, counts) = np.random.default_rng(2), np.zeros((2, n), dtype=np.int64)
+    for number in range(100):
+        m = play.ask(arms, counts)
+        assert arms[:m].tolist() == wants(play.s, strategy), number
+        assert counts[:m].tolist() == [1] * m and math.isfinite(play.s.now.scale)
+        play.count(arms[:m], counts[:m], rng.integers(0, 2, m).astype(float), np.zeros(m))
+        play.update(arms[:m])
+    low, high = strategy.bounds(play.s)
+    assert ((0 <= low) & (low <= high) & (high <= 1)).all()
+
+
+def test_s_is_the_literal_radius_up_to_the_last_digits():
+    """The factored logarithm against one logarithm of an integer, from t = 1 to 10^8."""
+    n, delta = 10**4, 0.05
+    lucb = topk.LUCB1(1, epsilon=0.0, delta=delta).begin(n)
+    ugape = topk.UGapEc(1, epsilon=0.0, delta=delta).begin(n)
+    pac = topk.CLUCBPAC(1, epsilon=0.0, delta=delta).begin(n)
+    for t in [1, 2, 3, 10, 1000, 55_109, 10**6, 2**31, T]:
+        for play in (lucb, ugape, pac):
+            play.s.now.total = play.s.now.rounds = t
+        literal = math.log(5 * n * t**4) - math.log(4 * delta)
+        assert call(lucb, scale) == pytest.approx(math.sqrt(literal / 2), rel=1e-14)
+        literal = math.log(4 * n * t**3) - math.log(delta)
+        assert call(ugape, scale) == pytest.approx(math.sqrt(literal / 2), rel=1e-14)
+        assert call(pac, scale) == pytest.approx(0.5 * math.sqrt(2 * literal), rel=1e-14)
+
+
+@pytest.mark.parametrize("search", ["topk_scan", "topk_trees"])
+def test_a_certificate_near_its_threshold_is_the_literal_one(search):
+    """At t = 10^8 the difference of bounds that is compared with epsilon is the published one."""
+    play = after(topk.LUCB1(7, epsilon=0.0, delta=0.1), 40, search, T)
+    low, high = call(play, lowest), call(play, highest)
+    radius = np.sqrt((math.log(5 * 40 * T**4) - math.log(0.4)) / (2 * play.s.pulls))
+    means = means_of(play.s)
+    literal = means[high] + radius[high] - means[low] + radius[low]
+    found = call(play, upper, high) - call(play, lower, low)
+    assert found == pytest.approx(literal, abs=1e-14)
+
+
+INDEX = [
+    topk.LUCB1(5, epsilon=0.0, delta=0.1, budget=4000),
+    topk.UGapEc(5, epsilon=0.0, delta=0.1, budget=4000),
+    topk.UGapEb(5, budget=4000, epsilon=0.0, a=20.0),
+    topk.UGapEb(5, budget=700, epsilon=0.0),
+    topk.CLUCB(5, delta=0.1, budget=4000),
+    topk.GapE(5, budget=4000, complexity=1e4),
+    topk.SAR(5, budget=4000),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", INDEX, ids=repr)
+def test_slices_do_not_change_a_play(strategy):
+    """One call to the end, a call a step, and calls that end before or at certain totals."""
+    bandit = linear(50, tied=True)
+    whole = topk.run(strategy, bandit, rng=3)
+    single, marked = (Play(strategy, bandit, 3, 0) for _ in range(2))
+    status = None
+    while status != DONE:
+        before = single.total
+        status = single._slice(-1, 1)
+        assert status == DONE or single.total > before
+    rng, until = np.random.default_rng(4), 0
+    while marked.advance(until) == CROSSING:
+        assert marked.total <= until < marked.total + marked.counts[: marked.wanted].sum()
+        until += int(rng.integers(1, 300))
+    for play in (single, marked):
+        outcome = play.outcome()
+        assert outcome.pulls.tolist() == whole.pulls.tolist()
+        assert outcome.sums.tolist() == whole.sums.tolist()
+        assert outcome.selected.tolist() == whole.selected.tolist()
+        assert outcome.stopped == whole.stopped
+
+
+ENDLESS = """
+import topk
+from topk.play import Play
+
+strategy, bandit = topk.LUCB1(1, epsilon=0.0, delta=0.1), topk.BernoulliBandit([0.5, 0.5])
+Play(strategy, bandit, 0, 0).warm()
+print("begun", flush=True)
+topk.run(strategy, bandit, rng=0)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_ctrl_c_ends_a_play_that_would_never_end():
+    command = [sys.executable, "-c", ENDLESS]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    default = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=default,  # background jobs, and with them their children, ignore Ctrl-C
+    )
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in error and process.returncode != 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", [
+    topk.LUCB1(10**5, epsilon=0.0, delta=0.1, budget=1_150_000),
+    topk.GapE(10**5, budget=1_150_000, complexity=1e8),
+    topk.UGapEc(10**5, epsilon=0.0, delta=0.1, budget=1_050_000),
+    topk.CLUCBPAC(10**5, epsilon=0.0, delta=0.1, budget=1_050_000),
+], ids=lambda strategy: type(strategy).__name__)
+def test_a_million_arms_come_back_to_python_in_time(strategy, monkeypatch):
+    """The first batch, with its sort and its trees, is one step; later steps are short."""
+    play, slices = Play(strategy, linear(10**6), 1, 0), []
+    play.warm()
+    plain = play._slice
+
+    def measured(until, steps):
+        start = time.thread_time()
+        status = plain(until, steps)
+        slices.append(time.thread_time() - start)
+        return status
+
+    monkeypatch.setattr(play, "_slice", measured)
+    assert play.advance() == DONE
+    assert play.total == strategy.budget
+    assert max(slices) < PATIENCE
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_grows_with_the_arms_only():
+    """The trees of 10^6 arms, and twice as many pulls; the benchmark plays 10^7."""
+    code = (
+        "from pathlib import Path\n"
+        "import numpy as np\n"
+        "import topk\n"
+        "bandit = topk.BernoulliBandit(1 - np.arange(1, 10**6 + 1) / 10**6)\n"
+        "topk.run(topk.LUCB1(10**5, epsilon=0.0, delta=0.1, budget=2 * 10**6), bandit)\n"
+        "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    output = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
+    assert int(output) < 1e6  # kilobytes; ru_maxrss would not forget the process that forked

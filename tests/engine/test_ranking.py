@@ -1,0 +1,149 @@
+"""Ranks, the largest of some values, gaps, counts and draws, against their plain forms."""
+
+from fractions import Fraction
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topk.engine import jit, loop, ranking, rounds
+
+FORMS = pytest.mark.parametrize("form", ["plain", "compiled"])
+
+
+@cache
+def formed(form, function):
+    plain = form == "plain"
+    return function if plain else jit.compiled(function, {}, "test", lean=False, store=False)
+
+
+@FORMS
+@given(
+    batch=st.lists(
+        st.tuples(
+            st.sampled_from([0.0, 1.0, 0.5, 0.3, 1e-12, 1 - 1e-12, 0.9]),
+            st.sampled_from([0, 1, 2, 3, 29, 31, 1000, 10**6, 2**40]),
+        ),
+        max_size=12,
+    ),
+    seed=st.integers(0, 2**32),
+)
+def test_draws_are_numpys(form, batch, seed):
+    """One uniform number for one pull, a binomial one for more, none for none."""
+    means = np.array([p for p, _ in batch] + [0.5])
+    counts = np.array([c for _, c in batch] + [1])
+    arms, sums = np.arange(means.size), np.full(means.size, -1.0)
+    rng, twin = np.random.default_rng(seed), np.random.default_rng(seed)
+    formed(form, loop.draw_bernoulli)(means, arms, counts, arms.size, rng, sums)
+    for p, count, total in zip(means, counts, sums, strict=True):
+        if count == 1:
+            assert total == (twin.random() < p)
+        else:
+            assert total == (twin.binomial(count, p) if count else 0)
+        if p in (0.0, 1.0):
+            assert total == count * p
+    assert rng.bit_generator.state == twin.bit_generator.state
+
+
+@FORMS
+@given(n=st.integers(1, 12), data=st.data())
+def test_ranks_are_those_of_exact_fractions(form, n, data):
+    pulls = np.array(data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)))
+    sums = np.array([data.draw(st.integers(0, int(p))) for p in pulls], dtype=float)
+    arms = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
+    for sign in (1, -1):
+
+        def key(arm, sign=sign):
+            unseen = pulls[arm] == 0
+            return unseen, 0 if unseen else -sign * Fraction(int(sums[arm]), int(pulls[arm])), arm
+
+        ranked = formed(form, ranking.ranked_by)(sums, pulls, arms, float(sign))
+        assert ranked.tolist() == sorted(arms.tolist(), key=key)
+
+
+@given(st.integers(1, 90_000_000), st.integers(1, 90_000_000), st.data())
+def test_rounded_quotients_order_close_fractions_as_exact_ones_do(pulls, more, data):
+    """The claim of the module: fractions of denominators below 9.4e7, the closest ones too."""
+    ones = data.draw(st.integers(0, pulls))
+    near = min(more, max(0, ones * more // pulls + data.draw(st.integers(-1, 1))))
+    sums, counts = np.array([ones, near], float), np.array([pulls, more])
+    ranked = ranking.ranked_by(sums, counts, np.arange(2), 1.0)
+    in_order = Fraction(ones, pulls) >= Fraction(near, more)
+    assert ranked.tolist() == ([0, 1] if in_order else [1, 0])
+
+
+@FORMS
+@given(values=st.lists(st.integers(0, 4), min_size=1, max_size=12), data=st.data())
+def test_the_largest_of_some_values(form, values, data):
+    """Many ties; of equal values the lower indices are taken."""
+    values, n = np.array(values, dtype=float), len(values)
+    arms = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
+    rank, count = data.draw(st.integers(1, n)), data.draw(st.integers(-1, n + 1))
+    in_order = sorted(range(n), key=lambda place: (values[place], place))
+    assert formed(form, ranking.order)(values).tolist() == in_order
+    assert formed(form, ranking.kth_largest)(values, rank) == sorted(values)[-rank]
+    wanted = sorted(sorted(arms.tolist(), key=lambda arm: (-values[arm], arm))[: max(count, 0)])
+    assert formed(form, ranking.largest)(values, arms, count).tolist() == wanted
+
+
+@given(st.integers(1, 3), st.integers(1, 5), st.data())
+def test_the_accepted_and_then_the_best_are_recommended(bandits, n, data):
+    """Of each bandit by itself; whoever was rejected or withdrawn is left out."""
+    k, size = data.draw(st.integers(1, n)), bandits * n
+    kinds = st.lists(st.sampled_from([-2, -1, 0, 1]), min_size=size, max_size=size)
+    status = np.array(data.draw(kinds))
+    for row in status.reshape(bandits, n):  # a play has at most k accepted, and at least k to choose from
+        row[np.flatnonzero(row == 1)[k:]] = 0
+        row[np.flatnonzero(row < 0)[: max(0, k - (row >= 0).sum())]] = 0
+    sums = np.array(data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size)), float)
+    pulls = np.full(size, 3)
+    s = SimpleNamespace(n=size, bandits=bandits, status=status, sums=sums, pulls=pulls)
+    chosen = np.full(bandits * k, -1)
+    ranking.recommend_best(s, chosen)
+    wanted = []
+    for begin in range(0, size, n):
+        arms = [arm for arm in range(begin, begin + n) if status[arm] >= 0]
+        arms.sort(key=lambda arm: (-status[arm], -sums[arm] * (status[arm] == 0), arm))
+        wanted += arms[:k]
+    assert chosen.tolist() == wanted
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.data())
+def test_who_leaves_first_has_the_larger_gap(sums, data):
+    """Of equal gaps the larger rank distance decides, and then the last rank leaves."""
+    sums, size = np.array(sums, dtype=float), len(sums)
+    ranked = np.argsort(-sums, kind="stable")
+    first, last = sorted(data.draw(st.tuples(*[st.integers(0, size - 1)] * 2)))
+    size = last - first + 1
+    wanted = data.draw(st.integers(0, size))
+    s = SimpleNamespace(now=SimpleNamespace(wanted=wanted))
+    means = sorted(sums)[::-1][first : last + 1]
+    found = rounds.first_leaves(s, sums, ranked, first, last)
+    if wanted in (0, size):
+        assert rounds.gaps(s, sums, ranked, first, last) == (0.0, 0.0)
+        assert found == (wanted == size)
+    else:
+        above, below = means[0] - means[wanted], means[wanted - 1] - means[-1]
+        assert rounds.gaps(s, sums, ranked, first, last) == (above, below)
+        assert found == ((above, wanted) > (below, size - wanted))
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), max_size=8), st.booleans())
+def test_counts_are_sums_of_batches(batch, squares):
+    s = SimpleNamespace(
+        pulls=np.zeros(5, dtype=np.int64),
+        sums=np.zeros(5),
+        squares=np.zeros(5 * squares),
+        now=SimpleNamespace(total=0),
+    )
+    arms, counts = (np.array([pair[i] for pair in batch], dtype=np.int64) for i in (0, 1))
+    for repeat in (1, 2):
+        loop.count(s, arms.size, arms, counts, counts / 2, counts / 4)
+        assert s.pulls.tolist() == (repeat * np.bincount(arms, counts, 5)).tolist()
+        assert s.sums.tolist() == (repeat * np.bincount(arms, counts / 2, 5)).tolist()
+        wanted = repeat * np.bincount(arms, counts / 4, 5)
+        assert s.squares.tolist() == (wanted.tolist() if squares else [])
+        assert s.now.total == repeat * counts.sum()

@@ -1,0 +1,113 @@
+"""Both searches of the partition by rank k, against ranking all arms anew."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from engine.searching import BATCHES, active_of, begin, call, counted, tell, tell_random
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topk.engine import jit, loop
+from topk.engine import topk_scan as scan
+from topk.engine import topk_trees as trees
+from topk.engine.indices import following, highest, kth, lower, lowest, upper
+from topk.engine.loop import NOBODY
+from topk.engine.tournament import GROUP, OUT
+
+SEARCHES = pytest.mark.parametrize("search", ["topk_scan", "topk_trees"])
+
+
+def groups(play):
+    """Return the sets of arms inside and outside."""
+    s = play.s
+    if play.search == "topk_scan":
+        assert not ((s.inside > -np.inf) & (s.outside > -np.inf)).any()
+        return [np.flatnonzero(row > -np.inf).tolist() for row in (s.inside, s.outside)]
+    group = s.trees.line[:, GROUP]
+    assert ((group == OUT) == (s.status != loop.ACTIVE)).all()
+    return [np.flatnonzero(group == name).tolist() for name in (trees.INSIDE, trees.OUTSIDE)]
+
+
+def check(play, s):
+    """Compare groups, winners and bounds with the definitions; means are exact fractions."""
+    pulls, sums, k = play.s.pulls, play.s.sums, play.strategy.k
+    order = sorted(active_of(play), key=lambda a: (-Fraction(int(sums[a]), int(pulls[a])), a))
+    inside, outside = order[:k], order[k:]
+    assert groups(play) == [sorted(inside), sorted(outside)]
+    mean = {arm: sums[arm] / pulls[arm] for arm in order}
+    low = {arm: mean[arm] - s * (1 / math.sqrt(pulls[arm])) for arm in inside}
+    high = {arm: mean[arm] + s * (1 / math.sqrt(pulls[arm])) for arm in outside}
+    # of equal bounds the one with fewer pulls, then the lower index
+    at_risk = min(inside, key=lambda arm: (low[arm], pulls[arm], arm))
+    threat = min(outside, key=lambda arm: (-high[arm], pulls[arm], arm), default=NOBODY)
+    assert (call(play, lowest), call(play, highest)) == (at_risk, threat)
+    assert call(play, kth) == mean[inside[-1]]
+    assert call(play, following) == (mean[outside[0]] if outside else -np.inf)
+    assert call(play, lower, at_risk) == low[at_risk]
+    assert call(play, upper, threat) == high.get(threat, -np.inf)
+
+
+@given(counted(), st.sampled_from([0.0, 0.7, 3.0]), BATCHES, st.data())
+def test_the_partition_is_that_of_exact_fractions(arms, s, batches, data):
+    plays = [begin(search, *arms, s) for search in ("topk_scan", "topk_trees")]
+    for now in tell_random(plays, data, batches, s):
+        for play in plays:
+            check(play, now)
+
+
+@SEARCHES
+@pytest.mark.parametrize(("n", "k", "rounds"), [(2, 1, 200), (50, 7, 500), (300, 299, 60)])
+def test_long_plays(n, k, rounds, search):
+    """As the strategies use it: single pulls, s growing like the root of a logarithm."""
+    rng = np.random.default_rng(n)
+    means = rng.choice([0.0, 0.2, 0.5, 0.52, 1.0], n)
+    play = begin(search, [1] * n, rng.random(n) < means, k, 1.0)
+    for t in range(2, rounds):
+        s, arms = math.sqrt(1 + math.log(t)), [call(play, lowest), call(play, highest)]
+        if t % 5 == 0:
+            arms = rng.choice(n, 2, replace=False)
+        tell(play, arms, [1, 1], rng.random(2) < means[arms], s)
+        check(play, s)
+
+
+@SEARCHES
+def test_what_is_restored_is_what_was_kept(search):
+    """A stored play goes on with what it was stopped with."""
+    rng, n = np.random.default_rng(3), 40
+    play = begin(search, [1] * n, rng.integers(0, 2, n), 11, 2.0)
+    for _ in range(100):
+        tell(play, rng.choice(n, 3, replace=False), [1] * 3, rng.integers(0, 2, 3), 2.0)
+    again = begin(search, play.s.pulls, play.s.sums, 11, 2.0)
+    call(play, loop.restore)
+    for one in (play, again):
+        check(one, 2.0)
+    names = ("inside", "outside", "low", "high", "weight") if search == "topk_scan" else ()
+    for name in names:
+        assert np.array_equal(getattr(play.s, name), getattr(again.s, name))
+    if not names:
+        assert np.array_equal(play.s.trees.line, again.s.trees.line)
+
+
+@pytest.mark.parametrize("form", ["plain", "compiled"])
+def test_looks_at_many_equals_are_the_plain_form(form):
+    """Few different means and weights, so that winners tie in and between blocks."""
+    rng = np.random.default_rng(6)
+    looks = scan.widest_top, scan.first_of, scan.last_of
+    if form == "compiled":
+        looks = [jit.compiled(look, {}, "test", lean=True, store=False) for look in looks]
+    for number in range(1200 if form == "compiled" else 40):
+        n = (32, 128, 160, 1024)[number % 4]
+        row = rng.choice([0.25, 0.5, 0.75, -np.inf], n, p=[0.2, 0.2, 0.01, 0.59])
+        weight, q = rng.choice([0.125, 0.25], n), rng.choice([0.0, 2.0])
+        if rng.random() < 0.1:
+            row[:] = -np.inf
+        members = np.flatnonzero(row > -np.inf).tolist()
+        found = looks[0](row, weight, q), looks[1](row), looks[2](row)
+        wanted = (
+            max(members, default=NOBODY, key=lambda i: (row[i] + q * weight[i], weight[i], -i)),
+            max(members, default=NOBODY, key=lambda i: (row[i], -i)),
+            max(members, default=NOBODY, key=lambda i: (row[i], i)),
+        )
+        assert found == wanted
