@@ -26,7 +26,7 @@ import numpy as np  # noqa: E402
 
 import topk  # noqa: E402
 import topk.hardness  # noqa: E402
-from topk.kernels.rules import DONE  # noqa: E402
+from topk.engine.loop import DONE  # noqa: E402
 from topk.play import Play  # noqa: E402
 
 RESULT = Path(__file__).parent / "results" / "speed.json"

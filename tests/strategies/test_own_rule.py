@@ -3,12 +3,14 @@
 import json
 import math
 from dataclasses import dataclass
+from types import FunctionType
 
 import numpy as np
 import pytest
 
 import topk
 from topk._checks import check_integer
+from topk.engine import loop
 from topk.engine.indices import highest, lower, lowest, upper
 from topk.engine.loop import BY_BUDGET, NOBODY
 from topk.engine.ranking import rank
@@ -250,3 +252,34 @@ def test_a_function_that_is_not_marked_is_refused():
 
     with pytest.raises(TypeError, match="done of Unmarked is to be marked with topk.rule"):
         Unmarked(2, budget=100, a=1.0).start(7)
+
+
+def test_functions_that_arrive_anew_are_not_compiled_again(monkeypatch):
+    """As those of a script's class do in another process, with every portion of plays."""
+    first = OWN[0].begin(7).compiled(loop.play)
+    for name in ("share", "decide"):
+        function = getattr(Settled, name)
+        copied = FunctionType(function.__code__, function.__globals__, name)
+        monkeypatch.setattr(Settled, name, staticmethod(copied))
+    assert OWN[0].begin(7).compiled(loop.play) is first
+
+
+def test_functions_that_differ_in_what_they_close_over_are_not_mixed_up():
+    def rule_for(each):
+        @dataclass(frozen=True)
+        class Fixed(topk.Rounds):
+            k: int
+            budget: int
+
+            @topk.rule
+            def share(s):
+                return each
+
+            @topk.rule
+            def decide(s):
+                end_with(s, rank(s), BY_BUDGET)
+
+        return Fixed(2, budget=100)
+
+    loops = [rule_for(each).begin(7).compiled(loop.play) for each in (1, 2)]
+    assert loops[0] is not loops[1]

@@ -98,6 +98,18 @@ def compiled(function, given, name, lean, store=True):
     lean = lean and PRIVATE
     _, made = compose(function, given)
     key = f"{function.__name__}_{name}_{digest(made)}"
+    if any(getattr(f, "__closure__", None) for f in made):  # the hash does not see what they hold
+        return fused(function, given, key, lean, store)
+    if (key, lean) not in _loops:
+        _loops[key, lean] = fused(function, given, key, lean, store)
+    return _loops[key, lean]
+
+
+_loops = {}  # a class sent to another process has new functions each time it arrives there
+
+
+def fused(function, given, key, lean, store):
+    """Compile a loop under the name ``key``."""
     whole, _ = compose(
         function, given, lambda f: f if f.__code__ is function.__code__ else inner(f, lean)
     )
