@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
 
-from numba import njit, types
+from numba import config, njit, types
 from numba.extending import intrinsic
 
 from topk.engine.composing import compose, digest, larger
@@ -96,7 +96,9 @@ def compiled(function, given, name, lean, store=True):
         Whether to keep it on disk.
     """
     lean = lean and PRIVATE
-    _, made = compose(function, given)
+    plain, made = compose(function, given)
+    if config.DISABLE_JIT:
+        return plain
     key = f"{function.__name__}_{name}_{digest(made)}"
     whole, _ = compose(
         function, given, lambda f: f if f.__code__ is function.__code__ else inner(f, lean)
