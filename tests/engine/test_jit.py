@@ -51,7 +51,7 @@ def environment(*paths, **more):
 
 
 def python(code, *paths, **more):
-    """Run code in a fresh interpreter; return the last line that it printed, from JSON."""
+    """Run code in a fresh interpreter; return what it printed."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], env=environment(*paths, **more),
         cwd=paths[0] if paths else TESTS, capture_output=True, text=True, timeout=600,
@@ -264,7 +264,8 @@ def test_results_are_the_same_with_what_numba_documents_only(tmp_path, compiled_
     """A numba without the private names: counting everywhere, numba's own cache."""
     names = ["SAR", "LUCB1", "UGapEb-variance"]
     wanted = [play for play in compiled_plays if play[0] in names]
-    code = PLAY_ALL.format(before=WITHOUT, names=names) + "from topk.engine import jit\nassert not jit.PRIVATE"
+    code = PLAY_ALL.format(before=WITHOUT, names=names)
+    code += "from topk.engine import jit\nassert not jit.PRIVATE"
     assert json.loads(python(code, NUMBA_CACHE_DIR=str(tmp_path))) == wanted
     assert len(wanted) == 18
     assert list(tmp_path.rglob("*.nbi"))
