@@ -95,7 +95,7 @@ def test_the_accepted_and_then_the_best_are_recommended(bandits, n, data):
     k, size = data.draw(st.integers(1, n)), bandits * n
     kinds = st.lists(st.sampled_from([-2, -1, 0, 1]), min_size=size, max_size=size)
     status = np.array(data.draw(kinds))
-    for row in status.reshape(bandits, n):  # a play has at most k accepted, and at least k to choose from
+    for row in status.reshape(bandits, n):  # at most k are accepted, at least k left
         row[np.flatnonzero(row == 1)[k:]] = 0
         row[np.flatnonzero(row < 0)[: max(0, k - (row >= 0).sum())]] = 0
     sums = np.array(data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size)), float)

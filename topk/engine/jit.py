@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
 
-from numba import njit, types
+from numba import config, njit, types
 from numba.extending import intrinsic
 
 from topk.engine.composing import compose, digest, larger
@@ -96,7 +96,9 @@ def compiled(function, given, name, lean, store=True):
         Whether to keep it on disk.
     """
     lean = lean and PRIVATE
-    _, made = compose(function, given)
+    plain, made = compose(function, given)
+    if config.DISABLE_JIT:
+        return plain
     key = f"{function.__name__}_{name}_{digest(made)}"
     if any(getattr(f, "__closure__", None) for f in made):  # the hash does not see what they hold
         return fused(function, given, key, lean, store)
