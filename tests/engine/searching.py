@@ -17,9 +17,9 @@ BATCHES = st.lists(
         st.tuples(st.integers(0, 11), st.integers(1, 4), st.integers(0, 4)),
         min_size=1,
         max_size=3,
-        unique_by=lambda entry: entry[0],
     ),
-    max_size=12,
+    min_size=1,
+    max_size=20,
 )
 
 
@@ -77,7 +77,9 @@ def tell_random(plays, data, batches, s):
     """Tell plays the same batches, with s growing and arms leaving; yield after each of them."""
     yield s
     for batch in batches:
-        batch = [entry for entry in batch if entry[0] in active_of(plays[0])]
+        active = active_of(plays[0])
+        batch = list({active[arm % len(active)]: (arm, *rest) for arm, *rest in batch}.items())
+        batch = [(arm, count, ones) for arm, (_, count, ones) in batch]
         arms, counts = [arm for arm, _, _ in batch], [count for _, count, _ in batch]
         s += data.draw(st.sampled_from([0.0, 0.013, 0.31]))
         for play in plays:
@@ -94,8 +96,8 @@ def tell_random(plays, data, batches, s):
 @st.composite
 def counted(draw, most=4):
     """Draw pulls, ones and k of 2 to 12 arms."""
-    few = draw(st.lists(st.tuples(st.integers(1, most), st.integers(0, most)), min_size=1))
     n = draw(st.integers(2, 12))
+    few = draw(st.lists(st.tuples(st.integers(1, most), st.integers(0, most)), min_size=n // 2))
     pulls = [few[arm % len(few)][0] for arm in range(n)]
     ones = [min(few[arm % len(few)][1], pulls[arm]) for arm in range(n)]
     return pulls, ones, draw(st.integers(1, n - 1))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from engine.searching import BATCHES, active_of, begin, call, counted, tell, tell_random
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topk.engine import jit, loop
@@ -49,6 +49,7 @@ def check(play, s):
     assert call(play, upper, threat) == high.get(threat, -np.inf)
 
 
+@settings(max_examples=300)
 @given(counted(), st.sampled_from([0.0, 0.7, 3.0]), BATCHES, st.data())
 def test_the_partition_is_that_of_exact_fractions(arms, s, batches, data):
     plays = [begin(search, *arms, s) for search in ("topk_scan", "topk_trees")]
