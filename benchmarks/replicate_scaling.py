@@ -26,7 +26,6 @@ import numpy as np  # noqa: E402
 
 import topk  # noqa: E402
 from topk import simulate  # noqa: E402
-from topk.kernels import rules  # noqa: E402
 from topk.play import Play  # noqa: E402
 
 RESULT = Path(__file__).parent / "results" / "replicate_scaling.json"
@@ -174,9 +173,7 @@ def bare_overhead():
             for number in range(runs):
                 play = Play(strategy, RTE, 1, number)
                 start = time.perf_counter()
-                rules.play(
-                    play.state, play.means, play.rng, play.arms, play.counts, play.sums, -1, 10**9
-                )
+                play._slice(until=-1, steps=10**9)
                 total += time.perf_counter() - start
             kernel.append(total)
 

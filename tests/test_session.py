@@ -3,7 +3,10 @@
 import copy
 import math
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -437,3 +440,58 @@ def test_a_memory_of_plain_values_is_stored_and_stays_apart():
     session._play.view.memory["seen"].append(2)
     assert stored["play"]["memory"] == {"seen": [1, {"a": None, "b": 0.5}]}
     assert topk.resume(stored)._play.view.memory == {"seen": [1, {"a": None, "b": 0.5}]}
+
+
+def test_four_threads_tell_one_session():
+    """Every reward counts once, whoever brings it."""
+    n, each = 40, 50
+    session = topk.Uniform(3, budget=n * each).start(n)
+
+    def tell(mine):
+        for _ in range(each):
+            for arm in range(mine, n, 4):
+                session.tell([arm], [arm % 2])
+                assert len(session.ask()[0]) <= n and session.pulls.shape == (n,)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(tell, range(4))) == [None] * 4
+    assert session.done and (session.pulls == each).all()
+    assert session.means.tolist() == [arm % 2 for arm in range(n)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["1", b"1", None, 1j, np.datetime64("2020-01-01"), np.ma.array(1.0, mask=True), np.nan, 1.5],
+    ids=str,
+)
+def test_a_reward_that_is_no_number_from_0_to_1_is_refused(wrong):
+    session = topk.Uniform(1, budget=20).start(2)
+    before = session.state()
+    masked = np.ma.array([1.0, 0.0], mask=[False, True])
+    rewards = masked if np.ma.is_masked(wrong) else [1.0, wrong]
+    with pytest.raises(ValueError, match="rewards"):
+        session.tell([0, 1], rewards)
+    assert session.state() == before
+
+
+def test_too_many_rewards_are_counted_in_the_message():
+    session = topk.Racing(1, epsilon=0.1, delta=0.1).start(3)
+    with pytest.raises(ValueError, match=r"1000 reward\(s\) of arm 1 were told, but 1 are wanted"):
+        session.tell([1], [400], counts=[1000])
+
+
+def test_a_session_says_where_it_stands():
+    session = topk.Uniform(1, budget=6).start(3).tell([0], [1])
+    assert repr(session) == "<Session of Uniform(k=1, budget=6): 3 arms, 1 pulls, wants 5 more>"
+
+
+QUARTERS = [Fraction(1, 4), Decimal("0.25"), np.longdouble(0.25), np.array(0.25)]
+
+
+@pytest.mark.parametrize("value", QUARTERS, ids=repr)
+def test_numbers_of_all_kinds_are_plain_parameters(value):
+    strategy = topk.LUCB1(np.array(1), epsilon=value, delta=value)
+    assert type(strategy.k) is int and type(strategy.epsilon) is float
+    assert topk.resume(strategy.start(3).state()).strategy == topk.LUCB1(1, 0.25, 0.25)
+    with pytest.raises(ValueError, match="delta"):
+        topk.LUCB1(1, 0.1, 1e-301)
