@@ -23,6 +23,7 @@ kept_only = pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
 
 # A function that calls one of the library: its result, hits and misses of the cache, warnings.
 SHARE = """
+import warnings
 import numpy as np
 from topk.engine import jit
 from topk.engine.loop import equal_shares
@@ -276,6 +277,7 @@ import json
 import numba
 from numba import config
 from numba.core import caching, dispatcher
+import warnings
 
 def look():
     found = {k: repr(v) for k, v in vars(config).items() if k.isupper()}

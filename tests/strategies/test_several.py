@@ -113,7 +113,7 @@ def test_the_variance_radius_covers():
     strategy, rng = topk.UGapEb(1, 10**6, 0.1, a=3.0, variance=True), np.random.default_rng(7)
     failed, runs, mean = 0, 4000, 0.2
     for pulls in (2, 5, 30, 200):
-        state = strategy.start(2).tell([0, 1], [1, 1], counts=[2, 2])._play.s
+        state = strategy.start(2).tell([0, 1], [1, 1], [2, 2], squares=[1, 1])._play.s
         for _ in range(runs):
             ones = rng.binomial(pulls, mean)
             state.pulls[:], state.sums[:], state.squares[:] = pulls, ones, ones

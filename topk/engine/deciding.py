@@ -7,7 +7,7 @@ in plain Python.  Live sessions and simulations go through nothing else.
 import dataclasses
 import sys
 from collections import namedtuple
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 
 import numpy as np
@@ -45,11 +45,9 @@ def new_state(strategy, bandits, n, search, rng=None):
     arrays = {"pulls": ("count", size), "sums": ("real", size), "status": ("flag", size)}
     arrays |= {"squares": ("real", size if strategy.uses_squares else 0)}
     arrays |= strategy.arrays(bandits, n)
-    types = {name: "f8" if isinstance(x, float) else "i8" for name, x in block(strategy).items()}
-    now = np.zeros(1, np.dtype(list(types.items()))).view(np.recarray)[0]
-    for name, value in block(strategy).items():
-        now[name] = value
-    now.live, now.wanted = size, strategy.target(n)
+    first = new_block(tuple(block(strategy).items())).copy()
+    first["live"], first["wanted"] = size, strategy.target(n)
+    now = first.view(np.recarray)[0]
     budget = getattr(strategy, "budget", None)
     fields = numbers(strategy) | {
         "n": size,
@@ -68,6 +66,13 @@ def new_state(strategy, bandits, n, search, rng=None):
     return state_type(type(strategy), tuple(fields))(**fields), kinds
 
 
+@lru_cache(maxsize=256)
+def new_block(scalars):
+    """Return an array of one entry with the scalars of a play, name and first value each."""
+    types = [(name, "f8" if isinstance(value, float) else "i8") for name, value in scalars]
+    return np.array([tuple(value for _, value in scalars)], np.dtype(types))
+
+
 def block(strategy):
     """Return the scalars of a play that change, by name, with their first values."""
     return NOW | strategy.memory
@@ -75,9 +80,16 @@ def block(strategy):
 
 def numbers(strategy):
     """Return the parameters that are numbers, each of the type that its annotation says."""
+    found = annotated(type(strategy))
+    return {name: kind(getattr(strategy, name)) for name, kind in found}
+
+
+@cache
+def annotated(cls):
+    """Return name and type of the parameters that are numbers."""
     kinds = {"int": int, "float": float, "bool": bool, int: int, float: float, bool: bool}
-    found = {field.name: kinds.get(field.type) for field in dataclasses.fields(strategy)}
-    return {name: kind(getattr(strategy, name)) for name, kind in found.items() if kind}
+    found = ((field.name, kinds.get(field.type)) for field in dataclasses.fields(cls))
+    return tuple((name, kind) for name, kind in found if kind)
 
 
 _types = {}
@@ -95,6 +107,12 @@ def state_type(cls, names):
         made.__qualname__ = f"{cls.__qualname__}.{label}"
         setattr(cls, label, made)  # where pickle looks for it
     return _types[key]
+
+
+@lru_cache(maxsize=1024)
+def functions_of(strategy, search):
+    """Return which function takes the place of which open one; looking that up takes a while."""
+    return tuple(strategy.given(search).items())
 
 
 @cache
@@ -135,7 +153,7 @@ class RuledPlay:
         self.strategy, self.search = strategy, search
         self.bandits, n = strategy.check_shape(shape)
         self.s, self.kinds = new_state(strategy, self.bandits, n, search, rng)
-        self.given = tuple(strategy.given(search).items())
+        self.given = functions_of(strategy, search)
         self._python(loop.open_play)(self.s)
 
     def _python(self, function):

@@ -47,18 +47,23 @@ def update(s, m, arms):
 
 
 def open_play(s):
-    """Open the first round."""
-    open_round(s)
+    """Open the first round, of all arms, before which there is nothing to remember."""
+    settle_round(s)
 
 
 def open_round(s):
-    """Settle what the next round pulls; a round without pulls is decided at once."""
+    """Settle what the next round pulls, and of whom."""
     keep_active(s)
+    remember(s)
+    settle_round(s)
+
+
+def settle_round(s):
+    """Settle what the next round pulls; a round without pulls is decided at once."""
     while not s.now.ended:
         if s.now.live == 0 or s.now.total == s.budget:
             s.now.ended = BY_BUDGET
             return
-        remember(s)
         s.now.rounds += 1
         s.now.each = share(s)
         size, pulls = batch(s).size, s.budget - s.now.total
@@ -68,6 +73,7 @@ def open_round(s):
             return
         decide(s)
         keep_active(s)
+        remember(s)
 
 
 def restore(s):

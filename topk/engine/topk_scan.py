@@ -8,7 +8,7 @@ at once.
 
 import numpy as np
 
-from topk.engine.composing import apart, larger
+from topk.engine.composing import allocates, apart, larger
 from topk.engine.indices import line
 from topk.engine.loop import NOBODY
 from topk.engine.ranking import rank
@@ -28,6 +28,7 @@ def room(bandits, n):
     return rows | {"weight": np.zeros(width)}
 
 
+@allocates
 def setup(s):
     """Fill the rows."""
     for row in (s.inside, s.outside, s.low, s.high):

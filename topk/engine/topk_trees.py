@@ -6,6 +6,7 @@ outside are exchanged as long as they are in the wrong order.
 
 import numpy as np
 
+from topk.engine.composing import allocates
 from topk.engine.indices import line
 from topk.engine.loop import NOBODY
 from topk.engine.ranking import rank
@@ -39,6 +40,7 @@ def room(bandits, n):
     return {"trees": new_tournament(n, TREES)}
 
 
+@allocates
 def setup(s):
     """Set up the trees from the counts."""
     lines = s.trees.line
