@@ -77,25 +77,6 @@ def check_budget(budget, name="budget", smallest=1):
     return check_integer(budget, name, smallest, 2**53)
 
 
-def check_promise(strategy, *, positive=False):
-    """Refuse a fixed-confidence strategy with k, epsilon, delta or budget out of range."""
-    check_k(strategy.k)
-    check_epsilon(strategy.epsilon, positive=positive)
-    check_delta(strategy.delta)
-    if strategy.budget is not None:
-        check_budget(strategy.budget)
-
-
-def check_exploration(a, complexity):
-    """Refuse an exploration parameter or a complexity that is not positive, or both at once."""
-    if a is not None:
-        check_real(a, "a", 0, 1e300, low_open=True)
-    if complexity is not None:
-        check_real(complexity, "complexity", 0, 1e300, low_open=True)
-        if a is not None:
-            refuse("complexity", complexity, "None when a is given")
-
-
 def check_choice(value, name, choices):
     """Return ``value`` if it is one of ``choices``."""
     if not isinstance(value, str | int) or value not in choices:

@@ -130,11 +130,6 @@ def withdraw(s, arm, k):
     left(s, arm)
 
 
-def end(s, why):
-    """End the play: ``BY_RULE`` if its promise holds, else ``BY_BUDGET``."""
-    s.now.ended = why
-
-
 def equal_shares(pulls, size, counts):
     """Fill ``counts[:size]`` with ``pulls`` spread evenly; the first entries get one more."""
     for j in range(size):
