@@ -235,7 +235,7 @@ class Indices(Ruled):
     roles = ("pick", "done", "scale", "line", "setup", "moved", "mend", "leave")
     roles += ("recommend", "left")
     partition = "topk"
-    few = 500
+    few = 1000
 
     def arrays(self, bandits, n):
         """Return room for the arms that are picked."""
