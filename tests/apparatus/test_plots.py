@@ -230,3 +230,9 @@ def test_using_the_style_keeps_the_way_figures_are_shown():
     plt.ioff()
     plots.use_style()
     assert (plt.get_backend(), plt.isinteractive()) == (before[0], False)
+
+
+def test_a_strategy_of_the_library_has_its_look_before_it_is_imported():
+    code = "from topk import plots; print(plots.style('OptMAI').color)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, text=True, capture_output=True)
+    assert done.stdout.strip() == plots.style(topk.OptMAI(1, 10)).color

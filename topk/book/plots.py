@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topk import strategies
 from topk._checks import (
     check_arms,
     check_integer,
@@ -319,7 +320,8 @@ def arms_strip(ax, means, k, *, selected=None):
 def _name_of(strategy):
     """Return the key of `STYLES`, or the name of the strategy's class."""
     if isinstance(strategy, str):
-        known = strategy in STYLES or strategy in _names_below(Strategy)
+        # those of the library may not have been imported yet
+        known = strategy in {*STYLES, *strategies.__all__, *_names_below(Strategy)}
         name = strategy
     else:
         made_by = strategy if isinstance(strategy, type) else type(strategy)
