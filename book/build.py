@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from book import execution, records, rendering
@@ -25,7 +26,8 @@ def build(root: Path, preview: bool = False) -> int:
     results = execution.execute(notebooks, root, preview)
     failures = [results[name] for name in names if results[name].failure]
     if failures:
-        execution.report(failures)
+        names = ", ".join(failed.name for failed in failures)
+        print(f"\n{len(failures)} notebook(s) failed: {names}", file=sys.stderr)
         return 1
     executed = {name: results[name].executed for name in names}
     tree = rendering.repository_tree(root)
@@ -44,6 +46,7 @@ def build(root: Path, preview: bool = False) -> int:
         return 1
     if not preview:
         write_records(root, claims, records.select(found, "result"), state)
+        write_times(root, [results[name] for name in names])
     print(f"{layout.html.relative_to(root)} is {'ready' if fresh else 'up to date'}")
     return 0
 
@@ -60,6 +63,12 @@ def write_records(root: Path, claims: list[dict], results: list[dict], state: di
     for name, value in (("claims", claims), ("results", results), ("status", state)):
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         execution.write_atomic(root / f"_build/{name}.json", text)
+
+
+def write_times(root: Path, results: list[execution.Result]) -> None:
+    """Write the seconds of every cell, for the next build's `progress` once it is copied there."""
+    lines = [f"{json.dumps(result.name)}: {json.dumps(result.cells)}" for result in results]
+    execution.write_atomic(root / "_build/times.json", "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def main() -> int:

@@ -29,6 +29,8 @@ import jupytext
 import nbformat
 from traitlets.config import Config
 
+from book import progress
+
 # Part of every key: raise it when a change to this file changes what an executed notebook holds.
 FORMAT = 1
 
@@ -54,6 +56,9 @@ KERNEL_ARGUMENTS = ["--IPKernelApp.log_level=CRITICAL", "--HistoryManager.enable
 LONGEST = ("13-optimal-pulls-figures", "10-accept-and-reject")
 
 
+_events = None  # in a process that executes pages: where it says which cell it is at
+
+
 @dataclass(frozen=True)
 class Notebook:
     """A notebook as its author wrote it, and the parameters this build gives it."""
@@ -72,6 +77,7 @@ class Result:
     executed: dict | None
     seconds: float
     failure: str | None = None
+    cells: tuple[float, ...] = ()  # seconds of each code cell
 
 
 def read(path: Path, preview: bool = False) -> Notebook:
@@ -166,7 +172,7 @@ def checksum(entry: dict) -> str:
 def store(path: Path, result: Result) -> None:
     """Keep an executed notebook, with its seconds and a checksum in its metadata."""
     entry = json.loads(json.dumps(result.executed))
-    entry["metadata"]["build"] = {"seconds": result.seconds}
+    entry["metadata"]["build"] = {"seconds": result.seconds, "cells": result.cells}
     entry["metadata"]["build"]["sha256"] = checksum(entry)
     write_atomic(path, json.dumps(entry, indent=1, sort_keys=True) + "\n")
 
@@ -176,12 +182,13 @@ def load(path: Path, name: str) -> Result | None:
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         written = entry["metadata"]["build"].pop("sha256")
-        intact = written == checksum(entry)
+        intact = written == checksum(entry) and "cells" in entry["metadata"]["build"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     if not intact:
         return None
-    return Result(name, entry, entry["metadata"].pop("build")["seconds"])
+    kept = entry["metadata"].pop("build")
+    return Result(name, entry, kept["seconds"], cells=tuple(kept["cells"]))
 
 
 # Execution
@@ -233,7 +240,7 @@ def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dic
 
     The others run with all cores as one budget: first those that share, several at once and the
     longest first, then those that use every core themselves, one after the other. A failure does
-    not stop the rest.
+    not stop the rest, and is printed when it happens.
     """
     library = library_digest(root)
     forget_other_plays(root, library)
@@ -244,20 +251,45 @@ def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dic
     sharing.sort(key=lambda book: book.name not in LONGEST)
     alone = [book for book in missing if not book.shared_cores]
     print(f"{len(notebooks) - len(missing)} notebooks from the cache, {len(missing)} to execute")
-    for group, at_once in ((sharing, min(cores(), len(sharing))), (alone, 1)):
-        for result in _pool(group, root, preview, at_once):
-            results[result.name] = result
-            if result.executed is not None:
-                store(entries[result.name], result)
+    if missing and not preview:
+        print("(make preview executes a fraction of the scale, for whoever cannot wait)")
+    at_once, events = min(cores(), max(1, len(sharing))), get_context("spawn").Queue()
+    known = {} if preview else progress.recorded(root)
+    state = progress.Progress(
+        {
+            book.name: progress.stretch(known.get(book.name, []), code_cells(book))
+            for book in missing
+        },
+        alone=[book.name for book in alone],
+        at_once=at_once,
+        pages=len(notebooks),
+        timed=bool(known),
+    )
+    with progress.told(state, events):
+        for group, together in ((sharing, at_once), (alone, 1)):
+            for result in _pool(group, root, preview, together, events):
+                results[result.name] = result
+                events.put((result.name, None))
+                if result.executed is None:
+                    report(result)
+                else:
+                    store(entries[result.name], result)
     return results
 
 
-def _pool(group: list[Notebook], root: Path, preview: bool, at_once: int):
+def code_cells(notebook: Notebook) -> int:
+    """Return how many cells of a notebook will be executed."""
+    cells = jupytext.reads(notebook.source, fmt="md:myst").cells
+    return sum(cell.cell_type == "code" for cell in cells) + bool(notebook.parameters)
+
+
+def _pool(group: list[Notebook], root: Path, preview: bool, at_once: int, events):
     """Execute a group, `at_once` at a time; yield the results as they come."""
     if not group:
         return
     context, jobs = get_context("spawn"), cores() // at_once
-    with ProcessPoolExecutor(at_once, mp_context=context, initializer=_end_with_parent) as pool:
+    start = {"mp_context": context, "initializer": _begin_worker, "initargs": (events,)}
+    with ProcessPoolExecutor(at_once, **start) as pool:
         running = {pool.submit(run_one, book, root, preview, jobs): book for book in group}
         for future in as_completed(running):
             try:
@@ -266,14 +298,37 @@ def _pool(group: list[Notebook], root: Path, preview: bool, at_once: int):
                 yield Result(running[future].name, None, 0.0, f"the worker ended: {error!r}")
 
 
-def _end_with_parent() -> None:
-    """Let this worker, and with it its kernel, end as soon as the build does, even by kill -9."""
+def _begin_worker(events) -> None:
+    """Let this worker, and with it its kernel, end as soon as the build does, even by kill -9.
+
+    `events` is where it says which cell it executes.
+    """
+    global _events
+    _events = events
 
     def wait() -> None:
         parent_process().join()
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+class Stopwatch:
+    """The hooks of one notebook's execution: time its code cells, and say which one runs."""
+
+    def __init__(self, page: str):
+        """Begin before the first cell."""
+        self.page, self.seconds = page, []
+
+    def begin(self, **_) -> None:
+        """Note that a code cell begins."""
+        if _events is not None:
+            _events.put((self.page, len(self.seconds)))
+        self.begun = time.perf_counter()
+
+    def end(self, **_) -> None:
+        """Note that it has ended."""
+        self.seconds.append(round(time.perf_counter() - self.begun, 2))
 
 
 def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
@@ -284,7 +339,7 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
     os.environ["TOPK_JOBS"] = str(jobs)
     os.environ["TOPK_PREVIEW"] = "1" if preview else ""
     node = jupytext.reads(notebook.source, fmt="md:myst")
-    start, failure = time.perf_counter(), None
+    start, failure, watch = time.perf_counter(), None, Stopwatch(notebook.name)
     try:
         # A kernel is told the numbers of free ports and opens them seconds later, when another
         # program may have them; a folder of its own for its sockets is nobody else's.
@@ -295,7 +350,9 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
                 parameters=notebook.parameters,
                 kernel_name="python3",
                 cwd=root / "notebooks",
-                progress_bar={"desc": notebook.name, "disable": False, "mininterval": 1.0},
+                progress_bar=False,
+                on_cell_execute=watch.begin,
+                on_cell_executed=watch.end,
                 start_timeout=180,
                 execution_timeout=None,
                 iopub_timeout=120,
@@ -310,7 +367,7 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
     seconds = time.perf_counter() - start
     if failure:
         return Result(notebook.name, None, seconds, failure)
-    return Result(notebook.name, tidy(executed), seconds)
+    return Result(notebook.name, tidy(executed), seconds, cells=tuple(watch.seconds))
 
 
 def indent(text: str) -> str:
@@ -377,9 +434,6 @@ def _merge_streams(outputs: list[dict]) -> list[dict]:
     return merged
 
 
-def report(failures: list[Result]) -> None:
-    """Print every failure, with notebook, cell and traceback."""
-    for failed in failures:
-        print(f"\n=== notebooks/{failed.name}.md\n{failed.failure}", file=sys.stderr)
-    names = ", ".join(failed.name for failed in failures)
-    print(f"\n{len(failures)} notebook(s) failed: {names}", file=sys.stderr)
+def report(failed: Result) -> None:
+    """Print a failure, with notebook, cell and traceback."""
+    print(f"\n=== notebooks/{failed.name}.md\n{failed.failure}", file=sys.stderr, flush=True)
