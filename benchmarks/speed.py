@@ -11,9 +11,11 @@ import datetime
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -32,6 +34,7 @@ from topk.play import Play  # noqa: E402
 RESULT = Path(__file__).parent / "results" / "speed.json"
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = (20, 1000, 10_000, 100_000, 1_000_000)
+YARDSTICK_SIZES = (20, 60, 300, 1000, 10_000, 100_000, 1_000_000)
 PULLS = 1_000_000  # measured of each play, after the first of every arm
 REPEATS = 5
 DELTA, EPSILON = 0.1, 0.05
@@ -149,6 +152,45 @@ def numpy_lucb(means, k, rounds, seed):
             u[arm] += 1
             sums[arm] += rng.random() < means[arm]
     return sums
+
+
+# C
+
+
+def yardsticks():
+    """Nanoseconds a pull of LUCB1 in C (``lucb.c``), and ours as a multiple of the better form.
+
+    Empty where there is no C compiler.
+    """
+    compiler, rows = shutil.which("cc"), []
+    if compiler is None:
+        return rows
+    with tempfile.TemporaryDirectory() as folder:
+        program = f"{folder}/lucb"
+        flags = ["-O3", "-march=native", "-ffast-math"]
+        source = str(Path(__file__).with_name("lucb.c"))
+        subprocess.run([compiler, *flags, "-o", program, source, "-lm"], check=True)
+        for n in YARDSTICK_SIZES:
+            rows.append(beside_c(program, n))
+            print(rows[-1], flush=True)
+    return rows
+
+
+def beside_c(program, n):
+    """Measure both C forms and LUCB1 on ``n`` arms, one after the other; keep medians."""
+    bandit, ours, forms = topk.instances.uniform(n), [], {"scan": [], "tournament": []}
+    strategy = index_strategies(n, bandit.means, PULLS)["LUCB1"]
+    for seed in range(REPEATS):
+        for form, found in forms.items():
+            pulls = PULLS // 10 if form == "scan" and n > 1000 else PULLS
+            words = [program, form, str(n), str(n // 10), str(pulls)]
+            if form == "tournament" or n <= 10_000:
+                run = subprocess.run(words, capture_output=True, text=True, check=True)
+                found.append(float(run.stdout.split()[0]))
+        ours.append(pull_ns(strategy, bandit, PULLS, seed))
+    medians = {form: round(statistics.median(found), 1) for form, found in forms.items() if found}
+    ns = statistics.median(ours)
+    return {"n": n, **medians, "LUCB1": round(ns, 1), "ratio": round(ns / min(medians.values()), 2)}
 
 
 # Strategies that pull in rounds
@@ -273,7 +315,7 @@ def machine():
             "numba": numba.__version__, "topk": topk.__version__}
 
 
-PARTS = {part.__name__: part for part in (pulls, runs, slices, starting, memory)}
+PARTS = {part.__name__: part for part in (pulls, yardsticks, runs, slices, starting, memory)}
 
 
 def main():
