@@ -55,10 +55,6 @@ def clear(s, arm):
     s.low[arm], s.inside[arm], s.high[arm], s.outside[arm] = -np.inf, -np.inf, -np.inf, -np.inf
 
 
-def grow(s, scale):
-    """Nothing to do: every look is a new one."""
-
-
 def moved(s, arm):
     """Take over an arm's new line; the last inside and the first outside are known again."""
     last, first = s.now.last, s.now.next
@@ -92,18 +88,6 @@ def mend(s):
         enter(s, last, False)
         enter(s, first, True)
         find_boundary(s)
-    look(s)
-
-
-def leave(s, arm):
-    """Take an arm out; if it was inside, the first arm outside takes its place."""
-    heir = s.now.next
-    inside = s.inside[arm] > -np.inf
-    clear(s, arm)
-    if inside and heir != NOBODY:
-        clear(s, heir)
-        enter(s, heir, True)
-    find_boundary(s)
     look(s)
 
 
