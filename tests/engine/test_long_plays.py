@@ -104,7 +104,7 @@ LONG = [
     (LUCB1, "topk_trees", lucb1_wants),
     (GAPE, "topk_scan", gape_wants),
     (GAPE, "topk_trees", gape_wants),
-    (UGAPE, "candidates_scan", ugape_wants),
+    (UGAPE, "candidates", ugape_wants),
     (UGAPE, "candidates_trees", ugape_wants),
     (topk.CLUCB(7, delta=1e-9), "exchange_trees", clucb_wants),
     (topk.CLUCBPAC(7, epsilon=0.0, delta=1e-9), "exchange_trees", clucb_wants),
