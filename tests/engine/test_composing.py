@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -115,6 +116,35 @@ def test_the_digest_sees_arrays_that_a_function_looks_up(monkeypatch):
         monkeypatch.setattr(sys.modules[__name__], "WEIGHTS", np.array(weights))
         found.add(digest([weighed]))
     assert len(found) == 4
+
+
+def made(source, **names):
+    """Return the function ``f`` that a text defines, with global names."""
+    exec(source, names)
+    return names["f"]
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def f(x=1): return x", lambda c: {}),
+        ("def f(): return C", lambda c: {"C": np.int64(c)}),
+        ("def f(): return m.C", lambda c: {"m": SimpleModule(c)}),
+    ],
+    ids=["default", "numpy's number", "number in a module"],
+)
+def test_the_digest_sees_what_a_function_finds_elsewhere(source, names):
+    before = digest([made(source, **names(1))])
+    assert digest([made(source, **names(1))]) == before
+    assert digest([made(source.replace("=1", "=2"), **names(2))]) != before
+
+
+class SimpleModule(ModuleType):
+    """A module with one number."""
+
+    def __init__(self, number):
+        super().__init__("m")
+        self.C = number
 
 
 def test_the_digest_is_the_same_in_every_process():

@@ -205,6 +205,65 @@ def test_picking_nobody_is_refused():
         session.tell([1], [1])
 
 
+@dataclass(frozen=True)
+class Wrong(topk.Indices):
+    """Pick what a test says: a number of arms, and the first two."""
+
+    k: int
+    budget: int
+    many: int
+    one: int
+    other: int
+
+    @topk.rule
+    def pick(s, arms):
+        arms[0], arms[1] = s.one, s.other
+        return s.many
+
+
+@pytest.mark.parametrize("picks", [(1, 99, 0), (2, 1, -1), (0, 0, 0), (2, 1, 1), (3, 0, 1)])
+def test_what_cannot_be_picked_is_refused_in_a_simulation_and_live(picks):
+    strategy, allowed = Wrong(1, 12, *picks), "the arms that Wrong picks must be one or two"
+    with pytest.raises(ValueError, match=allowed):
+        topk.run(strategy, topk.BernoulliBandit([0.5] * 4))
+    with pytest.raises(ValueError, match=allowed):
+        strategy.start(4).tell([0, 1, 2, 3], [1, 0, 1, 0])
+
+
+def test_an_arm_that_has_left_is_not_asked_for_again():
+    with pytest.raises(ValueError, match="the arms that Wrong picks"):
+        Wrong(1, 12, 1, 0, 0).start(3).withdraw(0).tell([1, 2], [1, 0])
+
+
+def test_what_cannot_be_stored_is_refused_by_name():
+    session = Settled(1, budget=60, patience=2).start(3)
+    session._play.s.sums[1] = -math.inf
+    with pytest.raises(ValueError, match="sums must be a list of 3 numbers from -1e.300"):
+        session.state()
+    with pytest.raises(ValueError, match="rng must be an integer or a generator made by"):
+        Coin(1, budget=60, a=0.5).start(3, rng=np.random.Generator(np.random.MT19937(1)))
+
+
+def test_names_that_every_play_has_are_refused():
+    @dataclass(frozen=True)
+    class Own(Wrong):
+        pulls: int = 3
+
+    @dataclass(frozen=True)
+    class Kept(Wrong):
+        memory = {"rounds": 1}
+
+    @dataclass(frozen=True)
+    class Lost(Wrong):
+        checks = topk.Indices.checks | {"one": lambda value, name: None}
+
+    for cls, name in ((Own, "pulls"), (Kept, "rounds")):
+        with pytest.raises(ValueError, match=f"names in {cls.__name__} must be .*'{name}'"):
+            cls(1, 12, 1, 0, 0).start(3)
+    with pytest.raises(TypeError, match="the check of one has to return its value"):
+        Lost(1, 12, 1, 0, 0)
+
+
 def test_withdrawn_down_to_k_it_goes_on():
     session = Coin(3, budget=60, a=0.5).start(4, rng=1).tell([0, 1, 2, 3], [1, 0, 1, 0])
     session.withdraw(1)

@@ -8,7 +8,7 @@ share code objects with the originals: tracebacks, `inspect` and breakpoints wor
 
 import hashlib
 from dis import get_instructions
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 
 rule = staticmethod  # marks the functions of a strategy that run compiled as well
 
@@ -101,8 +101,14 @@ def looked_up(code):
 
 
 def digest(functions):
-    """Return a hash of some functions' code, marks, and of the constants that they look up."""
+    """Return a hash of some functions' code, marks, defaults, and the constants they look up."""
     found = hashlib.sha256()
+
+    def constant(name, value):
+        if isinstance(value, (int, float, str, bool, tuple)):
+            found.update(repr((name, value)).encode())
+        elif hasattr(value, "tobytes"):  # an array of numpy's, or a number
+            found.update(repr((name, value.dtype, value.shape)).encode() + value.tobytes())
 
     def add(code, names):
         found.update(code.co_code + repr((code.co_names, code.co_varnames)).encode())
@@ -113,12 +119,14 @@ def digest(functions):
                 found.update(repr(const).encode())
         for name in code.co_names:
             value = names.get(name)
-            if isinstance(value, (int, float, str, bool, tuple)):
-                found.update(repr((name, value)).encode())
-            elif hasattr(value, "tobytes"):  # an array of numpy's, or a number
-                found.update(repr((name, value.dtype, value.shape)).encode() + value.tobytes())
+            constant(name, value)
+            if isinstance(value, ModuleType):  # what is looked up in it stands in `co_names` too
+                for attribute in code.co_names:
+                    constant(f"{name}.{attribute}", vars(value).get(attribute))
 
     for function in functions:
         found.update(repr(sorted(function.__dict__)).encode())  # how it is to be compiled
+        for number, value in enumerate(function.__defaults__ or ()):
+            constant(f"default {number}", value)
         add(function.__code__, function.__globals__)
     return found.hexdigest()[:16]

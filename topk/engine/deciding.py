@@ -20,7 +20,7 @@ import numpy as np
 from topk._checks import check_arms, check_budget, check_counts, refuse
 from topk.engine import loop
 from topk.engine.composing import compose
-from topk.engine.loop import ACTIVE, BY_BUDGET, BY_RULE, RUNNING
+from topk.engine.loop import ACTIVE, BY_BUDGET, BY_RULE, RUNNING, WRONG
 from topk.engine.strategy import means_of
 
 # the scalars of a play, in one block: counters of all shapes, then what a search has found
@@ -100,10 +100,13 @@ def numbers(strategy):
 
 @cache
 def annotated(cls):
-    """Return name and type of the parameters that are numbers."""
+    """Return name and type of the parameters that are numbers; refuse names with a meaning."""
     kinds = {"int": int, "float": float, "bool": bool, int: int, float: float, bool: bool}
-    found = ((field.name, kinds.get(field.type)) for field in dataclasses.fields(cls))
-    return tuple((name, kind) for name, kind in found if kind)
+    found = {field.name: kinds.get(field.type) for field in dataclasses.fields(cls)}
+    taken = {*found} & {"n", "bandits", "now", "active", "pulls", "sums", "squares", "status"}
+    if taken := sorted(taken | {*cls.memory} & {*NOW}):
+        refuse(f"names in {cls.__name__}", ", ".join(taken), "free of those that every play has")
+    return tuple((name, kind) for name, kind in found.items() if kind)
 
 
 _types = {}
@@ -193,16 +196,21 @@ class RuledPlay:
 
     @property
     def ended(self):
-        """``RUNNING``, ``BY_RULE`` or ``BY_BUDGET``."""
+        """``RUNNING``, ``BY_RULE`` or ``BY_BUDGET``; a rule that picks no arm is refused."""
+        if self.s.now.ended == WRONG:
+            self._refuse(self.s.picked[: max(0, self.s.now.picked)])
         return int(self.s.now.ended)
+
+    def _refuse(self, arms):
+        allowed = "one or two different arms that can be pulled (NOBODY, -1, is none)"
+        refuse(f"the arms that {type(self.strategy).__name__} picks", arms.tolist(), allowed)
 
     def ask(self, arms, counts):
         """Write the next batch into ``arms`` and ``counts`` (n,); return its length."""
-        m = self._python(loop.ask)(self.s, arms, counts)
+        m = 0 if self.ended else self._python(loop.ask)(self.s, arms, counts)
         wanted = arms[:m]
-        if (wanted < 0).any() or (self.s.status[wanted] != ACTIVE).any():
-            allowed = "arms that are still in the play (NOBODY, -1, when all others are withdrawn)"
-            refuse(f"the arms that {type(self.strategy).__name__} picks", wanted.tolist(), allowed)
+        if (self.s.status[wanted] != ACTIVE).any():  # one has been withdrawn since it was picked
+            self._refuse(wanted)
         return m
 
     def count(self, arms, counts, sums, squares):
@@ -226,6 +234,8 @@ class RuledPlay:
     def dump(self):
         """Return the state as JSON values; what follows from the counts is left out."""
         stored = {name: plain(getattr(self.s, name)) for name in self.kinds}
+        for name, kind in self.kinds.items():
+            checked(stored[name], name, kind, len(stored[name]))
         skipped = {"total", "live", "scale", *FOUND}
         stored["now"] = {x: self.s.now[x].item() for x in block(self.strategy) if x not in skipped}
         if self.strategy.random:

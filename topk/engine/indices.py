@@ -9,7 +9,7 @@ one over the square root of the pulls, and s is what the rule ``scale`` returns,
 import math
 
 from topk.engine.composing import open_function
-from topk.engine.loop import BY_BUDGET, BY_RULE
+from topk.engine.loop import ACTIVE, BY_BUDGET, BY_RULE, WRONG
 
 
 def scale(s):
@@ -86,8 +86,20 @@ def update(s, m, arms):
         s.now.ended = BY_BUDGET
     else:  # here and not in `ask`, which may be called twice
         s.now.picked = pick(s, s.picked)
+        if not are_active(s, s.picked, s.now.picked):
+            s.now.ended = WRONG
         if s.budget >= 0:  # a pair that would exceed the budget pulls its first arm only
             s.now.picked = min(s.now.picked, s.budget - s.now.total)
+
+
+def are_active(s, arms, m):
+    """Tell whether the first m of ``arms``, one or two, are different arms that can be pulled."""
+    if m < 1 or m > 2 or (m == 2 and arms[0] == arms[1]):
+        return False
+    for j in range(m):
+        if arms[j] < 0 or arms[j] >= s.n or s.status[arms[j]] != ACTIVE:
+            return False
+    return True
 
 
 def left(s, arm):

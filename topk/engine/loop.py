@@ -3,7 +3,7 @@
 from topk import bandits
 from topk.engine.composing import open_function, shared
 
-RUNNING, BY_RULE, BY_BUDGET = 0, 1, 2  # s.now.ended
+RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; the last: a rule has picked no arm
 DONE, CROSSING, PAUSED = 0, 1, 2  # why `play` came back
 ACTIVE, ACCEPTED, REJECTED, WITHDRAWN = 0, 1, -1, -2  # s.status
 NOBODY = -1  # no arm

@@ -100,6 +100,8 @@ class Strategy:
             value, check = getattr(self, field.name), self.checks.get(field.name)
             if check and not (value is None and field.default is None):
                 value = check(value, field.name)
+                if value is None:
+                    raise TypeError(f"the check of {field.name} has to return its value")
             object.__setattr__(self, field.name, value)
 
     def most_k(self, n):
@@ -176,11 +178,15 @@ class Strategy:
         Raises
         ------
         ValueError
-            If ``n``, or a parameter together with ``n``, is out of range.
+            If ``n``, or a parameter together with ``n``, is out of range; if ``rng`` is a
+            generator of another kind than numpy's default, whose state cannot be stored.
         """
         from topk.session import Session
 
-        return Session(self, n, rng)
+        generator = None if rng is None else np.random.default_rng(rng)
+        if generator and not isinstance(generator.bit_generator, np.random.PCG64):
+            refuse("rng", rng, "an integer or a generator made by numpy.random.default_rng")
+        return Session(self, n, generator)
 
     def bounds(self, seen):
         """Return lower and upper confidence bounds of the arms' means.
@@ -298,8 +304,8 @@ class Rounds(Ruled):
 
     Derive a frozen dataclass whose fields are the parameters, and mark the functions of the rule
     with ``topk.rule``.  They run as plain Python in a live session and compiled in simulations;
-    so they take the state ``s`` in place of ``self``, call functions of a module (compiled as
-    well) and keep to what numba knows.
+    so they take the state ``s`` in place of ``self``, call functions that are imported by name
+    (``from helper import f``, not ``helper.f``; compiled as well) and keep to what numba knows.
 
     * ``share(s)`` returns the pulls that each active arm gets now; ``EVERYTHING`` spreads all that
       the budget has left.
@@ -320,9 +326,18 @@ class Rounds(Ruled):
     * ``arrays(self, bandits, n)`` returns ``super().arrays(bandits, n)`` and arrays that the rule
       changes, name -> (kind, size), stored as well: "count" (whole numbers from 0), "arm", "flag"
       (-9 to 9) or "real"; they are ``s.name``, all zeros at first;
-    * ``random = True`` gives it a `numpy.random.Generator` of the play's own: ``s.rng``.
+    * ``random = True`` gives it a `numpy.random.Generator` of the play's own, ``s.rng``: in
+      `topk.run` and `topk.replicate` the stream ``topk.play.stream(seed, play, RULE)``;
+    * ``anytime = True`` says that it does not look at its budget, so that checkpoints make sense.
 
-    Parameters called k, budget, epsilon and delta are checked; `Strategy.checks` takes more.  If
+    Constants and functions that rules share: ``EVERYTHING``, ``accept``, ``reject`` and
+    ``end_with`` in `topk.engine.rounds`, ``BY_RULE``, ``BY_BUDGET`` and ``NOBODY`` in
+    `topk.engine.loop`, ``rank`` in `topk.engine.ranking`.  Entries of a "real" array are finite,
+    from -1e300 to 1e300.
+
+    Parameters called k, budget, epsilon and delta are checked; for others say
+    ``checks = topk.Rounds.checks | {"noise": check}``, where ``check(value, name)`` returns the
+    value or raises (``topk.engine.strategy.positive`` is one).  If
     one is called ``budget`` no play exceeds it; a last round that would is spread evenly, and ends
     the play.  An arm that is withdrawn is no longer active.
 
@@ -378,8 +393,8 @@ class Indices(Ruled):
     """A strategy by bounds: its rule are `pick`, `done` and, where needed, `scale` or `line`.
 
     Every arm is pulled once (``first`` times); then the rule says, again and again, whose turn it
-    is.  How functions are marked, what is in ``s``, and what ``constants``, ``memory``, ``arrays``
-    and ``random`` declare is said at `topk.Rounds`.
+    is.  How functions are marked, what is in ``s``, and what ``constants``, ``memory``, ``arrays``,
+    ``random`` and ``checks`` declare is said at `topk.Rounds`.
 
     * ``pick(s, arms)`` writes the arms to be pulled next, at most two, into ``arms`` and returns
       how many.
@@ -395,8 +410,13 @@ class Indices(Ruled):
     others have been withdrawn: nobody to pick), ``lower(s, arm)`` and ``upper(s, arm)``, ``kth(s)``
     and ``following(s)``, the k-th and the k+1-th largest mean.
 
+    A rule of this shape makes no arrays: it declares them with ``arrays``.  ``s.rng.integers``
+    makes one too; ``int(s.rng.random() * m)`` does not.
+
     Attributes
     ----------
+    lean : bool
+        False allows arrays to be made, if slower.
     partition : str or None
         The groups of arms that the rule looks at, "topk" for the k largest means and the
         others; None if it looks at all arms itself.
