@@ -15,7 +15,7 @@ from topk.experiments import (
     smallest_budget,
 )
 from topk.stats import Interval, proportion_interval
-from topk.theory.groups import group_log_ratio
+from topk.theory.families import group_log_ratio
 from topk.theory.likelihood import expected_samples_bound, theorem_5_1_pulls
 
 N, K, EPSILON = 40, 10, 0.01  # the smallest k and the largest epsilon that Lemma 5.2 covers

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from topk.theory.explore_m import (
+from topk.theory.families import (
     count_pairs,
     explore_m_argument,
     explore_m_families,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import topk
-from topk.theory.groups import (
+from topk.theory.families import (
     complement_epsilon,
     group_argument,
     group_family,

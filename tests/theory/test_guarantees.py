@@ -10,7 +10,7 @@ import topk
 from topk import guarantees as g
 from topk import hardness
 from topk.strategies.improved import constants
-from topk.theory import lucb
+from topk.theory import each_arm
 from topk.theory.average_regret import BETA, improved_topk_constants
 
 EASY = [0.9] * 3 + [0.1] * 5
@@ -234,7 +234,7 @@ def test_lemma_5_constants_146_and_705():
     assert implication_fails(138, 8, complexities, deltas)
     assert not implication_fails(705, 32, complexities, deltas)
     assert implication_fails(704, 32, complexities, deltas)
-    assert (lucb.PUBLISHED, lucb.REPAIRED) == (146, 705)
+    assert (each_arm.PUBLISHED, each_arm.REPAIRED) == (146, 705)
 
 
 def test_lemma_5_tail_of_the_two_events():

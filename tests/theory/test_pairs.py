@@ -10,7 +10,7 @@ from scipy.stats import binom
 import topk
 from topk import hardness
 from topk.stats import proportion_interval
-from topk.theory.pairs import (
+from topk.theory.families import (
     pair_counts,
     pair_error,
     pair_log_odds,

@@ -196,18 +196,6 @@ class _Problem:
         return np.column_stack([self.mean[point.a], self.mean[point.b], x, share])
 
 
-@dataclass
-class _Point:
-    """A strictly feasible w with multipliers q >= 0 of the pairs (a, b), and its bounds."""
-
-    a: np.ndarray
-    b: np.ndarray
-    w: np.ndarray
-    q: np.ndarray
-    lower: float = 0.0
-    upper: float = np.inf
-
-
 def _solve(problem):
     """Solve on a few pairs, add the pairs that the answer violates, until there are none."""
     a, b = problem.pairs()
@@ -238,11 +226,8 @@ def _interior_point(problem, a, b):
     part = np.minimum((count * problem.start)[a], (count * problem.start)[b])
     part /= part.sum()
     q = count @ w / 2.0 * part / (problem.information(w, a, b)[0] - 1.0)
-    state = _State(problem, a, b, w, q)
-    best = _Point(a, b, w, q)
+    best = state = _State(problem, a, b, w, q)
     for _ in range(_STEPS):
-        if state.upper - state.lower < best.upper - best.lower:
-            best = _Point(a, b, state.w, state.q, state.lower, state.upper)
         if state.upper - state.lower <= _GAP * state.lower:
             break
         # On the central path q @ slack is the gap.  Off it the gap is larger, and aiming at
@@ -251,6 +236,7 @@ def _interior_point(problem, a, b):
         state = _advance(state, 0.1 * gap * part)
         if state is None:
             break
+        best = min(best, state, key=lambda each: each.upper - each.lower)
     return best
 
 
