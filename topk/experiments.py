@@ -316,8 +316,7 @@ def change_of_measure(
     if nu.size != nu_prime.size:
         refuse("nu_prime", f"{nu_prime.size} entries", f"an array of {nu.size} entries")
     false_alarm = check_real(false_alarm, "false_alarm", 0, 1, low_open=True, high_open=True)
-    if isinstance(runs, (int, np.integer)) and runs < 2:
-        refuse("runs", runs, "an integer of at least 2")
+    runs = check_integer(runs, "runs", 2)
     plays = _both(strategy, (nu, nu_prime), runs, seed, jobs)
     happened = [_happened(rep, event or _returned, runs) for rep in plays]
     level = 1 - false_alarm / (2 * happened[0].shape[1] + 1)

@@ -209,7 +209,7 @@ def test_bytes_do_not_depend_on_the_machines_settings(tmp_path):
             "print(hashlib.sha256(test_plots.draw()).hexdigest())")
     here = os.path.dirname(os.path.abspath(__file__))
     digests = set()
-    for settings in ({}, {"MATPLOTLIBRC": str(tmp_path)}, {"PYTHONHASHSEED": "7"}):
+    for settings in ({}, {"MATPLOTLIBRC": str(tmp_path), "PYTHONHASHSEED": "7"}):
         done = subprocess.run([sys.executable, "-c", code, here], check=True, text=True,
                               capture_output=True, env=os.environ | settings)
         digests.add(done.stdout.strip())

@@ -110,17 +110,15 @@ def characteristic_time(means, k):
     problem = _Problem(top, bottom)
     if not np.isfinite(problem.start).all():
         at_boundary = np.isin(means, (top[-1], bottom[0]))
-        return CharacteristicTime(
-            np.inf, at_boundary / at_boundary.sum(), np.inf, np.inf, np.empty((0, 4))
-        )
+        shares = at_boundary / at_boundary.sum()
+        return CharacteristicTime(np.inf, shares, np.inf, np.inf, np.empty((0, 4)))
     point = _solve(problem)
-    lower, upper = problem.unit * point.lower, problem.unit * point.upper
+    lower, upper = float(problem.unit * point.lower), float(problem.unit * point.upper)
     shares = point.w / (problem.count @ point.w)
     weights = np.empty(means.size)
     weights[order] = shares[problem.group]
-    return CharacteristicTime(
-        float(upper), weights / weights.sum(), float(lower), float(upper), problem.mixture(point)
-    )
+    weights /= weights.sum()
+    return CharacteristicTime(upper, weights, lower, upper, problem.mixture(point))
 
 
 class _Problem:
@@ -180,14 +178,13 @@ class _Problem:
             value = self.information(w, rows[:, None], columns[None, :])[0]
             of_high[rows] = value.argmin(axis=1)
             best = value.argmin(axis=0)
-            better = value[best, np.arange(others)] < best_low
-            best_low[better] = value[best, np.arange(others)][better]
+            nearest = value[best, np.arange(others)]
+            better = nearest < best_low
+            best_low[better] = nearest[better]
             of_low[better] = rows[best[better]]
             smallest = min(smallest, value.min())
-        return smallest, (
-            np.concatenate([np.arange(size), of_low]),
-            np.concatenate([size + of_high, columns]),
-        )
+        a, b = np.concatenate([np.arange(size), of_low]), np.concatenate([size + of_high, columns])
+        return smallest, (a, b)
 
     def mixture(self, point):
         """Return the certificate's rows (top mean, other mean, x, probability)."""
@@ -267,13 +264,11 @@ def _advance(state, target):
     move = _newton(state, target)
     if move is None:
         return None
-    move_w, move_q = move
-    length = min(_longest(state.w, move_w), _longest(state.q, move_q))
+    w, q, (move_w, move_q) = state.w, state.q, move
+    length = min(_longest(w, move_w), _longest(q, move_q))
     before = state.residual(state.w, target)
     while length > 1e-10:
-        ahead = _State(
-            state.problem, state.a, state.b, state.w + length * move_w, state.q + length * move_q
-        )
+        ahead = _State(state.problem, state.a, state.b, w + length * move_w, q + length * move_q)
         inside = (ahead.slack > 0.01 * state.slack).all()
         if inside and ahead.residual(state.w, target) <= (1 - 0.01 * length) * before:
             return ahead

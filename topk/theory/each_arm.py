@@ -13,6 +13,7 @@ from scipy.special import zeta
 
 from topk._checks import (
     as_array,
+    as_numbers,
     check_budget,
     check_delta,
     check_epsilon,
@@ -436,7 +437,7 @@ def ugape_step(means, radii, k):
     >>> step.index.tolist(), step.candidates.tolist(), step.pulled
     ([0.125, 0.625, 0.875], [0], 0)
     """
-    means, radii = np.asarray(means, dtype=float), np.asarray(radii, dtype=float)
+    means, radii = as_numbers(means, "means", "numbers"), as_numbers(radii, "radii", "numbers")
     if means.ndim != 1 or not np.isfinite(means).all():
         refuse("means", means.tolist(), "finite numbers, shape (n,)")
     if radii.shape != means.shape or not (radii > 0).all():

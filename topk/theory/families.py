@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from topk._checks import (
+    as_array,
+    check_arms,
     check_at_most_half,
     check_choice,
     check_delta,
@@ -38,7 +40,7 @@ LARGEST_EPSILON = math.sqrt(1 / 32)
 
 def _check_signs(signs):
     """Return the bits as a boolean array (k,)."""
-    array = np.asarray(signs)
+    array = as_array(signs, "signs", "a vector of k booleans")
     if array.ndim != 1 or array.size == 0 or not np.isin(array, (0, 1)).all():
         refuse("signs", signs, "a vector of k booleans (or zeros and ones)")
     return array.astype(bool)
@@ -212,14 +214,10 @@ def pair_counts(selected, signs):
     PairCounts(none=1, wrong=0, both=1, missing=1)
     """
     signs = _check_signs(signs)
-    chosen = np.zeros(2 * signs.size, dtype=bool)
-    array = np.asarray(selected)
-    if array.shape != signs.shape or np.unique(array).size != array.size:
+    arms = check_arms(selected, 2 * signs.size, "selected")
+    if arms.shape != signs.shape or np.unique(arms).size != arms.size:
         refuse("selected", selected, f"{signs.size} different arms")
-    if array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= chosen.size:
-        refuse("selected", selected, f"arms from 0 to {chosen.size - 1}")
-    chosen[array] = True
-    first, second = chosen.reshape(-1, 2).T
+    first, second = np.isin(np.arange(2 * signs.size), arms).reshape(-1, 2).T
     good, bad = np.where(signs, first, second), np.where(signs, second, first)
     none, wrong = int((~good & ~bad).sum()), int((~good & bad).sum())
     return PairCounts(none, wrong, int((good & bad).sum()), none + wrong)
