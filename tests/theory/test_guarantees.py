@@ -80,6 +80,18 @@ def test_bubeck_theorem_1_on_plays():
 # Zhou et al. (2014)
 
 
+def test_lemma_4_2_repaired_constant_closes_the_union_bound_and_the_printed_one_does_not():
+    for size, k, delta in itertools.product((1, 39, 40), (10, 13), (1e-6, 0.1, 0.9)):
+        for published in (False, True):
+            epsilon = g.ar_regret(size, k, 39_000, delta, published=published)
+            square = size / 39_000 * (4 + math.log(2 / delta) / k) * (1 if published else 8)
+            assert epsilon**2 == pytest.approx(square)
+            # ln of 2 * 2^|S| * exp(-eps^2 Q_0 k / 8), the bound on some subset's deviation
+            log_failure = math.log(2) * (1 + size) - epsilon**2 * (39_000 / size) * k / 8
+            assert published or log_failure <= math.log(delta)
+            assert size == 1 or not published or log_failure > 0  # not even below 1
+
+
 def one_round(means, pulls, rng):
     return rng.binomial(pulls // means.size, means) / (pulls // means.size)
 

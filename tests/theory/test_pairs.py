@@ -85,6 +85,7 @@ def test_step_iii_success_bound_holds_for_the_best_strategy():
     for n, epsilon in [(10_000, 1 / 256), (10_000, 1e-3), (100_000, 1e-4)]:
         k = n // 2
         q = math.floor(theorem_3_pulls(n, epsilon) / k)
+        assert theorem_3_pulls(n, epsilon) == pytest.approx(k / 2 * math.log(1 / epsilon, 3))
         success = binom.cdf(math.floor(2 * epsilon * k), k, pair_error(q))
         assert success <= theorem_3_success(n, epsilon)
 
