@@ -204,7 +204,7 @@ def draw():
 def test_bytes_do_not_depend_on_the_machines_settings(tmp_path):
     (tmp_path / "matplotlibrc").write_text(
         "figure.facecolor: black\naxes.labelsize: 20\nlines.linewidth: 9\n"
-        "savefig.transparent: True\n")
+        "savefig.transparent: True\nxtick.direction: in\n")
     code = ("import hashlib, sys; sys.path.insert(0, sys.argv[1]); import test_plots;"
             "print(hashlib.sha256(test_plots.draw()).hexdigest())")
     here = os.path.dirname(os.path.abspath(__file__))
