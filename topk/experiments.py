@@ -5,22 +5,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk import metrics
 from topk._checks import (
+    check_at_most_half,
     check_delta,
     check_integer,
     check_k,
     check_means,
-    check_n,
     check_real,
     refuse,
 )
-from topk.bandits import Bandit, BernoulliBandit
+from topk.bandits import BernoulliBandit, check_bandit
 from topk.engine.ranking import kth_largest, largest
+from topk.metrics import regret_within
 from topk.simulate import replicate
 from topk.stats import Interval, mean_interval, proportion_interval
 from topk.strategies.adaptive import halving_share, sorting_share
-from topk.theory.groups import group_family
+from topk.theory.families import group_family
+from topk.theory.hardness import smallest_integer
 from topk.theory.likelihood import bernoulli_kl, information, log_likelihood_ratio
 
 
@@ -105,12 +106,9 @@ def algorithm_b(strategy, n, epsilon, plays, *, seed=0, pulls=None, level=1 - 1e
     >>> bool(result.right[0].estimate > 0.9), bool(result.right[1].estimate > 0.9), result.cap
     (True, True, 200000.0)
     """
-    n = check_n(n)
-    k = check_k(strategy.k, largest=n // 2)
-    epsilon = check_real(epsilon, "epsilon", 0, 1 / 8, low_open=True, high_open=True)
-    means = np.full((2, n), 0.5)
-    means[:, 1:k] += 4 * epsilon
-    means[1, 0] += 4 * epsilon
+    good = _good_arms(n, strategy.k, epsilon)
+    means = np.stack([good, good])
+    means[0, 0] = 0.5
     reps = _both(strategy, means, plays, seed, jobs)
     if pulls is None:
         measured = max(float(rep.total_pulls.mean()) for rep in reps)
@@ -120,19 +118,21 @@ def algorithm_b(strategy, n, epsilon, plays, *, seed=0, pulls=None, level=1 - 1e
     own = np.stack([rep.pulls[:, 0] for rep in reps])
     returned = np.stack([(rep.selected[:, -1] == 0).any(axis=1) for rep in reps])
     says_high = returned | (own >= cap)
-    successes = [plays - int(says_high[0].sum()), int(says_high[1].sum())]
-    regret = [
-        metrics.aggregate_regret(rep.selected[:, -1], row)
+    right = [plays - int(says_high[0].sum()), int(says_high[1].sum())]
+    right = tuple(proportion_interval(count, plays, level) for count in right)
+    samples, capped = np.minimum(own, cap).mean(axis=1), (own >= cap).mean(axis=1)
+    reliable = [
+        regret_within(rep.selected[:, -1], row, epsilon).mean()
         for rep, row in zip(reps, means, strict=True)
     ]
-    return AlgorithmB(
-        pulls,
-        cap,
-        tuple(proportion_interval(count, plays, level) for count in successes),
-        np.minimum(own, cap).mean(axis=1),
-        (own >= cap).mean(axis=1),
-        np.array([(r <= epsilon + metrics.SLACK).mean() for r in regret]),
-    )
+    return AlgorithmB(pulls, cap, right, samples, capped, np.array(reliable))
+
+
+def _good_arms(n, k, epsilon):
+    """Return the means of k arms that are 4 epsilon better than the other n - k."""
+    n, k = check_at_most_half(n, k)
+    epsilon = check_real(epsilon, "epsilon", 0, 1 / 8, low_open=True, high_open=True)
+    return np.where(np.arange(n) < k, 0.5 + 4 * epsilon, 0.5)
 
 
 def _both(strategy, instances, runs, seed, jobs):
@@ -216,35 +216,23 @@ def smallest_budget(make, n, k, epsilon, delta=0.2, *, plays=1000, seed=0, ratio
     >>> bool(found.reliable.estimate >= 0.8)
     True
     """
-    n = check_n(n)
-    k = check_k(k, largest=n // 2)
-    epsilon = check_real(epsilon, "epsilon", 0, 1 / 8, low_open=True, high_open=True)
+    means = _good_arms(n, k, epsilon)
     delta = check_delta(delta)
     plays = check_integer(plays, "plays", 1)
     ratio = check_real(ratio, "ratio", 1, np.inf, low_open=True, high_open=True)
-    means = np.where(np.arange(n) < k, 0.5 + 4 * epsilon, 0.5)
+
+    def budget(power):
+        return int(np.ceil(n * ratio**power))
 
     def successes(power):
-        strategy = make(_budget(n, ratio, power))
-        reps = replicate(strategy, BernoulliBandit(means), plays, seed=seed, jobs=jobs)
-        regret = metrics.aggregate_regret(reps.selected[:, -1], means)
-        return int((regret <= epsilon + metrics.SLACK).sum())
+        bandit = BernoulliBandit(means)
+        reps = replicate(make(budget(power)), bandit, plays, seed=seed, jobs=jobs)
+        return int(regret_within(reps.selected[:, -1], means, epsilon).sum())
 
-    enough = (1 - delta) * plays
-    low, high = -1, 1
-    while successes(high) < enough:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if successes(middle) >= enough else (middle, high)
-    budget = _budget(n, ratio, high)
+    power = smallest_integer(lambda power: successes(power) >= (1 - delta) * plays, 0)
     unit = n / epsilon**2 * (1 - np.log(delta) / k)
-    return SmallestBudget(budget, float(budget / unit), proportion_interval(successes(high), plays))
-
-
-def _budget(n, ratio, power):
-    """Return n * ratio**power, rounded up."""
-    return int(np.ceil(n * ratio**power))
+    reliable = proportion_interval(successes(power), plays)
+    return SmallestBudget(budget(power), float(budget(power) / unit), reliable)
 
 
 class ChangeOfMeasure(NamedTuple):
@@ -328,21 +316,16 @@ def change_of_measure(
     if nu.size != nu_prime.size:
         refuse("nu_prime", f"{nu_prime.size} entries", f"an array of {nu.size} entries")
     false_alarm = check_real(false_alarm, "false_alarm", 0, 1, low_open=True, high_open=True)
-    if isinstance(runs, (int, np.integer)) and runs < 2:
-        refuse("runs", runs, "an integer of at least 2")
+    runs = check_integer(runs, "runs", 2)
     plays = _both(strategy, (nu, nu_prime), runs, seed, jobs)
     happened = [_happened(rep, event or _returned, runs) for rep in plays]
     level = 1 - false_alarm / (2 * happened[0].shape[1] + 1)
     carried = mean_interval(information(plays[0].pulls, nu, nu_prime), level)
     under, under_prime = (proportion_interval(h.sum(axis=0), runs, level) for h in happened)
-    estimate = bernoulli_kl(under.estimate, under_prime.estimate)
+    events = np.stack([under.estimate, under_prime.estimate], axis=1)
     smallest = _smallest_divergence(under, under_prime)
-    return ChangeOfMeasure(
-        carried,
-        np.stack([under.estimate, under_prime.estimate], axis=1),
-        np.stack([estimate, smallest], axis=1),
-        bool((smallest <= carried.high).all()),
-    )
+    divergences = np.stack([bernoulli_kl(*events.T), smallest], axis=1)
+    return ChangeOfMeasure(carried, events, divergences, bool((smallest <= carried.high).all()))
 
 
 def _returned(reps):
@@ -531,9 +514,7 @@ def kth_arm(bandit, k, eta, delta, slack=0, rng=0):
     >>> 0.5 < found.estimate < 1.1, found.candidates[:5].tolist()
     (True, [0, 1, 2, 3, 4])
     """
-    if not isinstance(bandit, Bandit):
-        refuse("bandit", bandit, "a topk.Bandit")
-    n = bandit.n
+    n = check_bandit(bandit).n
     k = check_k(k, n, largest=n)
     eta = check_real(eta, "eta", 0, 1, low_open=True, high_open=True)
     delta = check_delta(delta)

@@ -8,7 +8,7 @@ The last three functions draw the *means* at random and leave the arms in the or
 
 import numpy as np
 
-from topk._checks import check_integer, check_k, check_n, check_real, refuse
+from topk._checks import check_integer, check_n, check_real, check_sizes, refuse
 from topk.bandits import BernoulliBandit
 from topk.data import rte_counts
 
@@ -154,8 +154,8 @@ def synthetic(p, n, k):
     >>> synthetic(2, 4, 2).means.tolist()
     [0.625, 0.5, 0.375, 0.0]
     """
-    p, n = check_real(p, "p", 0, 100, low_open=True), check_n(n)
-    k = check_k(k, n)
+    p = check_real(p, "p", 0, 100, low_open=True)
+    n, k = check_sizes(n, k)
     above = (n - k) / n + k / n * ((k - np.arange(1, k + 1)) / k) ** p
     below = (n - k) / n * (1 - (np.arange(1, n - k + 1) / (n - k)) ** p)
     return BernoulliBandit(np.concatenate([above, below]))
@@ -372,8 +372,7 @@ def beta41(n, rng):
 
 
 def _two_levels(n, k, high, low):
-    n = check_n(n)
-    k = check_k(k, n)
+    n, k = check_sizes(n, k)
     return BernoulliBandit(np.repeat([high, low], [k, n - k]))
 
 

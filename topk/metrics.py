@@ -14,7 +14,7 @@ means of their own, ``selected`` (runs, checkpoints, k) goes with ``means[:, Non
 
 import numpy as np
 
-from topk._checks import check_epsilon, check_unit_array, refuse
+from topk._checks import as_array, check_epsilon, check_unit_array, refuse
 
 SLACK = 2.0**-48
 """What a comparison with a positive epsilon forgives (about 3.6e-15).
@@ -325,26 +325,19 @@ def _sorted_means(selected, means):
     if means.ndim == 1:
         chosen = means[selected]
     else:
-        arms = np.broadcast_to(selected, (*lead, k))
         values = np.broadcast_to(means, (*lead, means.shape[-1]))
-        chosen = np.take_along_axis(values, arms, axis=-1)
+        chosen = np.take_along_axis(values, np.broadcast_to(selected, (*lead, k)), axis=-1)
     return -np.sort(-chosen, axis=-1), best
 
 
 def _check_means(means):
-    try:
-        ndim = max(1, np.ndim(means))
-    except ValueError:
-        refuse("means", means, "a rectangular array of numbers in [0, 1]")
-    return check_unit_array(means, "means", ndim=ndim)
+    ndim = as_array(means, "means", "a rectangular array of numbers in [0, 1]").ndim
+    return check_unit_array(means, "means", ndim=max(1, ndim))
 
 
 def _check_selected(selected, n):
     allowed = f"an array (..., k) of distinct integers from 0 to {n - 1}"
-    try:
-        arms = np.asarray(selected)
-    except ValueError:
-        refuse("selected", selected, allowed)
+    arms = as_array(selected, "selected", allowed)
     if arms.ndim == 0 or arms.shape[-1] == 0 or arms.dtype.kind not in "iu":
         refuse("selected", selected, allowed)
     outside = (arms < 0) | (arms >= n)

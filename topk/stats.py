@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import check_integer, check_real, refuse
+from topk._checks import as_numbers, check_integer, check_real, refuse
 
 
 class Interval(NamedTuple):
@@ -246,10 +246,7 @@ def _check_level(level):
 
 def _check_plays(values, name):
     allowed = "an array (runs, ...) of finite numbers with at least 2 runs"
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        refuse(name, values, allowed)
+    array = as_numbers(values, name, allowed)
     if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
         refuse(name, values, allowed)
     check_integer(array.shape[0], f"the number of runs in {name}", 2)

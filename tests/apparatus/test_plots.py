@@ -204,12 +204,12 @@ def draw():
 def test_bytes_do_not_depend_on_the_machines_settings(tmp_path):
     (tmp_path / "matplotlibrc").write_text(
         "figure.facecolor: black\naxes.labelsize: 20\nlines.linewidth: 9\n"
-        "savefig.transparent: True\n")
+        "savefig.transparent: True\nxtick.direction: in\n")
     code = ("import hashlib, sys; sys.path.insert(0, sys.argv[1]); import test_plots;"
             "print(hashlib.sha256(test_plots.draw()).hexdigest())")
     here = os.path.dirname(os.path.abspath(__file__))
     digests = set()
-    for settings in ({}, {"MATPLOTLIBRC": str(tmp_path)}, {"PYTHONHASHSEED": "7"}):
+    for settings in ({}, {"MATPLOTLIBRC": str(tmp_path), "PYTHONHASHSEED": "7"}):
         done = subprocess.run([sys.executable, "-c", code, here], check=True, text=True,
                               capture_output=True, env=os.environ | settings)
         digests.add(done.stdout.strip())

@@ -27,6 +27,7 @@ def root(tmp_path):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "topk/core.py").write_text("answer = 42\n")
     (tmp_path / "topk/data/crowd.csv").write_text("worker\n1\n")
+    (tmp_path / "topk/look.mplstyle").write_text("font.size: 10\n")
     (tmp_path / "requirements.lock").write_text("numpy==1\n")
     return tmp_path
 
@@ -46,7 +47,9 @@ def executed(*outputs):
 # The cache
 
 
-@pytest.mark.parametrize("changed", ["topk/core.py", "topk/data/crowd.csv", "requirements.lock"])
+@pytest.mark.parametrize(
+    "changed", ["topk/core.py", "topk/data/crowd.csv", "topk/look.mplstyle", "requirements.lock"]
+)
 def test_key_reacts_to_a_changed_file(root, changed):
     book = notebook("a", cell("1"))
     before = execution.key(book, execution.library_digest(root))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from topk.theory.explore_m import (
+from topk.theory.families import (
     count_pairs,
     explore_m_argument,
     explore_m_families,
@@ -37,26 +37,6 @@ def test_section_4_2_2_counting_is_exact(n, m):
     assert step.per_member == (m, m) and step.disjoint
     delta = 0.1  # half the pairs at 2 delta / m add up to delta for each J
     assert step.pairs / 2 * 2 * delta / m == pytest.approx(delta * math.comb(n - 1, m))
-
-
-def test_section_4_2_2_inequality_for_any_answers():
-    # P_J is an arbitrary law on the answers, one for each J of size m.
-    n, m, rng = 6, 2, np.random.default_rng(1)
-    answers = list(itertools.combinations(range(n), m))
-    for _ in range(50):
-        law = {
-            frozenset(members): dict(
-                zip(map(frozenset, answers), rng.dirichlet(np.full(len(answers), 0.3)), strict=True)
-            )
-            for members in explore_m_families(n, m, m)
-        }
-        errors = sum(1 - chances[members] for members, chances in law.items())
-        moved = sum(
-            law[frozenset({*members, j})][frozenset({0, *members})]
-            for members in explore_m_families(n, m, m - 1)
-            for j in set(range(1, n)) - set(members)
-        )
-        assert errors >= moved - 1e-12
 
 
 def test_theorem_8_constant_is_1_over_18375():
@@ -117,35 +97,6 @@ def test_lemmas_11_and_12_on_every_outcome_of_one_arm():
         assert (after > (before - 0.5) * argument.factor).all()
 
 
-def test_lemma_11_inequality_between_artanh_and_8_x():
-    # 4 artanh(4 eps) <= 19.95 eps on the range, which 32 eps more than covers.
-    epsilon = np.linspace(1e-6, math.sqrt(1 / 32), 1000)
-    assert (4 * np.arctanh(4 * epsilon) <= 19.95 * epsilon).all()
-
-
 def test_theorem_8_pulls():
     value = theorem_8_pulls(40, 10, 0.1, 0.05)
     assert value == pytest.approx(40 / 18375 / 0.01 * math.log(10 / 0.4))
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: explore_m_families(5, 3, 2), "m must"),
-        (lambda: explore_m_families(6, 3, 1), "size"),
-        (lambda: explore_m_means(5, (0, 1), 0.1), "members"),
-        (lambda: explore_m_means(5, (1, 1), 0.1), "members"),
-        (lambda: explore_m_means(5, (1, 2), 0.2), "epsilon"),
-        (lambda: explore_m_optimal((1, 2), 4), "members"),
-        (lambda: count_pairs(4, 3), "m must"),
-        (lambda: explore_m_argument(5, 0.1, 0.1), "m must"),
-        (lambda: explore_m_argument(6, 0.1, 0.3), "delta"),
-        (lambda: explore_m_argument(6, 0.1, 0.1, 0), "constant"),
-        (lambda: theorem_8_constant(0), "log_term"),
-        (lambda: theorem_8_pulls(11, 6, 0.1, 0.1), "m must"),
-        (lambda: lemma_10_probability(0, 0.1), "horizon"),
-    ],
-)
-def test_bad_arguments_are_refused_by_name(call, name):
-    with pytest.raises(ValueError, match=name):
-        call()

@@ -12,8 +12,6 @@ from topk import hardness
 from topk.hardness import characteristic_time
 from topk.instances import sar_budget, sar_experiment
 
-BAD_MEANS = ([0.5], [0.5, 1.2], [0.5, math.nan], [[0.5, 0.2]], [], "no")
-
 
 @pytest.fixture(autouse=True)
 def warnings_are_errors():
@@ -151,14 +149,12 @@ def test_tie_convention_of_experiments_1_and_2():
     assert hardness.h2([0.5] * 4, 2, ties="distinct") == math.inf
 
 
-def test_h_multibandit_adds_and_sorts_all_gaps():
+def test_several_bandits_are_measured_like_one_with_all_gaps():
     rng = np.random.default_rng(16)
-    for _ in range(100):
-        rows = rng.random((int(rng.integers(1, 5)), int(rng.integers(2, 9))))
-        everything = np.sort(np.concatenate([hardness.gaps(row, 1) for row in rows]))
-        h1, h2 = hardness.h_multibandit(rows)
-        assert h1 == pytest.approx(sum(d**-2.0 for d in everything))
-        assert h2 == pytest.approx(max((i + 1) / d**2 for i, d in enumerate(everything)))
+    rows = rng.random((4, 7))
+    everything = np.sort(np.concatenate([hardness.gaps(row, 1) for row in rows]))
+    h2 = max((i + 1) / d**2 for i, d in enumerate(everything))
+    assert hardness.h_multibandit(rows) == pytest.approx((sum(everything**-2.0), h2))
     assert hardness.h_multibandit([[0.5, 0.5], [0.1, 0.9]]) == (math.inf, math.inf)
 
 
@@ -344,56 +340,4 @@ def test_tied_boundary_gives_inf_everywhere_and_uniform_boundary_weights():
     assert (found.value, found.lower, found.upper) == (math.inf,) * 3
     assert found.weights.tolist() == [0, 0.5, 0.5, 0]
     assert found.alternatives.shape == (0, 4)
-    assert hardness.h1(means, 2) == hardness.h2(means, 2) == math.inf
-    for measure in ("lucb_complexity", "ugape_complexity"):
-        assert getattr(hardness, measure)(means, 2, 0) == math.inf
-        assert math.isfinite(getattr(hardness, measure)(means, 2, 0.1))
-    assert hardness.topk_complexity([0.5] * 4, 2, 0) == math.inf
-    assert hardness.topk_complexity(means, 2, 0, t=0) == math.inf
     assert hardness.h1([5e-324, 0.0], 1) == math.inf  # 1 / gap^2 overflows: still no warning
-
-
-@pytest.mark.parametrize("means", BAD_MEANS)
-def test_bad_means_are_refused_by_name(means):
-    calls = [
-        lambda: hardness.gaps(means, 1),
-        lambda: hardness.h1(means, 1),
-        lambda: hardness.h2(means, 1),
-        lambda: hardness.lucb_complexity(means, 1, 0.1),
-        lambda: hardness.tolerance(means, 1, 0.1),
-        lambda: hardness.topk_complexity(means, 1, 0.1),
-        lambda: hardness.spread_constant(means),
-        lambda: characteristic_time(means, 1),
-    ]
-    for call in calls:
-        with pytest.raises(ValueError, match="means"):
-            call()
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: hardness.gaps([0.1, 0.2], 2), "k must"),
-        (lambda: hardness.gaps([0.1, 0.2], 0), "k must"),
-        (lambda: hardness.gaps([0.1, 0.2], 1.0), "k must"),
-        (lambda: hardness.gaps([0.1, 0.2], 1, ties="nearest"), "ties"),
-        (lambda: hardness.h_multibandit([0.1, 0.2]), "means"),
-        (lambda: hardness.h_multibandit([[0.1], [0.2]]), "means"),
-        (lambda: hardness.lucb_complexity([0.1, 0.2], 1, 1.0), "epsilon"),
-        (lambda: hardness.ugape_complexity([0.1, 0.2], 1, -0.1), "epsilon"),
-        (lambda: hardness.ugape_complexity([0.1, 0.2], 1, 0.1, b=0), "b must"),
-        (lambda: hardness.ugape_complexity([0.1, 0.2], 1, 0.1, variances=[0.1]), "variances"),
-        (lambda: hardness.tolerance([0.1, 0.2], 1, math.nan), "epsilon"),
-        (lambda: hardness.tolerance([0.1, 0.2], 1, 0.1, sides="left"), "sides"),
-        (lambda: hardness.topk_complexity([0.1, 0.2], 1, 0.1, t=1), "t must"),
-        (lambda: hardness.spread_bounds(10, 6, 0.1, 1), "k must"),
-        (lambda: hardness.spread_bounds(10, 5, 0, 1), "epsilon"),
-        (lambda: hardness.spread_bounds(10, 5, 0.1, 0.5), "c must"),
-        (lambda: characteristic_time([0.1, 0.2], 2), "k must"),
-        (lambda: hardness.bernoulli_kl(1.5, 0.2), "p must"),
-        (lambda: hardness.bernoulli_kl(0.5, -0.2), "q must"),
-    ],
-)
-def test_bad_arguments_are_refused_by_name(call, name):
-    with pytest.raises(ValueError, match=name):
-        call()

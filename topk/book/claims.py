@@ -14,7 +14,7 @@ variable ``TOPK_PREVIEW`` set to 1 every verdict reads "not judged", and no data
 import html
 import os
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -123,16 +123,14 @@ class Verdict:
     @property
     def verdict(self):
         """One of "holds", "fails", "not comparable"; "not judged" in a preview."""
-        if _preview():
+        if is_preview():
             return NOT_JUDGED
         return {True: HOLDS, False: FAILS, None: NOT_COMPARABLE}[self.holds]
 
     def as_dict(self):
         """Return the entry of the book's ledger: every field a string."""
-        entry = {"kind": "claim"}
-        entry |= {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
-        return entry | {"observed": self.observed, "verdict": self.verdict,
-                        "note": self.note, "anchor": self.anchor}
+        return {"kind": "claim", **vars(self.claim), "observed": self.observed,
+                "verdict": self.verdict, "note": self.note, "anchor": self.anchor}
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return _bundle([self], self.as_dict())
@@ -181,13 +179,14 @@ class Ledger:
         return _bundle(self.verdicts, [verdict.as_dict() for verdict in self.verdicts])
 
 
-def _preview():
+def is_preview():
+    """Whether a preview runs, which judges nothing and emits no data."""
     return os.environ.get("TOPK_PREVIEW", "") == "1"
 
 
 def _bundle(verdicts, payload):
     bundle = {"text/plain": _as_text(verdicts), "text/html": _as_html(verdicts)}
-    return bundle if _preview() else bundle | {MIME: payload}
+    return bundle if is_preview() else bundle | {MIME: payload}
 
 
 def _as_text(verdicts):

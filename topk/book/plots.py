@@ -13,14 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topk import strategies
-from topk._checks import (
-    check_arms,
-    check_integer,
-    check_k,
-    check_means,
-    check_real,
-    refuse,
-)
+from topk._checks import check_arms, check_integer, check_k, check_means, check_real, refuse
 from topk.engine.strategy import Strategy
 from topk.stats import mean_interval
 
@@ -71,36 +64,6 @@ STYLES = {
 
 _OTHER = Style("#5A5A5A", "+", (0, (1, 1)), "")
 
-_RULES = {
-    "figure.facecolor": "white",
-    "figure.dpi": 150,
-    "figure.constrained_layout.use": True,
-    "savefig.facecolor": "white",
-    "savefig.transparent": False,
-    "savefig.dpi": 150,
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "axes.facecolor": "white",
-    "axes.edgecolor": "#333333",
-    "axes.titlesize": 10,
-    "axes.labelsize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#DDDDDD",
-    "grid.linewidth": 0.6,
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-    "legend.fontsize": 9,
-    "legend.framealpha": 1.0,
-    "legend.edgecolor": "#CCCCCC",
-    "legend.handlelength": 3.2,
-    "lines.linewidth": 1.6,
-    "lines.markersize": 5.0,
-    "svg.hashsalt": "topk",
-}
-
 
 def use_style():
     """Set Matplotlib up for the book's figures; call it once, at the top of a notebook.
@@ -111,7 +74,7 @@ def use_style():
     """
     import matplotlib.style
 
-    matplotlib.style.use(["default", _RULES])
+    matplotlib.style.use(["default", "topk.book.figures"])
 
 
 def style(strategy):
@@ -309,10 +272,10 @@ def arms_strip(ax, means, k, *, selected=None):
     chosen[check_arms([] if selected is None else selected, means.size, "selected")] = True
     rank, chosen, means = np.arange(1, means.size + 1), chosen[order], means[order]
     ax.axvline(k + 0.5, color="#333333", linestyle="--", linewidth=1)
-    ax.plot(rank[~chosen], means[~chosen], "o", color="#0064B4", markerfacecolor="white",
+    ax.plot(rank[~chosen], means[~chosen], "o", color=BLUE, markerfacecolor="white",
             label="not chosen" if selected is not None else None)
     if selected is not None:
-        ax.plot(rank[chosen], means[chosen], "o", color="#C8380A", label="chosen")
+        ax.plot(rank[chosen], means[chosen], "o", color=RED, label="chosen")
     ax.set_xlabel("rank of the arm")
     ax.set_ylabel("mean reward")
 

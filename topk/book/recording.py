@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import check_integer, refuse
-from topk.bandits import Bandit
+from topk.bandits import check_bandit
 from topk.engine.loop import ACTIVE
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 230, 34, 14, 26  # of the drawing, in its own units
@@ -88,8 +88,7 @@ def record(strategy, bandit, seed=0, frames=60):
     >>> play.frames[-1].state
     'aarr'
     """
-    if not isinstance(bandit, Bandit):
-        refuse("bandit", bandit, "a topk.Bandit")
+    check_bandit(bandit)
     check_integer(seed, "seed", 0)
     check_integer(frames, "frames", 2)
     last = max(pulls for pulls, _ in _moments(strategy, bandit, seed))

@@ -8,19 +8,9 @@ import math
 
 import numpy as np
 
-from topk._checks import check_delta, check_epsilon, check_k, check_means, check_n, refuse
-from topk.theory.average_regret import (
-    adaptive_topk_pulls,
-    clucb_pac_pulls,
-    improved_topk_order,
-    optmai_pulls,
-    uniform_pulls,
-)
-from topk.theory.lucb import direct_pulls, halving_pulls, lucb1_expected_pulls, lucb1_likely_pulls
-from topk.theory.sar import sar_budget
-from topk.theory.ugape import ugapeb_budget, ugapec_pulls
-
-AVERAGE, EACH, EXACT = "average regret", "every arm", "exact set"
+from topk._checks import check_delta, check_epsilon, check_means, check_sizes, refuse
+from topk.theory import average_regret as average
+from topk.theory import each_arm as each
 
 
 def plan(n, k, epsilon, delta, means=None):
@@ -71,8 +61,7 @@ def plan(n, k, epsilon, delta, means=None):
     """
     import pandas
 
-    n = check_n(n)
-    k = check_k(k, n)
+    n, k = check_sizes(n, k)
     epsilon = check_epsilon(epsilon, positive=True)
     delta = check_delta(delta)
     means = np.full(n, 0.5) if means is None else check_means(means)
@@ -89,27 +78,30 @@ def plan(n, k, epsilon, delta, means=None):
 
 def _rows(n, k, epsilon, delta, means):
     """Return the table's rows, in no particular order."""
-    always, likely = "always", "with probability 1 - delta"
-    here = (means, k, epsilon, delta)
-    sizes = (n, k, epsilon, delta)
-    improved = improved_topk_order(*here)
-    uniform, optmai = uniform_pulls(*sizes), optmai_pulls(*sizes)
-    adaptive, clucb = adaptive_topk_pulls(*here), clucb_pac_pulls(*here)
-    direct, halving = direct_pulls(n, epsilon, delta), halving_pulls(*sizes)
-    expected, most = lucb1_expected_pulls(*here), lucb1_likely_pulls(*here)
-    ugapeb, ugapec, sar = ugapeb_budget(*here), ugapec_pulls(*here), sar_budget(means, k, delta)
+    sizes, here = (n, k, epsilon, delta), (means, k, epsilon, delta)
+    always, likely, expected = "always", "with probability 1 - delta", "in expectation"
     older = "Kalyanakrishnan and Stone (2010)"
-    return [
-        ("Uniform", "zhou2014/remark-4.2", AVERAGE, uniform, always, "published"),
-        ("OptMAI", "zhou2014/corollary-4.4", AVERAGE, optmai, always, "derived"),
-        ("AdaptiveTopK", "chen2017/theorem-4", AVERAGE, adaptive, likely, "derived"),
-        ("ImprovedTopK", "chen2017/theorem-2", AVERAGE, improved, likely, "order only"),
-        ("CLUCB-PAC", "Chen et al. (2014)", AVERAGE, clucb, likely, "derived"),
-        ("Direct", older, EACH, direct, always, "recalled"),
-        ("Halving", older, EACH, halving, always, "derived"),
-        ("LUCB1", "kalyanakrishnan2012/theorem-6", EACH, expected, "in expectation", "repaired"),
-        ("LUCB1", "kalyanakrishnan2012/corollary-7", EACH, most, likely, "repaired"),
-        ("UGapEb", "gabillon2012/theorem-1", EACH, ugapeb, always, "published"),
-        ("UGapEc", "gabillon2012/theorem-2", EACH, ugapec, likely, "published"),
-        ("SAR", "bubeck2013/theorem-1", EXACT, sar, always, "published"),
-    ]
+    theorem_6, corollary_7 = "kalyanakrishnan2012/theorem-6", "kalyanakrishnan2012/corollary-7"
+    by_goal = {
+        "average regret": [
+            ("Uniform", "zhou2014/remark-4.2", average.uniform_pulls(*sizes), always, "published"),
+            ("OptMAI", "zhou2014/corollary-4.4", average.optmai_pulls(*sizes), always, "derived"),
+            ("AdaptiveTopK", "chen2017/theorem-4", average.adaptive_topk_pulls(*here), likely,
+             "derived"),
+            ("ImprovedTopK", "chen2017/theorem-2", average.improved_topk_order(*here), likely,
+             "order only"),
+            ("CLUCB-PAC", "Chen et al. (2014)", average.clucb_pac_pulls(*here), likely, "derived"),
+        ],
+        "every arm": [
+            ("Direct", older, each.direct_pulls(n, epsilon, delta), always, "recalled"),
+            ("Halving", older, each.halving_pulls(*sizes), always, "derived"),
+            ("LUCB1", theorem_6, each.lucb1_expected_pulls(*here), expected, "repaired"),
+            ("LUCB1", corollary_7, each.lucb1_likely_pulls(*here), likely, "repaired"),
+            ("UGapEb", "gabillon2012/theorem-1", each.ugapeb_budget(*here), always, "published"),
+            ("UGapEc", "gabillon2012/theorem-2", each.ugapec_pulls(*here), likely, "published"),
+        ],
+        "exact set": [
+            ("SAR", "bubeck2013/theorem-1", each.sar_budget(means, k, delta), always, "published"),
+        ],
+    }  # fmt: skip
+    return [(*row[:2], goal, *row[2:]) for goal, rows in by_goal.items() for row in rows]

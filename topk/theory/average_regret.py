@@ -16,6 +16,7 @@ from topk._checks import (
     check_k,
     check_n,
     check_real,
+    check_sizes,
 )
 from topk.theory.hardness import gaps, psi, smallest_integer, tolerance, topk_complexity
 
@@ -189,8 +190,7 @@ def optmai_regret(n, k, budget, delta, beta=BETA):
     >>> round(optmai_regret(1000, 100, budget=10**9, delta=0.1), 4)
     0.0845
     """
-    n = check_n(n)
-    k = check_k(k, n)
+    n, k = check_sizes(n, k)
     budget = check_budget(budget, smallest=n)
     delta = check_delta(delta)
     beta = check_real(beta, "beta", 0.75, 1, low_open=True, high_open=True)
@@ -240,8 +240,7 @@ def optmai_pulls(n, k, epsilon, delta, beta=BETA):
     >>> optmai_pulls(1000, 100, epsilon=0.1, delta=0.1)
     714323497
     """
-    n = check_n(n)
-    k = check_k(k, n)
+    n, k = check_sizes(n, k)
     epsilon = check_epsilon(epsilon, positive=True)
     delta = check_delta(delta)
     beta = check_real(beta, "beta", 0.75, 1, low_open=True, high_open=True)
@@ -335,8 +334,7 @@ def uniform_pulls(n, k, epsilon, delta):
     >>> uniform_pulls(1000, 100, epsilon=0.1, delta=0.1)
     667000
     """
-    n = check_n(n)
-    k = check_k(k, n)
+    n, k = check_sizes(n, k)
     epsilon = check_epsilon(epsilon, positive=True)
     delta = check_delta(delta)
     each = 2 / epsilon**2 * (math.log(math.e * n / k) + math.log(2 / delta) / k)

@@ -110,17 +110,15 @@ def characteristic_time(means, k):
     problem = _Problem(top, bottom)
     if not np.isfinite(problem.start).all():
         at_boundary = np.isin(means, (top[-1], bottom[0]))
-        return CharacteristicTime(
-            np.inf, at_boundary / at_boundary.sum(), np.inf, np.inf, np.empty((0, 4))
-        )
+        shares = at_boundary / at_boundary.sum()
+        return CharacteristicTime(np.inf, shares, np.inf, np.inf, np.empty((0, 4)))
     point = _solve(problem)
-    lower, upper = problem.unit * point.lower, problem.unit * point.upper
+    lower, upper = float(problem.unit * point.lower), float(problem.unit * point.upper)
     shares = point.w / (problem.count @ point.w)
     weights = np.empty(means.size)
     weights[order] = shares[problem.group]
-    return CharacteristicTime(
-        float(upper), weights / weights.sum(), float(lower), float(upper), problem.mixture(point)
-    )
+    weights /= weights.sum()
+    return CharacteristicTime(upper, weights, lower, upper, problem.mixture(point))
 
 
 class _Problem:
@@ -180,32 +178,19 @@ class _Problem:
             value = self.information(w, rows[:, None], columns[None, :])[0]
             of_high[rows] = value.argmin(axis=1)
             best = value.argmin(axis=0)
-            better = value[best, np.arange(others)] < best_low
-            best_low[better] = value[best, np.arange(others)][better]
+            nearest = value[best, np.arange(others)]
+            better = nearest < best_low
+            best_low[better] = nearest[better]
             of_low[better] = rows[best[better]]
             smallest = min(smallest, value.min())
-        return smallest, (
-            np.concatenate([np.arange(size), of_low]),
-            np.concatenate([size + of_high, columns]),
-        )
+        a, b = np.concatenate([np.arange(size), of_low]), np.concatenate([size + of_high, columns])
+        return smallest, (a, b)
 
     def mixture(self, point):
         """Return the certificate's rows (top mean, other mean, x, probability)."""
         x = self.information(point.w, point.a, point.b)[3]
         share = point.q / point.q.sum()
         return np.column_stack([self.mean[point.a], self.mean[point.b], x, share])
-
-
-@dataclass
-class _Point:
-    """A strictly feasible w with multipliers q >= 0 of the pairs (a, b), and its bounds."""
-
-    a: np.ndarray
-    b: np.ndarray
-    w: np.ndarray
-    q: np.ndarray
-    lower: float = 0.0
-    upper: float = np.inf
 
 
 def _solve(problem):
@@ -238,11 +223,8 @@ def _interior_point(problem, a, b):
     part = np.minimum((count * problem.start)[a], (count * problem.start)[b])
     part /= part.sum()
     q = count @ w / 2.0 * part / (problem.information(w, a, b)[0] - 1.0)
-    state = _State(problem, a, b, w, q)
-    best = _Point(a, b, w, q)
+    best = state = _State(problem, a, b, w, q)
     for _ in range(_STEPS):
-        if state.upper - state.lower < best.upper - best.lower:
-            best = _Point(a, b, state.w, state.q, state.lower, state.upper)
         if state.upper - state.lower <= _GAP * state.lower:
             break
         # On the central path q @ slack is the gap.  Off it the gap is larger, and aiming at
@@ -251,6 +233,7 @@ def _interior_point(problem, a, b):
         state = _advance(state, 0.1 * gap * part)
         if state is None:
             break
+        best = min(best, state, key=lambda each: each.upper - each.lower)
     return best
 
 
@@ -281,13 +264,11 @@ def _advance(state, target):
     move = _newton(state, target)
     if move is None:
         return None
-    move_w, move_q = move
-    length = min(_longest(state.w, move_w), _longest(state.q, move_q))
+    w, q, (move_w, move_q) = state.w, state.q, move
+    length = min(_longest(w, move_w), _longest(q, move_q))
     before = state.residual(state.w, target)
     while length > 1e-10:
-        ahead = _State(
-            state.problem, state.a, state.b, state.w + length * move_w, state.q + length * move_q
-        )
+        ahead = _State(state.problem, state.a, state.b, w + length * move_w, q + length * move_q)
         inside = (ahead.slack > 0.01 * state.slack).all()
         if inside and ahead.residual(state.w, target) <= (1 - 0.01 * length) * before:
             return ahead

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from topk._checks import (
+    check_at_most_half,
     check_choice,
     check_epsilon,
     check_integer,
     check_k,
     check_means,
-    check_n,
     check_real,
     check_unit_array,
     refuse,
@@ -26,10 +26,10 @@ def smallest_integer(holds, start):
 
     Plain form: ``next(x for x in itertools.count(start) if holds(x))``.
     """
-    step = 1
+    low, step = start - 1, 1
     while not holds(start + step):
-        step *= 2
-    low, high = start - 1, start + step
+        low, step = start + step, 2 * step
+    high = start + step
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -602,8 +602,7 @@ def spread_bounds(n, k, epsilon, c):
     >>> bounds.tolerance, round(bounds.psi, 3), round(bounds.upper), round(bounds.lower)
     (50, 0.05, 80000, 200000)
     """
-    n = check_n(n)
-    k = check_k(k, largest=n // 2)
+    n, k = check_at_most_half(n, k)
     epsilon = check_epsilon(epsilon, positive=True)
     c = check_real(c, "c", 1, math.inf, high_open=True)
     cap = min(k - 1, n - k - 1)

@@ -134,8 +134,9 @@ def totals(arms, rewards, n):
     rewards = np.asarray(rewards)
     if rewards.shape != arms.shape:
         refuse("rewards", f"an array of shape {rewards.shape}", f"of shape {arms.shape}")
-    if not np.isin(rewards, (0, 1)).all():
-        refuse("rewards", rewards[~np.isin(rewards, (0, 1))][0], "0 or 1 for every pull")
+    other = ~np.isin(rewards, (0, 1))
+    if other.any():
+        refuse("rewards", rewards[other][0], "0 or 1 for every pull")
     pulls = np.bincount(arms, minlength=n)
     return pulls, np.bincount(arms[rewards == 1], minlength=n)
 

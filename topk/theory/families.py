@@ -1,0 +1,1331 @@
+"""The hard instances behind the lower bounds, and what the proofs make of them.
+
+Pairs of arms (derived here for Theorem 3 of Chen et al. 2017) and what uniform sampling misses;
+groups of arms (Mannor and Tsitsiklis; Lemma 5.4 of Zhou et al. 2014); Explore-m (Theorem 8 of
+Kalyanakrishnan et al. 2012).
+"""
+
+import math
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from topk._checks import (
+    as_array,
+    check_arms,
+    check_at_most_half,
+    check_choice,
+    check_delta,
+    check_epsilon,
+    check_flag,
+    check_integer,
+    check_n,
+    check_real,
+    check_sizes,
+    refuse,
+)
+from topk.theory.likelihood import theorem_5_1_pulls, totals
+
+GOOD, BAD = 0.75, 0.25
+# Constants C of the bound n ln(1/delta) / (C epsilon^2 K), published and repaired.
+LEMMA_5_4, LEMMA_5_4_AT_2_DELTA = 20_000, 40_000
+THEOREM_5_5_PUBLISHED, THEOREM_5_5_REPAIRED = 100_000, 200_000
+PUBLISHED_CONSTANT = 1 / 18375
+LARGEST_EPSILON = math.sqrt(1 / 32)
+
+
+# Pairs: Theorem 3 of Chen et al. (2017); uniform sampling: Theorem 7.1 of Zhou et al. (2014)
+
+
+def _check_signs(signs):
+    """Return the bits as a boolean array (k,)."""
+    array = as_array(signs, "signs", "a vector of k booleans")
+    if array.ndim != 1 or array.size == 0 or not np.isin(array, (0, 1)).all():
+        refuse("signs", signs, "a vector of k booleans (or zeros and ones)")
+    return array.astype(bool)
+
+
+def paired_means(signs):
+    r"""Means of the paired instance: in each pair one arm is 3/4, the other 1/4.
+
+    Parameters
+    ----------
+    signs : array_like of bool, shape (k,)
+        Whether the first arm of pair j, arm 2 j, is the good one. For the theorem they
+        are independent fair bits.
+
+    Returns
+    -------
+    ndarray, shape (2 k,)
+        Exactly k good arms; every gap is 1/2, so that :math:`H^{(t,\epsilon)}=4n` for every
+        :math:`\epsilon\le1/2`.
+
+    Raises
+    ------
+    ValueError
+        If ``signs`` is not a vector of bits.
+
+    Notes
+    -----
+    Construction and proof are *derived* here; the instance of Chen et
+    al. (2017), Theorem 3, stands in a full version that we have not seen.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import paired_means
+    >>> paired_means([True, False])
+    array([0.75, 0.25, 0.25, 0.75])
+    """
+    signs = _check_signs(signs)
+    return np.where(np.stack([signs, ~signs], axis=1), GOOD, BAD).ravel()
+
+
+def pair_log_odds(arms, rewards, k):
+    r"""Posterior log odds that the first arm of each pair is the good one.
+
+    Every pull changes those of its pair by :math:`\pm\ln3`: up for a one of the first
+    arm or a zero of the second.  The prior is even.
+
+    Parameters
+    ----------
+    arms : array_like of int, shape (m,)
+        Arm of each pull, 0 to 2 k - 1.
+    rewards : array_like, shape (m,)
+        Reward of each pull, 0 or 1.
+    k : int
+        Number of pairs.
+
+    Returns
+    -------
+    ndarray, shape (k,)
+        In nats. Given the record the bits are independent with these odds, whatever
+        strategy made it.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    *Derived* here.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import pair_log_odds
+    >>> pair_log_odds([0, 0, 3], [1, 1, 1], 2) / np.log(3)
+    array([ 2., -1.])
+    """
+    k = check_integer(k, "k", 1)
+    pulls, sums = totals(arms, rewards, 2 * k)
+    for_its_arm = (2 * sums - pulls).reshape(k, 2)  # ones minus zeros
+    return math.log(3) * (for_its_arm[:, 0] - for_its_arm[:, 1])
+
+
+def pair_error(pulls):
+    r"""Smallest probability of a wrong guess of one bit after q pulls of its pair.
+
+    .. math:: \Pr\{\mathrm{Bin}(q,\tfrac14)>\tfrac q2\}
+              +\tfrac12\Pr\{\mathrm{Bin}(q,\tfrac14)=\tfrac q2\}\ \ge\ \tfrac12\,3^{-q}.
+
+    Parameters
+    ----------
+    pulls : int
+        q, at least 0.
+
+    Returns
+    -------
+    float
+        Error of the majority guess, which is Bayes'; for a fixed q.
+
+    Raises
+    ------
+    ValueError
+        If ``pulls`` is negative.
+
+    Notes
+    -----
+    *Derived* here.  The bound also holds for adaptive numbers
+    of pulls, as no record of q pulls is more than :math:`3^q` times likelier under one order.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import pair_error
+    >>> [pair_error(q) for q in (0, 1, 3)]
+    [0.5, 0.25, 0.15625]
+    """
+    from scipy.stats import binom
+
+    q = check_integer(pulls, "pulls", 0)
+    wrong = binom.sf(q / 2, q, 0.25)
+    return float(wrong + 0.5 * binom.pmf(q / 2, q, 0.25)) if q % 2 == 0 else float(wrong)
+
+
+class PairCounts(NamedTuple):
+    """How a chosen set meets the pairs.
+
+    Attributes
+    ----------
+    none, wrong, both : int
+        Pairs with no arm chosen, with only the bad arm, with both arms.
+    missing : int
+        Good arms not chosen, none + wrong; the average regret is missing / (2 k).
+    """
+
+    none: int
+    wrong: int
+    both: int
+    missing: int
+
+
+def pair_counts(selected, signs):
+    r"""Count the pairs that a chosen set gets wrong, and how.
+
+    A guess of the bits from the set errs on W pairs,
+    :math:`W\le c_0+c_1+c_2\le2m`, where m good arms are missing.
+
+    Parameters
+    ----------
+    selected : array_like of int, shape (k,)
+        Chosen arms, 0 to 2 k - 1, without repetition.
+    signs : array_like of bool, shape (k,)
+        The bits, as in `paired_means`.
+
+    Returns
+    -------
+    PairCounts
+        ``none``, ``wrong``, ``both``, ``missing``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Notes
+    -----
+    *Derived* here: regret at most epsilon means
+    :math:`m\le2\epsilon k`, hence :math:`W\le4\epsilon k`.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import pair_counts
+    >>> pair_counts([0, 1], [True, True])
+    PairCounts(none=1, wrong=0, both=1, missing=1)
+    """
+    signs = _check_signs(signs)
+    arms = check_arms(selected, 2 * signs.size, "selected")
+    if arms.shape != signs.shape or np.unique(arms).size != arms.size:
+        refuse("selected", selected, f"{signs.size} different arms")
+    first, second = np.isin(np.arange(2 * signs.size), arms).reshape(-1, 2).T
+    good, bad = np.where(signs, first, second), np.where(signs, second, first)
+    none, wrong = int((~good & ~bad).sum()), int((~good & bad).sum())
+    return PairCounts(none, wrong, int((good & bad).sum()), none + wrong)
+
+
+def theorem_3_pulls(n, epsilon):
+    r"""Pulls below which no algorithm is right with probability .9 on the paired instance.
+
+    .. math:: Q_0=\frac n{4\ln3}\ln\frac1\epsilon\approx0.2276\,n\ln\frac1\epsilon .
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, even.
+    epsilon : float
+        Tolerance on the average regret, in (0, 1/256].
+
+    Returns
+    -------
+    float
+        For every algorithm there are bits on which it makes more than these pulls with
+        probability at least 0.9 - `theorem_3_success`.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is odd or ``epsilon`` is outside the range that is proved.
+
+    Notes
+    -----
+    Chen et al. (2017), Theorem 3, states :math:`\Omega(n\ln\frac1\epsilon)` for
+    :math:`\epsilon=\Omega(1/n)`; constant and proof are *derived* here.  "There
+    is an instance" must be read for each algorithm: one that always prints the right set of
+    one instance needs no pull on it.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import theorem_3_pulls
+    >>> round(theorem_3_pulls(1000, 0.001), 1)
+    1571.9
+    """
+    n = _check_even(n)
+    epsilon = check_real(epsilon, "epsilon", 0, 1 / 256, low_open=True)
+    return n / (4 * math.log(3)) * math.log(1 / epsilon)
+
+
+def theorem_3_success(n, epsilon):
+    r"""Largest probability of success with at most `theorem_3_pulls` pulls, random bits.
+
+    .. math:: \Pr[R_T\le\epsilon]\le e^{-K\sqrt\epsilon/16},\qquad K=n/2 .
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, even.
+    epsilon : float
+        Tolerance on the average regret, in (0, 1/256].
+
+    Returns
+    -------
+    float
+        The bound; below .9 only for n above about :math:`3.4/\sqrt\epsilon`.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is odd or ``epsilon`` is outside the range that is proved.
+
+    Notes
+    -----
+    *Derived* here: convexity, then Chernoff.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import theorem_3_success
+    >>> round(theorem_3_success(10_000, 0.001), 6)
+    5.1e-05
+    """
+    n = _check_even(n)
+    epsilon = check_real(epsilon, "epsilon", 0, 1 / 256, low_open=True)
+    return math.exp(-n / 2 * math.sqrt(epsilon) / 16)
+
+
+def _check_even(n):
+    n = check_n(n)
+    if n % 2:
+        refuse("n", n, "even")
+    return n
+
+
+def pair_sprt(epsilon):
+    r"""What a sequential test on every pair pays for an expected regret of at most epsilon.
+
+    It stops a pair when the evidence for one order leads by a pulls. Its error is
+    :math:`1/(1+3^a)`, half of which is the expected regret, and its expected pulls are
+    :math:`2a\frac{3^a-1}{3^a+1}`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Expected average regret allowed, in (0, 1).
+
+    Returns
+    -------
+    lead : int
+        a, the smallest that is enough.
+    pulls : float
+        Expected pulls per pair, to be compared with `theorem_3_pulls` / k.
+
+    Raises
+    ------
+    ValueError
+        If ``epsilon`` is outside (0, 1).
+
+    Notes
+    -----
+    *Derived*: the gambler's ruin of a walk that goes the right way with probability 3/4.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import pair_sprt
+    >>> lead, pulls = pair_sprt(0.001)
+    >>> lead, round(pulls, 1)
+    (6, 12.0)
+    """
+    epsilon = check_epsilon(epsilon, positive=True)
+    lead = 0
+    while 0.5 / (1 + 3**lead) > epsilon:
+        lead += 1
+    return lead, 2 * lead * (3**lead - 1) / (3**lead + 1)
+
+
+def theorem_7_1_pulls(n, k, epsilon):
+    r"""Pulls per arm at which uniform sampling still fails.
+
+    .. math:: Q_0=\frac1{400\,\epsilon^2}\ln\frac nk .
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 0.01).
+
+    Returns
+    -------
+    float
+        Q_0. With it, and n / k above 6,000, the failure probability is at least .05.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Constant published: supplement of Zhou et al. (2014), Theorem 7.1, first part.
+    `uniform_failure` gives the exact probability on the theorem's instance.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import theorem_7_1_pulls
+    >>> round(theorem_7_1_pulls(100_000, 10, 0.005), 1)
+    921.0
+    """
+    n, k = check_at_most_half(n, k)
+    epsilon = check_real(epsilon, "epsilon", 0, 0.01, low_open=True, high_open=True)
+    return math.log(n / k) / (400 * epsilon**2)
+
+
+def uniform_failure(n, k, epsilon, pulls):
+    r"""Exact failure probability of uniform sampling on the instance of Theorem 7.1.
+
+    k arms have mean :math:`\frac12+4\epsilon`, the others 1/2; every arm is pulled equally
+    often and the k largest means are returned.  The set fails when its average regret
+    exceeds epsilon, that is, when more than k / 4 good arms are missing.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 1/8].
+    pulls : int
+        Pulls of each arm, at least 1.
+
+    Returns
+    -------
+    tuple of float
+        The probability when ties of the means are broken for the good arms, and when they
+        are broken for the bad ones. Any other rule lies between.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    *Derived*: at least m bad arms are returned exactly when the m-th best bad mean beats
+    the m-th worst good one, and the two are independent.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import uniform_failure
+    >>> [round(bound, 4) for bound in uniform_failure(100, 10, 0.01, pulls=400)]
+    [0.9694, 0.9816]
+    """
+    from scipy.stats import binom
+
+    n, k = check_at_most_half(n, k)
+    epsilon = check_real(epsilon, "epsilon", 0, 1 / 8, low_open=True)
+    pulls = check_integer(pulls, "pulls", 1)
+    m = k // 4 + 1
+    ones = np.arange(pulls + 1)
+    # P(m-th worst good <= v), P(m-th best bad >= v)
+    worst_good = binom.sf(m - 1, k, binom.cdf(ones, pulls, 0.5 + 4 * epsilon))
+    best_bad = binom.sf(m - 1, n - k, binom.sf(ones - 1, pulls, 0.5))
+    law = np.diff(worst_good, prepend=0.0)
+    above = np.append(best_bad[1:], 0.0)
+    return float(law @ above), float(law @ best_bad)
+
+
+# Groups: section 5.2 of Zhou et al. (2014)
+
+
+def _check_small(value, name):
+    """Return an epsilon or delta of section 5.2, in (0, 0.01]."""
+    return check_real(value, name, 0, 0.01, low_open=True)
+
+
+def group_family(n, k, epsilon):
+    r"""The hypotheses :math:`H_1,\dots,H_t`, one row of means each.
+
+    The arms form :math:`t=\lfloor n/k\rfloor` groups of k.  Under :math:`H_1` group 1 has
+    mean :math:`\frac12+4\epsilon` and everything else 1/2; under :math:`H_j` group j has
+    :math:`\frac12+8\epsilon` besides.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 1/16].
+
+    Returns
+    -------
+    ndarray, shape (t, n)
+        Row j - 1 holds the means under :math:`H_j`; group g is arms (g - 1) k to g k - 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Supplement of Zhou et al. (2014), Lemma 5.4 (which needs epsilon <= .01).
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import group_family
+    >>> group_family(4, 2, 0.0625)
+    array([[0.75, 0.75, 0.5 , 0.5 ],
+           [0.75, 0.75, 1.  , 1.  ]])
+    """
+    n, k = check_at_most_half(n, k)
+    epsilon = check_real(epsilon, "epsilon", 0, 1 / 16, low_open=True)
+    groups = n // k
+    family = np.full((groups, n), 0.5)
+    family[:, :k] += 4 * epsilon
+    for j in range(1, groups):
+        family[j, j * k : (j + 1) * k] += 8 * epsilon
+    return family
+
+
+def mannor_tsitsiklis_family(n, epsilon):
+    r"""The original family for one best arm.
+
+    Under :math:`H_0` arm 0 has mean :math:`\frac{1+\epsilon}2` and the others 1/2; under
+    :math:`H_l` arm l has :math:`\frac12+\epsilon` besides.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    epsilon : float
+        Tolerance, in (0, 1/2].
+
+    Returns
+    -------
+    ndarray, shape (n, n)
+        Row l holds the means under :math:`H_l`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Mannor and Tsitsiklis (2004), *recalled*; the same as `group_family` with k = 1 at
+    epsilon / 8.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import mannor_tsitsiklis_family
+    >>> mannor_tsitsiklis_family(3, 0.5)
+    array([[0.75, 0.5 , 0.5 ],
+           [0.75, 1.  , 0.5 ],
+           [0.75, 0.5 , 1.  ]])
+    """
+    epsilon = check_real(epsilon, "epsilon", 0, 0.5, low_open=True)
+    return group_family(check_n(n), 1, epsilon / 8)
+
+
+def group_log_ratio(pulls, ones, epsilon):
+    r"""Log likelihood ratio of :math:`H_j` to :math:`H_1`: only group j's rewards matter.
+
+    .. math:: \tilde u_1\ln(1+16\epsilon)+\tilde u_0\ln(1-16\epsilon)
+              =\frac{\tilde q}2\ln(1-256\epsilon^2)
+              +\frac{\tilde u_0-\tilde u_1}2\ln\frac{1-16\epsilon}{1+16\epsilon},
+
+    for :math:`\tilde q` pulls of the group, :math:`\tilde u_1` ones and :math:`\tilde u_0`
+    zeros.
+
+    Parameters
+    ----------
+    pulls, ones : array_like
+        :math:`\tilde q` and :math:`\tilde u_1`, of one shape.
+    epsilon : float
+        In (0, 1/16).
+
+    Returns
+    -------
+    float or ndarray
+        In nats.
+
+    Raises
+    ------
+    ValueError
+        If there are more ones than pulls, or an argument is outside its range.
+
+    Notes
+    -----
+    Supplement of Zhou et al. (2014), proof of Lemma 5.4.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import group_log_ratio
+    >>> round(group_log_ratio(10, 5, 0.01), 5)
+    -0.12967
+    """
+    epsilon = check_real(epsilon, "epsilon", 0, 1 / 16, low_open=True, high_open=True)
+    pulls, ones = np.asarray(pulls, dtype=float), np.asarray(ones, dtype=float)
+    if pulls.shape != ones.shape or not ((ones >= 0) & (ones <= pulls)).all():
+        refuse("ones", ones, "of the shape of pulls and between 0 and the pulls")
+    value = ones * math.log1p(16 * epsilon) + (pulls - ones) * math.log1p(-16 * epsilon)
+    return float(value) if value.ndim == 0 else value
+
+
+class GroupArgument(NamedTuple):
+    r"""The proof of Lemma 5.4 in numbers, for an algorithm that makes few pulls.
+
+    Attributes
+    ----------
+    pulls : float
+        :math:`Q=\frac{n\ln(1/\delta)}{C\epsilon^2K}`, the expected pulls assumed.
+    cap : float
+        :math:`Q_0=8Q/t`, which some group's pulls exceed with probability at most 1/4.
+    deviation : float
+        :math:`\sqrt{5Q_0}`, which the group's ones minus zeros, stopped at the cap, exceed
+        with probability at most 2 exp(-5/2) < 1/4.
+    log_ratio : float
+        The smallest log likelihood ratio within cap and deviation.
+    log_needed : float
+        :math:`\frac12\ln\delta`.
+    good_event : float
+        :math:`\frac12-\delta`: probability at least, under :math:`H_1`, of success, cap and
+        deviation together.
+    wrong : float
+        ``good_event`` times the ratio: under :math:`H_{j_0}` at least this probability of
+        an answer that is right under :math:`H_1`, hence wrong.
+    contradiction : bool
+        Whether ``wrong`` exceeds delta: then no such algorithm exists.
+    """
+
+    pulls: float
+    cap: float
+    deviation: float
+    log_ratio: float
+    log_needed: float
+    good_event: float
+    wrong: float
+    contradiction: bool
+
+
+def group_argument(n, k, epsilon, delta, constant=LEMMA_5_4):
+    r"""Evaluate the contradiction of Lemma 5.4.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 0.01].
+    delta : float
+        Failure probability of the algorithm, in (0, 0.02]; the lemma has at most 0.01.
+    constant : float
+        C in the assumed pulls; published 20000.
+
+    Returns
+    -------
+    GroupArgument
+        With ``contradiction`` true, every deterministic algorithm that is right with
+        probability 1 - delta needs more than ``pulls`` pulls in expectation.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Lemma 5.4, and its proof in the supplement.  The supplement's last
+    chain (see `printed_split`) fails for most delta; the exact ratio used here satisfies
+    :math:`\ge\sqrt\delta` on the whole range.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import group_argument
+    >>> argument = group_argument(1000, 10, 0.01, 0.01)
+    >>> argument.contradiction, argument.log_ratio >= argument.log_needed
+    (True, True)
+    """
+    n, k = check_at_most_half(n, k)
+    epsilon = _check_small(epsilon, "epsilon")
+    delta = check_real(delta, "delta", 0, 0.02, low_open=True)
+    constant = check_real(constant, "constant", 0, math.inf, low_open=True, high_open=True)
+    pulls = n * math.log(1 / delta) / (constant * epsilon**2 * k)
+    cap = 8 * pulls / (n // k)
+    deviation = math.sqrt(5 * cap)
+    # ones - zeros = -deviation is the worst case at the cap
+    log_ratio = group_log_ratio(cap, (cap - min(cap, deviation)) / 2, epsilon)
+    good_event = 0.5 - delta
+    wrong = good_event * math.exp(log_ratio)
+    return GroupArgument(
+        pulls, cap, deviation, log_ratio, math.log(delta) / 2, good_event, wrong, wrong > delta
+    )
+
+
+def printed_split(epsilon, delta):
+    r"""The two factors into which the supplement splits the likelihood ratio, and their goal.
+
+    .. math:: (1-256\epsilon^2)^{\frac{\ln(1/\delta)}{2500\epsilon^2}},\qquad
+              (1-32\epsilon)^{\frac{\sqrt{\ln(1/\delta)}}{30\epsilon}},\qquad\delta^{1/4}.
+
+    Parameters
+    ----------
+    epsilon : float
+        In (0, 0.01].
+    delta : float
+        In (0, 0.01].
+
+    Returns
+    -------
+    tuple of float
+        First factor, second factor, and :math:`\delta^{1/4}`, which the print claims both
+        to exceed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    A slip in the supplement of Zhou et al. (2014), p. 13: the second factor is below
+    :math:`\delta^{1/4}` unless delta is below about 1e-8.  The lemma survives, see
+    `group_argument`.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import printed_split
+    >>> [round(factor, 3) for factor in printed_split(0.01, 0.01)]
+    [0.62, 0.063, 0.316]
+    """
+    epsilon, delta = _check_small(epsilon, "epsilon"), _check_small(delta, "delta")
+    log = math.log(1 / delta)
+    first = math.exp(log / (2500 * epsilon**2) * math.log1p(-256 * epsilon**2))
+    second = math.exp(math.sqrt(log) / (30 * epsilon) * math.log1p(-32 * epsilon))
+    return first, second, delta**0.25
+
+
+def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5_REPAIRED):
+    r"""Theorem 5.5's step from randomised to deterministic algorithms, in numbers.
+
+    An algorithm with expected pulls :math:`Q\le\frac{n\ln(1/\delta)}{C\epsilon^2K}` that fails
+    with probability at most delta has random bits for which, given the bits, it fails with
+    probability at most :math:`2\delta` and makes at most :math:`\frac52Q` pulls in
+    expectation: by Markov these have probability at least 1/2 and 3/5, which add up to more
+    than 1.  Fixing the bits gives a deterministic algorithm that Lemma 5.4 excludes.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 0.01].
+    delta : float
+        In (0, 0.01].
+    constant : float
+        C; 100000 published, 200000 repaired.
+
+    Returns
+    -------
+    argument : GroupArgument
+        Lemma 5.4's argument for the deterministic algorithm, at failure 2 delta.
+    covered : bool
+        Whether it is a contradiction and delta is where the cited lemma holds: at most
+        .005 with its published constant, at most .01 with 40000.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Theorem 5.5.  The proof applies Lemma 5.4 at :math:`2\delta`, which
+    for delta > .005 is outside the lemma's statement; with constant 200000 the argument goes
+    through on the whole range (*repaired*).
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import randomised_argument
+    >>> randomised_argument(1000, 10, 0.01, 0.01)[1]
+    True
+    >>> randomised_argument(1000, 10, 0.01, 0.01, constant=100_000)[1]
+    False
+    """
+    delta = _check_small(delta, "delta")
+    constant = check_real(constant, "constant", 0, math.inf, low_open=True, high_open=True)
+    # 5/2 Q = n ln(1/delta) / ((C / 2.5) ...); in terms of ln(1/(2 delta)) the constant is
+    fixed = constant / 2.5 * math.log(1 / (2 * delta)) / math.log(1 / delta)
+    argument = group_argument(n, k, epsilon, 2 * delta, fixed)
+    by_statement = 2 * delta <= 0.01 and fixed >= LEMMA_5_4
+    by_repair = fixed >= LEMMA_5_4_AT_2_DELTA
+    return argument, argument.contradiction and (by_statement or by_repair)
+
+
+def theorem_5_5_pulls(n, k, epsilon, delta, *, published=False):
+    r"""Expected pulls that every algorithm needs: :math:`\frac{n\ln(1/\delta)}{C\epsilon^2K}`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 0.01].
+    delta : float
+        In (0, 0.01].
+    published : bool
+        Use C = 100000 as in the paper's proof instead of the repaired 200000.
+
+    Returns
+    -------
+    float
+        Pulls, on the worst of the instances of `group_family`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Theorem 5.5 (stated as an order); constants from its proof.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import theorem_5_5_pulls
+    >>> round(theorem_5_5_pulls(1000, 1, 0.01, 0.01), 1)
+    230.3
+    """
+    n, k = check_at_most_half(n, k)
+    epsilon, delta = _check_small(epsilon, "epsilon"), _check_small(delta, "delta")
+    published = check_flag(published, "published")
+    constant = THEOREM_5_5_PUBLISHED if published else THEOREM_5_5_REPAIRED
+    return n * math.log(1 / delta) / (constant * epsilon**2 * k)
+
+
+def complement_epsilon(n, k, epsilon):
+    r"""Tolerance of the complementary problem, :math:`\epsilon'=\frac k{n-k}\epsilon`.
+
+    The worst n - k arms are the best n - k of :math:`1-X`, and the two sums of losses are
+    equal: a set T with regret epsilon has a complement with regret :math:`\epsilon'`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n - 1.
+    epsilon : float
+        Tolerance on the average regret, positive.
+
+    Returns
+    -------
+    float
+        :math:`\epsilon'`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Theorems 4.5 and 5.6.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import complement_epsilon
+    >>> complement_epsilon(1000, 800, 0.01)
+    0.04
+    """
+    n, k = check_sizes(n, k)
+    epsilon = check_real(epsilon, "epsilon", 0, math.inf, low_open=True, high_open=True)
+    return k * epsilon / (n - k)
+
+
+def theorem_5_6_pulls(n, k, epsilon, delta):
+    r"""Expected pulls that every algorithm needs for :math:`k\ge n/2`, by the reduction.
+
+    The larger of Theorem 5.1's and Theorem 5.5's bounds for n - k arms at
+    :math:`\epsilon'=\frac k{n-k}\epsilon`; of the order
+    :math:`\frac{n-k}k\frac n{\epsilon^2}\bigl(\frac{n-k}k+\frac{\ln(1/\delta)}k\bigr)`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, n / 2 to n - 1.
+    epsilon : float
+        Tolerance on the average regret, positive and at most .01 (n - k) / k.
+    delta : float
+        In (0, 0.01].
+
+    Returns
+    -------
+    float
+        Pulls. For n - k < 10, where Theorem 5.1 is silent, Theorem 5.5's alone.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Theorem 5.6, allows every epsilon up to .01, but the theorems that it
+    reduces to cover only :math:`\epsilon'\le.01`, hence the range here.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import theorem_5_6_pulls
+    >>> round(theorem_5_6_pulls(1000, 999, 1e-5, 0.01), 1)
+    230.7
+    """
+    n = check_n(n)
+    k = check_integer(k, "k", (n + 1) // 2, n - 1)
+    epsilon = check_real(epsilon, "epsilon", 0, 0.01 * (n - k) / k, low_open=True)
+    delta = check_delta(delta)
+    turned = min(complement_epsilon(n, k, epsilon), 0.01)  # rounding must not push it out
+    bound = theorem_5_5_pulls(n, n - k, turned, delta)
+    return max(bound, theorem_5_1_pulls(n, n - k, turned)) if n - k >= 10 else bound
+
+
+# Explore-m: section 4 of Kalyanakrishnan et al. (2012)
+
+
+def _check_epsilon(epsilon):
+    return check_real(epsilon, "epsilon", 0, LARGEST_EPSILON, low_open=True)
+
+
+def explore_m_families(n, m, size):
+    r"""The index sets of a family of instances: subsets of the arms 1, ..., n - 1.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, 0 to n - 1.
+    m : int
+        Arms to select, 1 to n / 2.
+    size : int
+        m - 1 or m: which of the families :math:`\mathcal I_{m-1}`, :math:`\mathcal I_m`.
+
+    Returns
+    -------
+    iterator of tuple of int
+        Its :math:`\binom{n-1}{size}` members, each increasing.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Kalyanakrishnan et al. (2012), section 4.1.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import explore_m_families
+    >>> list(explore_m_families(4, 2, 1))
+    [(1,), (2,), (3,)]
+    """
+    n, m = check_at_most_half(n, m, "m")
+    check_choice(size, "size", (m - 1, m))
+    return combinations(range(1, n), size)
+
+
+def explore_m_means(n, members, epsilon):
+    r"""Means of the instance :math:`B_I`.
+
+    Arm 0 has mean 1/2, arms of I have :math:`\frac12+2\epsilon`, all others
+    :math:`\frac12-2\epsilon`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    members : iterable of int
+        I, different arms from 1 to n - 1.
+    epsilon : float
+        Tolerance per arm, in (0, sqrt(1/32)].
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The means.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Kalyanakrishnan et al. (2012), section 4.1; the display is lost in our copy and restored.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import explore_m_means
+    >>> explore_m_means(4, (2,), 0.125)
+    array([0.5 , 0.25, 0.75, 0.25])
+    """
+    n = check_n(n)
+    arms = [check_integer(arm, "members", 1, n - 1) for arm in members]
+    if len(set(arms)) != len(arms):
+        refuse("members", tuple(arms), "different arms")
+    epsilon = _check_epsilon(epsilon)
+    means = np.full(n, 0.5 - 2 * epsilon)
+    means[0], means[arms] = 0.5, 0.5 + 2 * epsilon
+    return means
+
+
+def explore_m_optimal(members, m):
+    r"""The only correct answer on :math:`B_I`: the m arms within epsilon of the m-th best.
+
+    Parameters
+    ----------
+    members : iterable of int
+        I, with m - 1 or m arms.
+    m : int
+        Arms to select, at least 1.
+
+    Returns
+    -------
+    frozenset of int
+        :math:`I\cup\{0\}` if :math:`|I|=m-1`, and I if :math:`|I|=m`.
+
+    Raises
+    ------
+    ValueError
+        If I has another size.
+
+    Notes
+    -----
+    Kalyanakrishnan et al. (2012), section 4.1: arm 0 belongs to the answer in one family and
+    not in the other, which an algorithm can tell only by sampling the rest.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import explore_m_optimal
+    >>> sorted(explore_m_optimal((2, 5), 3)), sorted(explore_m_optimal((2, 5), 2))
+    ([0, 2, 5], [2, 5])
+    """
+    m = check_integer(m, "m", 1)
+    members = frozenset(members)
+    if len(members) not in (m - 1, m):
+        refuse("members", sorted(members), f"a set of {m - 1} or {m} arms")
+    return members | {0} if len(members) == m - 1 else members
+
+
+class CountingStep(NamedTuple):
+    """What section 4.2.2 counts.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs (I, j) with I of m - 1 arms and j outside, arm 0 aside.
+    larger : int
+        Members of the family of size m.
+    per_member : tuple of int
+        Smallest and largest number of pairs with I united with {j} equal to a given J;
+        both are m.
+    disjoint : bool
+        Whether the answers I united with {0} that these pairs stand for are different
+        from each other and from J, so that their probabilities add up to an error.
+    """
+
+    pairs: int
+    larger: int
+    per_member: tuple
+    disjoint: bool
+
+
+def count_pairs(n, m):
+    r"""Check the counting step of Theorem 8's proof by listing everything.
+
+    .. math:: \sum_{J\in\mathcal I_m}P_J\{S\ne J\}\ \ge\
+              \sum_{I\in\mathcal I_{m-1}}\sum_{j\notin I}P_{I\cup\{j\}}\{S=I\cup\{0\}\}
+
+    holds because each J arises from exactly m pairs, whose answers are all wrong and all
+    different.  If half of the j of every I satisfy (13), the right-hand side exceeds
+    :math:`\binom{n-1}{m-1}\frac{n-m}2\frac{2\delta}m=\delta\binom{n-1}m`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms; the list has :math:`m\binom{n-1}m` entries, so keep n small.
+    m : int
+        Arms to select, 1 to n / 2.
+
+    Returns
+    -------
+    CountingStep
+        ``pairs`` = m times ``larger``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Kalyanakrishnan et al. (2012), section 4.2.2.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import count_pairs
+    >>> count_pairs(6, 2)
+    CountingStep(pairs=20, larger=10, per_member=(2, 2), disjoint=True)
+    """
+    answers = {}
+    for members in explore_m_families(n, m, m - 1):
+        for j in sorted(set(range(1, n)) - set(members)):
+            answers.setdefault(frozenset({*members, j}), []).append(frozenset({0, *members}))
+    counts = [len(found) for found in answers.values()]
+    disjoint = all(
+        len(set(found)) == len(found) and joined not in found for joined, found in answers.items()
+    )
+    larger = sum(1 for _ in explore_m_families(n, m, m))
+    return CountingStep(sum(counts), larger, (min(counts), max(counts)), disjoint)
+
+
+class ExploreMArgument(NamedTuple):
+    r"""The quantities of Lemmas 10 to 12 for one choice of the constant C.
+
+    Attributes
+    ----------
+    log_term : float
+        :math:`L=\ln\frac m{8\delta}`.
+    horizon : float
+        :math:`T^*=\frac{16C}{\epsilon^2}L`: an arm j with few expected pulls stays below it
+        with probability 3/4.
+    deviation : float
+        :math:`\Delta^*=2\epsilon T^*+\sqrt{T^*}`, the shortfall of ones of Lemma 10.
+    exact_log_ratio : float
+        :math:`-4\Delta^*\,\mathrm{artanh}(4\epsilon)`, the smallest log likelihood ratio of
+        a run within horizon and deviation when arm j becomes good.
+    stated_log_ratio : float
+        :math:`-32\epsilon\Delta^*`, Lemma 11's.
+    factor : float
+        :math:`\frac{8\delta}m=e^{-L}`: Lemma 12 turns probability P into more than
+        (P - 1/2) times this.
+    holds : bool
+        Whether :math:`32\epsilon\Delta^*<L`, which Lemma 12 needs.
+    """
+
+    log_term: float
+    horizon: float
+    deviation: float
+    exact_log_ratio: float
+    stated_log_ratio: float
+    factor: float
+    holds: bool
+
+
+def explore_m_argument(m, epsilon, delta, constant=PUBLISHED_CONSTANT):
+    r"""Evaluate Lemmas 10 to 12 of the proof of Theorem 8.
+
+    Parameters
+    ----------
+    m : int
+        Arms to select, at least 6.
+    epsilon : float
+        Tolerance per arm, in (0, sqrt(1/32)].
+    delta : float
+        In (0, 1/4].
+    constant : float
+        C in the assumed sample complexity :math:`C\frac n{\epsilon^2}\ln\frac m{8\delta}`.
+
+    Returns
+    -------
+    ExploreMArgument
+        The contradiction goes through exactly when ``holds``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Kalyanakrishnan et al. (2012), Assumption 9, (12), Lemmas 10 to 12.  The displays are
+    lost in our copy; these constants are *derived* and pinned by 1/18375.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import explore_m_argument
+    >>> argument = explore_m_argument(6, 0.1, 0.25)
+    >>> argument.holds, round(argument.log_term, 3)
+    (True, 1.099)
+    """
+    m = check_integer(m, "m", 6)
+    epsilon = _check_epsilon(epsilon)
+    delta = check_real(delta, "delta", 0, 0.25, low_open=True)
+    constant = check_real(constant, "constant", 0, math.inf, low_open=True, high_open=True)
+    log_term = math.log(m / (8 * delta))
+    horizon, deviation = _horizon(constant, epsilon, log_term)
+    stated = -32 * epsilon * deviation
+    exact = -4 * deviation * math.atanh(4 * epsilon)
+    factor = math.exp(-log_term)
+    return ExploreMArgument(log_term, horizon, deviation, exact, stated, factor, -stated < log_term)
+
+
+def _horizon(constant, epsilon, log_term):
+    """Return T* and Delta*."""
+    horizon = 16 * constant / epsilon**2 * log_term
+    return horizon, 2 * epsilon * horizon + math.sqrt(horizon)
+
+
+def theorem_8_constant(log_term=1.0):
+    r"""The largest C for which Lemma 12 goes through, found by a solver.
+
+    Solves :math:`32\epsilon\Delta^*=L` for C; epsilon cancels:
+
+    .. math:: 1024\,C+128\sqrt{C/L}=1,\qquad L=\ln\frac m{8\delta}.
+
+    Parameters
+    ----------
+    log_term : float
+        L, positive; at least ln 3 on the range of the theorem.
+
+    Returns
+    -------
+    float
+        For L = 1, 1 / 18374.93: the published constant 1 / 18375.
+
+    Raises
+    ------
+    ValueError
+        If ``log_term`` is not positive.
+
+    Notes
+    -----
+    Kalyanakrishnan et al. (2012), Theorem 8.  For L = ln 3, the smallest on its range, the
+    same proof gives about 1 / 16900.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import theorem_8_constant
+    >>> round(1 / theorem_8_constant(), 2)
+    18374.93
+    """
+    from scipy.optimize import brentq
+
+    log_term = check_real(log_term, "log_term", 0, math.inf, low_open=True, high_open=True)
+
+    def shortfall(constant, epsilon=0.1):
+        return 32 * epsilon * _horizon(constant, epsilon, log_term)[1] - log_term
+
+    return brentq(shortfall, 0.0, 1 / 1024, xtol=1e-18, rtol=1e-14)
+
+
+def theorem_8_pulls(n, m, epsilon, delta, constant=PUBLISHED_CONSTANT):
+    r"""Worst-case sample complexity that no Explore-m algorithm can beat everywhere.
+
+    .. math:: C\,\frac n{\epsilon^2}\ln\frac m{8\delta}.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2 m.
+    m : int
+        Arms to select, at least 6.
+    epsilon : float
+        Tolerance per arm, in (0, sqrt(1/32)].
+    delta : float
+        In (0, 1/4].
+    constant : float
+        C; published 1 / 18375.
+
+    Returns
+    -------
+    float
+        Pulls.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Constant published: Kalyanakrishnan et al. (2012), Theorem 8.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import theorem_8_pulls
+    >>> round(theorem_8_pulls(1000, 100, 0.1, 0.1), 1)
+    26.3
+    """
+    n, m = check_at_most_half(n, check_integer(m, "m", 6), "m")
+    argument = explore_m_argument(m, epsilon, delta, constant)
+    return constant * n / epsilon**2 * argument.log_term
+
+
+def lemma_10_probability(horizon, epsilon):
+    r"""Exact probability that an arm's ones fall short within the horizon.
+
+    .. math:: \Pr\Bigl\{\min_{t\le T^*}\bigl(K(t)-t(\tfrac12-2\epsilon)\bigr)
+              \le-\sqrt{T^*}\Bigr\}\le\tfrac14,
+
+    where K(t) counts the ones in t pulls of an arm of mean :math:`\frac12-2\epsilon`.  The
+    event of Lemma 10 is contained in it, since there
+    :math:`K\le\frac T2-\Delta^*\le T(\frac12-2\epsilon)-\sqrt{T^*}`.
+
+    Parameters
+    ----------
+    horizon : int
+        :math:`T^*`, at least 1.
+    epsilon : float
+        Tolerance per arm, in (0, sqrt(1/32)].
+
+    Returns
+    -------
+    float
+        Kolmogorov's inequality bounds it by the variance :math:`T^*/4` over :math:`T^*`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Kalyanakrishnan et al. (2012), Lemma 10; the exact value, by following the law of K(t)
+    with an absorbing barrier, is ours.
+
+    Examples
+    --------
+    >>> from topk.lower_bounds import lemma_10_probability
+    >>> round(lemma_10_probability(100, 0.05), 4)
+    0.0378
+    """
+    horizon = check_integer(horizon, "horizon", 1)
+    mean = 0.5 - 2 * _check_epsilon(epsilon)
+    law, hit = np.ones(1), 0.0
+    for t in range(1, horizon + 1):
+        law = np.convolve(law, [1 - mean, mean])
+        short = np.arange(law.size) - t * mean <= -math.sqrt(horizon)
+        hit += law[short].sum()
+        law[short] = 0.0
+    return float(hit)
