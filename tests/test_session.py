@@ -215,7 +215,7 @@ def test_the_order_of_tells_cannot_matter_for_real_rewards(entry):
                 cut = int(rng.integers(len(singles) + 1))
                 for part in filter(None, (singles[:cut], singles[cut:])):
                     session.tell([int(arm) for arm, _ in part], [x for _, x in part])
-            assert shown(sessions[0]) == shown(sessions[1]) == shown(sessions[2])
+            assert frozen(sessions[0]) == frozen(sessions[1]) == frozen(sessions[2])
         assert sessions[0].selected.tolist() == sessions[2].selected.tolist()
     assert done >= 20
 
