@@ -12,7 +12,7 @@ import topk
 
 ROOT = Path(topk.__file__).parent
 FLOORS = [
-    {"_checks", "bandits", "data", "instances", "metrics", "stats", "streams"},  # the world
+    {"_checks", "bandits", "data", "instances", "metrics", "stats"},  # the world
     {"engine", "theory"},
     {"play", "results", "session", "simulate", "store", "strategies"},
     {"experiments"},
@@ -62,7 +62,9 @@ def test_no_circle():
     assert len(list(TopologicalSorter(graph).static_order())) == len(graph)
 
 
-HEAVY = {"dask", "joblib", "matplotlib", "numba", "pandas", "scipy.optimize", "scipy.stats", "tqdm"}
+CLUSTER = {"dask", "distributed"}
+HEAVY = {"joblib", "matplotlib", "numba", "pandas", "scipy.optimize", "scipy.stats", "tqdm"}
+HEAVY |= CLUSTER
 
 
 def loaded(code):
@@ -74,10 +76,12 @@ def loaded(code):
 
 def test_nothing_heavy_is_imported_before_it_is_used():
     theory = [name for name in sorted(NAMES) if name.startswith("topk.theory")]
-    world = ["topk._checks", "topk.data", "topk.metrics", "topk.stats", "topk.streams"]
+    world = ["topk._checks", "topk.data", "topk.metrics", "topk.stats"]
     assert loaded("import topk") == set()
     assert loaded("import " + ", ".join(world + theory)) == set()
     assert loaded("import topk.bandits, topk.instances") == set()
+    study = "topk.replicate(topk.Uniform(1, budget=9), topk.BernoulliBandit([0, 1]), 9)"
+    assert not loaded("import topk; " + study) & CLUSTER
 
 
 def test_a_stored_session_is_resumed_by_a_process_that_knows_no_strategy_yet():

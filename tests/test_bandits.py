@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import topk
+from topk import bandits
 
 N = 20_000
 # Dvoretzky-Kiefer-Wolfowitz with Massart's constant, valid for every law:
@@ -114,7 +115,9 @@ def test_a_bernoulli_pull_is_one_draw_of_the_generator():
 
 
 @pytest.mark.parametrize("name", [name for name in BANDITS if name != "bernoulli"])
-def test_other_pulls_add_up_the_samples_exactly_and_in_order(name):
+def test_other_pulls_add_up_the_samples_exactly_and_in_order(name, monkeypatch):
+    """Drawn in portions or at once."""
+    monkeypatch.setattr(bandits, "PORTION", 4000)
     bandit = BANDITS[name]
     arms, counts = [1, 0, 1, *range(bandit.n)], [3, 0, 1, *[9_000] * bandit.n]
     sums, squares = bandit.pull(arms, counts, np.random.default_rng(2))

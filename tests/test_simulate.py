@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
@@ -33,8 +32,7 @@ TWO = topk.BernoulliBandit([0.3, 0.6])
 def short(entry, seed, sizes=(3, 6)):
     """Return a strategy, a bandit and a generator, for a play of at most 20,000 pulls."""
     for strategy, bandit, rng in cases(entry, 1000, seed=seed, sizes=sizes):
-        least = 2 * entry.starts * bandit.n
-        if least < topk.run(strategy, bandit).total_pulls < 20_000:
+        if 2 * strategy.first * bandit.n < topk.run(strategy, bandit).total_pulls < 20_000:
             return strategy, bandit, rng
     raise AssertionError("no short play")
 
@@ -49,54 +47,33 @@ def played_by(kind, monkeypatch):
 
 
 @each_strategy
-def test_the_arrays_of_replications(entry):
-    strategy, bandit, _ = short(entry, 31)
-    reps = topk.replicate(strategy, bandit, runs=6, seed=3)
-    shape = bandit.means.shape
-    assert reps.selected.shape == (6, 1, *shape[:-1], strategy.k)
-    assert reps.pulls.shape == reps.sums.shape == (6, *shape)
-    assert reps.total_pulls.shape == reps.certified.shape == (6,)
-    dtypes = [getattr(reps, name).dtype for name in ARRAYS]
-    assert dtypes == [np.int64, np.int64, np.float64, np.int64, np.bool_, np.float64]
-    assert reps.total_pulls.tolist() == reps.pulls.reshape(6, -1).sum(axis=1).tolist()
-    assert (np.diff(reps.selected) > 0).all() and reps.checkpoints == ()
-    assert reps.means.tolist() == bandit.means.tolist()
-
-
-@each_strategy
-def test_play_r_does_not_depend_on_how_many_there_are_nor_on_portions(entry):
-    strategy, bandit, _ = short(entry, 32)
-    many = topk.replicate(strategy, bandit, runs=13, seed=5)
-    for runs, chunk in [(1, None), (4, 1), (7, 3), (12, 100)]:
-        few = topk.replicate(strategy, bandit, runs=runs, seed=5, chunk=chunk)
-        for name in ARRAYS[:-1]:
-            assert np.array_equal(getattr(few, name), getattr(many, name)[:runs])
-    other = topk.replicate(strategy, bandit, runs=13, seed=6)
-    assert not np.array_equal(many.sums, other.sums) or set(bandit.means.flat) <= {0.0, 1.0}
-
-
-@each_strategy
-def test_play_0_is_run_and_plays_differ(entry):
-    strategy, bandit, _ = short(entry, 33)
-    bandit = zero_one_bandit(np.full((*bandit.means.shape[:-1], 6), 0.5))
-    reps = topk.replicate(strategy, bandit, runs=5, seed=2**63)
+def test_play_r_is_the_same_in_any_study_in_any_portion_and_in_threads(entry, monkeypatch):
+    strategy, bandit, rng = short(entry, 32)
+    shape, k = bandit.means.shape, strategy.k
+    many = topk.replicate(strategy, bandit, 13, 2**63, jobs=1)
+    arrays = [getattr(many, name) for name in ARRAYS[:-1]]
+    shapes = (13, 1, *shape[:-1], k), (13, *shape), (13, *shape), (13,), (13,)
+    assert tuple(array.shape for array in arrays) == shapes and many.checkpoints == ()
+    dtypes = [array.dtype for array in arrays]
+    assert dtypes == [np.int64, np.int64, np.float64, np.int64, np.bool_]
+    assert many.total_pulls.tolist() == many.pulls.reshape(13, -1).sum(axis=1).tolist()
+    assert (np.diff(many.selected) > 0).all() and many.means.tolist() == bandit.means.tolist()
+    for runs, chunk in [(1, None), (7, 3), (12, 100)]:
+        few = topk.replicate(strategy, bandit, runs, 2**63, chunk=chunk)
+        assert all(np.array_equal(getattr(few, x), getattr(many, x)[:runs]) for x in ARRAYS[:-1])
     outcome = topk.run(strategy, bandit, rng=2**63)
-    assert outcome.sums.tolist() == reps.sums[0].tolist()
-    assert outcome.selected.tolist() == reps.selected[0, 0].tolist()
-    assert len({row.tobytes() for row in reps.sums}) == 5
+    assert outcome.sums.tolist() == many.sums[0].tolist()
+    assert outcome.selected.tolist() == many.selected[0, 0].tolist()
+    played_by("threads", monkeypatch)
+    assert many == topk.replicate(strategy, bandit, 13, 2**63, jobs=3, chunk=2)
+    for arms in (real_bandit(bandit.layout, rng, 0.2, 1), zero_one_bandit(np.full(shape, 0.5))):
+        alone = topk.replicate(strategy, arms, 9, 7, jobs=1)
+        assert alone == topk.replicate(strategy, arms, 9, 7, jobs=3, chunk=2)
+        assert len({row.tobytes() for row in alone.sums}) > 1  # plays differ, and so do studies
+        assert not np.array_equal(alone.sums, topk.replicate(strategy, arms, 9, 8).sums)
 
 
 # Who plays
-
-
-@each_strategy
-def test_threads_play_the_same(entry, monkeypatch):
-    strategy, bandit, rng = short(entry, 34)
-    played_by("threads", monkeypatch)
-    for arms in (bandit, real_bandit(bandit.layout, rng, low=0.2, scale=1)):
-        alone = topk.replicate(strategy, arms, runs=9, seed=7, jobs=1)
-        assert alone == topk.replicate(strategy, arms, runs=9, seed=7, jobs=3, chunk=2)
-
 
 RTE = topk.instances.rte_workers()
 STUDIES = {
@@ -154,10 +131,7 @@ def test_portions_cover_everything_once_and_take_about_a_second(lanes, seconds):
         assert sum(time for time in taken if time > 0.6) > 50
     if lanes > 1:  # they end together
         assert taken[-1] <= max(0.1, seconds)
-
-
-def test_portions_of_a_given_size():
-    assert [*Cut([(3, 20), (21, 22)], 7, 4)] == [(3, 10), (10, 17), (17, 20), (21, 22)]
+    assert [*Cut([(3, 20), (21, 22)], 7, lanes)] == [(3, 10), (10, 17), (17, 20), (21, 22)]
 
 
 @pytest.mark.parametrize("fused, seconds, left, wanted", [
@@ -182,38 +156,12 @@ def test_topk_jobs_stands_in_for_jobs(monkeypatch):
             topk.replicate(topk.Uniform(1, budget=100), TWO, runs=3)
 
 
-@pytest.mark.parametrize("options", [
-    *({"jobs": jobs} for jobs in (0, -1, 1.5, True, "two", b"2")),
-    {"chunk": 0}, {"chunk": 1.5}, {"keep": "nothing"}, {"store": ""}, {"store": 3},
-    {"epsilon": 0.1}, {"epsilon": 1.0, "keep": "summary"}, {"epsilon": "small", "keep": "summary"},
-], ids=str)  # fmt: skip
-def test_bad_arguments_are_refused_by_name(options):
-    with pytest.raises(ValueError, match=rf"\b{next(iter(options))}\b"):
-        topk.replicate(topk.Uniform(1, budget=9), TWO, 2, **options)
-
-
 def test_a_bar_changes_nothing(capsys):
     strategy = topk.Uniform(1, budget=100)
     silent = topk.replicate(strategy, TWO, runs=5)
     assert capsys.readouterr().err == ""  # no terminal, no bar
     assert silent == topk.replicate(strategy, TWO, runs=5, progress=True)
     assert "5/5" in capsys.readouterr().err
-
-
-def python(code, *arguments, **options):
-    """Start Python with this library on its path."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, **options)
-
-
-def test_nothing_of_a_cluster_is_imported_without_one():
-    code = """
-import sys, topk
-topk.replicate(topk.Uniform(1, budget=9), topk.BernoulliBandit([0, 1]), 9)
-print({"dask", "distributed"} & set(sys.modules))
-"""
-    assert python(code).communicate()[0] == "set()\n"
 
 
 def one_study(k, seed):
@@ -238,27 +186,24 @@ def broken(rng):
     return TWO
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
-def test_errors_of_helpers_reach_the_caller(monkeypatch, kind):
-    played_by(kind, monkeypatch)
-    strategy = topk.Uniform(1, budget=9)
-    with pytest.raises(ArithmeticError, match="cannot be made"):
-        topk.replicate(strategy, broken, 50, jobs=2, chunk=2)
-    assert topk.replicate(strategy, TWO, 5, jobs=2, chunk=1).pulls.sum() == 45
-
-
 def deadly(driver, rng):
     if os.getpid() != driver:
         os.kill(os.getpid(), signal.SIGKILL)
     return TWO
 
 
-@pytest.mark.slow
-def test_a_killed_process_is_reported_and_the_next_study_plays(monkeypatch):
-    played_by("processes", monkeypatch)
+@pytest.mark.parametrize("kind, draw, error, message", [
+    ("threads", broken, ArithmeticError, "cannot be made"),
+    ("processes", broken, ArithmeticError, "cannot be made"),
+    ("processes", partial(deadly, os.getpid()), RuntimeError, "was killed.*fewer jobs.*store"),
+], ids=["error in a thread", "error in a process", "killed process"])  # fmt: skip
+def test_errors_of_helpers_reach_the_caller_and_the_next_study_plays(
+    monkeypatch, kind, draw, error, message
+):
+    played_by(kind, monkeypatch)
     strategy = topk.Uniform(1, budget=9)
-    with pytest.raises(RuntimeError, match="was killed.*fewer jobs.*store"):
-        topk.replicate(strategy, partial(deadly, os.getpid()), 50, jobs=2, chunk=2)
+    with pytest.raises(error, match=message):
+        topk.replicate(strategy, draw, 50, jobs=2, chunk=2)
     assert topk.replicate(strategy, TWO, 5, jobs=2, chunk=1).pulls.sum() == 45
 
 
@@ -268,7 +213,7 @@ ENDLESS = """
 import os, signal, sys, threading, time, topk
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from topk import simulate
-from topk.streams import INSTANCE, stream
+from topk.play import INSTANCE, stream
 kind, jobs = sys.argv[1], 1 if sys.argv[1] == "alone" else 2
 simulate.TRIAL, simulate.helpers = 0, lambda *_: kind
 strategy = topk.LUCB1(1, epsilon=0, delta=0.1)  # two equal arms: it never stops
@@ -291,11 +236,18 @@ except KeyboardInterrupt:
 """
 
 
+def endless(kind):
+    """Start a program that plays for ever, with this library on its path."""
+    command = [sys.executable, "-c", ENDLESS, kind]
+    quiet = {"text": True, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, **quiet)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["alone", "threads", "processes"])
 def test_ctrl_c(kind):
     """Without it these plays would go on for ever."""
-    with python(ENDLESS, kind, stderr=subprocess.DEVNULL) as child:
+    with endless(kind) as child:
         try:
             for _ in range(1 if kind == "alone" else 2):
                 child.stdout.readline()
@@ -310,7 +262,7 @@ def test_ctrl_c(kind):
 def test_processes_end_with_a_killed_driver():
     """Nothing is left behind that would play for ever."""
     psutil = pytest.importorskip("psutil")
-    with python(ENDLESS, "processes", stderr=subprocess.DEVNULL) as child:
+    with endless("processes") as child:
         try:
             helping = [psutil.Process(int(child.stdout.readline())) for _ in range(2)]
         finally:
@@ -323,15 +275,23 @@ class Interrupt(Exception):
     pass
 
 
-@pytest.mark.parametrize("form", ["run", "replicate"])
-def test_an_endless_play_can_be_interrupted(form):
-    """epsilon = 0 and a tie at the boundary: no end; compiled code has to come back.
+@pytest.mark.parametrize("law, options", [
+    (topk.BernoulliBandit([0.5] * 40), None),
+    (topk.BernoulliBandit([0.5] * 40), {}),
+    (topk.BetaBandit([1, 1], [1, 1]), None),
+    (topk.BetaBandit([1, 1], [1, 1]), {"checkpoints": [10**7]}),
+], ids=["run", "replicate", "huge batch", "inside a huge batch"])  # fmt: skip
+def test_an_endless_play_can_be_interrupted(law, options):
+    """A tie at the boundary has no end: compiled code has to come back.  So has a huge batch.
 
     Signal handlers run when it does.  Times are the process's own, so that other work on
     the machine does not count.
     """
-    strategy, bandit = topk.LUCB1(1, epsilon=0, delta=0.1), topk.BernoulliBandit([0.5] * 40)
-    topk.run(topk.LUCB1(1, epsilon=0, delta=0.1, budget=100), bandit)  # compile
+    strategy = topk.LUCB1(1, epsilon=0, delta=0.1)
+    if isinstance(law, topk.BetaBandit):
+        strategy = BigBatches(1, size=10**7)
+    else:
+        topk.run(topk.LUCB1(1, epsilon=0, delta=0.1, budget=100), law)  # compile
     begin, back = time.process_time(), []
 
     def interrupt(number, frame):
@@ -343,10 +303,10 @@ def test_an_endless_play_can_be_interrupted(form):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
         with pytest.raises(Interrupt):
-            if form == "run":
-                topk.run(strategy, bandit)
+            if options is None:
+                topk.run(strategy, law)
             else:
-                topk.replicate(strategy, bandit, runs=2)
+                topk.replicate(strategy, law, 2, **options)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
@@ -357,33 +317,21 @@ def test_an_endless_play_can_be_interrupted(form):
 # A bandit for each play
 
 
-def three_arms(rng):
-    return topk.BernoulliBandit(rng.random(3))
-
-
-@each_strategy
-def test_a_sequence_of_bandits_is_one_for_each_play(entry):
-    strategy, bandit, rng = short(entry, 35)
-    bandits = [random_bandit(bandit.layout, rng) for _ in range(4)]
-    reps = topk.replicate(strategy, bandits, runs=4, seed=8)
-    assert reps.means.tolist() == [b.means.tolist() for b in bandits]
-    for play, own in enumerate(bandits):
-        row = topk.replicate(strategy, own, runs=play + 1, seed=8)
-        assert row.pulls[play].tolist() == reps.pulls[play].tolist()
-        assert row.sums[play].tolist() == reps.sums[play].tolist()
-        assert row.selected[play].tolist() == reps.selected[play].tolist()
-    assert reps == topk.replicate(strategy, tuple(bandits), runs=4, seed=8, chunk=1)
-
-
-def test_a_function_draws_a_fresh_bandit_for_each_play():
-    strategy = topk.SAR(1, budget=60)
-    reps = topk.replicate(strategy, three_arms, runs=6, seed=9)
-    assert reps.means.shape == (6, 3) and len(np.unique(reps.means)) == 18
-    more = topk.replicate(strategy, three_arms, runs=8, seed=9)
-    assert more.means[:6].tolist() == reps.means.tolist()
-    assert more.sums[:6].tolist() == reps.sums.tolist()
-    given = [topk.BernoulliBandit(means) for means in reps.means]
-    assert reps == topk.replicate(strategy, given, runs=6, seed=9)  # rewards do not depend on it
+def test_every_play_may_have_a_bandit_of_its_own():
+    one, several = topk.SAR(1, budget=60), topk.MultiBanditSAR(60)
+    for strategy, layout in ((one, 3), (several, (2, 3)), (Doubling(1, 60), 3)):
+        draw = partial(random_bandit, layout)
+        reps = topk.replicate(strategy, draw, 6, seed=9)
+        assert len(np.unique(reps.means)) == reps.means.size  # drawn afresh for each play
+        more = topk.replicate(strategy, draw, 8, seed=9)
+        assert more.means[:6].tolist() == reps.means.tolist()
+        assert more.sums[:6].tolist() == reps.sums.tolist()
+        given = tuple(zero_one_bandit(means) for means in reps.means)
+        assert reps == topk.replicate(strategy, given, 6, seed=9, chunk=1)
+        for play, own in enumerate(given):  # the rewards do not depend on how it came about
+            row = topk.replicate(strategy, own, play + 1, seed=9)
+            for name in ARRAYS[:-1]:
+                assert np.array_equal(getattr(row, name)[play], getattr(reps, name)[play])
 
 
 # Checkpoints
@@ -445,8 +393,8 @@ def test_sets_at_checkpoints_are_those_of_a_literal_replay():
     assert compared > 1000
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.data())
-def test_water_fill_hands_out_one_pull_at_a_time(counts, data):
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.integers(1, 2**36), st.data())
+def test_water_fill_hands_out_one_pull_at_a_time(counts, scale, data):
     pulls = data.draw(st.integers(0, sum(counts)))
     part, left = [0] * len(counts), pulls
     while left:  # the plain form: round and round, in order
@@ -455,31 +403,45 @@ def test_water_fill_hands_out_one_pull_at_a_time(counts, data):
                 part[j] += 1
                 left -= 1
     assert water_fill(np.array(counts), pulls).tolist() == part
+    large = scale * np.array(counts)
+    pulls = data.draw(st.integers(0, int(large.sum())))
+    part = water_fill(large, pulls)
+    assert part.sum() == pulls and (part >= 0).all() and (part <= large).all()
+    assert np.array_equal(large, scale * np.array(counts))
+    short = part < large  # an entry that got less than its count is at the water level
+    assert part.max() <= part[short].min(initial=2**60) + 1
 
 
-@given(st.lists(st.integers(0, 2**40), min_size=1, max_size=8), st.data())
-def test_water_fill_of_large_batches_is_even(counts, data):
-    counts = np.array(counts)
-    pulls = data.draw(st.integers(0, int(counts.sum())))
-    before = counts.copy()
-    part = water_fill(counts, pulls)
-    assert part.sum() == pulls and (part >= 0).all() and (part <= counts).all()
-    assert np.array_equal(counts, before)
-    short = part < counts  # an entry that got less than its count is at the water level
-    if short.any():
-        assert part.max(initial=0) <= part[short].min() + 1
-
-
-LOOKED = []
+LOOKED = {}
 
 
 @dataclass(frozen=True)
 class Looking(BigBatches):
-    """Writes down what it is shown whenever a set is asked for."""
+    """Writes down what it is shown whenever a set is asked for: total -> pulls and sums."""
 
     def recommend(self, view):
-        LOOKED.append((view.total, view.pulls.copy(), view.sums.copy()))
+        LOOKED[view.total] = view.pulls.copy(), view.sums.copy()
         return super().recommend(view)
+
+
+def batches_by_hand(strategy, bandit, seed):
+    """Yield each batch of a play: pulls and sums before it, arms, counts, rewards, and a twin.
+
+    The twin is a generator that would draw the same rewards again.
+    """
+    order, stream = topk.streams(seed, 0, bandit.n)
+    session, pulls, sums = strategy.start(bandit.n), np.zeros(bandit.n, int), np.zeros(bandit.n)
+    while not session.done:
+        arms, counts = session.ask()
+        twin = np.random.Generator(np.random.PCG64())
+        twin.bit_generator.state = stream.bit_generator.state
+        rewards = bandit.pull(order[arms], counts, stream)
+        yield pulls, sums, arms, counts, rewards, lambda: [  # noqa: B023
+            bandit.sample(order[a], c, twin) for a, c in zip(arms, counts, strict=True)  # noqa: B023
+        ]
+        session.tell(arms, rewards.sums, counts=counts, squares=rewards.squares)
+        pulls[arms] += counts
+        sums[arms] += rewards.sums
 
 
 @pytest.mark.parametrize("law", ["bernoulli", "beta"])
@@ -491,51 +453,27 @@ def test_a_checkpoint_inside_a_batch_shows_an_even_part_of_it(law):
         if law == "beta":
             bandit = topk.BetaBandit(0.2 + rng.random(n), 0.2 + rng.random(n))
         strategy = Looking(1, size=int(rng.integers(5, 60)), batches=3)
+        total = topk.replicate(strategy, bandit, runs=1, seed=seed, jobs=1).total_pulls[0]
+        marks = sorted({*rng.integers(n, total + 1, 8).tolist()})
         LOOKED.clear()
-        plain = topk.replicate(strategy, bandit, runs=1, seed=seed, jobs=1)
-        marks = sorted({*rng.integers(n, plain.total_pulls[0] + 1, 8).tolist()})
-        LOOKED.clear()
-        reps = topk.replicate(strategy, bandit, runs=1, seed=seed, checkpoints=marks, jobs=1)
-        same_but_sets = [name for name in ARRAYS if name != "selected"]
-        assert all(
-            np.array_equal(getattr(reps, x), getattr(plain, x)) for x in same_but_sets
-        )
-        order, stream = topk.streams(seed, 0, n)
-        seen = {total: (pulls, sums) for total, pulls, sums in LOOKED}
-        assert set(marks) <= set(seen)
-        # the same play by hand, batch by batch, keeping single rewards where there are any
-        session = strategy.start(n)
-        pulls, sums = np.zeros(n, int), np.zeros(n)
-        while not session.done:
-            arms, counts = session.ask()
-            state = stream.bit_generator.state
-            rewards = bandit.pull(order[arms], counts, stream)
-            inside = [m for m in marks if pulls.sum() < m < pulls.sum() + counts.sum()]
-            previous = np.zeros(arms.size, int), np.zeros(arms.size)
-            for mark in inside:
+        topk.replicate(strategy, bandit, runs=1, seed=seed, checkpoints=marks, jobs=1)
+        assert set(marks) <= set(LOOKED)
+        for pulls, sums, arms, counts, rewards, again in batches_by_hand(strategy, bandit, seed):
+            singles, previous = again(), (0, 0)
+            for mark in (m for m in marks if pulls.sum() < m < pulls.sum() + counts.sum()):
                 part = water_fill(counts, mark - pulls.sum())
-                shown_pulls, shown_sums = seen[mark]
+                shown_pulls, shown_sums = LOOKED[mark]
                 assert (shown_pulls[arms] - pulls[arms]).tolist() == part.tolist()
                 gained = shown_sums[arms] - sums[arms]
-                more = part - previous[0]
-                if law == "bernoulli":
-                    # parts grow: no reward is taken back, none counted twice
+                if law == "beta":
+                    first = [math.fsum(x[:c]) for x, c in zip(singles, part, strict=True)]
+                    assert shown_sums[arms].tolist() == (sums[arms] + first).tolist()
+                else:  # parts grow: no reward is taken back, none counted twice
+                    more = part - previous[0]
                     assert ((gained >= previous[1]) & (gained <= previous[1] + more)).all()
                     assert (gained <= rewards.sums).all()
                     assert (part - gained <= counts - rewards.sums).all()
-                else:
-                    twin = np.random.Generator(np.random.PCG64())
-                    twin.bit_generator.state = state
-                    singles = [
-                        bandit.sample(order[a], c, twin)
-                        for a, c in zip(arms, counts, strict=True)
-                    ]
-                    first = [math.fsum(x[:c]) for x, c in zip(singles, part, strict=True)]
-                    assert shown_sums[arms].tolist() == (sums[arms] + first).tolist()
                 previous = part, gained
-            session.tell(arms, rewards.sums, counts=counts, squares=rewards.squares)
-            pulls[arms] += counts
-            sums[arms] += rewards.sums
 
 
 def test_the_part_of_a_batch_that_a_checkpoint_shows_is_a_random_one():
@@ -546,38 +484,33 @@ def test_the_part_of_a_batch_that_a_checkpoint_shows_is_a_random_one():
     """
     runs, size, part = 400, 30, 10
     strategy, bandit = Looking(1, size=size - 1, batches=2), topk.BernoulliBandit([0.5, 0.5])
-    total = Counter()
+    off = np.zeros((runs, 2))
     for seed in range(runs):
         LOOKED.clear()
         # the second batch: 30 pulls of arm 1, then 15 of arm 0, of which 2 * 10 are shown
         topk.replicate(strategy, bandit, runs=1, seed=seed, checkpoints=[2 + 2 * part], jobs=1)
-        shown = next(sums for mark, _, sums in LOOKED if mark == 2 + 2 * part)
-        order, stream = topk.streams(seed, 0, 2)
-        first = bandit.pull(order, [1, 1], stream).sums
-        session = strategy.start(2).tell([0, 1], first)
-        arms, counts = session.ask()
-        batch = bandit.pull(order[arms], counts, stream).sums
-        for arm, count, ones in zip(arms, counts, batch, strict=True):
-            gained = shown[arm] - first[arm]
-            total[int(arm)] += gained - part * ones / count
-            total["spread"] += (gained - part * ones / count) ** 2
-    limit = math.sqrt(2 * runs * 100 * math.log(2 / 1e-9))
-    assert max(abs(total[0]), abs(total[1])) < limit
+        *_, (_, sums, arms, counts, rewards, _) = batches_by_hand(strategy, bandit, seed)
+        before = sums[arms] - rewards.sums  # the generator has added the last batch
+        off[seed, arms] = LOOKED[2 + 2 * part][1][arms] - before - part * rewards.sums / counts
+    assert np.abs(off.sum(axis=0)).max() < math.sqrt(2 * runs * 100 * math.log(2 / 1e-9))
     # taking the ones first, or the zeros first, would shift every play by about 3
-    assert total["spread"] / (2 * runs) < 4
+    assert (off**2).mean() < 4
 
 
-@pytest.mark.parametrize(
-    "checkpoints",
-    [[3], [0], [-5], [9, 9], [9, 8], [5, 7, 6], [], [9.0], [9.5], ["9"], [None], [True],
-     "9", [[9, 10]], [np.nan], [[9], [10, 11]], [2**63], [10**30], 9.5],
-    ids=str,
-)  # fmt: skip
-def test_wrong_checkpoints_are_refused_before_any_work(checkpoints):
+WRONG_MARKS = [[3], [0], [-5], [9, 9], [9, 8], [5, 7, 6], [], [9.0], [9.5], ["9"], [None], [True],
+               "9", [[9, 10]], [np.nan], [[9], [10, 11]], [2**63], [10**30], 9.5]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [
+    *({"checkpoints": marks} for marks in WRONG_MARKS),
+    *({"jobs": jobs} for jobs in (0, -1, 1.5, True, "two", b"2")),
+    {"chunk": 0}, {"chunk": 1.5}, {"keep": "nothing"}, {"store": ""}, {"store": 3},
+    {"epsilon": 0.1}, {"epsilon": 1.0, "keep": "summary"}, {"epsilon": "small", "keep": "summary"},
+], ids=str)  # fmt: skip
+def test_bad_arguments_are_refused_by_name(options):
     strategy = topk.LUCB1(1, epsilon=0.9, delta=0.9)
-    bandit = topk.BernoulliBandit([0.9, 0.1, 0.5, 0.4])
-    with pytest.raises(ValueError, match=r"\bcheckpoints\b"):
-        topk.replicate(strategy, bandit, runs=2, checkpoints=checkpoints)
+    with pytest.raises(ValueError, match=rf"\b{next(iter(options))}\b"):
+        topk.replicate(strategy, topk.BernoulliBandit([0.9, 0.1, 0.5, 0.4]), 2, **options)
 
 
 @each_strategy
@@ -597,46 +530,27 @@ def test_checkpoints_may_be_any_integers():
         assert plain == topk.replicate(strategy, bandit, runs=2, checkpoints=marks)
 
 
-def test_several_bandits_are_put_in_a_random_order_and_so_are_their_arms():
-    orders = np.array([topk.streams(3, play, (3, 4))[0] for play in range(600)]).reshape(-1, 3, 4)
-    assert (orders // 4 == orders[:, :, :1] // 4).all()  # bandits stay together
-    assert (np.sort(orders.reshape(600, -1)) == np.arange(12)).all()
-    # each of 57 shares is off by 0.12 with probability below 2 exp(-17), Hoeffding
-    for bandit in range(3):
-        first = np.bincount(orders[:, bandit, 0] // 4, minlength=3) / 600
-        assert np.abs(first - 1 / 3).max() < 0.12
-        for place in range(4):
-            share = np.bincount(orders[:, bandit, place] % 4, minlength=4) / 600
-            assert np.abs(share - 1 / 4).max() < 0.12
-
-
 def test_strategies_and_bandits_must_suit_each_other():
     one, two = topk.BernoulliBandit([0.9, 0.1]), topk.MultiBandit([[0.9, 0.1], [0.2, 0.3]])
-    for strategy, wrong in ((topk.SAR(1, 60), two), (topk.MultiBanditSAR(60), one)):
-        for play in (
-            lambda s=strategy, b=wrong: topk.run(s, b),
-            lambda s=strategy, b=wrong: topk.replicate(s, b, runs=2),
-            lambda s=strategy, b=wrong: topk.replicate(s, [b] * 2, runs=2),
-        ):
-            with pytest.raises(ValueError, match=r"\bbandit\b"):
-                play()
-    with pytest.raises(ValueError, match=r"\bbandit\b"):
-        topk.replicate(topk.MultiBanditSAR(60), [two, topk.MultiBandit([[0.9, 0.1]])], runs=2)
+    wrong = [(s, b) for s, b in ((topk.SAR(1, 60), two), (topk.MultiBanditSAR(60), one))]
+    plays = [partial(topk.run, s, b) for s, b in wrong]
+    plays += [partial(topk.replicate, s, b, 2) for s, b in wrong]
+    plays += [partial(topk.replicate, s, [b] * 2, 2) for s, b in wrong]
+    mixed = [two, topk.MultiBandit([[0.9, 0.1]])]
+    for play in (*plays, partial(topk.replicate, topk.MultiBanditSAR(60), mixed, 2)):
+        with pytest.raises(ValueError, match=r"\bbandit\b"):
+            play()
 
 
 # Strategies in plain Python
 
 
-def test_a_plain_python_strategy_runs_everywhere():
-    bandit, strategy = topk.BernoulliBandit([0.1, 0.9, 0.2, 0.8]), Doubling(2, budget=2000)
-    assert topk.run(strategy, bandit).selected.tolist() == [1, 3]
-    reps = topk.replicate(strategy, bandit, runs=3, jobs=2)
-    assert reps.selected[:, 0].tolist() == [[1, 3]] * 3
-    session = strategy.start(4)
-    while not session.done:
-        arms, counts = session.ask()
-        session.tell(arms, counts * (arms % 2), counts=counts)
-    assert session.selected.tolist() == [1, 3]
+def test_a_plain_python_strategy_runs_everywhere_and_remembers_in_its_own_play():
+    bandit = topk.BernoulliBandit([0.1, 0.9, 0.2, 0.8])
+    assert topk.run(Doubling(2, budget=2000), bandit).selected.tolist() == [1, 3]
+    reps = topk.replicate(Doubling(1, budget=200), bandit, runs=4, seed=3, jobs=2)
+    assert reps == topk.replicate(Doubling(1, budget=200), bandit, runs=4, seed=3, jobs=1)
+    assert (reps.total_pulls > 4).all()
 
 
 @dataclass(frozen=True)
@@ -654,31 +568,21 @@ class Answers(topk.Strategy):
         return list(self.chosen)
 
 
-@pytest.mark.parametrize(
-    "wanted",
-    [([0, 0], [1, 1]), ([3], [1]), ([-1], [1]), ([0], [-1]), ([0], [0]), ([0], [1, 1]),
-     ([0.5], [1]), ([0], [1.5]), ([0, 1], [1]), (["a"], [1]), ([[0]], [[1]])],
-    ids=str,
-)  # fmt: skip
-def test_a_plain_python_strategy_that_asks_nonsense_is_told_so(wanted):
-    bandit = topk.BernoulliBandit([0.5, 0.5, 0.5])
-    for play in (
-        lambda: topk.run(Answers(1, wanted), bandit),
-        lambda: topk.replicate(Answers(1, wanted), bandit, runs=1),
-        lambda: Answers(1, wanted).start(3),
-    ):
-        with pytest.raises(ValueError, match=r"Strategy\.ask"):
+NOTHING, NONSENSE = ((), ()), [
+    ([0, 0], [1, 1]), ([3], [1]), ([-1], [1]), ([0], [-1]), ([0], [0]), ([0], [1, 1]),
+    ([0.5], [1]), ([0], [1.5]), ([0, 1], [1]), (["a"], [1]), ([[0]], [[1]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, answers", [
+    *(("ask", (wanted,)) for wanted in NONSENSE),
+    *(("recommend", (NOTHING, chosen)) for chosen in ((), (0, 1), (3,), (-1,), (0.5,))),
+], ids=str)  # fmt: skip
+def test_a_plain_python_strategy_that_answers_nonsense_is_told_so(name, answers):
+    strategy, bandit = Answers(1, *answers), topk.BernoulliBandit([0.5] * 3)
+    plays = [partial(topk.run, strategy, bandit), partial(topk.replicate, strategy, bandit, 1)]
+    if name == "ask":
+        plays.append(partial(strategy.start, 3))
+    for play in plays:
+        with pytest.raises(ValueError, match=rf"Strategy\.{name}"):
             play()
-
-
-@pytest.mark.parametrize("chosen", [(), (0, 1), (3,), (-1,), (0.5,)], ids=str)
-def test_a_plain_python_strategy_that_recommends_nonsense_is_told_so(chosen):
-    with pytest.raises(ValueError, match=r"Strategy\.recommend"):
-        topk.run(Answers(1, ((), ()), chosen), topk.BernoulliBandit([0.5, 0.5, 0.5]))
-
-
-def test_what_a_plain_python_strategy_remembers_stays_in_its_play():
-    bandit, strategy = topk.BernoulliBandit([0.1, 0.9, 0.2, 0.8]), Doubling(1, budget=200)
-    first = topk.replicate(strategy, bandit, runs=4, seed=3)
-    assert first == topk.replicate(strategy, bandit, runs=4, seed=3)
-    assert (first.total_pulls > 4).all()

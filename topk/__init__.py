@@ -9,11 +9,9 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
 
-from topk.streams import streams as streams  # the one public name that is also a module's
-
 __version__ = "0.1.0"
 
-MODULES = "data instances metrics store streams".split()
+MODULES = "data instances metrics store".split()
 ROOMS = "book engine experiments stats strategies theory".split()  # found too, but not listed
 NAMES = {
     "topk.bandits": "Bandit BernoulliBandit BetaBandit MultiBandit ReplayBandit "
@@ -22,6 +20,7 @@ NAMES = {
     "topk.engine.deciding": "View",
     "topk.engine.strategy": "Indices Rounds Strategy",
     "topk.experiments": "KthArm kth_arm",
+    "topk.play": "streams",
     "topk.results": "Outcome Replications Summary",
     "topk.session": "Session resume",
     "topk.simulate": "replicate run",

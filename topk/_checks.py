@@ -4,8 +4,10 @@ Each function returns its argument in canonical form or raises a ``ValueError``
 that names the parameter, the value it got and the values it takes.
 """
 
+import json
 import math
 import operator
+import reprlib
 
 import numpy as np
 
@@ -20,13 +22,12 @@ def check_integer(value, name, smallest, largest=None):
     allowed = f"an integer of at least {smallest}"
     if largest is not None:
         allowed = f"an integer from {smallest} to {largest}"
-    if isinstance(value, (bool, np.bool_)):
-        refuse(name, value, allowed)
     try:
         number = operator.index(value)
     except TypeError:
         refuse(name, value, allowed)
-    if number < smallest or (largest is not None and number > largest):
+    fits = smallest <= number and (largest is None or number <= largest)
+    if isinstance(value, bool | np.bool_) or not fits:
         refuse(name, value, allowed)
     return number
 
@@ -34,15 +35,14 @@ def check_integer(value, name, smallest, largest=None):
 def check_real(value, name, low, high, *, low_open=False, high_open=False):
     """Return ``value`` as a finite ``float`` in the interval from ``low`` to ``high``."""
     allowed = f"a number in {'(' if low_open else '['}{low}, {high}{')' if high_open else ']'}"
-    if isinstance(value, (bool, np.bool_, str, bytes)):
-        refuse(name, value, allowed)
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         refuse(name, value, allowed)
-    too_low = number <= low if low_open else number < low
-    too_high = number >= high if high_open else number > high
-    if math.isnan(number) or math.isinf(number) or too_low or too_high:
+    inside = (low < number if low_open else low <= number) and (
+        number < high if high_open else number <= high
+    )
+    if isinstance(value, bool | np.bool_ | str | bytes) or math.isinf(number) or not inside:
         refuse(name, value, allowed)
     return number
 
@@ -139,27 +139,36 @@ def check_means(means, name="means", smallest=2):
     return array
 
 
-def check_arms(arms, n, name="arms"):
-    """Return arm numbers as an int64 array (m,) with entries from 0 to ``n - 1``."""
-    allowed = f"a one-dimensional array of integers from 0 to {n - 1}"
-    array = as_array(arms, name, allowed)
-    if array.size == 0 and array.ndim == 1:
-        return np.empty(0, dtype=np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        refuse(name, arms, allowed)
-    bad = (array < 0) | (array >= n)
+def check_integers(values, name, most, size=None):
+    """Return an int64 array of integers from 0 to ``most``, with one axis; ``size`` of them."""
+    allowed = f"{'' if size is None else f'{size} of them: '}an array of integers from 0 to {most}"
+    array = as_array(values, name, allowed)
+    kind = array.dtype.kind if array.size else "i"  # [] has another one
+    if array.ndim != 1 or kind not in "iu" or size not in (None, array.size):
+        refuse(name, values, allowed)
+    bad = (array < 0) | (array > most)
     if bad.any():
         refuse(name, int(array[bad][0]), allowed)
     return array.astype(np.int64)
+
+
+def check_arms(arms, n, name="arms"):
+    """Return arm numbers as an int64 array (m,) with entries from 0 to ``n - 1``."""
+    return check_integers(arms, name, n - 1)
 
 
 def check_counts(counts, size, name="counts"):
-    """Return numbers of pulls as an int64 array (size,) of non-negative integers."""
-    allowed = f"an array of {size} integers from 0 to 2**53"
-    array = as_array(counts, name, allowed)
-    if array.shape != (size,) or (size and array.dtype.kind not in "iu"):
-        refuse(name, counts, allowed)
-    bad = (array < 0) | (array > 2**53)
-    if bad.any():
-        refuse(name, int(array[bad][0]), allowed)
-    return array.astype(np.int64)
+    """Return numbers of pulls as an int64 array (size,) of integers from 0 to 2**53."""
+    return check_integers(counts, name, 2**53, size)
+
+
+def check_json(value, name, allowed="a plain JSON value, for a session to be stored"):
+    """Return a copy of ``value`` by way of JSON text; refuse what JSON would change."""
+    try:
+        copy = json.loads(json.dumps(value, allow_nan=False))
+        same = copy == value
+    except (TypeError, ValueError, RecursionError):
+        same = False
+    if not same:
+        raise ValueError(f"{name} must be {allowed}, got {reprlib.repr(value)}")
+    return copy

@@ -7,6 +7,7 @@ squares, are all that any strategy of this library looks at.
 
 import math
 from abc import ABC, abstractmethod
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from topk._checks import (
     check_unit_array,
     refuse,
 )
+
+PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
 
 
 class Rewards(NamedTuple):
@@ -110,10 +113,16 @@ class Bandit(ABC):
         arms, counts = self._checked(arms, counts, rng)
         sums, squares = np.zeros(arms.size), np.zeros(arms.size)
         for j, (arm, count) in enumerate(zip(arms.tolist(), counts.tolist(), strict=True)):
-            rewards = self.sample(arm, count, rng)
-            sums[j] = math.fsum(rewards)
-            squares[j] = math.fsum(rewards * rewards)
+            rewards = self.rewards(arm, count, rng)
+            sums[j], squares[j] = exact_sum(rewards), exact_sum(rewards * rewards)
         return Rewards(sums, squares)
+
+    def rewards(self, arm, count, rng):
+        """Return what `sample` does, drawn in portions, between which Ctrl-C is heard."""
+        if count <= PORTION:
+            return self.sample(arm, count, rng)
+        portions = range(0, count, PORTION)
+        return np.concatenate([self.sample(arm, min(PORTION, count - x), rng) for x in portions])
 
     def _checked(self, arms, counts, rng):
         if not isinstance(rng, np.random.Generator):
@@ -314,6 +323,12 @@ def check_bandit(bandit):
     if not isinstance(bandit, Bandit):
         refuse("bandit", bandit, "a topk.Bandit")
     return bandit
+
+
+def exact_sum(rewards):
+    """Return the correctly rounded sum of an array, taken in portions as well."""
+    portions = range(0, len(rewards), PORTION)
+    return math.fsum(chain.from_iterable(rewards[x : x + PORTION].tolist() for x in portions))
 
 
 def draw_bernoulli(means, arms, counts, m, rng, sums):

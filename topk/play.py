@@ -1,20 +1,71 @@
-"""One play in progress: a strategy's state, the arms' rewards, and what came of it."""
+"""One play in progress: its random streams, a strategy's state, and what came of it."""
 
-import math
 import time
+from functools import cached_property
 
 import numpy as np
 
-from topk.bandits import BernoulliBandit
+from topk._checks import check_integer, check_n
+from topk.bandits import BernoulliBandit, exact_sum
 from topk.engine import loop
 from topk.engine.loop import CROSSING, DONE, PAUSED
 from topk.engine.strategy import Ruled
 from topk.results import Outcome
 from topk.session import STOPPED, by_bandit, peek
-from topk.streams import RULE, SPLIT, stream, streams
 
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
 FIRST = 100_000  # arms times batches after which it comes back first: some milliseconds at most
+ORDER, REWARDS, INSTANCE, SPLIT, RULE = range(5)  # what a play's streams are for
+
+
+def stream(seed, play, purpose):
+    """Return one stream of a play: ``ORDER``, ``REWARDS``, ``INSTANCE``, ``SPLIT`` or ``RULE``."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(play, purpose)))
+
+
+def streams(seed, play, n):
+    """Return a play's own arm order and reward generator.
+
+    Every play has streams of its own, children of one ``SeedSequence``: play r is the same
+    play whether 200 or 1,000 are asked for, and in whatever order they are computed.
+
+    Parameters
+    ----------
+    seed : int
+        Non-negative; the same for all plays of a study.
+    play : int
+        Number of the play, from 0.
+    n : int or pair of int
+        Number of arms; for several bandits the pair (M, n).
+
+    Returns
+    -------
+    order : ndarray of int64, shape (n,) or (M n,)
+        The strategy's arm j is the bandit's arm ``order[j]``.  Several bandits are put in
+        a random order, and so are the arms of each.
+    rng : numpy.random.Generator
+        Where the rewards come from.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not an integer in its range.
+
+    Examples
+    --------
+    >>> order, rng = streams(seed=1, play=0, n=4)
+    >>> sorted(order.tolist())
+    [0, 1, 2, 3]
+    """
+    seed = check_integer(seed, "seed", 0)
+    play = check_integer(play, "play", 0)
+    rng = stream(seed, play, ORDER)
+    if isinstance(n, tuple) and len(n) == 2:
+        bandits, each = (check_n(part, smallest=1) for part in n)
+        order = np.array([m * each + rng.permutation(each) for m in rng.permutation(bandits)])
+    else:
+        order = rng.permutation(check_n(n, smallest=1))
+    return order.ravel().astype(np.int64), stream(seed, play, REWARDS)
 
 
 class Interrupted(Exception):
@@ -42,30 +93,23 @@ class Play:
 
     def __init__(self, strategy, bandit, seed, number, record=False, stop=None, search=None):
         self.strategy, self.bandit, self.stop = strategy, bandit, stop
+        self.seed, self.number = seed, number
         self.order, self.rng = streams(seed, number, bandit.layout)
-        self.split_seed = seed, number
+        self.ruled, self.zero_one = isinstance(strategy, Ruled), isinstance(bandit, BernoulliBandit)
         own = stream(seed, number, RULE) if strategy.random else None
-        if isinstance(strategy, Ruled):
-            search = search or strategy.search_for(bandit.n)
-            self.state = strategy.begin(bandit.layout, own, search)
-        else:
-            self.state = strategy.begin(bandit.layout, own)
+        searched = {"search": search or strategy.search_for(bandit.n)} if self.ruled else {}
+        self.state = strategy.begin(bandit.layout, own, **searched)
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
         self.record = [] if record else None
-        self.fused = (
-            not record and isinstance(strategy, Ruled) and isinstance(bandit, BernoulliBandit)
-        )
+        self.fused = self.ruled and self.zero_one and not record
         if self.fused:
             self.means, self.sums = bandit.means.ravel()[self.order], np.zeros(bandit.n)
         self.wanted = 0 if self.fused else self.state.ask(self.arms, self.counts)
-        self._split = None
 
-    @property
+    @cached_property
     def split(self):
         """The stream that orders rewards inside a batch; made when first needed."""
-        if self._split is None:
-            self._split = stream(*self.split_seed, SPLIT)
-        return self._split
+        return stream(self.seed, self.number, SPLIT)
 
     @property
     def total(self):
@@ -76,14 +120,20 @@ class Play:
         """Play whole batches up to ``until`` pulls; return ``DONE`` or ``CROSSING``."""
         if self.fused:
             return self._advance_fused(until)
-        while True:
+        while self.wanted:
             self._check_stop()
-            m = self.wanted
-            if m == 0:
-                return DONE
-            if until >= 0 and self.total + self.counts[:m].sum() > until:
+            if 0 <= until < self._after_batch():
                 return CROSSING
-            self.absorb(*self.draw(m))
+            batch, rewards = self._draw(singly=self.record is not None)
+            if self.record is not None:
+                arms = self.order[self.arms[: self.wanted]]
+                self.record += zip(arms, rewards or self._unfold(*batch), strict=True)
+            self._absorb(*batch)
+        return DONE
+
+    def _after_batch(self):
+        """Return how many pulls there will be once the batch that is wanted has been made."""
+        return self.total + self.counts[: self.wanted].sum()
 
     def _advance_fused(self, until):
         """The same in compiled code, in slices of about ``SLICE`` seconds."""
@@ -112,36 +162,37 @@ class Play:
         if self.stop is not None and self.stop.is_set():
             raise Interrupted
 
-    def draw(self, m):
-        """Draw the batch that is wanted; return its counts, sums and squares."""
-        arms, counts = self.order[self.arms[:m]], self.counts[:m].copy()
-        if self.record is None or isinstance(self.bandit, BernoulliBandit):
-            sums, squares = self.bandit.pull(arms, counts, self.rng)
-            if self.record is not None:
-                self.record += self._unfold(arms, counts, sums)
-        else:
-            singles = self.singles(arms, counts)
-            sums, squares = fsums(singles), fsums([x * x for x in singles])
-            self.record += zip(arms, singles, strict=True)
-        return counts, sums, squares
+    def _draw(self, singly):
+        """Draw the batch that is wanted.
 
-    def singles(self, arms, counts):
-        """Draw each arm's rewards one by one; `Bandit.pull` adds up the same numbers."""
-        return [self.bandit.sample(a, c, self.rng) for a, c in zip(arms, counts, strict=True)]
+        Returns
+        -------
+        batch : tuple of ndarray, shape (m,) each
+            Counts, sums and sums of squares.
+        rewards : list of ndarray or None
+            Each arm's rewards in order, if wanted ``singly`` and not 0 or 1;
+            `topk.Bandit.pull` adds up the same numbers.
+        """
+        arms, counts = self.order[self.arms[: self.wanted]], self.counts[: self.wanted].copy()
+        if self.zero_one or not singly:
+            return (counts, *self.bandit.pull(arms, counts, self.rng)), None
+        drawn = zip(arms, counts, strict=True)
+        rewards = [self.bandit.rewards(arm, count, self.rng) for arm, count in drawn]
+        return (counts, exact_sums(rewards), exact_sums([x * x for x in rewards])), rewards
 
-    def _unfold(self, arms, counts, sums):
+    def _unfold(self, counts, sums, squares):
         """Put the ones among each arm's rewards in a random order."""
-        for arm, count, ones in zip(arms, counts, sums.astype(np.int64), strict=True):
+        for count, ones in zip(counts, sums.astype(np.int64), strict=True):
             rewards = np.zeros(count)
             rewards[:ones] = 1.0
             if 0 < ones < count:
                 self.split.shuffle(rewards)
-            yield arm, rewards
+            yield rewards
 
-    def absorb(self, counts, sums, squares):
+    def _absorb(self, counts, sums, squares):
         """Hand a complete batch to the strategy, and take the next one from it."""
         m = counts.size
-        if isinstance(self.strategy, Ruled):
+        if self.ruled:
             step = self.state.compiled(loop.step)
             self.wanted = step(self.state.s, m, self.arms, self.counts, sums, squares)
         else:
@@ -149,27 +200,19 @@ class Play:
             self.state.update(self.arms[:m])
             self.wanted = self.state.ask(self.arms, self.counts)
 
-    def recommended(self):
-        """Return the set that the strategy would return now, in the bandit's numbers."""
-        return self.in_the_bandit(self.state.recommend())
-
     def in_the_bandit(self, chosen):
         """Return a chosen set in the bandit's numbers: (k,), or (M, k) of several bandits."""
         return by_bandit(np.sort(self.order[chosen]), self.bandit.layout)
 
     def at_checkpoints(self, checkpoints):
         """Play to the end; return the recommended sets, one for each checkpoint."""
-        sets, remaining = [], list(checkpoints)
-        while remaining:
-            status = self.advance(until=remaining[0])
-            if status == DONE or self.total == remaining[0]:
-                sets.append(self.recommended())
-                remaining.pop(0)
-                continue
-            size = self.total + self.counts[: self.wanted].sum()
-            inside = [mark for mark in remaining if mark < size]
-            sets += self._inside_batch(inside)
-            remaining = remaining[len(inside) :]
+        sets = []
+        while len(sets) < len(checkpoints):
+            ahead = checkpoints[len(sets) :]
+            if self.advance(until=ahead[0]) == DONE or self.total == ahead[0]:
+                sets.append(self.in_the_bandit(self.state.recommend()))
+            else:
+                sets += self._inside_batch([mark for mark in ahead if mark < self._after_batch()])
         self.advance()
         return np.array(sets)
 
@@ -179,47 +222,32 @@ class Play:
         A part is spread evenly over the batch (`water_fill`).  Which of an arm's Bernoulli
         rewards fall in it is a hypergeometric draw; other rewards are taken in their order.
         """
-        m = self.wanted
-        arms, counts = self.arms[:m].copy(), self.counts[:m].copy()
-        split = self._splitter(m)
-        sets = []
+        batch, rewards = self._draw(singly=True)
+        arms, (counts, sums, _), sets = self.arms[: self.wanted].copy(), batch, []
+        had, had_ones = np.zeros((2, self.wanted), dtype=np.int64)
         for mark in marks:
             part = water_fill(counts, mark - self.total)
-            sums = self.state.seen.sums[arms] + split(part)
-            sets.append(self.in_the_bandit(peek(self.state, arms, part, sums)))
-        self.absorb(*self._drawn)
+            if rewards:
+                gained = exact_sums([x[:c] for x, c in zip(rewards, part, strict=True)])
+            else:
+                left = sums.astype(np.int64) - had_ones
+                more = self.split.hypergeometric(left, counts - had - left, part - had)
+                had, had_ones = part, had_ones + more
+                gained = had_ones
+            chosen = peek(self.state, arms, part, self.state.seen.sums[arms] + gained)
+            sets.append(self.in_the_bandit(chosen))
+        self._absorb(*batch)
         return sets
-
-    def _splitter(self, m):
-        """Draw the batch; return the function that gives the sums of a growing part of it."""
-        if not isinstance(self.bandit, BernoulliBandit):
-            counts = self.counts[:m].copy()
-            singles = self.singles(self.order[self.arms[:m]], counts)
-            self._drawn = counts, fsums(singles), fsums([x * x for x in singles])
-            return lambda part: fsums([x[:c] for x, c in zip(singles, part, strict=True)])
-        self._drawn = counts, sums, _ = self.draw(m)
-        ones = sums.astype(np.int64)
-        had, had_ones = np.zeros_like(counts), np.zeros_like(ones)
-
-        def split(part):
-            left_ones = ones - had_ones
-            left_zeros = counts - had - left_ones
-            had_ones[:] += self.split.hypergeometric(left_ones, left_zeros, part - had)
-            had[:] = part
-            return had_ones.astype(np.float64)
-
-        return split
 
     def outcome(self):
         """Return the outcome of a finished play, in the bandit's numbers."""
-        stopped = STOPPED[self.state.ended]
+        selected, stopped = self.in_the_bandit(self.state.recommend()), STOPPED[self.state.ended]
         pulls, sums = self.undone(self.state.seen.pulls), self.undone(self.state.seen.sums)
         trace = None
         if self.record is not None:
             arms = np.repeat([a for a, _ in self.record], [len(r) for _, r in self.record])
             trace = arms.astype(np.int64), np.concatenate([r for _, r in self.record] or [[]])
-        certified = stopped == "rule"
-        return Outcome(self.recommended(), pulls, sums, self.total, certified, stopped, trace)
+        return Outcome(selected, pulls, sums, self.total, stopped == "rule", stopped, trace)
 
     def undone(self, values):
         """Return per-arm values in the bandit's order, in the shape of its means."""
@@ -228,9 +256,9 @@ class Play:
         return out.reshape(self.bandit.means.shape)
 
 
-def fsums(rewards):
+def exact_sums(rewards):
     """Return the correctly rounded sum of each array of a list."""
-    return np.array([math.fsum(x) for x in rewards], dtype=np.float64)
+    return np.array([exact_sum(x) for x in rewards], dtype=np.float64)
 
 
 def water_fill(counts, pulls):

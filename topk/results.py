@@ -2,7 +2,7 @@
 
 import math
 import reprlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,17 +22,12 @@ class _Arrays:
     __hash__ = None
 
     def __eq__(self, other):
-        if type(other) is not type(self):
-            return NotImplemented
-        names = [field.name for field in fields(self)]
-        return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
+        return type(other) is type(self) and _equal(vars(self), vars(other))
 
 
 def _equal(a, b):
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(_equal, a, b))
     return np.array_equal(a, b)
 
 
@@ -138,19 +133,12 @@ class Replications(_Arrays):
         """
         import pandas
 
-        runs, points, *several, _ = self.selected.shape
-        rows = math.prod(several)  # of a play and checkpoint
-        used, certified = at_checkpoints(self.total_pulls, self.certified, self.checkpoints)
-        columns = {
-            "run": np.repeat(np.arange(runs), points * rows),
-            "checkpoint": np.tile(np.repeat(_marks(self.checkpoints), rows), runs),
-            "pulls_used": np.repeat(used.ravel(), rows),
-            "certified": np.repeat(certified.ravel(), rows),
-        }
-        if several:
-            columns["bandit"] = np.tile(np.arange(rows), runs * points)
-        found = _measured(self.selected, self.means, epsilon)
-        return pandas.DataFrame(columns | {name: each.ravel() for name, each in found.items()})
+        found = _measured(vars(self), self.means, self.checkpoints, epsilon)
+        run, point, *bandit = np.indices(self.selected.shape[:-1])
+        columns = {"run": run, "checkpoint": _marks(self.checkpoints)[point]}
+        columns |= {name: found.pop(name) for name in ("pulls_used", "certified")}
+        columns |= dict(zip(["bandit"], bandit, strict=False)) | found
+        return pandas.DataFrame({name: each.ravel() for name, each in columns.items()})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,40 +301,35 @@ def summed(rows, means, checkpoints, epsilon):
     dict of ndarray
         A row a play for each of `VALUES`, and the counts `SUMMED`.
     """
-    selected, shape = rows["selected"], rows["pulls"].shape[1:]
-    used, certified = at_checkpoints(rows["total_pulls"], rows["certified"], checkpoints)
-    found = _measured(selected, means, epsilon)
+    selected = rows["selected"]
+    found = _measured(rows, means, checkpoints, epsilon)
+    wrong = [found["misidentified"], ~found["certified"]]
+    wrong += [~found[name] for name in PROMISES if name in found]
     bandits = tuple(range(2, selected.ndim - 1))  # the axis of several bandits, or none
-    kept = {name: found[name].mean(axis=bandits) for name in VALUES[1:]}
-    failed = [found["misidentified"].any(axis=bandits), ~certified]
-    failed += [~found[name].all(axis=bandits) for name in PROMISES if name in found]
-    # the arms of all bandits numbered through, to be counted
-    first = np.arange(0, math.prod(shape), shape[-1])
-    arms = selected + first[:, None] if bandits else selected
-    points = np.moveaxis(arms, 1, 0)
-    chosen = [np.bincount(point.ravel(), minlength=math.prod(shape)) for point in points]
-    return kept | {
-        "pulls_used": used.astype(np.float64),
+    _, *place, _ = np.indices(selected.shape, sparse=True)  # checkpoint, and bandit of several
+    chosen = np.zeros((selected.shape[1], *rows["pulls"].shape[1:]), dtype=np.int64)
+    np.add.at(chosen, (*place, selected), 1)
+    return {name: found[name].mean(axis=bandits) for name in VALUES} | {
         "pulls": rows["pulls"].sum(axis=0),
-        "chosen": np.reshape(chosen, (-1, *shape)),
-        "failed": np.array([each.sum(axis=0) for each in failed]),
+        "chosen": chosen,
+        "failed": np.array([each.any(axis=bandits).sum(axis=0) for each in wrong]),
     }
 
 
-def at_checkpoints(total_pulls, certified, checkpoints):
-    """Return pulls used, and whether the play was certified by then, each (plays, points)."""
-    marks = np.array(checkpoints or (np.inf,), dtype=np.float64)
-    used = np.minimum(total_pulls[:, None], marks).astype(np.int64)
-    return used, certified[:, None] & (used == total_pulls[:, None])
-
-
-def _measured(selected, means, epsilon):
-    """Return every metric of some plays' sets, of the shape of ``selected`` without k."""
-    means = means if means.ndim == selected.ndim - 2 else means[:, None]
-    found = {name: getattr(metrics, name)(selected, means) for name in MEASURES}
-    if epsilon is not None:
-        found |= {name: getattr(metrics, name)(selected, means, epsilon) for name in PROMISES}
-    return found
+def _measured(rows, means, checkpoints, epsilon):
+    """Return every measure of some plays, of the shape of ``selected`` without k."""
+    selected, total = rows["selected"], rows["total_pulls"]
+    shape = selected.shape[:-1]
+    once = (-1, *(1 for _ in shape[1:]))  # the shape of what a play has once
+    marks = np.array(checkpoints or (np.inf,)).reshape(1, -1, *once[2:])
+    used = np.broadcast_to(np.minimum(total.reshape(once), marks).astype(np.int64), shape)
+    certified = rows["certified"].reshape(once) & (used == total.reshape(once))
+    if means.ndim > selected.ndim - 2:
+        means = means[:, None]  # a row a play
+    found = {"pulls_used": used, "certified": certified}
+    found |= {name: getattr(metrics, name)(selected, means) for name in MEASURES}
+    promises = () if epsilon is None else PROMISES
+    return found | {name: getattr(metrics, name)(selected, means, epsilon) for name in promises}
 
 
 def _marks(checkpoints):

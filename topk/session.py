@@ -11,11 +11,20 @@ import hashlib
 import json
 import math
 import threading
+from collections import Counter
 
 import numpy as np
 
 import topk
-from topk._checks import as_array, as_numbers, check_arms, check_counts, check_integer, refuse
+from topk._checks import (
+    as_array,
+    as_numbers,
+    check_arms,
+    check_counts,
+    check_integer,
+    check_json,
+    refuse,
+)
 from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
 from topk.engine.strategy import Strategy
 
@@ -72,8 +81,10 @@ class Session:
         self._play = strategy.begin(n, None if rng is None else np.random.default_rng(rng))
         n = self._play.seen.pulls.size
         self.layout = (self._play.bandits, n // self._play.bandits) if strategy.several else n
-        self._room = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self.withdrawn = []
+        # of the current batch: what each arm is asked for, and what of it is still missing
+        self._counts, self._left = np.zeros((2, n), dtype=np.int64)
+        self._sums, self._squares = {}, {}  # arm -> what was told, see `add_exactly`
         self._open_batch()
 
     def __repr__(self):
@@ -82,15 +93,10 @@ class Session:
 
     def _open_batch(self):
         """Take the next batch from the strategy; nothing of it has been told yet."""
-        m = self._play.ask(*self._room)
-        counts = self._room[1][:m].copy()
-        self._set_batch(self._room[0][:m].copy(), counts, counts.copy(), {}, {})
-
-    def _set_batch(self, arms, counts, left, parts, square_parts):
-        """Set what is wanted, what is still missing, and the exact sums of what was told."""
-        self._arms, self._counts, self._left = arms, counts, left
-        self._parts, self._square_parts = parts, square_parts  # arm -> see `add_exactly`
-        self._position = {arm: j for j, arm in enumerate(arms.tolist())}
+        arms, counts = np.empty((2, self.n), dtype=np.int64)
+        m = self._play.ask(arms, counts)
+        self._arms = arms[:m].copy()
+        self._counts[self._arms] = self._left[self._arms] = counts[:m]
 
     @property
     def n(self):
@@ -116,19 +122,15 @@ class Session:
     @locked
     def pulls(self):
         """Pulls of each arm that were told so far, int (n,) or (M, n)."""
-        return self._shaped(self._told()[0])
+        return self._told()[0].reshape(self.layout)
 
     @property
     @locked
     def means(self):
         """Mean reward of each arm so far, float (n,) or (M, n); nan where there is none."""
-        pulls, sums = self._told()[:2]
+        pulls, sums = self._told()
         means = np.divide(sums, pulls, out=np.full(self.n, np.nan), where=pulls > 0)
-        return self._shaped(means)
-
-    def _shaped(self, values):
-        """Return per-arm values in the shape in which they are shown."""
-        return values.reshape(self.layout)
+        return means.reshape(self.layout)
 
     @property
     @locked
@@ -137,10 +139,11 @@ class Session:
 
         Arms that were withdrawn need none.  With several bandits it has the shape (M, k).
         """
-        pulls, sums, told = self._told()
+        pulls, sums = self._told()
         pulls[self.withdrawn] = 1
         if (pulls == 0).any() and not self.done:
             return None
+        told = self._counts[self._arms] - self._left[self._arms]
         return by_bandit(peek(self._play, self._arms, told, sums[self._arms]), self.layout)
 
     @locked
@@ -151,7 +154,7 @@ class Session:
         the strategy for what they promise.
         """
         lower, upper = self.strategy.bounds(self._play.seen)
-        return self._shaped(lower), self._shaped(upper)
+        return lower.reshape(self.layout), upper.reshape(self.layout)
 
     @locked
     def ask(self):
@@ -163,8 +166,8 @@ class Session:
             ``counts[j]`` more rewards of arm ``arms[j]``; empty when the play is over.
             Asking changes nothing.
         """
-        open_entries = self._left > 0
-        return self._arms[open_entries], self._left[open_entries]
+        arms = self._arms[self._left[self._arms] > 0]
+        return arms, self._left[arms]
 
     @locked
     def state(self):
@@ -190,10 +193,10 @@ class Session:
             "play": self._play.dump(),
             "batch": {
                 "arms": self._arms.tolist(),
-                "counts": self._counts.tolist(),
-                "left": self._left.tolist(),
-                "sums": {str(arm): list(part) for arm, part in self._parts.items()},
-                "squares": {str(arm): list(part) for arm, part in self._square_parts.items()},
+                "counts": self._counts[self._arms].tolist(),
+                "left": self._left[self._arms].tolist(),
+                "sums": {str(arm): list(parts) for arm, parts in self._sums.items()},
+                "squares": {str(arm): list(parts) for arm, parts in self._squares.items()},
             },
             "withdrawn": list(self.withdrawn),
         }
@@ -228,16 +231,15 @@ class Session:
             on, and the state stored before is the one to resume with a mended strategy.
         """
         arms, rewards, counts, squares = self._checked(arms, rewards, counts, squares)
-        told = zip(arms.tolist(), rewards, counts, squares, strict=True)
+        told = zip(*(x.tolist() for x in (arms, rewards, counts, squares)), strict=True)
         for arm, reward, count, square in told:
-            if count == 0:
-                continue
-            add_exactly(self._parts.setdefault(arm, []), float(reward))
-            if self._play.seen.squares.size:
-                add_exactly(self._square_parts.setdefault(arm, []), float(square))
-            self._left[self._position[arm]] -= count
-        if not self.done and not self._left.any():
-            self._close_batch()
+            if count:
+                add_exactly(self._sums.setdefault(arm, []), reward)
+                if self._play.seen.squares.size:
+                    add_exactly(self._squares.setdefault(arm, []), square)
+                self._left[arm] -= count
+        if not self.done:
+            self._go_on()
         return self
 
     @locked
@@ -273,43 +275,32 @@ class Session:
             return self
         self._play.withdraw(arm)
         self.withdrawn.append(arm)
-        self._credit(self._arms == arm)
-        if not self._left.any():
-            self._close_batch()
+        self._credit(self._arms[self._arms == arm])
+        self._arms = self._arms[self._arms != arm]
+        self._go_on()
         return self
 
-    def _credit(self, out):
-        """Add what was told of some entries of the batch to the tally and drop the entries."""
-        arms, told = self._arms[out], (self._counts - self._left)[out]
-        sums, squares = self._sums(self._parts)[out], self._sums(self._square_parts)[out]
-        self._play.count(arms, told, sums, squares)
-        kept = (values[~out] for values in (self._arms, self._counts, self._left))
-        for arm in arms.tolist():
-            self._parts.pop(arm, None)
-            self._square_parts.pop(arm, None)
-        self._set_batch(*kept, self._parts, self._square_parts)
+    def _credit(self, arms):
+        """Add what was told of some arms of the batch to the tally; nothing more is wanted."""
+        told, sums = self._counts[arms] - self._left[arms], []
+        for parts in (self._sums, self._squares):
+            sums.append(np.array([math.fsum(parts.pop(arm, ())) for arm in arms.tolist()]))
+        self._play.count(arms, told, *sums)
+        self._counts[arms] = self._left[arms] = 0
 
-    def _close_batch(self):
-        """Hand the complete batch to the strategy and open the next one."""
-        arms = self._arms
-        self._credit(np.ones(arms.size, dtype=bool))
-        self._play.update(arms)
-        self._open_batch()
-
-    def _sums(self, parts):
-        """Return the correctly rounded sums (m,) of what was told of each entry."""
-        sums = np.zeros(self._arms.size)
-        for arm, part in parts.items():
-            sums[self._position[arm]] = math.fsum(part)
-        return sums
+    def _go_on(self):
+        """When the batch is complete, hand it to the strategy and open the next one."""
+        if not self._left[self._arms].any():
+            self._credit(self._arms)
+            self._play.update(self._arms)
+            self._open_batch()
 
     def _told(self):
-        """Return pulls (n,), sums (n,) and the current batch's told counts (m,)."""
-        told = self._counts - self._left
-        pulls, sums = self._play.seen.pulls.copy(), self._play.seen.sums.copy()
-        pulls[self._arms] += told
-        sums[self._arms] += self._sums(self._parts)
-        return pulls, sums, told
+        """Return pulls and sums (n,) of everything that was told."""
+        sums = self._play.seen.sums.copy()
+        for arm, parts in self._sums.items():
+            sums[arm] += math.fsum(parts)
+        return self._play.seen.pulls + self._counts - self._left, sums
 
     def _checked(self, arms, rewards, counts, squares):
         """Return what was told in canonical form; refuse it as a whole if anything is wrong."""
@@ -324,15 +315,14 @@ class Session:
         return arms, rewards, counts, self._check_squares(squares, rewards, counts)
 
     def _check_wanted(self, arms, counts):
-        told = {}
+        told = Counter()
         for arm, count in zip(arms.tolist(), counts.tolist(), strict=True):
-            told[arm] = told.get(arm, 0) + count
+            told[arm] += count
         for arm, count in told.items():
-            wanted = self._left[self._position[arm]] if arm in self._position else 0
-            if count > wanted:
+            if count > self._left[arm]:
                 raise ValueError(
                     f"arms: {count} reward(s) of arm {arm} were told, "
-                    f"but {wanted} are wanted now; see Session.ask"
+                    f"but {self._left[arm]} are wanted now; see Session.ask"
                 )
 
     def _check_squares(self, squares, sums, counts):
@@ -457,10 +447,11 @@ def resume(state):
         session._play.load(state["play"])
         session.withdrawn = list(state["withdrawn"])
         batch = state["batch"]
-        arms, counts, left = (np.array(batch[x], np.int64) for x in ("arms", "counts", "left"))
-        kinds = (batch["sums"], batch["squares"])
-        told = [{int(arm): [*map(float, part)] for arm, part in sums.items()} for sums in kinds]
-        session._set_batch(arms, counts, left, *told)
+        session._counts[session._arms] = session._left[session._arms] = 0
+        arms = session._arms = np.array(batch["arms"], dtype=np.int64)
+        session._counts[arms], session._left[arms] = batch["counts"], batch["left"]
+        for told, parts in ((session._sums, "sums"), (session._squares, "squares")):
+            told.update((int(arm), [*map(float, part)]) for arm, part in batch[parts].items())
     except (AttributeError, IndexError, KeyError, TypeError) as reason:
         raise ValueError(f"state: a session cannot hold this: {reason!r}") from reason
     return session
@@ -469,18 +460,12 @@ def resume(state):
 def digest(state):
     """Return a hash of JSON values; 1.0 is 1 for some writers of JSON, and so it is here."""
 
-    def plain(value):
-        if isinstance(value, dict):
-            return {str(name): plain(part) for name, part in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [plain(part) for part in value]
-        return int(value) if isinstance(value, float) and value.is_integer() else value
+    def number(text):
+        return int(x) if (x := float(text)).is_integer() else x
 
-    try:
-        text = json.dumps(plain(state), sort_keys=True, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        refuse("state", type(state).__name__, "a dict of plain JSON values")
-    return hashlib.sha256(text.encode()).hexdigest()
+    text = json.dumps(check_json(state, "state"))
+    plain = json.dumps(json.loads(text, parse_float=number), sort_keys=True)
+    return hashlib.sha256(plain.encode()).hexdigest()
 
 
 def parameters(strategy):
@@ -491,13 +476,7 @@ def parameters(strategy):
     for field in dataclasses.fields(strategy):
         value = getattr(strategy, field.name)
         value = value.item() if isinstance(value, np.generic) else value
-        try:
-            same = json.loads(json.dumps(value, allow_nan=False)) == value
-        except (TypeError, ValueError, RecursionError):
-            same = False
-        if not same:
-            refuse(field.name, value, "a plain JSON value, for a session to be stored")
-        found[field.name] = value
+        found[field.name] = check_json(value, field.name)
     return found
 
 
@@ -509,14 +488,14 @@ def named_strategy(full_name, values):
     """
     module, _, name = str(full_name).rpartition(".")
     getattr(topk.strategies, name, None)  # one of the library may not have been imported yet
-    classes, found = [Strategy], None
+    classes = [Strategy]
     for cls in classes:
         classes += cls.__subclasses__()
-        if cls.__name__ == name and "__dataclass_fields__" in vars(cls):
-            found = found if found and found.__module__ == module != cls.__module__ else cls
-    if found is None:
+    fitting = [x for x in classes if x.__name__ == name and "__dataclass_fields__" in vars(x)]
+    if not fitting:
         refuse("strategy", name, "the name of a strategy class that has been defined")
+    found = sorted(fitting, key=lambda cls: cls.__module__ == module)[-1]
     known = {field.name for field in dataclasses.fields(found)}
-    for parameter in [*(set(values) - known), *(known - set(values))][:1]:
+    for parameter in sorted(known ^ set(values))[:1]:
         refuse("parameters", parameter, f"exactly those of {name}: {', '.join(sorted(known))}")
     return found(**values)

@@ -14,15 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topk._checks import check_choice, check_epsilon, check_flag, check_integer, refuse
+from topk._checks import as_array, check_choice, check_epsilon, check_flag, check_integer, refuse
 from topk.bandits import Bandit, check_bandit
 from topk.engine.strategy import Strategy
-from topk.play import Play
-from topk.results import SUMMED, VALUES, Replications, Summary, failures_with, summed
+from topk.play import INSTANCE, Play, stream
+from topk.results import SUMMED, VALUES, Replications, Summary, summed
 from topk.store import Shelf, described, made_by
-from topk.streams import INSTANCE, stream
 
-MOST_PULLS = 2**53  # as for budgets: up to there sums of 0/1 rewards are exact
 HELD = 2**18  # numbers: what plays leave behind until they have been summed up
 TARGET = 1.0  # seconds that a portion should take
 GROWTH = 8  # a portion has at most so many times as many plays as the one before
@@ -73,37 +71,6 @@ def run(strategy, bandit, rng=0, trace=False):
     play = Play(strategy, bandit, seed, 0, record=check_flag(trace, "trace"))
     play.advance()
     return play.outcome()
-
-
-def played(strategy, bandit, seed, number, checkpoints=(), stop=None):
-    """Make one play of a study.
-
-    Parameters
-    ----------
-    strategy, bandit
-        What plays, against what.
-    seed, number : int
-        Play ``number`` of the study with that seed.
-    checkpoints : tuple of int
-        When the recommended set is reported; only in the end if empty.
-    stop : object, optional
-        When its ``is_set()`` is true, `topk.play.Interrupted` is raised.
-
-    Returns
-    -------
-    dict
-        The row of each array of `Replications`, apart from ``means``.
-    """
-    play = Play(strategy, bandit, seed, number, stop=stop)
-    if checkpoints:
-        sets = play.at_checkpoints(checkpoints)
-        outcome = play.outcome()
-    else:
-        play.advance()
-        outcome = play.outcome()
-        sets = outcome.selected[None]
-    names = ("pulls", "sums", "total_pulls", "certified")
-    return {"selected": sets} | {name: getattr(outcome, name) for name in names}
 
 
 def replicate(
@@ -188,13 +155,12 @@ def replicate(
     strategy.begin(first.layout)  # refuses parameters that do not go with the arms
     study.shape = first.means.shape
     study.checkpoints = _check_checkpoints(checkpoints, strategy, first.n)
-    shelf = Shelf(study, store)
-    found = study.gathered(runs, _portions(study, runs, check_jobs(jobs), chunk, progress, shelf))
+    jobs, shelf = check_jobs(jobs), Shelf(study, store)
+    found = study.gathered(runs, _portions(study, runs, jobs, chunk, progress, shelf))
     if keep == "summary":
         values = {name: found.pop(name) for name in VALUES}
         return Summary(runs, study.checkpoints, epsilon, **found, values=values)
-    found.setdefault("means", first.means)
-    return Replications(**found, checkpoints=study.checkpoints)
+    return Replications(**{"means": first.means} | found, checkpoints=study.checkpoints)
 
 
 def _portions(study, runs, jobs, chunk, progress, shelf):
@@ -203,13 +169,16 @@ def _portions(study, runs, jobs, chunk, progress, shelf):
 
     missing, reached = [], 0
     disable = None if progress is None else not progress
+    lanes = jobs if isinstance(jobs, int) else max(1, sum(jobs.nthreads().values()))
     with tqdm(total=runs, unit="play", disable=disable) as bar:
         for begin, end, rows in shelf.found(runs):
             missing.append((reached, begin))
             reached = end
             bar.update(end - begin)
             yield begin, end, rows
-        for begin, end, rows, seconds in _play(study, [*missing, (reached, runs)], jobs, chunk):
+        cut = Cut([*missing, (reached, runs)], chunk, lanes)
+        for begin, end, rows, seconds in _play(study, cut, jobs):
+            cut.note(end - begin, seconds)
             shelf.keep(begin, end, rows, seconds)
             bar.update(end - begin)
             yield begin, end, rows
@@ -235,6 +204,8 @@ class Study:
         (n,), or (M, n) of several bandits.
     first : int
         Which play the first bandit of a list belongs to.
+    stop : object, optional
+        When its ``is_set()`` is true, `topk.play.Interrupted` is raised.
     """
 
     strategy: object
@@ -245,6 +216,7 @@ class Study:
     epsilon: float | None = None
     shape: tuple | None = None
     first: int = 0
+    stop: object = None
 
     def bandit_of(self, number):
         """Return the bandit of play ``number``."""
@@ -270,58 +242,47 @@ class Study:
         names = ("strategy", "bandit", "seed", "checkpoints", "keep", "epsilon")
         return {name: described(getattr(self, name)) for name in names}
 
-    def layout(self, count):
-        """Return the arrays that ``count`` plays leave: ``{name: (dtype, shape)}``."""
-        points, each = max(1, len(self.checkpoints)), (count, *self.shape)
-        if self.keep == "summary":
-            counts = {
-                "pulls": (np.int64, self.shape),
-                "chosen": (np.int64, (points, *self.shape)),
-                "failed": (np.int64, (len(failures_with(self.epsilon)), points)),
-            }
-            return dict.fromkeys(VALUES, (np.float64, (count, points))) | counts
-        layout = {
-            "selected": (np.int64, (count, points, *self.shape[:-1], self.strategy.k)),
-            "pulls": (np.int64, each),
-            "sums": (np.float64, each),
-            "total_pulls": (np.int64, (count,)),
-            "certified": (np.bool_, (count,)),
-        }
-        return layout if isinstance(self.bandit, Bandit) else layout | {"means": (np.float64, each)}
-
     def gathered(self, count, portions):
         """Put portions, ``(begin, end, rows)`` in any order, together to ``count`` plays."""
-        layout = self.layout(count)
-        found = {name: np.zeros(shape, dtype) for name, (dtype, shape) in layout.items()}
+        found = {}
         for begin, end, rows in portions:
             for name, part in rows.items():
                 if self.keep == "summary" and name in SUMMED:
-                    found[name] += part
-                else:
-                    found[name][begin:end] = part
+                    found[name] = found.get(name, 0) + part
+                    continue
+                if name not in found:
+                    found[name] = np.empty((count, *part.shape[1:]), part.dtype)
+                found[name][begin:end] = part
         return found
 
-    def play(self, begin, end, stop=None):
-        """Make plays ``begin`` to ``end - 1``; return arrays as `layout` says."""
+    def play(self, begin, end):
+        """Make plays ``begin`` to ``end - 1``; return what is kept of them, name -> array."""
         if self.keep == "plays":
-            return self._rows(begin, end, stop)
+            return self._rows(begin, end)
         # however many plays a portion has, most of what they leave behind goes at once
-        each = replace(self, keep="plays").layout(1).values()
-        step = max(1, HELD // sum(math.prod(shape) for _, shape in each))
-        spans = [(first, min(first + step, end)) for first in range(begin, end, step)]
-        return self.gathered(end - begin, (self._summed(*span, begin, stop) for span in spans))
+        step = max(1, HELD // (math.prod(self.shape) * (3 + len(self.checkpoints))))
+        spans = ((first, min(first + step, end)) for first in range(begin, end, step))
+        summed_up = ((a - begin, b - begin, self._summed(a, b)) for a, b in spans)
+        return self.gathered(end - begin, summed_up)
 
-    def _summed(self, begin, end, offset, stop):
-        rows = self._rows(begin, end, stop)
+    def _summed(self, begin, end):
+        rows = self._rows(begin, end)
         means = rows["means"] if "means" in rows else self.bandit.means
-        return begin - offset, end - offset, summed(rows, means, self.checkpoints, self.epsilon)
+        return summed(rows, means, self.checkpoints, self.epsilon)
 
-    def _rows(self, begin, end, stop):
+    def _rows(self, begin, end):
+        """Return the arrays of `Replications`; ``means`` if every play has a bandit of its own."""
         rows = []
         for number in range(begin, end):
             bandit = self.bandit_of(number)
-            row = played(self.strategy, bandit, self.seed, number, self.checkpoints, stop)
-            rows.append(row if bandit is self.bandit else row | {"means": bandit.means})
+            play = Play(self.strategy, bandit, self.seed, number, stop=self.stop)
+            sets = play.at_checkpoints(self.checkpoints)
+            outcome = play.outcome()
+            row = {x: getattr(outcome, x) for x in ("pulls", "sums", "total_pulls", "certified")}
+            row["selected"] = sets if self.checkpoints else outcome.selected[None]
+            if bandit is not self.bandit:
+                row["means"] = bandit.means
+            rows.append(row)
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
@@ -344,6 +305,7 @@ class Cut:
     def __init__(self, missing, chunk, lanes):
         self.missing, self.chunk, self.lanes, self.size = missing, chunk, lanes, 1
         self.left = sum(end - begin for begin, end in missing)
+        self.plays, self.seconds = 0, 0.0  # how long how many took so far
 
     def __iter__(self):
         for begin, end in self.missing:
@@ -357,32 +319,24 @@ class Cut:
     def note(self, plays, seconds):
         """Take note of how long a portion took."""
         self.size = max(1, min(GROWTH * plays, int(plays * TARGET / max(seconds, 1e-9))))
+        self.plays, self.seconds = self.plays + plays, self.seconds + seconds
 
 
-def _play(study, missing, jobs, chunk):
-    """Yield ``(begin, end, rows, seconds)`` of what is missing, in no particular order."""
-    here = isinstance(jobs, int)
-    cut = Cut(missing, chunk, jobs if here else max(1, sum(jobs.nthreads().values())))
-    spans, spent, done, kind = iter(cut), 0.0, 0, None
-    fused = here and cut.left > 0 and _warm(study)
-    while here and cut.left and kind is None:
-        portion = _portion(study, *next(spans))
-        spent, done = spent + portion[3], done + portion[1] - portion[0]
-        cut.note(portion[1] - portion[0], portion[3])
-        if jobs > 1 and spent >= TRIAL:
-            kind = helpers(fused, spent / done, cut.left)
-        yield portion
+def _play(study, cut, jobs):
+    """Yield ``(begin, end, rows, seconds)`` of what is missing, in no particular order.
+
+    The first plays are made in this process, the rest wherever it pays.
+    """
+    spans, kind = iter(cut), None if isinstance(jobs, int) else "cluster"
+    if cut.left and not kind:
+        first = Play(study.strategy, study.bandit_of(0), study.seed, 0)
+        first.warm()
+    while cut.left and not kind:
+        yield _portion(study, *next(spans))
+        if jobs > 1 and cut.seconds >= TRIAL:
+            kind = helpers(first.fused, cut.seconds / cut.plays, cut.left)
     if cut.left:
-        for portion in _helped(study, spans, jobs, kind):
-            cut.note(portion[1] - portion[0], portion[3])
-            yield portion
-
-
-def _warm(study):
-    """Load or compile what the plays need; tell whether a play is one compiled loop."""
-    play = Play(study.strategy, study.bandit_of(study.first), study.seed, 0)
-    play.warm()
-    return play.fused
+        yield from _helped(study, spans, jobs, kind)
 
 
 def helpers(fused, seconds, left):
@@ -404,7 +358,7 @@ def helpers(fused, seconds, left):
     return kind if left * seconds >= STARTUP[kind] else None
 
 
-def _portion(study, begin, end, stop=None, made=None):
+def _portion(study, begin, end, made=None):
     """Make some plays and take the time; on a cluster, if this is the driver's code."""
     if made is not None and made != made_by():
         raise RuntimeError(
@@ -412,7 +366,7 @@ def _portion(study, begin, end, stop=None, made=None):
             f"driver ({made_by()}, not {made}); install the same everywhere"
         )
     start = time.perf_counter()
-    rows = study.play(begin, end, stop)
+    rows = study.play(begin, end)
     return begin, end, rows, time.perf_counter() - start
 
 
@@ -430,10 +384,10 @@ class Orphaned:
 
 def _helped(study, spans, jobs, kind):
     """Have portions played by threads or processes of this machine, or on a cluster."""
-    here = isinstance(jobs, int)
-    stop = {"threads": threading.Event, "processes": Orphaned}[kind]() if here else None
-    made = None if here else made_by()
-    tasks = ((_portion, study.part(*span), *span, stop, made) for span in spans)
+    here = kind != "cluster"
+    stop = threading.Event() if kind == "threads" else Orphaned() if here else None
+    study, made = replace(study, stop=stop), None if here else made_by()
+    tasks = ((_portion, study.part(*span), *span, made) for span in spans)
     try:
         yield from _parallel(jobs, kind, tasks) if here else _on_cluster(jobs, tasks)
     except BrokenProcessPool as error:
@@ -552,10 +506,7 @@ def _check_kept(keep, epsilon):
     """Return epsilon, checked together with ``keep``."""
     check_choice(keep, "keep", ("plays", "summary"))
     if keep == "plays" and epsilon is not None:
-        raise ValueError(
-            f"epsilon must be left out with keep='plays', got {epsilon!r}; "
-            "give it to Replications.frame"
-        )
+        refuse("epsilon", epsilon, "given to Replications.frame, unless keep is 'summary'")
     return None if epsilon is None else check_epsilon(epsilon)
 
 
@@ -587,11 +538,9 @@ def _check_checkpoints(checkpoints, strategy, n):
         return ()
     if not strategy.anytime:
         refuse("checkpoints", checkpoints, "None for a strategy whose rule depends on its budget")
-    try:
-        marks = np.atleast_1d(checkpoints)
-    except ValueError:  # ragged
-        refuse("checkpoints", checkpoints, "a sequence of increasing pull counts")
-    marks = tuple(check_integer(mark, "checkpoints", n, MOST_PULLS) for mark in marks)
-    if not marks or any(b <= a for a, b in zip(marks, marks[1:], strict=False)):
-        refuse("checkpoints", checkpoints, "a sequence of increasing pull counts")
+    allowed = "a sequence of increasing pull counts"
+    marks = np.atleast_1d(as_array(checkpoints, "checkpoints", allowed))
+    marks = tuple(check_integer(mark, "checkpoints", n, 2**53) for mark in marks)
+    if not marks or sorted({*marks}) != [*marks]:
+        refuse("checkpoints", checkpoints, allowed)
     return marks

@@ -7,7 +7,8 @@ versions of what it computes with, and the arguments.  The next time what is the
 the rest is played.
 
 A file is put in its place in one move when it is complete, and nothing in it is executed when
-it is read; one that is not what was written is passed over, and its plays are made again.
+it is read.  Its last bytes are a digest; one that is not what was written is passed over, and its
+plays are made again.
 """
 
 import contextlib
@@ -15,7 +16,6 @@ import functools
 import hashlib
 import io
 import json
-import math
 import os
 import platform
 import re
@@ -33,6 +33,7 @@ from topk._checks import refuse
 
 LEAST = 0.05  # seconds; what took less in all is not worth a file
 LARGEST = 2**30  # bytes of a file that is written or read
+SEAL = hashlib.sha256().digest_size  # bytes at a file's end
 NAME = re.compile(r"(\d+)-(\d+)\.npz")
 OWN = re.compile(r"[0-9a-f]{64}/(\d+-\d+\.npz|\.[0-9a-f]{32}\.part)")
 
@@ -137,19 +138,17 @@ class Shelf:
     Parameters
     ----------
     study : topk.simulate.Study
-        Which study; its ``description()`` says what decides its plays, its ``layout(count)``
-        what arrays so many of them leave.
+        Which study; its ``description()`` says what decides its plays.
     store : path, bool or None
         As for `topk.replicate`.
     """
 
     def __init__(self, study, store):
-        self.study, self.folder = study, folder(store)
-        self.waiting, self.seconds = [], 0.0
+        self.divisible = study.keep == "plays"  # a part of a sum is no sum
+        self.folder, self.waiting, self.seconds = folder(store), [], 0.0
         if self.folder:
             try:
-                self.key = digest(study.description() | made_by())
-                self.folder /= self.key
+                self.folder /= digest(study.description() | made_by())
             except Unknown:
                 self.folder = None
 
@@ -157,37 +156,28 @@ class Shelf:
         """Yield ``(begin, end, rows)`` of kept plays below ``runs``; no play comes twice."""
         names = os.listdir(self.folder) if self.folder and self.folder.is_dir() else ()
         spans = [tuple(map(int, name.groups())) for name in map(NAME.fullmatch, names) if name]
-        reached, divisible = 0, self.study.keep == "plays"
+        reached = 0
         for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-            first, last = (max(begin, reached), min(end, runs)) if divisible else (begin, end)
+            first, last = (max(begin, reached), min(end, runs)) if self.divisible else (begin, end)
             if reached <= first < last <= runs and (rows := self._read(begin, end)):
                 reached = last
-                cut = slice(first - begin, last - begin)
-                yield first, last, {name: a[cut] for name, a in rows.items()} if divisible else rows
+                cut = slice(first - begin, last - begin) if self.divisible else ...
+                yield first, last, {name: array[cut] for name, array in rows.items()}
 
     def _path(self, begin, end):
         return self.folder / f"{begin:09d}-{end:09d}.npz"
 
-    def _stamp(self, begin, end):
-        return np.array(f"{self.key} {begin} {end}")
-
     def _read(self, begin, end):
         """Return the arrays of a file; None if it is not what was written."""
-        layout = self.study.layout(end - begin)
-        most = sum(1000 + 8 * math.prod(shape) for _, shape in layout.values()) + 2000
         path = self._path(begin, end)
         with contextlib.suppress(Exception):  # whatever somebody may have written there
             status = path.stat()
-            if not stat.S_ISREG(status.st_mode) or status.st_size > min(most, LARGEST):
-                return None
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as content:
-                if any(member.compress_type for member in content.zip.infolist()):
-                    return None  # it may be of any size when unpacked
-                rows = {name: content[name] for name in layout}
-                stamped = np.array_equal(content["study"], self._stamp(begin, end))
-            fits = [a.dtype.kind in "biuf" and a.shape == layout[n][1] for n, a in rows.items()]
-            if stamped and all(fits):
-                return {name: array.astype(layout[name][0]) for name, array in rows.items()}
+            if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST:
+                content = memoryview(path.read_bytes())
+                if content[-SEAL:] == seal(path, content[:-SEAL]):
+                    with np.load(io.BytesIO(content[:-SEAL]), allow_pickle=False) as arrays:
+                        parts = ((*name.split("."), array) for name, array in arrays.items())
+                        return {name: array.astype(dtype) for name, dtype, array in parts}
         return None
 
     def keep(self, begin, end, rows, seconds):
@@ -204,10 +194,12 @@ class Shelf:
                 self.folder = None
 
     def _write(self, begin, end, rows):
-        content = io.BytesIO()
-        np.savez(content, study=self._stamp(begin, end), **{n: narrow(a) for n, a in rows.items()})
-        if content.tell() > LARGEST:
+        """Write a file, each array in the narrowest type; its name tells the one it had."""
+        content, path = io.BytesIO(), self._path(begin, end)
+        np.savez(content, **{f"{name}.{a.dtype}": narrow(a) for name, a in rows.items()})
+        if content.tell() + SEAL > LARGEST:
             return
+        content.write(seal(path, content.getbuffer()))
         self.folder.mkdir(parents=True, exist_ok=True)
         part = self.folder / f".{uuid.uuid4().hex}.part"
         try:
@@ -215,10 +207,17 @@ class Shelf:
                 file.write(content.getbuffer())
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(part, self._path(begin, end))
+            os.replace(part, path)
         finally:
             with contextlib.suppress(OSError):
                 part.unlink()  # if it is still there
+
+
+def seal(path, content):
+    """Return the digest of a file's content, and of which plays of which study they are."""
+    found = hashlib.sha256(f"{path.parent.name} {path.name} ".encode())
+    found.update(content)
+    return found.digest()
 
 
 def narrow(array):

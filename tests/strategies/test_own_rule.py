@@ -16,7 +16,7 @@ from topk.engine.loop import BY_BUDGET, NOBODY
 from topk.engine.ranking import rank
 from topk.engine.rounds import end_with
 from topk.engine.strategy import positive
-from topk.streams import RULE, stream, streams
+from topk.play import RULE, stream, streams
 
 BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.45, 0.7, 0.1, 0.3])
 SEED = 4
