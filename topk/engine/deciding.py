@@ -45,9 +45,9 @@ def new_state(strategy, bandits, n, search, rng=None):
     arrays = {"pulls": ("count", size), "sums": ("real", size), "status": ("flag", size)}
     arrays |= {"squares": ("real", size if strategy.uses_squares else 0)}
     arrays |= strategy.arrays(bandits, n)
-    first = new_block(tuple(block(strategy).items())).copy()
+    first = new_block(type(strategy), tuple(block(strategy).items())).copy()
     first["live"], first["wanted"] = size, strategy.target(n)
-    now = first.view(np.recarray)[0]
+    now = first[0]
     budget = getattr(strategy, "budget", None)
     fields = numbers(strategy) | {
         "n": size,
@@ -67,10 +67,16 @@ def new_state(strategy, bandits, n, search, rng=None):
 
 
 @lru_cache(maxsize=256)
-def new_block(scalars):
-    """Return an array of one entry with the scalars of a play, name and first value each."""
+def new_block(cls, scalars):
+    """Return an array of one entry with the scalars of a play, name and first value each.
+
+    numba takes two states for the same whose fields have the same types, and then finds its
+    compiled loop a hundred times slower: a field named after the class tells them apart.
+    """
     types = [(name, "f8" if isinstance(value, float) else "i8") for name, value in scalars]
-    return np.array([tuple(value for _, value in scalars)], np.dtype(types))
+    types.append((f"{cls.__module__}.{cls.__qualname__}", "i8"))
+    values = tuple(value for _, value in scalars)
+    return np.array([(*values, 0)], np.dtype((np.record, types)))
 
 
 def block(strategy):
@@ -220,7 +226,7 @@ class RuledPlay:
             array = getattr(s, name)
             array.flat = checked(stored.get(name), name, kind, array.size)
         for name, value in dict(stored.get("now") or {}).items():
-            if name not in s.now.dtype.names or not isinstance(value, (int, float)):
+            if name not in block(self.strategy) or not isinstance(value, (int, float)):
                 refuse(name, value, "a number of the play's")
             s.now[name] = value
         s.now.total, s.now.live = s.pulls.sum(), s.n
