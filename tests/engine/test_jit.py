@@ -289,6 +289,22 @@ print(json.dumps({k: [v, after.get(k)] for k, v in before.items() if after.get(k
 """
 
 
+@kept_only
+def test_numba_knows_every_state_again_whatever_was_played_before(monkeypatch):
+    """Its quick look at an argument does not see the class of a named tuple."""
+    first = [next(iter(cases(entry, 1000, seed=5)))[:2] for entry in ENTRIES]
+    plays = [topk.run(strategy, bandit) for strategy, bandit in first]
+    slow, quick = [], jit.njit(lambda: 0).typeof_pyval.__func__
+
+    def noted(self, value):
+        slow.append(type(value))
+        return quick(self, value)
+
+    monkeypatch.setattr(type(jit.njit(lambda: 0)), "typeof_pyval", noted)
+    assert [topk.run(strategy, bandit) for strategy, bandit in first] == plays
+    assert {kind for kind in slow if issubclass(kind, tuple)} == set()
+
+
 def test_numba_is_left_as_it_was():
     assert json.loads(python(NUMBAS)) == {}
 

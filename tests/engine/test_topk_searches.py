@@ -53,6 +53,9 @@ def check(play, s):
 @given(counted(), st.sampled_from([0.0, 0.7, 3.0]), BATCHES, st.data())
 def test_the_partition_is_that_of_exact_fractions(arms, s, batches, data):
     plays = [begin(search, *arms, s) for search in ("topk_scan", "topk_trees")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan, "FEW", 0)  # with lists
+        plays.append(begin("topk_scan", *arms, s))
     for now in tell_random(plays, data, batches, s):
         for play in plays:
             check(play, now)

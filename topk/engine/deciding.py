@@ -52,7 +52,7 @@ def new_state(strategy, bandits, n, search, rng=None):
     arrays = {"pulls": ("count", size), "sums": ("real", size), "status": ("flag", size)}
     arrays |= {"squares": ("real", size if strategy.uses_squares else 0)}
     arrays |= strategy.arrays(bandits, n)
-    first = new_block(tuple(block(strategy).items())).copy()
+    first = new_block(type(strategy), tuple(block(strategy).items())).copy()
     first["live"], first["wanted"] = size, strategy.target(n)
     now = first[0]
     budget = getattr(strategy, "budget", None)
@@ -74,12 +74,18 @@ def new_state(strategy, bandits, n, search, rng=None):
 
 
 @lru_cache(maxsize=256)
-def new_block(scalars):
-    """Return an array of one entry with the scalars of a play, name and first value each."""
+def new_block(cls, scalars):
+    """Return an array of one entry with the scalars of a play, name and first value each.
+
+    numba takes two states for the same whose fields have the same types, and then finds its
+    compiled loop a hundred times slower: a field named after the class tells them apart.
+    """
     types = [(name, "f8" if isinstance(value, float) else "i8") for name, value in scalars]
     fields = {name: field(name) for name, _ in scalars}  # those of `numpy.record` are slow
     now = type("Now", (np.void,), fields | {"__slots__": ()})
-    return np.array([tuple(value for _, value in scalars)], np.dtype((now, types)))
+    types.append((f"{cls.__module__}.{cls.__qualname__}", "i8"))
+    values = tuple(value for _, value in scalars)
+    return np.array([(*values, 0)], np.dtype((now, types)))
 
 
 def field(name):
@@ -249,7 +255,7 @@ class RuledPlay:
             array = getattr(s, name)
             array.flat = checked(stored.get(name), name, kind, array.size)
         for name, value in dict(stored.get("now") or {}).items():
-            if name not in s.now.dtype.names or not isinstance(value, (int, float)):
+            if name not in block(self.strategy) or not isinstance(value, (int, float)):
                 refuse(name, value, "a number of the play's")
             s.now[name] = value
         s.now.total, s.now.live = s.pulls.sum(), s.n

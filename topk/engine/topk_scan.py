@@ -4,6 +4,10 @@ Each of four rows holds minus infinity for the arms that take no part.  The last
 the first outside are known until one of them falls behind; who has the lowest and the highest
 bound is looked for in every round, in loops so plain that the compiler looks at several arms
 at once.
+
+Of many arms a look at all of them also lists those at the top.  The next looks are at the list
+alone, as long as its best key exceeds what the other arms have at a later s, up to which the
+list is good: their keys grow with s, and rounding is monotone, so that this is exact.
 """
 
 import numpy as np
@@ -15,6 +19,10 @@ from topk.engine.ranking import rank
 
 WIDTH = 32  # rows are filled up to a multiple of this, so that no arm has to be looked at alone
 BLOCK = 128  # arms; only blocks with the largest key are looked at a second time
+FEW = 200  # arms; of so many no list is made
+PART = 32  # arms; listed is who reaches the mean of all parts' largest keys
+AHEAD = 96  # rounds for which a list is meant to be good
+LOW, HIGH = 0, 1  # the two lists: of arms inside, of arms outside
 
 
 def room(bandits, n):
@@ -25,7 +33,20 @@ def room(bandits, n):
     """
     width = -(-n // WIDTH) * WIDTH
     rows = {name: np.full(width, -np.inf) for name in ("inside", "outside", "low", "high")}
-    return rows | {"weight": np.zeros(width)}
+    width_of_lists = 0 if n <= FEW else width
+    lists = {name: np.zeros((2, width_of_lists)) for name in ("listed", "list_key", "list_weight")}
+    return (
+        rows
+        | lists
+        | {
+            "weight": np.zeros(width),
+            "place": np.full((2, width_of_lists), NOBODY),  # of every arm in a list
+            "list_size": np.zeros(2, dtype=np.int64),
+            "list_until": np.full(2, -np.inf),  # the s up to which a list is good
+            "others": np.zeros(2),  # what the keys of arms not listed do not exceed until then
+            "growth": np.zeros(1),  # of s in the last round
+        }
+    )
 
 
 @allocates
@@ -37,6 +58,7 @@ def setup(s):
     for place in range(ranked.size):
         enter(s, ranked[place], place < s.k)
     find_boundary(s)
+    forget_lists(s)
     look(s)
 
 
@@ -55,12 +77,18 @@ def clear(s, arm):
     s.low[arm], s.inside[arm], s.high[arm], s.outside[arm] = -np.inf, -np.inf, -np.inf, -np.inf
 
 
+def grow(s, scale):
+    """Remember by how much s grows."""
+    s.growth[0] = scale - s.now.scale
+
+
 def moved(s, arm):
     """Take over an arm's new line; the last inside and the first outside are known again."""
     last, first = s.now.last, s.now.next
     if s.inside[arm] > -np.inf:
         before = s.inside[arm]
         enter(s, arm, True)
+        relist(s, arm)
         if arm == last and s.inside[arm] < before:
             s.now.last = top(s.inside, s.weight, 0.0)[1]
         elif s.inside[arm] > s.inside[last] or (s.inside[arm] == s.inside[last] and arm > last):
@@ -68,6 +96,7 @@ def moved(s, arm):
     else:
         before = s.outside[arm]
         enter(s, arm, False)
+        relist(s, arm)
         if arm == first and s.outside[arm] < before:
             s.now.next = top(s.outside, s.weight, 0.0)[0]
         elif s.outside[arm] > s.outside[first] or (
@@ -87,6 +116,8 @@ def mend(s):
         clear(s, first)
         enter(s, last, False)
         enter(s, first, True)
+        relist(s, last)
+        relist(s, first)
         find_boundary(s)
     look(s)
 
@@ -99,8 +130,96 @@ def find_boundary(s):
 
 def look(s):
     """Find the arms with the lowest and the highest bound."""
-    s.now.lowest = widest_top(s.low, s.weight, s.now.scale)
-    s.now.highest = widest_top(s.high, s.weight, s.now.scale)
+    if s.place.size == 0:
+        s.now.lowest = widest_top(s.low, s.weight, s.now.scale)
+        s.now.highest = widest_top(s.high, s.weight, s.now.scale)
+    else:
+        s.now.lowest = top_listed(s, LOW, s.low)
+        s.now.highest = top_listed(s, HIGH, s.high)
+
+
+def forget_lists(s):
+    """Have the next look made at all arms."""
+    s.list_until[:] = -np.inf
+
+
+def relist(s, arm):
+    """Take an arm's new columns over into the lists in which it is or should be."""
+    if s.place.size == 0:
+        return
+    relist_side(s, LOW, arm, s.low[arm])
+    relist_side(s, HIGH, arm, s.high[arm])
+
+
+def relist_side(s, side, arm, key):
+    """Do so on one side, where the arm has the fixed part ``key``."""
+    place = s.place[side, arm]
+    if place == NOBODY:
+        if key + s.list_until[side] * s.weight[arm] <= s.others[side]:
+            return
+        place = s.list_size[side]
+        s.list_size[side] += 1
+        s.place[side, arm], s.listed[side, place] = place, arm
+    s.list_key[side, place], s.list_weight[side, place] = key, s.weight[arm]
+
+
+def top_listed(s, side, row):
+    """Return the arm that `widest_top` finds, from a list that is good or a new one."""
+    q = s.now.scale
+    if q <= s.list_until[side]:
+        arm = first_listed(s, side, s.others[side])
+        if arm != NOBODY:
+            return arm
+    until = q + AHEAD * s.growth[0]
+    s.list_size[side], s.others[side] = fill_list(
+        row, s.weight, q, until, s.listed[side], s.list_key[side], s.list_weight[side],
+        s.place[side],
+    )  # fmt: skip
+    s.list_until[side] = until
+    return first_listed(s, side, -np.inf)
+
+
+def first_listed(s, side, others):
+    """Return the winner of a list, `NOBODY` if its key does not exceed ``others``."""
+    size = -(-s.list_size[side] // WIDTH) * WIDTH
+    keys, weight, listed = s.list_key[side], s.list_weight[side], s.listed[side]
+    return widest_listed(keys[:size], weight[:size], listed[:size], s.now.scale, others)
+
+
+@apart
+def widest_listed(row, weight, listed, q, others):
+    """Return the arm in a list that `widest_top` would find; arms are in any order."""
+    key = largest_key(row, weight, q)
+    if key <= others:
+        return NOBODY
+    widest = largest_weight(row, weight, q, key)
+    first = -np.inf
+    for i in range(row.size):
+        hit = row[i] + q * weight[i] == key and weight[i] == widest
+        first = larger(-listed[i] if hit else -np.inf, first)
+    return int(-first)
+
+
+@apart
+def fill_list(row, weight, q, until, listed, keys, weights, place):
+    """List the arms at the top; return how many, and the largest key of the others at ``until``."""
+    place[:], keys[:] = NOBODY, -np.inf
+    largest, total, parts = -np.inf, 0.0, 0
+    for start in range(0, row.size, PART):
+        key = largest_key(row[start : start + PART], weight[start : start + PART], q)
+        if key > -np.inf:
+            largest, total, parts = max(largest, key), total + key, parts + 1
+    if parts == 0:
+        return 0, -np.inf
+    enough, others, size = min(largest, total / parts), -np.inf, 0
+    for i in range(row.size):
+        key = row[i] + until * weight[i]
+        others = larger(key if row[i] + q * weight[i] < enough else -np.inf, others)
+    for i in range(row.size):
+        if row[i] + q * weight[i] >= enough:
+            listed[size], keys[size], weights[size], place[i] = i, row[i], weight[i], size
+            size += 1
+    return size, others
 
 
 @apart
