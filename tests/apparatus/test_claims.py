@@ -50,7 +50,7 @@ def test_a_judgement_brings_its_words():
     assert verdict.observed == f"12 against 5 {judgement.text}" and "plays would" in judgement.text
     verdict = CLAIM.judge(judgement.not_comparable("No radius is printed."), note="Ours.")
     assert (verdict.verdict, verdict.note) == ("not comparable", "No radius is printed. Ours.")
-    assert verdict.observed == judgement.text
+    assert verdict.observed == judgement.counts
 
 
 def test_what_is_proved_goes_to_the_register():

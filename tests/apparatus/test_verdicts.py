@@ -84,7 +84,8 @@ def test_readings_must_agree():
         assert rule({"a": up, "b": down, "c": tie}).verdict == "not comparable"
         assert rule({"a": up, "b": tie}).verdict == "undecided"
         assert rule({"a": up, "b": down}).readings == {"a": "holds", "b": "fails"}
-    assert "Ties at random: for the sentence at 3" in always({"ties at random": up}).text
+    assert always({"ties by rank": up, "at random": down}).text == (
+        "Points for the sentence, against it, open: ties by rank: 3, 0, 0; at random: 0, 3, 0.")
     assert fact(True).verdict == "holds" and fact(np.bool_(False)).verdict == "fails"
     assert fact({"up": True, "down": False}).verdict == "not comparable"
     assert fact({"up": False, "down": False}).text == "up: fails; down: fails."
@@ -94,6 +95,9 @@ def test_what_is_not_printed_takes_the_verdict_and_leaves_the_numbers():
     judged = always(paired(*plays([CLEAR])))
     without = judged.not_comparable("The radius is not printed.")
     assert without.verdict == "not comparable" and without.text == judged.text
+    tied = always(paired([1.0, 2.0], [1.0, 2.0]))
+    assert "plays would decide" in tied.text
+    assert "plays would decide" not in tied.not_comparable("The radius is not printed.").text
     with pytest.raises(ValueError, match="^why must be "):
         judged.not_comparable("")
 

@@ -196,8 +196,8 @@ class Judgement:
     ----------
     verdict : str
         "holds", "fails", "undecided" or "not comparable".
-    text : str
-        The count of points for every reading, and how many plays would decide.
+    counts : str
+        At how many points it is decided, for every reading.
     readings : dict of str to str
         The verdict under each reading.
     plays : float or None
@@ -208,10 +208,19 @@ class Judgement:
     """
 
     verdict: str
-    text: str
+    counts: str
     readings: dict
     plays: float | None = None
     why: str = ""
+
+    @property
+    def text(self):
+        """What the row of the ledger says: the counts, and how many plays would decide."""
+        if self.plays is None:
+            return self.counts
+        if self.plays == math.inf:
+            return f"{self.counts} At these differences no number of plays would decide."
+        return f"{self.counts} About {float(f'{self.plays:.1e}'):,.0f} plays would decide."
 
     def not_comparable(self, why):
         """Return the same numbers without a verdict: ``why`` says what the paper leaves out."""
@@ -241,9 +250,10 @@ def always(readings):
     ...                     "ties at random": counts([45, 30], [1, 3], 100)})
     >>> judgement.verdict, judgement.readings["ties at random"]
     ('undecided', 'holds')
-    >>> judgement.text.split(". ")[1:]  # doctest: +NORMALIZE_WHITESPACE
-    ['Ties at random: for the sentence at 2, against it at 0, open at 0 of 2 points',
-     'About 1,500 plays would decide.']
+    >>> judgement.counts
+    'Points for the sentence, against it, open: ties by rank: 1, 0, 1; ties at random: 2, 0, 0.'
+    >>> judgement.plays > 1000
+    True
     """
 
     def rule(outcome, visible):
@@ -334,13 +344,11 @@ def _judge(rule, readings):
 
     decided = holm(p)
     found, verdict = judged(decided)
-    text = " ".join(_told(name, found[name][0], x.visible) for name, x in given.items())
     needed = None
     if verdict == UNDECIDED:
         needed = _plays_to_decide(p, plays, decided, lambda some: judged(some)[1])
-        about = f"About {float(f'{needed:.1e}'):,.0f} plays would" if needed < math.inf else None
-        text += f" {about or 'At these differences no number of plays would'} decide."
-    return Judgement(verdict, text, {name: word for name, (_, word) in found.items()}, needed)
+    told = _told({name: (found[name][0], x.visible) for name, x in given.items()})
+    return Judgement(verdict, told, {name: word for name, (_, word) in found.items()}, needed)
 
 
 def _plays_to_decide(p, plays, decided, verdict):
@@ -354,9 +362,18 @@ def _plays_to_decide(p, plays, decided, verdict):
     return math.inf
 
 
-def _told(name, outcome, visible):
-    counted = (f"at {(outcome > 0).sum()}, against it at {(outcome < 0).sum()}, open at "
-               f"{(outcome == 0).sum()} of {outcome.size} point{'s' * (outcome.size > 1)}")
-    unseen = f" ({(~visible).sum()} of them without a loss in any play)" * (not visible.all())
-    start = f"{name[0].upper()}{name[1:]}: for" if name else "For"
-    return f"{start} the sentence {counted}{unseen}."
+def _told(found):
+    """Return at how many points each reading is decided, as the ledger shows it."""
+
+    def numbers(outcome, visible):
+        unseen = (~visible).sum()
+        return (*((outcome == sign).sum() for sign in (1, -1, 0)), outcome.size,
+                f" ({unseen} of them without a loss in any play)" * bool(unseen))
+
+    if list(found) == [""]:
+        won, lost, left, size, unseen = numbers(*found[""])
+        return (f"For the sentence at {won}, against it at {lost}, open at {left} of {size} "
+                f"point{'s' * (size > 1)}{unseen}.")
+    rows = ((name, *numbers(*both)) for name, both in found.items())
+    return "Points for the sentence, against it, open: " + "; ".join(
+        f"{name}: {won}, {lost}, {left}{unseen}" for name, won, lost, left, _, unseen in rows) + "."
