@@ -96,7 +96,8 @@ def paired(a, b):
     -------
     Points
         p-values of the exact sign test if both are bool, else of Student's test of the
-        differences, of which those up to `topk.metrics.SLACK` count as ties.
+        differences, with and without Hall's correction for skewness: the larger of the two.
+        Differences up to `topk.metrics.SLACK` count as ties.
 
     Raises
     ------
@@ -105,9 +106,11 @@ def paired(a, b):
 
     Notes
     -----
-    Student's test is approximate: with few plays, and a rare loss that is much larger than all
-    others, it may decide wrongly.  Where all differences of a point are equal it has no scale, and
-    the sign test stands in.
+    Student's test alone decides too often where few plays make most of the loss: with 200
+    differences that are 0 but for one in ten, 23 times too often at a level of .001 and 130
+    times at .0001, as Holm's method asks for.  With Hall (1992), Journal of the Royal
+    Statistical Society B 54, 221-228, both kept within the level in all laws tried.  Where all
+    differences of a point are equal there is no scale, and the sign test stands in.
 
     Examples
     --------
@@ -124,13 +127,11 @@ def paired(a, b):
         return Points(sign, p, np.full(p.shape, runs), visible)
     each = np.subtract(b, a, dtype=float)
     each[np.abs(each) <= SLACK] = 0
-    gap = stats.mean_interval(each)
+    sign, p = _sign_test((each > 0).sum(axis=0), (each < 0).sum(axis=0))
     alike = (each == each[0]).all(axis=0)
-    scale = np.where(alike, 1, (gap.high - gap.estimate) / special.stdtrit(runs - 1, 0.975))
-    student = 2 * special.stdtr(runs - 1, -np.abs(gap.estimate / scale))
-    sign, signs = _sign_test((each > 0).sum(axis=0), (each < 0).sum(axis=0))
-    p = np.where(alike, signs, student)
-    return Points(np.sign(gap.estimate).astype(int), p, np.full(p.shape, runs), visible)
+    p[~alike] = _mean_test(each[:, ~alike])
+    return Points(np.where(alike, sign, np.sign(each.mean(axis=0))).astype(int), p,
+                  np.full(p.shape, runs), visible)
 
 
 def counts(wins, losses, plays):
@@ -316,6 +317,15 @@ def _sign_test(wins, losses):
     told = wins + losses
     p = np.minimum(1, 2 * special.bdtr(np.minimum(wins, losses), told, 0.5))
     return np.sign(wins - losses), p
+
+
+def _mean_test(values):
+    """Return two-sided p-values of a mean of 0: Student's or, if larger, with Hall's correction."""
+    runs, mean, spread = len(values), values.mean(axis=0), values.std(axis=0, ddof=1)
+    skew, size = ((values - mean) ** 3).mean(axis=0) / spread**3, mean / spread
+    hall = size + skew * size**2 / 3 + skew**2 * size**3 / 27 + skew / (6 * runs)
+    surest = np.minimum(np.abs(size), np.abs(hall)) * np.sqrt(runs)
+    return 2 * special.stdtr(runs - 1, -surest)
 
 
 def _combined(words):
