@@ -175,8 +175,8 @@ def test_a_sentence_is_decided_wrongly_in_one_percent_of_the_experiments_at_most
 
 def test_rare_large_losses_do_not_decide_too_often():
     # One play in ten loses, and there is no difference in the mean. Of 20,000 points about 930 are
-    # decided at 1 % by Student's test alone, 30 by the two together. With at most 1 % each, more than
-    # 300 come with probability 2e-11.
+    # decided at 1 % by Student's test alone, 30 by the two together. With at most 1 % each, more
+    # than 300 come with probability 2e-11.
     assert scipy.stats.binom.sf(300, 20_000, 0.01) < 1e-6
     rng = np.random.default_rng(6)
     lost = np.where(rng.random((200, 20_000)) < 0.1, rng.exponential(size=(200, 20_000)), 0.0)
