@@ -33,9 +33,9 @@ def build(root: Path, preview: bool = False) -> int:
     tree = rendering.repository_tree(root)
     found = [record for name in names for record in records.take(name, executed[name], tree)]
     state = records.status([page_status(book, results[book.name]) for book in notebooks])
-    claims = records.select(found, "claim")
+    lists = {kind: records.select(found, kind) for kind in records.FIELDS}
     generated = {
-        rendering.LEDGER: records.ledger(claims, preview),
+        rendering.LEDGER: records.ledger(lists["claim"], preview),
         rendering.REGISTER: records.register(found, tree, preview),
         rendering.STRATEGIES: records.strategies(),
     }
@@ -45,7 +45,7 @@ def build(root: Path, preview: bool = False) -> int:
         print("links that lead nowhere:", *broken, sep="\n  ")
         return 1
     if not preview:
-        write_records(root, claims, records.select(found, "result"), state)
+        write_records(root, lists, state)
         write_times(root, [results[name] for name in names])
     print(f"{layout.html.relative_to(root)} is {'ready' if fresh else 'up to date'}")
     return 0
@@ -58,9 +58,10 @@ def page_status(notebook: execution.Notebook, result: execution.Result) -> dict:
     return {"page": page, "seconds": round(result.seconds, 1), "seed": seed}
 
 
-def write_records(root: Path, claims: list[dict], results: list[dict], state: dict) -> None:
-    """Write the three files that say what the build found."""
-    for name, value in (("claims", claims), ("results", results), ("status", state)):
+def write_records(root: Path, lists: dict[str, list[dict]], state: dict) -> None:
+    """Write the four files that say what the build found."""
+    names = {"claims": lists["claim"], "proved": lists["proved"], "results": lists["result"]}
+    for name, value in (names | {"status": state}).items():
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         execution.write_atomic(root / f"_build/{name}.json", text)
 

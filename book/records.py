@@ -1,7 +1,8 @@
 """The records a build leaves: claims, results, and the status of every page.
 
 Notebooks hand records over as outputs of the type ``application/vnd.topk+json``, each a
-dictionary with ``kind`` "claim" or "result"; they are collected here and taken out of the pages.
+dictionary with ``kind`` "claim", "proved" or "result"; they are collected here and taken out of the
+pages.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from importlib.metadata import version
 from platform import python_version
 
 import topk
-from topk.book.claims import MIME
+from topk.book.claims import MARKS, MIME
 from topk.book.numbered_results import RESULTS
 
 FIELDS = {
@@ -27,6 +28,7 @@ FIELDS = {
         "page",
         "note",
     ),
+    "proved": ("id", "paper", "where", "statement", "observed", "page", "note"),
     "result": ("id", "paper", "sort", "number", "page", "function", "test"),
 }
 RENAMED = {"sort": "kind"}  # a payload's own kind says which of the two lists it belongs to
@@ -39,8 +41,6 @@ PAPERS = {
     "zhou2014": "Zhou, Chen and Li (2014): OptMAI",
     "chen2017": "Chen, Chen, Zhang and Zhou (2017): AdaptiveTopK",
 }
-
-MARKS = {"holds": "✓", "fails": "✗", "not comparable": "–"}
 
 VERSIONED = ("topk", "numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
 
@@ -116,7 +116,7 @@ def ledger(claims: list[dict], preview: bool) -> str:
 
 
 def counts(claims: list[dict]) -> str:
-    """Say how many claims hold, fail and cannot be compared."""
+    """Say how many claims have each verdict."""
     verdicts = [claim["verdict"] for claim in claims]
     return ", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in MARKS)
 
@@ -186,7 +186,25 @@ def register(records: list[dict], repository: str, preview: bool) -> str:
             record = results.get(f"{paper}/{name}")
             lines += register_row(record, name, repository)
         parts.append(f"## {PAPERS[paper]}\n\n" + "\n".join([*lines, "```", ""]))
-    return "\n".join(parts)
+    return "\n".join([*parts, *proved(select(records, "proved"))])
+
+
+def proved(statements: list[dict]) -> list[str]:
+    """Return the section with what pages prove besides the numbered results."""
+    if not statements:
+        return []
+    lines = [
+        "## Proved, without a number",
+        "",
+        "Sentences of the papers that a page proves, or that are true by construction: there is",
+        "nothing for plays to judge, and the ledger does not count them.",
+        "",
+    ]
+    for record in statements:
+        link = f'<a href="../{html.escape(record["page"])}">{html.escape(record["id"])}</a>'
+        said = f"{plain(record['statement'])} ({plain(record['where'])}; {link})"
+        lines.append(f"- {said} {plain(record['observed'])} {plain(record['note'])}".rstrip())
+    return [*lines, ""]
 
 
 def register_row(record: dict | None, name: str, repository: str) -> list[str]:

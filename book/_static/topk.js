@@ -23,7 +23,7 @@ window.addEventListener("load", () => {
   const told = document.createElement("span");
   label.textContent = "Show claims: ";
   told.setAttribute("aria-live", "polite");
-  for (const name of ["all", "holds", "fails", "not comparable"]) {
+  for (const name of ["all", "holds", "fails", "undecided", "not comparable"]) {
     choice.append(new Option(name, name));
   }
   const show = () => {

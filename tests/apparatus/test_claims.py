@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from topk.book import claims
+from topk.book import claims, verdicts
 
 CLAIM = claims.Claim("zhou2014/figure-2e", "zhou2014", "Section 6.2, Figure 2(e)",
                      "Under SAR a worker receives up to 143 tasks.", "143")
@@ -35,12 +35,32 @@ def test_the_verdict_follows_from_the_truth_value(holds, word):
 def test_a_verdict_cannot_be_typed():
     verdict = CLAIM.judge(False, "97")
     with pytest.raises(dataclasses.FrozenInstanceError):
-        verdict.holds = True
+        verdict.outcome = "holds"
     with pytest.raises(AttributeError):
         verdict.verdict = "holds"
     for typed in ("holds", "fails", 1, 0, 1.0, np.array([True])):
-        with pytest.raises(ValueError, match="holds must be True, False or None"):
+        with pytest.raises(ValueError, match="judgement must be a Judgement, True, False or None"):
             CLAIM.judge(typed, "97")
+
+
+def test_a_judgement_brings_its_words():
+    judgement = verdicts.always(verdicts.counts([12], [5], 100))
+    verdict = CLAIM.judge(judgement, "12 against 5", note="Ours.")
+    assert verdict.verdict == "undecided"
+    assert verdict.observed == f"12 against 5 {judgement.text}" and "plays would" in judgement.text
+    verdict = CLAIM.judge(judgement.not_comparable("No radius is printed."), note="Ours.")
+    assert (verdict.verdict, verdict.note) == ("not comparable", "No radius is printed. Ours.")
+    assert verdict.observed == judgement.counts
+
+
+def test_what_is_proved_goes_to_the_register():
+    verdict = CLAIM.proved("thm-loads")
+    payload = bundle(verdict)[claims.MIME]
+    assert payload["kind"] == payload["verdict"] == "proved" and payload["anchor"] == "thm-loads"
+    assert set(payload) == FIELDS
+    assert "topk-proved" in bundle(claims.Ledger([verdict]))["text/html"]
+    with pytest.raises(ValueError, match="^anchor must be "):
+        CLAIM.proved("")
 
 
 def test_the_payload_is_the_contract_and_survives_json():

@@ -305,11 +305,22 @@ def test_repeated_id_is_refused():
 
 def test_ledger_counts_escapes_and_names_the_verdict():
     text = records.ledger([records.complete(CLAIM, "notebooks/02-x.html")], preview=False)
-    assert "Claims: 1 (holds: 0, fails: 1, not comparable: 0)" in text
+    assert "Claims: 1 (holds: 0, fails: 1, undecided: 0, not comparable: 0)" in text
     assert r"at most \$5 \| \*each\*" in text
     assert 'topk-fails"><span aria-hidden="true">✗ </span>fails' in text
     assert "not judged" in records.ledger([], preview=True)
     assert "No claim" in records.ledger([], preview=False)
+
+
+def test_what_is_proved_stands_under_the_numbered_results():
+    given = {**CLAIM, "kind": "proved", "anchor": "thm-x", "verdict": "proved"}
+    record = records.complete(given, "notebooks/02-x.html")
+    assert records.select([record], "claim") == []
+    (entry,) = records.select([record], "proved")
+    assert set(entry) == set(records.FIELDS["proved"]) and entry["page"].endswith("#thm-x")
+    text = records.register([record], "", preview=False)
+    assert "## Proved, without a number" in text and r"at most \$5 \| \*each\*" in text
+    assert "without a number" not in records.register([], "", preview=False)
 
 
 def test_register_names_what_is_there_and_what_is_missing():

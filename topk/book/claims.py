@@ -1,11 +1,9 @@
 r"""One published claim, what we observed, and the verdict.
 
 A `Claim` says what a paper published and where.  `Claim.judge` joins to it what we
-observed and a truth value that the caller computes from data; the verdict is derived from
-that value and is never typed.  In a notebook a `Verdict`, or several in a `Ledger`, shows
+observed and a judgement that `topk.book.verdicts` makes from plays; the verdict is derived from
+that and is never typed.  In a notebook a `Verdict`, or several in a `Ledger`, shows
 as a table and carries the same content as data for the book's ledger.
-
-`topk.stats` turns arrays of plays into such truth values.
 
 A preview runs a fraction of the papers' scale, which decides nothing: with the environment
 variable ``TOPK_PREVIEW`` set to 1 every verdict reads "not judged", and no data is emitted.
@@ -19,10 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import refuse
+from topk.book.verdicts import FAILS, HOLDS, NOT_COMPARABLE, UNDECIDED, Judgement, fact
 
 MIME = "application/vnd.topk+json"
-HOLDS, FAILS, NOT_COMPARABLE, NOT_JUDGED = "holds", "fails", "not comparable", "not judged"
-_MARKS = {HOLDS: "\u2713", FAILS: "\u2717", NOT_COMPARABLE: "\u2013", NOT_JUDGED: "\u2026"}
+PROVED, NOT_JUDGED = "proved", "not judged"
+MARKS = {HOLDS: "\u2713", FAILS: "\u2717", UNDECIDED: "?", NOT_COMPARABLE: "\u2013"}
+_MARKS = MARKS | {PROVED: "\u220e", NOT_JUDGED: "\u2026"}
 _COLUMNS = ("Where", "The paper says", "Published", "Observed here", "Verdict")
 
 
@@ -70,16 +70,17 @@ class Claim:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9./_-]*", self.id):
             refuse("id", self.id, "made of letters, digits and . / _ -")
 
-    def judge(self, holds, observed, note="", anchor=""):
+    def judge(self, judgement, observed="", note="", anchor=""):
         r"""Join what we observed to the claim.
 
         Parameters
         ----------
-        holds : bool or None
-            Whether the data agree with the claim, computed from them; ``None`` when what
-            we ran cannot be compared with what the paper ran, and then ``note`` says why.
+        judgement : Judgement or bool or None
+            From `topk.book.verdicts`, whose text and reasons are added to what was observed and
+            to the note; a truth value is `topk.book.verdicts.fact` of it; ``None`` when what we
+            ran cannot be compared with what the paper ran, and then ``note`` says why.
         observed : str
-            What was seen here, with its uncertainty.
+            What was seen here, with its uncertainty; may be empty where the judgement says it.
         note : str, optional
             A choice or a limit that the reader must know.
         anchor : str, optional
@@ -93,18 +94,46 @@ class Claim:
         Raises
         ------
         ValueError
-            If ``holds`` is no truth value, ``observed`` is empty, or ``holds`` is ``None``
-            and there is no note.
+            If ``judgement`` is none of these, nothing says what was observed, or ``judgement`` is
+            ``None`` and there is no note.
         """
-        return Verdict(self, holds, observed, note, anchor)
+        if isinstance(judgement, (bool, np.bool_)):
+            judgement = fact(judgement)
+        elif judgement is None:
+            _check_text(note, "note")
+            judgement = Judgement(NOT_COMPARABLE, "", {})
+        elif not isinstance(judgement, Judgement):
+            refuse("judgement", judgement, "a Judgement, True, False or None")
+        return Verdict(self, judgement.verdict, _joined("observed", observed, judgement.text),
+                       _joined("note", judgement.why, note), anchor)
+
+    def proved(self, anchor, observed="Proved on this page.", note=""):
+        """Enter a statement that is proved, or true by construction: it is not for plays to judge.
+
+        Parameters
+        ----------
+        anchor : str
+            Label, on the same page, of the proof.
+        observed : str, optional
+            Where and how it is proved, in a sentence.
+        note : str, optional
+            A limit that the reader must know.
+
+        Returns
+        -------
+        Verdict
+            That reads "proved", and goes to the register instead of the ledger.
+        """
+        _check_text(anchor, "anchor")
+        return Verdict(self, PROVED, observed, note, anchor)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, what we observed, and the verdict that follows; made by `Claim.judge`."""
+    """A claim, what we observed, and the verdict; made by `Claim.judge` and `Claim.proved`."""
 
     claim: Claim
-    holds: bool | None
+    outcome: str
     observed: str
     note: str = ""
     anchor: str = ""
@@ -112,25 +141,21 @@ class Verdict:
     def __post_init__(self):
         if not isinstance(self.claim, Claim):
             refuse("claim", self.claim, "a Claim")
-        if self.holds is not None:
-            if not isinstance(self.holds, (bool, np.bool_)):
-                refuse("holds", self.holds, "True, False or None")
-            object.__setattr__(self, "holds", bool(self.holds))
         _check_text(self.observed, "observed")
-        _check_text(self.note, "note", empty=self.holds is not None)
+        _check_text(self.note, "note", empty=True)
         _check_text(self.anchor, "anchor", empty=True)
 
     @property
     def verdict(self):
-        """One of "holds", "fails", "not comparable"; "not judged" in a preview."""
-        if is_preview():
-            return NOT_JUDGED
-        return {True: HOLDS, False: FAILS, None: NOT_COMPARABLE}[self.holds]
+        """One of the four verdicts, or "proved"; "not judged" in a preview."""
+        return NOT_JUDGED if is_preview() else self.outcome
 
     def as_dict(self):
-        """Return the entry of the book's ledger: every field a string."""
-        return {"kind": "claim", **vars(self.claim), "observed": self.observed,
-                "verdict": self.verdict, "note": self.note, "anchor": self.anchor}
+        """Return the entry of the book's ledger or register: every field a string."""
+        entry = {"kind": "proved" if self.outcome == PROVED else "claim"}
+        entry |= {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
+        return entry | {"observed": self.observed, "verdict": self.verdict,
+                        "note": self.note, "anchor": self.anchor}
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return _bundle([self], self.as_dict())
@@ -221,6 +246,12 @@ def _row(verdict):
     cells = (where, escape(claim.statement), escape(claim.published), observed, badge)
     name = "claim-" + re.sub(r"[^A-Za-z0-9-]+", "-", claim.id).lower()
     return f'<tr id="{name}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _joined(name, *texts):
+    for text in texts:
+        _check_text(text, name, empty=True)
+    return " ".join(text for text in texts if text)
 
 
 def _check_text(value, name, empty=False):

@@ -18,7 +18,6 @@ from topk._checks import (
     check_choice,
     check_delta,
     check_epsilon,
-    check_flag,
     check_integer,
     check_n,
     check_real,
@@ -28,9 +27,8 @@ from topk._checks import (
 from topk.theory.likelihood import theorem_5_1_pulls, totals
 
 GOOD, BAD = 0.75, 0.25
-# Constants C of the bound n ln(1/delta) / (C epsilon^2 K), published and repaired.
-LEMMA_5_4, LEMMA_5_4_AT_2_DELTA = 20_000, 40_000
-THEOREM_5_5_PUBLISHED, THEOREM_5_5_REPAIRED = 100_000, 200_000
+# Constants C of the bound n ln(1/delta) / (C epsilon^2 K), as published.
+LEMMA_5_4, THEOREM_5_5 = 20_000, 100_000
 PUBLISHED_CONSTANT = 1 / 18375
 LARGEST_EPSILON = math.sqrt(1 / 32)
 
@@ -586,14 +584,15 @@ def group_log_ratio(pulls, ones, epsilon):
 
 
 class GroupArgument(NamedTuple):
-    r"""The proof of Lemma 5.4 in numbers, for an algorithm that makes few pulls.
+    r"""The proof of Lemma 5.4, or of Theorem 5.5, in numbers: an algorithm with few pulls.
 
     Attributes
     ----------
     pulls : float
         :math:`Q=\frac{n\ln(1/\delta)}{C\epsilon^2K}`, the expected pulls assumed.
     cap : float
-        :math:`Q_0=8Q/t`, which some group's pulls exceed with probability at most 1/4.
+        :math:`Q_0=8Q/t`, which some group's pulls exceed with probability at most 1/4; with
+        fixed bits :math:`20Q/t`.
     deviation : float
         :math:`\sqrt{5Q_0}`, which the group's ones minus zeros, stopped at the cap, exceed
         with probability at most 2 exp(-5/2) < 1/4.
@@ -603,12 +602,12 @@ class GroupArgument(NamedTuple):
         :math:`\frac12\ln\delta`.
     good_event : float
         :math:`\frac12-\delta`: probability at least, under :math:`H_1`, of success, cap and
-        deviation together.
+        deviation together; with fixed bits :math:`\frac12-4\delta`.
     wrong : float
         ``good_event`` times the ratio: under :math:`H_{j_0}` at least this probability of
         an answer that is right under :math:`H_1`, hence wrong.
     contradiction : bool
-        Whether ``wrong`` exceeds delta: then no such algorithm exists.
+        Whether ``wrong`` exceeds delta, with fixed bits 4 delta: no such algorithm exists.
     """
 
     pulls: float
@@ -661,20 +660,24 @@ def group_argument(n, k, epsilon, delta, constant=LEMMA_5_4):
     >>> argument.contradiction, argument.log_ratio >= argument.log_needed
     (True, True)
     """
+    delta = check_real(delta, "delta", 0, 0.02, low_open=True)
+    return _contradiction(n, k, epsilon, delta, constant, cap=8, failure=delta)
+
+
+def _contradiction(n, k, epsilon, delta, constant, cap, failure):
+    """Evaluate the argument with Q_0 = cap Q / t, for an algorithm of this failure probability."""
     n, k = check_at_most_half(n, k)
     epsilon = _check_small(epsilon, "epsilon")
-    delta = check_real(delta, "delta", 0, 0.02, low_open=True)
     constant = check_real(constant, "constant", 0, math.inf, low_open=True, high_open=True)
     pulls = n * math.log(1 / delta) / (constant * epsilon**2 * k)
-    cap = 8 * pulls / (n // k)
+    cap *= pulls / (n // k)
     deviation = math.sqrt(5 * cap)
     # ones - zeros = -deviation is the worst case at the cap
     log_ratio = group_log_ratio(cap, (cap - min(cap, deviation)) / 2, epsilon)
-    good_event = 0.5 - delta
+    good_event = 0.5 - failure
     wrong = good_event * math.exp(log_ratio)
-    return GroupArgument(
-        pulls, cap, deviation, log_ratio, math.log(delta) / 2, good_event, wrong, wrong > delta
-    )
+    return GroupArgument(pulls, cap, deviation, log_ratio, math.log(delta) / 2, good_event, wrong,
+                         wrong > failure)
 
 
 def printed_split(epsilon, delta):
@@ -720,14 +723,16 @@ def printed_split(epsilon, delta):
     return first, second, delta**0.25
 
 
-def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5_REPAIRED):
+def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5):
     r"""Theorem 5.5's step from randomised to deterministic algorithms, in numbers.
 
-    An algorithm with expected pulls :math:`Q\le\frac{n\ln(1/\delta)}{C\epsilon^2K}` that fails
-    with probability at most delta has random bits for which, given the bits, it fails with
-    probability at most :math:`2\delta` and makes at most :math:`\frac52Q` pulls in
-    expectation: by Markov these have probability at least 1/2 and 3/5, which add up to more
-    than 1.  Fixing the bits gives a deterministic algorithm that Lemma 5.4 excludes.
+    Take an algorithm with random bits, of expected pulls
+    :math:`Q\le\frac{n\ln(1/\delta)}{C\epsilon^2K}`, that fails with probability at most delta on
+    every instance, and the group g that gets the fewest expected pulls under :math:`H_1`, at most
+    :math:`\frac{2Q}t`.  By Markov's inequality some bits fail with probability at most
+    :math:`4\delta` under :math:`H_1` and under :math:`H_g`, and pull group g at most
+    :math:`\frac{5Q}t` times in expectation, as :math:`\frac14+\frac14+\frac25<1`.  With these
+    bits the algorithm is deterministic, and the argument of Lemma 5.4 excludes it.
 
     Parameters
     ----------
@@ -740,15 +745,12 @@ def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5_REPAIRED):
     delta : float
         In (0, 0.01].
     constant : float
-        C; 100000 published, 200000 repaired.
+        C; published 100000.
 
     Returns
     -------
-    argument : GroupArgument
-        Lemma 5.4's argument for the deterministic algorithm, at failure 2 delta.
-    covered : bool
-        Whether it is a contradiction and delta is where the cited lemma holds: at most
-        .005 with its published constant, at most .01 with 40000.
+    GroupArgument
+        With cap :math:`20Q/t`, at failure :math:`4\delta`.
 
     Raises
     ------
@@ -757,29 +759,23 @@ def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5_REPAIRED):
 
     Notes
     -----
-    Zhou et al. (2014), Theorem 5.5.  The proof applies Lemma 5.4 at :math:`2\delta`, which
-    for delta > .005 is outside the lemma's statement; with constant 200000 the argument goes
-    through on the whole range (*repaired*).
+    Zhou et al. (2014), Theorem 5.5.  The printed proof fixes bits that are good for one instance
+    and applies Lemma 5.4, whose assumption is about all instances; the group is chosen before the
+    bits here (*repaired*), and the printed constant stands.
 
     Examples
     --------
     >>> from topk.lower_bounds import randomised_argument
-    >>> randomised_argument(1000, 10, 0.01, 0.01)[1]
+    >>> randomised_argument(1000, 10, 0.01, 0.01).contradiction
     True
-    >>> randomised_argument(1000, 10, 0.01, 0.01, constant=100_000)[1]
+    >>> randomised_argument(1000, 10, 0.01, 0.01, constant=20_000).contradiction
     False
     """
     delta = _check_small(delta, "delta")
-    constant = check_real(constant, "constant", 0, math.inf, low_open=True, high_open=True)
-    # 5/2 Q = n ln(1/delta) / ((C / 2.5) ...); in terms of ln(1/(2 delta)) the constant is
-    fixed = constant / 2.5 * math.log(1 / (2 * delta)) / math.log(1 / delta)
-    argument = group_argument(n, k, epsilon, 2 * delta, fixed)
-    by_statement = 2 * delta <= 0.01 and fixed >= LEMMA_5_4
-    by_repair = fixed >= LEMMA_5_4_AT_2_DELTA
-    return argument, argument.contradiction and (by_statement or by_repair)
+    return _contradiction(n, k, epsilon, delta, constant, cap=20, failure=4 * delta)
 
 
-def theorem_5_5_pulls(n, k, epsilon, delta, *, published=False):
+def theorem_5_5_pulls(n, k, epsilon, delta):
     r"""Expected pulls that every algorithm needs: :math:`\frac{n\ln(1/\delta)}{C\epsilon^2K}`.
 
     Parameters
@@ -792,8 +788,6 @@ def theorem_5_5_pulls(n, k, epsilon, delta, *, published=False):
         Tolerance on the average regret, in (0, 0.01].
     delta : float
         In (0, 0.01].
-    published : bool
-        Use C = 100000 as in the paper's proof instead of the repaired 200000.
 
     Returns
     -------
@@ -807,19 +801,17 @@ def theorem_5_5_pulls(n, k, epsilon, delta, *, published=False):
 
     Notes
     -----
-    Zhou et al. (2014), Theorem 5.5 (stated as an order); constants from its proof.
+    Zhou et al. (2014), Theorem 5.5 (stated as an order); C = 100000 from its proof.
 
     Examples
     --------
     >>> from topk.lower_bounds import theorem_5_5_pulls
     >>> round(theorem_5_5_pulls(1000, 1, 0.01, 0.01), 1)
-    230.3
+    460.5
     """
     n, k = check_at_most_half(n, k)
     epsilon, delta = _check_small(epsilon, "epsilon"), _check_small(delta, "delta")
-    published = check_flag(published, "published")
-    constant = THEOREM_5_5_PUBLISHED if published else THEOREM_5_5_REPAIRED
-    return n * math.log(1 / delta) / (constant * epsilon**2 * k)
+    return n * math.log(1 / delta) / (THEOREM_5_5 * epsilon**2 * k)
 
 
 def complement_epsilon(n, k, epsilon):
@@ -899,7 +891,7 @@ def theorem_5_6_pulls(n, k, epsilon, delta):
     --------
     >>> from topk.lower_bounds import theorem_5_6_pulls
     >>> round(theorem_5_6_pulls(1000, 999, 1e-5, 0.01), 1)
-    230.7
+    461.4
     """
     n = check_n(n)
     k = check_integer(k, "k", (n + 1) // 2, n - 1)
