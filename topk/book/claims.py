@@ -12,7 +12,7 @@ variable ``TOPK_PREVIEW`` set to 1 every verdict reads "not judged", and no data
 import html
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
