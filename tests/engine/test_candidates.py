@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import topk
 from topk.engine import loop
-from topk.engine.candidates import keep, keep_smallest, largest_index, members, wider
+from topk.engine.candidates import keep, largest_index, members, wider
 from topk.engine.candidates_trees import (
     BOTH,
     HIGHEST_REST,
@@ -117,19 +117,6 @@ def test_sets_and_arms_are_those_of_the_definitions(arms, s, batches, data):
         if data.draw(st.integers(0, 7)) == 0:
             for play in plays:
                 call(play, loop.restore)
-
-
-@pytest.mark.parametrize("search", SEARCHES)
-def test_the_set_of_smallest_index_is_kept(search):
-    rng, n, k = np.random.default_rng(5), 9, 3
-    play, smallest = begin(search, [1] * n, rng.integers(0, 2, n), k, 1.0), np.inf
-    for _ in range(150):
-        call(play, keep_smallest)
-        if call(play, largest_index) < smallest - TIE:
-            smallest, kept = call(play, largest_index), candidates(play)
-        assert np.flatnonzero(play.s.kept).tolist() == kept
-        tell(play, [call(play, wider)], [1], [rng.integers(0, 2)], 1.0)
-    assert smallest < play.s.smallest[0] + 2 * TIE
 
 
 @pytest.mark.parametrize("search", SEARCHES)
