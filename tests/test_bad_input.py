@@ -192,16 +192,6 @@ def test_wrong_numbers_of_arms(entry, n):
         refused("n", entry.strategy(**own).start, (2, N))
 
 
-@pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
-def test_k_is_compared_with_n_by_run_and_replicate(entry):
-    if "k" not in right(entry):
-        return  # k = 1 is the only one
-    strategy, bandit = entry.strategy(**right(entry) | {"k": entry.most_k(N) + 1}), bandit_of(entry)
-    refused("k", strategy.start, bandit.layout)
-    refused("k", topk.run, strategy, bandit)
-    refused("k", topk.replicate, strategy, bandit, 2)
-
-
 def test_adaptive_top_k_needs_a_budget_for_epsilon_0_and_halving_a_positive_epsilon():
     refused("epsilon", topk.AdaptiveTopK, 2, epsilon=0, delta=0.1)
     refused("epsilon", topk.Halving, 2, epsilon=0, delta=0.1, budget=100)

@@ -1,7 +1,5 @@
 """A strategy's functions in the place of open ones."""
 
-import os
-import subprocess
 import sys
 
 import pytest
@@ -102,21 +100,6 @@ def test_the_digest_changes_with_code_constants_and_marks(monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "SIZE", 3)
     assert digest([one]) != found[0] and digest([inside]) == found[2]
     assert digest([apart(inside)]) != found[2]
-
-
-def test_the_digest_is_the_same_in_every_process():
-    code = (
-        "import topk\n"
-        "from topk.engine import composing, loop\n"
-        "given = topk.LUCB1(1, 0.1, 0.1).given('topk_trees')\n"
-        "print(composing.digest(composing.compose(loop.play, given)[1]))"
-    )
-    found = set()
-    for seed in "123":
-        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
-        command = [sys.executable, "-c", code]
-        found.add(subprocess.check_output(command, env=environment, text=True).strip())
-    assert len(found) == 1 and len(found.pop()) == 16
 
 
 def test_attributes_are_no_global_names():

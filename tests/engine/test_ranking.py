@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -87,21 +86,3 @@ def test_the_largest_of_some_values(form, values, data):
     assert formed(form, ranking.kth_largest)(values, rank) == sorted(values)[-rank]
     wanted = sorted(sorted(arms.tolist(), key=lambda arm: (-values[arm], arm))[: max(count, 0)])
     assert formed(form, ranking.largest)(values, arms, count).tolist() == wanted
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), max_size=8), st.booleans())
-def test_counts_are_sums_of_batches(batch, squares):
-    s = SimpleNamespace(
-        pulls=np.zeros(5, dtype=np.int64),
-        sums=np.zeros(5),
-        squares=np.zeros(5 * squares),
-        now=SimpleNamespace(total=0),
-    )
-    arms, counts = (np.array([pair[i] for pair in batch], dtype=np.int64) for i in (0, 1))
-    for repeat in (1, 2):
-        loop.count(s, arms.size, arms, counts, counts / 2, counts / 4)
-        assert s.pulls.tolist() == (repeat * np.bincount(arms, counts, 5)).tolist()
-        assert s.sums.tolist() == (repeat * np.bincount(arms, counts / 2, 5)).tolist()
-        wanted = repeat * np.bincount(arms, counts / 4, 5)
-        assert s.squares.tolist() == (wanted.tolist() if squares else [])
-        assert s.now.total == repeat * counts.sum()

@@ -37,21 +37,6 @@ def test_the_promise_of_ugape_for_several_bandits_is_kept():
     assert (~frame.groupby("run")["explore_m"].all()).sum() <= 20
 
 
-def test_the_variance_form_asks_for_squares_of_real_rewards():
-    for strategy in (
-        topk.UGapEb(1, 60, 0.1, variance=True),
-        topk.UGapEc(1, 0.1, 0.1, variance=True),
-    ):
-        assert strategy.uses_squares
-        session = strategy.start(3)
-        with pytest.raises(ValueError, match="squares"):
-            session.tell([0, 1, 2], [1.2, 0.5, 0.7], counts=[2, 2, 2])
-        session.tell([0, 1, 2], [1.2, 0.5, 0.7], counts=[2, 2, 2], squares=[0.8, 0.2, 0.4])
-        assert session.pulls.sum() == 6
-    assert not topk.UGapEb(1, 60, 0.1).uses_squares
-    assert not topk.UGapEc(1, 0.1, 0.1).uses_squares
-
-
 def test_the_variance_radius_covers():
     """The empirical Bernstein bound 4 exp(-a), for one arm, at fixed numbers of pulls."""
     strategy, rng = topk.UGapEb(1, 10**6, 0.1, a=3.0, variance=True), np.random.default_rng(7)
