@@ -28,7 +28,8 @@ def drawn(entry, n, k, number=3):
 
 def kept(session):
     """Return a comparable picture of everything a session is."""
-    return json.dumps(session.state()), [x.tolist() for x in session.bounds()], repr(session.means)
+    shown = session.stopped, session.means, session.selected, session.ask(), session.bounds()
+    return json.dumps(session.state()), repr(shown)
 
 
 def refused(session, arm, message):

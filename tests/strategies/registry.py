@@ -134,7 +134,7 @@ def improved(rng):
 
 def improved_to_the_end(given, n, k):
     """Halving costs some million pulls; test_improved.py goes to the end of more such plays."""
-    return (0.5 if n <= 4 * k else 0.1) * (given["epsilon"] > 0.1)
+    return (0.35 if n <= 4 * k else 0.1) * (given["epsilon"] > 0.1)
 
 
 def gape(rng):
