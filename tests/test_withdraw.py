@@ -28,8 +28,8 @@ def drawn(entry, n, k, number=3):
 
 def kept(session):
     """Return a comparable picture of everything a session is."""
-    shown = session.stopped, session.means, session.selected, session.ask(), session.bounds()
-    return json.dumps(session.state()), repr(shown)
+    shown = session.stopped, session.means, session.selected, *session.ask(), *session.bounds()
+    return json.dumps(session.state()), repr([np.asarray(x).tolist() for x in shown])
 
 
 def refused(session, arm, message):
