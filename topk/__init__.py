@@ -19,9 +19,8 @@ NAMES = {
     "topk.bandits": "Bandit BernoulliBandit BetaBandit MultiBandit ReplayBandit "
     "TruncatedNormalBandit",
     "topk.engine.composing": "rule",
-    "topk.engine.plain": "View",
-    "topk.engine.ruled": "Indices Rounds",
-    "topk.engine.strategy": "Strategy",
+    "topk.engine.deciding": "View",
+    "topk.engine.strategy": "Indices Rounds Strategy",
     "topk.experiments": "KthArm kth_arm",
     "topk.results": "Outcome Replications Summary",
     "topk.session": "Session resume",
@@ -29,7 +28,7 @@ NAMES = {
 }
 STRATEGIES = {  # in the order of their reference
     "topk.strategies.uniform": "Uniform",
-    "topk.strategies.sar": "SuccessiveRejects SAR",
+    "topk.strategies.sar": "SuccessiveRejects SAR MultiBanditSAR",
     "topk.strategies.optmai": "OptMAI",
     "topk.strategies.gape": "GapE MultiBanditGapE",
     "topk.strategies.ugape": "UGapEb UGapEc MultiBanditUGapEb MultiBanditUGapEc",
@@ -37,9 +36,7 @@ STRATEGIES = {  # in the order of their reference
     "topk.strategies.halving": "Halving",
     "topk.strategies.lucb": "LUCB1",
     "topk.strategies.clucb": "CLUCB CLUCBPAC",
-    "topk.strategies.adaptive": "AdaptiveTopK",
-    "topk.strategies.improved": "ImprovedTopK",
-    "topk.strategies.multi_sar": "MultiBanditSAR",
+    "topk.strategies.adaptive": "AdaptiveTopK ImprovedTopK",
 }
 FRONTS = {
     "hardness": {

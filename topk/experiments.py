@@ -19,7 +19,7 @@ from topk.bandits import Bandit, BernoulliBandit
 from topk.engine.ranking import kth_largest, largest
 from topk.simulate import replicate
 from topk.stats import Interval, mean_interval, proportion_interval
-from topk.strategies.improved import halving_share, sorting_share
+from topk.strategies.adaptive import halving_share, sorting_share
 from topk.theory.groups import group_family
 from topk.theory.likelihood import bernoulli_kl, information, log_likelihood_ratio
 

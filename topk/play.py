@@ -8,7 +8,7 @@ import numpy as np
 from topk.bandits import BernoulliBandit
 from topk.engine import loop
 from topk.engine.loop import CROSSING, DONE, PAUSED
-from topk.engine.ruled import Ruled
+from topk.engine.strategy import Ruled
 from topk.results import Outcome
 from topk.session import STOPPED, by_bandit, peek
 from topk.streams import RULE, SPLIT, stream, streams
@@ -37,7 +37,7 @@ class Play:
     stop : threading.Event, optional
         When it is set the play is given up with `Interrupted`, within about ``SLICE``.
     search : str, optional
-        The search for winners, the fastest unless given; see `topk.engine.ruled.Ruled`.
+        The search for winners, the fastest unless given; see `topk.engine.strategy.Ruled`.
     """
 
     def __init__(self, strategy, bandit, seed, number, record=False, stop=None, search=None):

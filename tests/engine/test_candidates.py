@@ -24,7 +24,7 @@ from topk.engine.candidates_trees import (
 from topk.engine.loop import NOBODY
 from topk.engine.tournament import GROUP, OUT, best
 
-SEARCHES = "candidates_scan", "candidates_trees"
+SEARCHES = "candidates", "candidates_trees"
 UNCLEAR = 1e-15, 1e-10  # differences of indices between these are neither ties nor gaps
 
 

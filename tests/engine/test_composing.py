@@ -2,12 +2,14 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 from topk.engine import composing, jit
 from topk.engine.composing import allocates, apart, compose, digest, larger, open_function, shared
 
 SIZE = 2
+WEIGHTS = np.array([1, 2])
 
 
 @open_function
@@ -100,6 +102,17 @@ def test_the_digest_changes_with_code_constants_and_marks(monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "SIZE", 3)
     assert digest([one]) != found[0] and digest([inside]) == found[2]
     assert digest([apart(inside)]) != found[2]
+
+
+def test_the_digest_sees_arrays_that_a_function_looks_up(monkeypatch):
+    def weighed(x):
+        return WEIGHTS[x]
+
+    found = set()
+    for weights in ([1, 2], [1, 3], [1.0, 3.0], [[1, 3]]):
+        monkeypatch.setattr(sys.modules[__name__], "WEIGHTS", np.array(weights))
+        found.add(digest([weighed]))
+    assert len(found) == 4
 
 
 def test_attributes_are_no_global_names():

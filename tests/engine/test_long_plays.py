@@ -53,7 +53,7 @@ LONG = [
     (LUCB1, "topk_trees", transcriptions.lucb1),
     (GAPE, "topk_scan", transcriptions.gap_e),
     (GAPE, "topk_trees", transcriptions.gap_e),
-    (UGAPE, "candidates_scan", transcriptions.ugape),
+    (UGAPE, "candidates", transcriptions.ugape),
     (UGAPE, "candidates_trees", transcriptions.ugape),
     (topk.CLUCB(7, delta=1e-9), "exchange_trees", transcriptions.clucb_pac),
 ]

@@ -9,7 +9,7 @@ from strategies.registry import ENTRIES
 from strategies.test_transcriptions import disagreement
 
 import topk
-from topk.strategies import improved
+from topk.strategies import adaptive as improved
 
 ENTRY = next(entry for entry in ENTRIES if entry.strategy is topk.ImprovedTopK)
 FACE_OFF = [0.74] * 1430 + [0.421] * 10 + [0.419] * 10 + [0.1] * 1430  # K = 1440, s_0 = 1

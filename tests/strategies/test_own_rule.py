@@ -163,6 +163,20 @@ def test_an_arm_is_withdrawn_without_a_word_in_the_rule(strategy):
     assert set(session.selected.tolist()) <= {2, 3, 4, 6} and len(session.selected) == strategy.k
 
 
+def test_picking_nobody_is_refused():
+    """Of a pair of which one is missing no other arm is pulled in its place."""
+
+    @dataclass(frozen=True)
+    class Stubborn(OwnClocks):
+        @topk.rule
+        def done(s):
+            return False
+
+    session = Stubborn(1, epsilon=0.1, delta=0.1).start(2).withdraw(0)
+    with pytest.raises(ValueError, match=r"the arms that Stubborn picks must .* got \[1, -1\]"):
+        session.tell([1], [1])
+
+
 def test_withdrawn_down_to_k_it_goes_on():
     session = Coin(3, budget=60, a=0.5).start(4, rng=1).tell([0, 1, 2, 3], [1, 0, 1, 0])
     session.withdraw(1)

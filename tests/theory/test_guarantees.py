@@ -9,7 +9,7 @@ import pytest
 import topk
 from topk import guarantees as g
 from topk import hardness
-from topk.strategies.improved import constants
+from topk.strategies.adaptive import constants
 from topk.theory import lucb
 from topk.theory.average_regret import BETA, improved_topk_constants
 

@@ -9,21 +9,19 @@ in Top only, and in neither.
 
 import numpy as np
 
+from topk.engine.candidates import TIE
 from topk.engine.composing import allocates
 from topk.engine.indices import line
 from topk.engine.loop import NOBODY
 from topk.engine.ranking import order
-from topk.engine.several import TIE
 from topk.engine.tournament import (
     GROUP,
     MEAN,
     OUT,
     WEIGHT,
     Tree,
-    advance,
     best,
     build,
-    change,
     key,
     new_tournament,
     regroup,
@@ -90,17 +88,6 @@ def setup(s):
             note(s, arm)
 
 
-def grow(s, scale):
-    """Let s grow."""
-    advance(s.trees, scale)
-
-
-def moved(s, arm):
-    """Take over an arm's new line."""
-    mean, _, weight = line(s, arm)
-    change(s.trees, arm, mean, weight, s.trees.line[arm, GROUP])
-
-
 def mend(s):
     """Exchange arms until Top and J are what they are defined to be."""
     order_top(s.trees)
@@ -126,8 +113,8 @@ def order_candidates(s):
     """Exchange arms between J and the rest until every B inside is at most every B outside."""
     trees = s.trees
     while True:
-        inside, worst = largest_inside(trees)
-        outside, smallest = smallest_outside(trees)
+        inside, worst = extreme(trees, WORST_BOTH, WORST_J_ONLY, 1.0)
+        outside, smallest = extreme(trees, BEST_TOP_ONLY, BEST_NEITHER, -1.0)
         if inside == NOBODY or outside == NOBODY:
             return
         lead = worst - smallest  # one difference, so that an exchange is never undone
@@ -139,34 +126,23 @@ def order_candidates(s):
         note(s, outside)
 
 
-def largest_inside(trees):
-    """Return the arm of J with the largest B (the last of several), and that B."""
-    first_rest, last_top = best(trees, FIRST_REST), best(trees, LAST_TOP)
-    arm, index = NOBODY, -np.inf
-    if best(trees, WORST_BOTH) != NOBODY and first_rest != NOBODY:
-        arm = best(trees, WORST_BOTH)
-        index = key(trees, FIRST_REST, first_rest) + key(trees, WORST_BOTH, arm)
-    other = best(trees, WORST_J_ONLY)
-    if other != NOBODY:
-        value = -key(trees, LAST_TOP, last_top) + key(trees, WORST_J_ONLY, other)
-        if value > index + TIE or (value > index - TIE and other > arm):
-            arm, index = other, value
-    return arm, index
+def extreme(trees, top, rest, sign):
+    """Return the arm with the largest ``sign * B``, and its B.
 
-
-def smallest_outside(trees):
-    """Return the arm outside J with the smallest B (the first of several), and that B."""
+    It is the winner of the tree ``top``, of arms of Top, or of ``rest``, of others; of equal
+    ones the last if ``sign`` is 1, the first if it is -1: what leaves J first, and what enters.
+    """
     first_rest, last_top = best(trees, FIRST_REST), best(trees, LAST_TOP)
-    arm, index = NOBODY, np.inf
-    if best(trees, BEST_TOP_ONLY) != NOBODY:
-        arm = best(trees, BEST_TOP_ONLY)
-        index = key(trees, FIRST_REST, first_rest) - key(trees, BEST_TOP_ONLY, arm)
-    other = best(trees, BEST_NEITHER)
+    arm, most = NOBODY, -np.inf
+    if best(trees, top) != NOBODY and first_rest != NOBODY:
+        arm = best(trees, top)
+        most = sign * key(trees, FIRST_REST, first_rest) + key(trees, top, arm)
+    other = best(trees, rest)
     if other != NOBODY:
-        value = -key(trees, LAST_TOP, last_top) - key(trees, BEST_NEITHER, other)
-        if value < index - TIE or (value < index + TIE and other < arm):
-            arm, index = other, value
-    return arm, index
+        value = -sign * key(trees, LAST_TOP, last_top) + key(trees, rest, other)
+        if value > most + TIE or (value > most - TIE and (other > arm) == (sign > 0)):
+            arm, most = other, value
+    return arm, sign * most
 
 
 def in_candidates(s, arm):
@@ -185,7 +161,7 @@ def note(s, arm):
 
 def largest_index(s):
     """Return the largest index in J."""
-    return largest_inside(s.trees)[1]
+    return extreme(s.trees, WORST_BOTH, WORST_J_ONLY, 1.0)[1]
 
 
 def wider(s):

@@ -112,8 +112,11 @@ def digest(functions):
             else:
                 found.update(repr(const).encode())
         for name in code.co_names:
-            if isinstance(names.get(name), (int, float, str, bool, tuple)):
-                found.update(repr((name, names[name])).encode())
+            value = names.get(name)
+            if isinstance(value, (int, float, str, bool, tuple)):
+                found.update(repr((name, value)).encode())
+            elif hasattr(value, "tobytes"):  # an array of numpy's, or a number
+                found.update(repr((name, value.dtype, value.shape)).encode() + value.tobytes())
 
     for function in functions:
         found.update(repr(sorted(function.__dict__)).encode())  # how it is to be compiled

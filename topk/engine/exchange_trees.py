@@ -13,28 +13,17 @@ winners of two tournaments.
 import numpy as np
 
 from topk.engine.composing import allocates
-from topk.engine.indices import line
 from topk.engine.loop import NOBODY
-from topk.engine.ranking import rank
-from topk.engine.tournament import (
-    GROUP,
-    MEAN,
-    OUT,
-    WEIGHT,
-    Tree,
-    advance,
-    best,
-    build,
-    change,
-    key,
-    new_tournament,
-    regroup,
-)
+from topk.engine.topk_trees import INSIDE, OUTSIDE, misplaced
+from topk.engine.topk_trees import setup as set_up_ranks
+from topk.engine.tournament import GROUP, MEAN, WEIGHT, Tree, best, key, new_tournament, regroup
+from topk.engine.tournament import moved as move
 
 NEAR = 1e-9  # closer than this to what is allowed the gain is added up anew
 
-STAY, LEAVE, ENTER, AWAY = 0, 1, 2, 3  # groups: M but for LEAVE, the exchange, the others
-LAST, FIRST, LOWEST_STAY, HIGHEST_LEAVE, LOWEST_ENTER, HIGHEST_AWAY, WIDEST = range(7)  # trees
+# groups: M but for LEAVE, the others but for ENTER, and the exchange
+STAY, AWAY, LEAVE, ENTER = INSIDE, OUTSIDE, 2, 3
+LOWEST_STAY, HIGHEST_LEAVE, LOWEST_ENTER, HIGHEST_AWAY, WIDEST = range(2, 7)  # trees
 TREES = (
     Tree((STAY, LEAVE), -1.0, 0.0, late=True),  # the last rank of M
     Tree((ENTER, AWAY), 1.0, 0.0),  # the first rank outside M
@@ -57,29 +46,15 @@ def room(bandits, n):
 @allocates
 def setup(s):
     """Set up the trees from the counts."""
-    lines = s.trees.line
-    lines[:, GROUP] = OUT
-    ranked = rank(s)
-    for place in range(ranked.size):
-        arm = ranked[place]
-        lines[arm, MEAN], _, lines[arm, WEIGHT] = line(s, arm)
-        lines[arm, GROUP] = STAY if place < s.k else AWAY
-    s.trees.s[0] = s.now.scale
-    build(s.trees)
+    set_up_ranks(s)
     order_exchange(s.trees, s.gained)
     add_up(s.trees, s.gained)
 
 
-def grow(s, scale):
-    """Let s grow."""
-    advance(s.trees, scale)
-
-
 def moved(s, arm):
     """Take over an arm's new line."""
-    mean, _, weight = line(s, arm)
     add(s.trees, s.gained, arm, -1.0)
-    change(s.trees, arm, mean, weight, s.trees.line[arm, GROUP])
+    move(s, arm)
     add(s.trees, s.gained, arm, 1.0)
 
 
@@ -119,15 +94,12 @@ def order_ranks(trees, gained):
 
     The two arms trade groups, so that as many arms enter as leave.
     """
-    while True:
-        last, first = best(trees, LAST), best(trees, FIRST)
-        if last == NOBODY or first == NOBODY:
-            return
-        if not comes_before(trees.line[first, MEAN] - trees.line[last, MEAN], first, last):
-            return
+    last, first = misplaced(trees)
+    while last != NOBODY:
         group = trees.line[last, GROUP]
         place(trees, gained, last, trees.line[first, GROUP])
         place(trees, gained, first, group)
+        last, first = misplaced(trees)
 
 
 def order_exchange(trees, gained):

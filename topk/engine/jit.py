@@ -12,32 +12,34 @@ is compiled again and, once, a warning says so.
 """
 
 import os
+import pickle
 import stat
 import sys
+import time
 import warnings
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
 
+import numba
 from numba import config, njit, types
 from numba.extending import intrinsic
 
 from topk.engine.composing import compose, digest, larger
 
 try:  # not documented by numba
-    from numba.core.caching import (
-        CompileResultCacheImpl,
-        FunctionCache,
-        IndexDataCacheFile,
-        _CacheLocator,
-    )
+    from numba.core.compiler import CompileResult
+    from numba.core.serialize import dumps
 
     njit(_nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)(lambda: 0)
     PRIVATE = True
 except Exception:  # noqa: BLE001  whatever another version of numba raises
     PRIVATE = False
-    FunctionCache = CompileResultCacheImpl = IndexDataCacheFile = _CacheLocator = object
+
+
+UNUSED = 90 * 24 * 3600  # seconds after which a compiled loop is removed, when another is written
 
 
 @intrinsic
@@ -179,72 +181,51 @@ def _warn(reason):
 _warned = []
 
 
-class Locator(_CacheLocator):
-    """Where numba's cache of one function is: in `folder`, under the function's own hash."""
+class Cache:
+    """What numba asks of a function's cache; without it everything works as well, if slower.
 
-    def __init__(self, py_func):
-        self.py_func = py_func
-
-    def get_cache_path(self):
-        return str(folder())
-
-    def get_source_stamp(self):
-        return sys.implementation.cache_tag
-
-    def get_disambiguator(self):
-        return ""
-
-    @classmethod
-    def from_function(cls, py_func, py_file):
-        return cls(py_func)
-
-
-class Implementation(CompileResultCacheImpl):
-    """numba's way of storing what it compiled, in one folder of ours."""
-
-    _locator_classes = [Locator]
-
-
-class File(IndexDataCacheFile):
-    """numba's index of what it compiled from one function, and the code.
-
-    The name of the code says what it is of: of two processes that save at once one may lose
-    its entry, but none finds the code of another signature.
+    Each signature has a file of its own, named by all that its code depends on and written whole:
+    of two processes that save at once one overwrites what the other wrote with the same.
     """
 
-    def save(self, key, data):
-        name = self._data_name(int(sha256(repr(key).encode()).hexdigest()[:15], 16))
-        self._save_data(name, data)
-        self._save_index(self._load_index() | {key: name})
-
-    def _load_index(self):
-        try:
-            return super()._load_index()
-        except Exception as reason:  # noqa: BLE001  a damaged file can raise anything
-            _warn(reason)
-            return {}  # and the next `save` writes a new one
-
-
-class Cache(FunctionCache):
-    """numba's cache of one function, without which everything works as well, if slower."""
-
-    _impl_class = Implementation
-
     def __init__(self, py_func):
-        super().__init__(py_func)
-        self._cache_file = File(
-            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
-        )
+        self.name, self.cache_path = py_func.__qualname__, str(folder())
+
+    def file(self, signature, codegen):
+        """Return where the code of a signature is."""
+        what = signature, codegen.magic_tuple(), numba.__version__, sys.implementation.cache_tag
+        return folder() / f"{self.name}_{sha256(repr(what).encode()).hexdigest()[:16]}.nbc"
 
     def load_overload(self, signature, target_context):
+        """Return what was compiled for a signature, None if that is not known."""
+        target_context.refresh()
         try:
-            return super().load_overload(signature, target_context)
+            stored = self.file(signature, target_context.codegen()).read_bytes()
+            return CompileResult._rebuild(target_context, *pickle.loads(stored))
+        except FileNotFoundError:
+            return None
         except Exception as reason:  # noqa: BLE001  a damaged file can raise anything
             _warn(reason)
             return None
 
-    def save_overload(self, signature, data):
+    def save_overload(self, signature, found):
+        """Keep what was compiled for a signature, unless it holds addresses of this process."""
+        if found.lifted or found.library.has_dynamic_globals:
+            return
         try:
-            super().save_overload(signature, data)
+            file = self.file(signature, found.library.codegen)
+            part = file.with_suffix(f".{os.getpid()}.nbc")
+            part.write_bytes(dumps(found._reduce()))
+            part.replace(file)
+            remove_unused()
         except Exception as reason:  # noqa: BLE001  a full disk, a type that cannot be pickled
             _warn(reason)
+
+
+def remove_unused():
+    """Remove files that have not been read for `UNUSED` seconds: of other versions, mostly."""
+    for file in folder().glob("*.nb?"):
+        with suppress(OSError):  # another process may do the same
+            found = file.stat()
+            if max(found.st_atime, found.st_mtime) < time.time() - UNUSED:
+                file.unlink()

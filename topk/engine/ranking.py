@@ -87,7 +87,7 @@ def kth_largest(values, rank):
 def largest(values, arms, count):
     """Return the ``count`` arms of largest value, in increasing order.
 
-    Of equal values the lower indices are taken; nothing is sorted.
+    Of equal values the lower indices are taken.
 
     Parameters
     ----------
@@ -98,19 +98,6 @@ def largest(values, arms, count):
     count : int
         How many; all of them if that is more than m.
     """
-    if count >= arms.size or count < 1:
-        return arms[: max(count, 0)].copy()
-    cut = kth_largest(values[arms], count)
-    ties = count
-    for j in range(arms.size):
-        if values[arms[j]] > cut:
-            ties -= 1
-    kept, have = np.empty(count, np.int64), 0
-    for j in range(arms.size):
-        value = values[arms[j]]
-        if value > cut or (value == cut and ties > 0):
-            if value == cut:
-                ties -= 1
-            kept[have] = arms[j]
-            have += 1
-    return kept
+    taken = np.zeros(values.size, np.bool_)
+    taken[arms[order(-values[arms])[: max(count, 0)]]] = True
+    return np.flatnonzero(taken)

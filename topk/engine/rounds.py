@@ -1,5 +1,8 @@
 """Strategies in rounds: all active arms are pulled alike, then some of them are settled."""
 
+import math
+
+import numpy as np
 
 from topk.engine.composing import allocates, open_function
 from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED, equal_shares, keep_active
@@ -121,6 +124,11 @@ def end_with(s, ranked, why):
         else:
             reject(s, ranked[j])
     s.now.ended = why
+
+
+def whole_pulls(pulls):
+    """Round up; numbers that no budget reaches are cut so as to stay whole numbers."""
+    return np.int64(math.ceil(min(pulls, 2.0**53)))
 
 
 def gaps(s, sums, ranked, first, last):

@@ -1,7 +1,9 @@
-"""What a strategy is: a frozen value that holds parameters only."""
+"""What a strategy is: a frozen value of parameters only, with a rule in one of two shapes."""
 
 import dataclasses
 import math
+from importlib import import_module
+from inspect import getattr_static
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from topk._checks import (
     check_real,
     refuse,
 )
+from topk.engine import indices, loop, ranking, rounds
+from topk.engine.composing import rule
 from topk.engine.ranking import ranked_by
 
 BOUNDS_DELTA = 0.05  # joint error of the bounds shown by strategies that have none of their own
@@ -23,6 +27,11 @@ BOUNDS_DELTA = 0.05  # joint error of the bounds shown by strategies that have n
 def positive(value, name):
     """Return a positive number."""
     return check_real(value, name, 0, 1e300, low_open=True)
+
+
+def factor(value, name):
+    """Return a number in (0, 1e6]."""
+    return check_real(value, name, 0, 1e6, low_open=True)
 
 
 def positive_epsilon(value, name):
@@ -145,7 +154,7 @@ class Strategy:
 
     def begin(self, shape, rng=None):
         """Return what decides in a new play; see `topk.engine.deciding`."""
-        from topk.engine.plain import PlainPlay
+        from topk.engine.deciding import PlainPlay
 
         return PlainPlay(self, shape, rng)
 
@@ -196,6 +205,266 @@ class Strategy:
         n = pulls.size
         radius = np.sqrt(np.log(math.pi**2 * n * pulls**2.0 / (3 * BOUNDS_DELTA)) / (2 * pulls))
         return clipped_bounds(seen, radius)
+
+
+class Ruled(Strategy):
+    """A strategy whose rule runs as plain Python in a session and compiled in simulations.
+
+    Attributes
+    ----------
+    interfaces : tuple of module
+        Where the open functions are; the first is the shape, `topk.engine.rounds` or
+        `topk.engine.indices`.
+    roles : tuple of str
+        The functions of which the rule may consist.
+    memory : dict
+        Numbers of the rule's own that change, kept in ``s.now``: name -> first value.
+    lean : bool
+        Whether the loop is worth compiling without counting references.
+    partition, few
+        See `Indices`.
+    """
+
+    interfaces = roles = ()
+    memory = {}
+    lean, partition, few = False, None, 0
+
+    def constants(self, n):
+        """Return what the rule looks up in ``s`` besides the parameters: name -> number or array.
+
+        ``n`` is the number of all arms.
+        """
+        return {}
+
+    def arrays(self, bandits, n):
+        """Return the rule's own arrays: name -> (kind, size), see `topk.engine.deciding.KINDS`."""
+        return {}
+
+    def target(self, n):
+        """Return how many arms are to be accepted: ``s.now.wanted`` at first."""
+        return self.k
+
+    def search_for(self, n):
+        """Return the name of the search for winners that is the fastest with n arms, if any.
+
+        A tournament wants bounds that are straight lines through the means.
+        """
+        if self.partition is None:
+            return None
+        few = n <= self.few or hasattr(self, "line")
+        return f"{self.partition}_{'scan' if few else 'trees'}"
+
+    def searching(self, search):
+        """Return the functions that a search for winners gives; some are the same for all trees."""
+        if not search:
+            return {}
+        found, own = {}, vars(_module(search))
+        if search.endswith("_trees"):
+            own = vars(_module("tournament")) | own
+        for module in self.interfaces:
+            names = [x for x in own if hasattr(module, x) and callable(own[x])]
+            found |= {getattr(module, x): own[x] for x in names}
+        return {f: g for f, g in found.items() if f is not g}
+
+    def room(self, search, bandits, n):
+        """Return what a search for winners needs."""
+        return _module(search).room(bandits, n) if search else {}
+
+    def given(self, search):
+        """Return which function takes the place of which open one."""
+        shape = self.interfaces[0]
+        found = {loop.recommend: ranking.recommend_best}
+        common = ("open_play", "ask", "update", "restore", "left")
+        found |= {getattr(loop, x): getattr(shape, x) for x in common if hasattr(shape, x)}
+        found |= self.searching(search)
+        for role in self.roles:
+            function = getattr_static(self, role, None)
+            if isinstance(function, rule):
+                home = next(module for module in self.interfaces if hasattr(module, role))
+                found[getattr(home, role)] = function.__func__
+            elif function is not getattr_static(Strategy, role, None):
+                raise TypeError(f"{role} of {type(self).__name__} is to be marked with topk.rule")
+        return found
+
+    def begin(self, shape, rng=None, search=None):
+        """Return a new play; see `topk.engine.deciding.RuledPlay`."""
+        from topk.engine.deciding import RuledPlay
+
+        return RuledPlay(self, shape, rng, search or self.search_for(math.inf))
+
+
+class Rounds(Ruled):
+    """A strategy in rounds: its rule are `share` and `decide`.
+
+    Derive a frozen dataclass whose fields are the parameters, and mark the functions of the rule
+    with ``topk.rule``.  They run as plain Python in a live session and compiled in simulations;
+    so they take the state ``s`` in place of ``self``, call functions of a module (compiled as
+    well) and keep to what numba knows.
+
+    * ``share(s)`` returns the pulls that each active arm gets now; ``EVERYTHING`` spreads all that
+      the budget has left.
+    * ``decide(s)``, when they have been made, accepts and rejects arms (``accept``, ``reject``) or
+      ends the play: ``end_with(s, ranked, why)``, where ``why`` is ``BY_RULE`` if the strategy's
+      promise holds and ``BY_BUDGET`` if not.
+    * ``recommend(s, chosen)``, if it is there, fills ``chosen`` with the set to be returned; by
+      default the accepted arms and the best of the active ones.
+
+    In ``s`` are the parameters that are numbers; ``s.n``; ``s.pulls`` and ``s.sums`` (n,);
+    ``s.active[: s.now.live]``, the arms that are neither settled nor withdrawn; ``s.now.wanted``,
+    how many are still to be accepted; ``s.now.total`` and ``s.now.rounds``, pulls and rounds so
+    far.  A rule that needs more declares it:
+
+    * ``constants(self, n)`` returns what never changes, name -> number or array, here ``s.name``;
+    * ``memory`` holds numbers that the rule changes, name -> first value (its type stays), here
+      ``s.now.name``; they are stored with a session;
+    * ``arrays(self, bandits, n)`` returns ``super().arrays(bandits, n)`` and arrays that the rule
+      changes, name -> (kind, size), stored as well: "count" (whole numbers from 0), "arm", "flag"
+      (-9 to 9) or "real"; they are ``s.name``, all zeros at first;
+    * ``random = True`` gives it a `numpy.random.Generator` of the play's own: ``s.rng``.
+
+    Parameters called k, budget, epsilon and delta are checked; `Strategy.checks` takes more.  If
+    one is called ``budget`` no play exceeds it; a last round that would is spread evenly, and ends
+    the play.  An arm that is withdrawn is no longer active.
+
+    Attributes
+    ----------
+    fresh : bool
+        Whether the rule looks at the rewards of a round by themselves.
+
+    Examples
+    --------
+    Sequential halving: all rounds have as many pulls, and the worse half leaves.
+
+    >>> import math
+    >>> from dataclasses import dataclass
+    >>> import topk
+    >>> from topk.engine.loop import BY_BUDGET
+    >>> from topk.engine.ranking import rank
+    >>> from topk.engine.rounds import end_with, reject
+    >>> @dataclass(frozen=True)
+    ... class Halves(topk.Rounds):
+    ...     k: int
+    ...     budget: int
+    ...     def constants(self, n):
+    ...         return {"a_round": self.budget // math.ceil(math.log2(n / self.k))}
+    ...     @topk.rule
+    ...     def share(s):
+    ...         return s.a_round // s.now.live
+    ...     @topk.rule
+    ...     def decide(s):
+    ...         ranked = rank(s)
+    ...         kept = max(s.k, ranked.size // 2)
+    ...         for arm in ranked[kept:]:
+    ...             reject(s, arm)
+    ...         if kept == s.k:
+    ...             end_with(s, ranked[:kept], BY_BUDGET)
+    >>> bandit = topk.BernoulliBandit([0.1, 0.2, 0.9, 0.3, 0.8, 0.1])
+    >>> outcome = topk.run(Halves(k=2, budget=400), bandit, rng=0)
+    >>> outcome.selected.tolist(), outcome.pulls.tolist()
+    ([2, 4], [33, 99, 99, 33, 99, 33])
+    """
+
+    interfaces = rounds, loop
+    roles = ("share", "decide", "batch", "recommend", "left")
+    fresh = False
+
+    def arrays(self, bandits, n):
+        """Return the counts before the round, if the rule looks at them."""
+        size = bandits * n if self.fresh else 0
+        return {"earlier_pulls": ("count", size), "earlier_sums": ("real", size)}
+
+
+class Indices(Ruled):
+    """A strategy by bounds: its rule are `pick`, `done` and, where needed, `scale` or `line`.
+
+    Every arm is pulled once (``first`` times); then the rule says, again and again, whose turn it
+    is.  How functions are marked, what is in ``s``, and what ``constants``, ``memory``, ``arrays``
+    and ``random`` declare is said at `topk.Rounds`.
+
+    * ``pick(s, arms)`` writes the arms to be pulled next, at most two, into ``arms`` and returns
+      how many.
+    * ``done(s)`` tells whether the strategy's promise holds; by default it never does.
+    * ``scale(s)`` returns the factor of all radii, which never falls; an arm's bounds are its mean
+      plus and minus ``scale / sqrt(pulls)``.
+    * ``line(s, arm)`` is for other bounds: it returns low, high and weight, and the bounds are
+      ``low - scale * weight`` and ``high + scale * weight``.  Of a rule with a line all arms are
+      looked at in every round; with a scale alone a tournament finds the arms at risk.
+
+    They may call ``lowest(s)``, the arm among the k largest means with the lowest lower bound,
+    ``highest(s)``, the arm among the others with the highest upper bound (`NOBODY`, -1, when all
+    others have been withdrawn: nobody to pick), ``lower(s, arm)`` and ``upper(s, arm)``, ``kth(s)``
+    and ``following(s)``, the k-th and the k+1-th largest mean.
+
+    Attributes
+    ----------
+    partition : str or None
+        The groups of arms that the rule looks at, "topk" for the k largest means and the
+        others; None if it looks at all arms itself.
+    few : int
+        Up to so many arms looking at all of them is faster than a tournament.
+
+    Examples
+    --------
+    LUCB whose radius follows each arm's own pulls, u of them, from a union bound over all u.
+
+    >>> import math
+    >>> from dataclasses import dataclass
+    >>> import topk
+    >>> from topk.engine.indices import highest, lower, lowest, upper
+    >>> @dataclass(frozen=True)
+    ... class OwnClocks(topk.Indices):
+    ...     k: int
+    ...     epsilon: float
+    ...     delta: float
+    ...     budget: int | None = None
+    ...     certifies = anytime = True
+    ...     def constants(self, n):
+    ...         return {"log_ratio": math.log(math.pi**2 * n / (3 * self.delta))}
+    ...     @topk.rule
+    ...     def line(s, arm):
+    ...         u = s.pulls[arm]
+    ...         radius = math.sqrt((s.log_ratio + 2 * math.log(u)) / (2 * u))
+    ...         return s.sums[arm] / u - radius, s.sums[arm] / u + radius, 0.0
+    ...     @topk.rule
+    ...     def pick(s, arms):
+    ...         arms[0], arms[1] = lowest(s), highest(s)
+    ...         return 2
+    ...     @topk.rule
+    ...     def done(s):
+    ...         return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
+    >>> session = OwnClocks(k=1, epsilon=0.2, delta=0.1).start(3)  # live: nothing is compiled
+    >>> while not session.done:
+    ...     arms, counts = session.ask()
+    ...     _ = session.tell(arms, [[0.0, 1.0, 0.0][arm] for arm in arms])
+    >>> session.selected.tolist(), session.certified
+    ([1], True)
+    """
+
+    interfaces, lean = (indices, loop), True
+    roles = ("pick", "done", "scale", "line", "setup", "moved", "mend", "leave")
+    roles += ("recommend", "left")
+    partition, few = "topk", 1000
+
+    def arrays(self, bandits, n):
+        """Return room for the arms that are picked."""
+        return {"picked": ("arm", 2)}
+
+    def bounds(self, seen):
+        """Return the bounds of the current round, none before the first; see `Strategy.bounds`."""
+        if not (hasattr(self, "line") or hasattr(self, "scale")):
+            return super().bounds(seen)
+        scale = seen.now.scale if seen.now.rounds else np.inf
+        if not hasattr(self, "line"):
+            return clipped_bounds(seen, scale / np.sqrt(np.maximum(seen.pulls, 1)))
+        lower, upper = np.zeros(seen.n), np.ones(seen.n)
+        for arm in np.flatnonzero(seen.pulls) if seen.now.rounds else []:
+            low, high, weight = self.line(seen, arm)
+            lower[arm], upper[arm] = low - scale * weight, high + scale * weight
+        return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+
+
+def _module(search):
+    return import_module(f"topk.engine.{search}")
 
 
 def check_pair(shape):

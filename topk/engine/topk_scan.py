@@ -36,7 +36,7 @@ def setup(s):
     ranked = rank(s)
     for place in range(ranked.size):
         enter(s, ranked[place], place < s.k)
-    s.now.last, s.now.next = last_of(s.inside), first_of(s.outside)
+    find_boundary(s)
     look(s)
 
 
@@ -55,10 +55,6 @@ def clear(s, arm):
     s.low[arm], s.inside[arm], s.high[arm], s.outside[arm] = -np.inf, -np.inf, -np.inf, -np.inf
 
 
-def grow(s, scale):
-    """Nothing to do: every look is a new one."""
-
-
 def moved(s, arm):
     """Take over an arm's new line; the last inside and the first outside are known again."""
     last, first = s.now.last, s.now.next
@@ -66,14 +62,14 @@ def moved(s, arm):
         before = s.inside[arm]
         enter(s, arm, True)
         if arm == last and s.inside[arm] < before:
-            s.now.last = last_of(s.inside)
+            s.now.last = top(s.inside, s.weight, 0.0)[1]
         elif s.inside[arm] > s.inside[last] or (s.inside[arm] == s.inside[last] and arm > last):
             s.now.last = arm
     else:
         before = s.outside[arm]
         enter(s, arm, False)
         if arm == first and s.outside[arm] < before:
-            s.now.next = first_of(s.outside)
+            s.now.next = top(s.outside, s.weight, 0.0)[0]
         elif s.outside[arm] > s.outside[first] or (
             s.outside[arm] == s.outside[first] and arm < first
         ):
@@ -91,20 +87,14 @@ def mend(s):
         clear(s, first)
         enter(s, last, False)
         enter(s, first, True)
-        s.now.last, s.now.next = last_of(s.inside), first_of(s.outside)
+        find_boundary(s)
     look(s)
 
 
-def leave(s, arm):
-    """Take an arm out; if it was inside, the first arm outside takes its place."""
-    heir = s.now.next
-    inside = s.inside[arm] > -np.inf
-    clear(s, arm)
-    if inside and heir != NOBODY:
-        clear(s, heir)
-        enter(s, heir, True)
-    s.now.last, s.now.next = last_of(s.inside), first_of(s.outside)
-    look(s)
+def find_boundary(s):
+    """Find the last rank inside and the first outside."""
+    s.now.last = top(s.inside, s.weight, 0.0)[1]
+    s.now.next = top(s.outside, s.weight, 0.0)[0]
 
 
 def look(s):
@@ -121,72 +111,63 @@ def widest_top(row, weight, q):
 
         max(members, key=lambda i: (row[i] + q * weight[i], weight[i], -i))
     """
-    top, begin, end = -np.inf, 0, 0
+    first, last = top(row, weight, q)
+    if first == last:
+        return first
+    key = row[first] + q * weight[first]
+    widest = largest_weight(row[first : last + 1], weight[first : last + 1], q, key)
+    while weight[first] != widest or row[first] + q * weight[first] != key:
+        first += 1
+    return first
+
+
+@apart
+def top(row, weight, q):
+    """Return the first and the last place of the largest ``row + q * weight``.
+
+    Both are `NOBODY` if all are minus infinity.
+    """
+    key, begin, end = -np.inf, 0, 0
     for start in range(0, row.size, BLOCK):
         stop = min(start + BLOCK, row.size)
-        key = largest_key(row[start:stop], weight[start:stop], q)
-        if key > top:
-            top, begin, end = key, start, stop
-        elif key == top:
+        here = largest_key(row[start:stop], weight[start:stop], q)
+        if here > key:
+            key, begin, end = here, start, stop
+        elif here == key:
             end = stop
-    if top == -np.inf:
-        return NOBODY
-    row, weight = row[begin:end], weight[begin:end]
-    widest = -1.0
-    for i in range(row.size):
-        widest = larger(weight[i] if row[i] + q * weight[i] == top else -1.0, widest)
-    i = 0
-    while row[i] + q * weight[i] != top or weight[i] != widest:
-        i += 1
-    return begin + i
+    if key == -np.inf:
+        return NOBODY, NOBODY
+    first, last = places(row[begin:end], weight[begin:end], q, key)
+    return begin + first, begin + last
 
 
 @apart
 def largest_key(row, weight, q):
     """Return the largest ``row + q * weight``."""
-    top = -np.inf
+    key = -np.inf
     for i in range(row.size):
-        top = larger(row[i] + q * weight[i], top)
-    return top
+        key = larger(row[i] + q * weight[i], key)
+    return key
 
 
 @apart
-def largest_of(row):
-    """Return the largest number of a row."""
-    top = -np.inf
+def places(row, weight, q, key):
+    """Return the first and the last place where ``row + q * weight`` is ``key``."""
+    first, last = row.size, -1
     for i in range(row.size):
-        top = larger(row[i], top)
-    return top
+        hit = row[i] + q * weight[i] == key
+        first = min(first, i if hit else row.size)
+        last = max(last, i if hit else -1)
+    return first, last
 
 
 @apart
-def first_of(row):
-    """Return the first place of the largest number, `NOBODY` if all are minus infinity."""
-    top, begin = -np.inf, 0
-    for start in range(0, row.size, BLOCK):
-        here = largest_of(row[start : min(start + BLOCK, row.size)])
-        if here > top:
-            top, begin = here, start
-    if top > -np.inf:
-        for i in range(begin, row.size):
-            if row[i] == top:
-                return i
-    return NOBODY
-
-
-@apart
-def last_of(row):
-    """Return the last place of the largest number, `NOBODY` if all are minus infinity."""
-    top, begin = -np.inf, 0
-    for start in range(0, row.size, BLOCK):
-        here = largest_of(row[start : min(start + BLOCK, row.size)])
-        if here >= top:
-            top, begin = here, start
-    if top > -np.inf:
-        for i in range(min(begin + BLOCK, row.size) - 1, begin - 1, -1):
-            if row[i] == top:
-                return i
-    return NOBODY
+def largest_weight(row, weight, q, key):
+    """Return the largest weight where ``row + q * weight`` is ``key``."""
+    widest = -1.0
+    for i in range(row.size):
+        widest = larger(weight[i] if row[i] + q * weight[i] == key else -1.0, widest)
+    return widest
 
 
 def lowest(s):

@@ -16,10 +16,8 @@ from topk.engine.tournament import (
     OUT,
     WEIGHT,
     Tree,
-    advance,
     best,
     build,
-    change,
     key,
     new_tournament,
     regroup,
@@ -54,29 +52,22 @@ def setup(s):
     build(s.trees)
 
 
-def grow(s, scale):
-    """Let s grow."""
-    advance(s.trees, scale)
-
-
-def moved(s, arm):
-    """Take over an arm's new line."""
-    mean, _, weight = line(s, arm)
-    change(s.trees, arm, mean, weight, s.trees.line[arm, GROUP])
-
-
 def mend(s):
     """Exchange across the boundary until every arm inside ranks above every arm outside."""
-    trees = s.trees
-    while True:
-        last, first = best(trees, LAST), best(trees, FIRST)
-        if last == NOBODY or first == NOBODY:
-            return
-        lead = trees.line[last, MEAN] - trees.line[first, MEAN]
-        if lead > 0 or (lead == 0 and last < first):
-            return
-        regroup(trees, last, OUTSIDE)
-        regroup(trees, first, INSIDE)
+    last, first = misplaced(s.trees)
+    while last != NOBODY:
+        regroup(s.trees, last, OUTSIDE)
+        regroup(s.trees, first, INSIDE)
+        last, first = misplaced(s.trees)
+
+
+def misplaced(trees):
+    """Return the last rank inside and the first outside, if the second ranks above the first."""
+    last, first = best(trees, LAST), best(trees, FIRST)
+    if last == NOBODY or first == NOBODY:
+        return NOBODY, NOBODY
+    lead = trees.line[last, MEAN] - trees.line[first, MEAN]
+    return (last, first) if lead < 0 or (lead == 0 and first < last) else (NOBODY, NOBODY)
 
 
 def leave(s, arm):

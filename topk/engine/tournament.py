@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topk.engine.indices import line
 from topk.engine.loop import NOBODY
 
 OUT = 31  # the group of arms that belong to no tree
@@ -113,8 +114,8 @@ def specify(trees):
     return np.array(rows, dtype=np.float64)
 
 
-def match(mean_1, weight_1, mean_2, weight_2, s, sign, slope, late):
-    """Compare two lines, the first of which belongs to the arm of lower index.
+def match(line, first, second, s, sign, slope, late):
+    """Compare two arms, the first of which has the lower index.
 
     Returns
     -------
@@ -126,6 +127,8 @@ def match(mean_1, weight_1, mean_2, weight_2, s, sign, slope, late):
         lead is ``gap - s * closing``; near the crossing, where rounding could decide, the
         match is played again at every new s.
     """
+    mean_1, weight_1 = line[first, MEAN], line[first, WEIGHT]
+    mean_2, weight_2 = line[second, MEAN], line[second, WEIGHT]
     key_1, key_2 = sign * mean_1 + slope * s * weight_1, sign * mean_2 + slope * s * weight_2
     first_wins = key_1 > key_2
     if key_1 == key_2:
@@ -151,16 +154,7 @@ def play_node(line, node, tree, place, s, sign, slope, late):
     if left == NOBODY or right == NOBODY:
         node[tree, place, WINNER] = max(left, right)
     else:
-        left_wins, sure = match(
-            line[left, MEAN],
-            line[left, WEIGHT],
-            line[right, MEAN],
-            line[right, WEIGHT],
-            s,
-            sign,
-            slope,
-            late,
-        )
+        left_wins, sure = match(line, left, right, s, sign, slope, late)
         node[tree, place, WINNER] = left if left_wins else right
         stands = min(stands, sure)
     node[tree, place, UNTIL] = stands
@@ -250,3 +244,17 @@ def regroup(trees, arm, group):
     before = trees.line[arm, GROUP]
     trees.line[arm, GROUP] = group
     touch(trees, arm, before)
+
+
+# What searches by tournaments share, of a play whose trees are ``s.trees``
+
+
+def grow(s, scale):
+    """Let s grow."""
+    advance(s.trees, scale)
+
+
+def moved(s, arm):
+    """Take over an arm's new line."""
+    mean, _, weight = line(s, arm)
+    change(s.trees, arm, mean, weight, s.trees.line[arm, GROUP])

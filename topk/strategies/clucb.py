@@ -3,11 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from topk._checks import check_real
 from topk.engine.composing import rule
 from topk.engine.exchange_trees import gain, widest
-from topk.engine.ruled import Indices
-from topk.engine.strategy import Strategy
+from topk.engine.strategy import Indices, Strategy, factor
 
 
 class Exchanging(Indices):
@@ -15,9 +13,7 @@ class Exchanging(Indices):
 
     partition, few = "exchange", 0  # always by trees
     certifies = anytime = True
-    checks = Strategy.checks | {
-        "R": lambda value, name: check_real(value, name, 0, 1e6, low_open=True)
-    }
+    checks = Strategy.checks | {"R": factor}
 
     def constants(self, n):
         """Return k epsilon and ln(4n / delta)."""

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk._checks import check_real
+from topk.engine import candidates, indices, loop
+from topk.engine.candidates import TIE, wider
 from topk.engine.composing import rule
 from topk.engine.indices import following, highest, kth, lowest, mean_and_weight
 from topk.engine.loop import ACTIVE, NOBODY
-from topk.engine.ruled import Indices
-from topk.engine.several import TIE, new_looks, see, strongest
-from topk.engine.strategy import Strategy, positive
+from topk.engine.strategy import Indices, Strategy, factor, positive
 
 ROUNDING = 1e-15  # of a difference of two means
 
@@ -20,10 +19,7 @@ class Gaps(Indices):
     """What `GapE` and `MultiBanditGapE` share."""
 
     bounds = Strategy.bounds
-    checks = Strategy.checks | {
-        "complexity": positive,
-        "c": lambda value, name: check_real(value, name, 0, 1e6, low_open=True),
-    }
+    checks = Strategy.checks | {"complexity": positive, "c": factor}
 
     def constants(self, n):
         """Return c sqrt(Q / H)."""
@@ -155,46 +151,39 @@ class MultiBanditGapE(Gaps):
     complexity: float
     c: float = 2.0
     k = 1
-    several, partition = True, None
+    several, partition = True, "candidates"
+    interfaces = (indices, candidates, loop)
+    roles = (*Indices.roles, "radius", "form")
 
-    def room(self, search, bandits, n):
-        """Return what is known of every arm, and of every bandit."""
-        return new_looks(bandits, n)
+    def search_for(self, n):
+        """Return the search: all arms of the bandit that was pulled are looked at."""
+        return self.partition
 
     @rule
-    def setup(s):
-        for arm in range(s.n):
+    def radius(s, arm):
+        return s.spread / math.sqrt(s.pulls[arm])
+
+    @rule
+    def form(s, bandit):
+        """Find the arm of a bandit with the largest index; of equal ones the lowest number."""
+        begin, end = bandit * (s.n // s.bandits), (bandit + 1) * (s.n // s.bandits)
+        first, best, second = NOBODY, -np.inf, -np.inf  # the best-ranked arm, the two best means
+        for arm in range(begin, end):
             if s.status[arm] == ACTIVE:
-                see(s, arm, s.spread / math.sqrt(s.pulls[arm]))
-        for bandit in range(s.bandits):
-            find_largest(s, bandit)
-
-    @rule
-    def moved(s, arm):
-        see(s, arm, s.spread / math.sqrt(s.pulls[arm]))
-        find_largest(s, arm // (s.n // s.bandits))
+                mean = s.means[arm]
+                if mean > best:
+                    first, best, second = arm, mean, best
+                elif mean > second:
+                    second = mean
+        largest, favourite = -np.inf, first
+        for arm in range(begin, end):
+            if s.status[arm] == ACTIVE and second > -np.inf:
+                index = s.radii[arm] - best + (second if arm == first else s.means[arm])
+                if index > largest + TIE:
+                    largest, favourite = index, arm
+        s.index[bandit], s.favourite[bandit] = largest, favourite
 
     @rule
     def pick(s, arms):
-        arms[0] = s.favourite[strongest(s)]
+        arms[0] = wider(s)
         return 1
-
-
-def find_largest(s, bandit):
-    """Find the arm of a bandit with the largest index; of equal ones the lowest number."""
-    begin, end = bandit * (s.n // s.bandits), (bandit + 1) * (s.n // s.bandits)
-    first, best, second = NOBODY, -np.inf, -np.inf  # the best-ranked arm, the two best means
-    for arm in range(begin, end):
-        if s.status[arm] == ACTIVE:
-            mean = s.means[arm]
-            if mean > best:
-                first, best, second = arm, mean, best
-            elif mean > second:
-                second = mean
-    largest, favourite = -np.inf, first
-    for arm in range(begin, end):
-        if s.status[arm] == ACTIVE and second > -np.inf:
-            index = s.radii[arm] - best + (second if arm == first else s.means[arm])
-            if index > largest + TIE:
-                largest, favourite = index, arm
-    s.index[bandit], s.favourite[bandit] = largest, favourite

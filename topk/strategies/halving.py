@@ -3,13 +3,10 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from topk.engine.composing import rule
 from topk.engine.loop import BY_RULE
-from topk.engine.rounds import rank_fresh, reject
-from topk.engine.ruled import Rounds
-from topk.engine.strategy import positive_epsilon
+from topk.engine.rounds import rank_fresh, reject, whole_pulls
+from topk.engine.strategy import Rounds, positive_epsilon
 
 
 @dataclass(frozen=True)
@@ -87,8 +84,7 @@ class Halving(Rounds):
 def halving_share(epsilon, log_ratio, level):
     """Return the pulls of each arm in round l, cut to what stays a whole number."""
     precision = max(epsilon / 4 * 0.75 ** (level - 1), 1e-100)
-    share = 2 / precision**2 * (log_ratio + level * math.log(2.0))
-    return np.int64(math.ceil(min(share, 2.0**53)))
+    return whole_pulls(2 / precision**2 * (log_ratio + level * math.log(2.0)))
 
 
 def total_pulls(n, k, epsilon, delta):

@@ -14,7 +14,7 @@ from topk.engine.indices import update as update_pair
 from topk.engine.rounds import ask as ask_round
 from topk.engine.rounds import open_round
 from topk.engine.rounds import update as update_round
-from topk.engine.ruled import Indices, Rounds
+from topk.engine.strategy import Indices, Rounds
 from topk.strategies.halving import Halving, total_pulls
 
 

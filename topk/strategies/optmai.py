@@ -7,17 +7,10 @@ import numpy as np
 
 from topk._checks import check_choice, check_flag, check_real
 from topk.engine.composing import allocates, rule
-from topk.engine.loop import ACCEPTED, BY_BUDGET
+from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED
 from topk.engine.ranking import ranked_by
-from topk.engine.rounds import (
-    EVERYTHING,
-    accept,
-    first_leaves,
-    fresh_sums,
-    rank_fresh,
-    reject,
-)
-from topk.engine.ruled import Rounds
+from topk.engine.rounds import EVERYTHING, first_leaves, fresh_sums, rank_fresh
+from topk.engine.strategy import Rounds
 
 FINALS = ("accept-reject", "uniform")
 
@@ -163,19 +156,13 @@ class OptMAI(Rounds):
 
 def take(s, arm):
     """An arm of the side that is looked for is found."""
-    if s.sign > 0:
-        accept(s, arm)
-    else:
-        reject(s, arm)
-        s.now.wanted -= 1
+    s.status[arm] = ACCEPTED if s.sign > 0 else REJECTED
+    s.now.wanted -= 1
 
 
 def drop(s, arm):
     """An arm is none of the side that is looked for."""
-    if s.sign > 0:
-        reject(s, arm)
-    else:
-        s.status[arm] = ACCEPTED
+    s.status[arm] = REJECTED if s.sign > 0 else ACCEPTED
 
 
 @allocates

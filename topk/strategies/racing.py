@@ -9,8 +9,7 @@ from topk.engine.composing import rule
 from topk.engine.loop import BY_RULE
 from topk.engine.ranking import rank
 from topk.engine.rounds import accept, end_with, first_leaves, gaps, reject
-from topk.engine.ruled import Rounds
-from topk.engine.strategy import clipped_bounds
+from topk.engine.strategy import Rounds, clipped_bounds
 
 ALPHA, K_1 = 1.1, 11.1
 

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk._checks import check_flag, check_real, refuse
+from topk._checks import check_flag, refuse
 from topk.engine import candidates, indices, loop
 from topk.engine.candidates import keep, keep_smallest, largest_index, members, wider
 from topk.engine.composing import allocates, rule
 from topk.engine.indices import scale, setup
 from topk.engine.ranking import active_of, ranked_by, recommend_best
-from topk.engine.ruled import Indices
-from topk.engine.strategy import Strategy, clipped_bounds, positive
+from topk.engine.strategy import Indices, Strategy, clipped_bounds, factor, positive
 
 
 class Candidates(Indices):
@@ -26,12 +25,8 @@ class Candidates(Indices):
     roles = (*Indices.roles, "radius")
     memory = {"level": 0.0}
     variance = estimated = False
-    checks = Strategy.checks | {
-        "a": positive,
-        "complexity": positive,
-        "variance": check_flag,
-        "c": lambda value, name: check_real(value, name, 0, 1e6, low_open=True),
-    }
+    checks = Strategy.checks | {"a": positive, "c": factor, "complexity": positive}
+    checks |= {"variance": check_flag}
 
     @property
     def uses_squares(self):
@@ -46,7 +41,7 @@ class Candidates(Indices):
     def search_for(self, n):
         """Return the search: trees serve one bandit with radii s / sqrt(pulls), s never falling."""
         if self.several or self.variance or self.estimated:
-            return "candidates_scan"
+            return "candidates"
         return super().search_for(n)
 
     def bounds(self, seen):

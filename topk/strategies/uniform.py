@@ -6,7 +6,7 @@ from topk.engine.composing import rule
 from topk.engine.loop import BY_BUDGET
 from topk.engine.ranking import rank
 from topk.engine.rounds import EVERYTHING, end_with
-from topk.engine.ruled import Rounds
+from topk.engine.strategy import Rounds
 
 
 @dataclass(frozen=True)
