@@ -109,7 +109,7 @@ def confidence(rng):
 
 def some_hundreds(given, n, k):
     """Tell an index strategy to stop by itself where some hundred pulls suffice."""
-    return 0.8 * (given["epsilon"] == 0.95 and given["delta"] > 1e-3)
+    return 0.4 * (given["epsilon"] == 0.95 and given["delta"] > 1e-3)
 
 
 def optmai(rng):
@@ -216,7 +216,7 @@ ENTRIES = [
         transcriptions.ugape,
         with_variance(lambda rng: confidence(rng) | {"c": any_of(rng, 0.5, 0.1, 0.01)}),
         **INDEX,
-        endless=lambda given, n, k: some_hundreds(given, n, k) / 2,
+        endless=some_hundreds,
         starts=2,
         form="-variance",
     ),
