@@ -3,6 +3,7 @@
 import copy
 import math
 import re
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
@@ -423,6 +424,24 @@ def test_four_threads_tell_one_session():
         assert list(pool.map(tell, range(4))) == [None] * 4
     assert session.done and (session.pulls == each).all()
     assert session.means.tolist() == [arm % 2 for arm in range(n)]
+
+
+def test_nobody_looks_at_a_session_that_is_moving_on():
+    """Others wait until a batch has been taken note of; without the lock they would not."""
+    waited = []
+
+    class Watched(Greedy):
+        def update(self, view):
+            looks = session.ask, session.state, session.bounds, lambda: session.tell([], [])
+            for look in (*looks, lambda: session.pulls, lambda: session.selected):
+                other = threading.Thread(target=look, daemon=True)
+                other.start()
+                other.join(0.1)
+                waited.append(other.is_alive())
+
+    session = Watched().start(2)
+    session.tell([0, 1], [1, 1], [2, 2])
+    assert waited == [True] * 6
 
 
 def test_a_session_says_where_it_stands():

@@ -1,7 +1,6 @@
 """UGapE's candidate sets, by looks and by trees, against their definitions over all arms."""
 
 import contextlib
-import math
 import signal
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 import topk
 from topk.engine import loop
-from topk.engine.candidates import keep, keep_smallest, largest_index, members, wider
+from topk.engine.candidates import keep, largest_index, members, wider
 from topk.engine.candidates_trees import (
     BOTH,
     HIGHEST_REST,
@@ -117,38 +116,6 @@ def test_sets_and_arms_are_those_of_the_definitions(arms, s, batches, data):
         if data.draw(st.integers(0, 7)) == 0:
             for play in plays:
                 call(play, loop.restore)
-
-
-@pytest.mark.parametrize("search", SEARCHES)
-def test_the_set_of_smallest_index_is_kept(search):
-    rng, n, k = np.random.default_rng(5), 9, 3
-    play, smallest = begin(search, [1] * n, rng.integers(0, 2, n), k, 1.0), np.inf
-    for _ in range(150):
-        call(play, keep_smallest)
-        if call(play, largest_index) < smallest - TIE:
-            smallest, kept = call(play, largest_index), candidates(play)
-        assert np.flatnonzero(play.s.kept).tolist() == kept
-        tell(play, [call(play, wider)], [1], [rng.integers(0, 2)], 1.0)
-    assert smallest < play.s.smallest[0] + 2 * TIE
-
-
-@pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize(
-    ("n", "k", "steps", "every"), [(2, 1, 300, 1), (30, 4, 600, 3), (30, 27, 600, 3)]
-)
-def test_long_plays(n, k, steps, every, search):
-    """As the strategies use it: the wider of two arms is pulled, and s grows."""
-    rng = np.random.default_rng(n + k)
-    means = rng.choice([0.1, 0.5, 0.55, 0.9], n)
-    play = begin(search, [1] * n, rng.random(n) < means, k, 1.0)
-    clear = []
-    for t in range(1, steps):
-        s = max(1.0, math.sqrt(0.5 * (1 + 3 * math.log(t))))
-        arm = call(play, wider) if t % 7 else rng.integers(n)
-        tell(play, [arm], [1], [rng.random() < means[arm]], s)
-        if t % every == 0:
-            clear.append(check(play, s))
-    assert np.mean(clear) > 0.98
 
 
 @pytest.mark.parametrize("search", SEARCHES)

@@ -155,7 +155,7 @@ def test_the_digest_is_the_same_in_every_process():
         "print(composing.digest(composing.compose(loop.play, given)[1]))"
     )
     found = set()
-    for seed in "123":
+    for seed in "12":
         environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
         command = [sys.executable, "-c", code]
         found.add(subprocess.check_output(command, env=environment, text=True).strip())

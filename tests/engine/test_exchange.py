@@ -5,11 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from engine.searching import BATCHES, active_of, begin, call, counted, tell, tell_random
+from engine.searching import BATCHES, active_of, begin, counted, tell, tell_random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topk.engine import loop
 from topk.engine.exchange_trees import AWAY, ENTER, LEAVE, STAY, gain, widest
 from topk.engine.loop import NOBODY
 from topk.engine.tournament import GROUP, MEAN, OUT, WEIGHT
@@ -73,14 +72,3 @@ def test_long_plays(n, k, steps, every):
         tell(play, [arm], [1], [rng.random() < means[arm]], s)
         if t % every == 0:
             check(play, s)
-
-
-def test_what_is_restored_is_what_was_kept():
-    rng, n = np.random.default_rng(3), 40
-    play = begin("exchange_trees", [1] * n, rng.integers(0, 2, n), 11, 0.7)
-    for _ in range(300):
-        tell(play, rng.choice(n, 3, replace=False), [1] * 3, rng.integers(0, 2, 3), 0.7)
-    line, gained = play.s.trees.line.copy(), play.s.gained.copy()
-    call(play, loop.restore)
-    assert np.array_equal(play.s.trees.line, line)
-    assert play.s.gained == pytest.approx(gained, abs=1e-12)

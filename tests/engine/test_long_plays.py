@@ -9,11 +9,12 @@ import time
 
 import numpy as np
 import pytest
+from strategies import transcriptions
 
 import topk
 from topk.engine import loop
 from topk.engine.deciding import python_form
-from topk.engine.indices import highest, lower, lowest, scale, upper
+from topk.engine.indices import scale
 from topk.engine.loop import CROSSING, DONE
 from topk.play import Play
 
@@ -45,83 +46,32 @@ def after(strategy, n, search, total, seed=1):
     return play
 
 
-def means_of(s):
-    return s.sums / s.pulls
-
-
-def best_means(s):
-    """Return whether each arm is among the k best-ranked."""
-    inside = np.zeros(s.n, dtype=bool)
-    inside[np.argsort(-means_of(s), kind="stable")[: s.k]] = True
-    return inside
-
-
-def lucb1_wants(s, strategy):
-    """The pair by the published formula, with a radius in exact integers."""
-    factor = math.log(5 * s.n * int(s.now.rounds) ** 4) - math.log(4 * strategy.delta)
-    radius = np.sqrt(factor / (2 * s.pulls))
-    low = np.where(best_means(s), means_of(s) - radius, np.inf)
-    high = np.where(best_means(s), -np.inf, means_of(s) + radius)
-    return [int(low.argmin()), int(high.argmax())]
-
-
-def ugape_wants(s, strategy):
-    """The wider of u and l; t - 1 pulls have been made."""
-    factor = math.log(4 * s.n * int(s.now.total) ** 3) - math.log(strategy.delta)
-    radius = np.sqrt(strategy.c * factor / s.pulls)
-    high, low = means_of(s) + radius, means_of(s) - radius
-    rival = np.array([np.sort(np.delete(high, arm))[-s.k] for arm in range(s.n)])
-    inside = np.zeros(s.n, dtype=bool)
-    inside[np.argsort(rival - low, kind="stable")[: s.k]] = True
-    low_arm = int(np.where(inside, low, np.inf).argmin())
-    high_arm = int(np.where(inside, -np.inf, high).argmax())
-    return [low_arm if radius[low_arm] > radius[high_arm] else high_arm]
-
-
-def clucb_wants(s, strategy):
-    """The widest arm of the symmetric difference of two sets of k arms."""
-    factor = math.log(4 * s.n * int(s.now.total) ** 3) - math.log(strategy.delta)
-    radius = strategy.R * np.sqrt(2 * factor / s.pulls)
-    inside = best_means(s)
-    bound = np.where(inside, means_of(s) - radius, means_of(s) + radius)
-    other = np.zeros(s.n, dtype=bool)
-    other[np.argsort(-bound, kind="stable")[: s.k]] = True
-    return [int(np.where(inside != other, radius, -1).argmax())]
-
-
-def gape_wants(s, strategy):
-    """The largest of minus the gap plus the radius."""
-    inside, means = best_means(s), means_of(s)
-    gap = np.where(inside, means - means[~inside].max(), means[inside].min() - means)
-    exploration = strategy.budget / strategy.complexity
-    return [int((strategy.c * np.sqrt(exploration / s.pulls) - gap).argmax())]
-
-
 LUCB1, UGAPE = topk.LUCB1(7, epsilon=0.0, delta=1e-9), topk.UGapEc(7, epsilon=0.0, delta=1e-9)
 GAPE = topk.GapE(7, budget=T + 10**6, complexity=1e4)
 LONG = [
-    (LUCB1, "topk_scan", lucb1_wants),
-    (LUCB1, "topk_trees", lucb1_wants),
-    (GAPE, "topk_scan", gape_wants),
-    (GAPE, "topk_trees", gape_wants),
-    (UGAPE, "candidates", ugape_wants),
-    (UGAPE, "candidates_trees", ugape_wants),
-    (topk.CLUCB(7, delta=1e-9), "exchange_trees", clucb_wants),
-    (topk.CLUCBPAC(7, epsilon=0.0, delta=1e-9), "exchange_trees", clucb_wants),
+    (LUCB1, "topk_scan", transcriptions.lucb1),
+    (LUCB1, "topk_trees", transcriptions.lucb1),
+    (GAPE, "topk_scan", transcriptions.gap_e),
+    (GAPE, "topk_trees", transcriptions.gap_e),
+    (UGAPE, "candidates", transcriptions.ugape),
+    (UGAPE, "candidates_trees", transcriptions.ugape),
+    (topk.CLUCB(7, delta=1e-9), "exchange_trees", transcriptions.clucb_pac),
 ]
 
 
-@pytest.mark.parametrize(("strategy", "search", "wants"), LONG)
+@pytest.mark.parametrize(("strategy", "search", "transcription"), LONG)
 @pytest.mark.parametrize("total", [10**5, 10**7, T])
-def test_long_plays_follow_the_published_formula(strategy, search, wants, total):
+def test_long_plays_follow_the_published_formula(strategy, search, transcription, total):
     """t^4 and 4 n t^3 do not fit into 64 bits there; nothing may overflow or become nan."""
     n = 40
     play = after(strategy, n, search, total)
     play.update([])  # finds who is pulled next
     rng, (arms, counts) = np.random.default_rng(2), np.zeros((2, n), dtype=np.int64)
     for number in range(100):
-        m = play.ask(arms, counts)
-        assert arms[:m].tolist() == wants(play.s, strategy), number
+        m, seen = play.ask(arms, counts), transcriptions.Seen(n)
+        seen.t, seen.kept = int(play.s.now.rounds), []
+        seen.pulls, seen.sums = play.s.pulls.tolist(), [int(x) for x in play.s.sums]
+        assert arms[:m].tolist() == transcription.decide(strategy, seen)[1], number
         assert counts[:m].tolist() == [1] * m and math.isfinite(play.s.now.scale)
         play.count(arms[:m], counts[:m], rng.integers(0, 2, m).astype(float), np.zeros(m))
         play.update(arms[:m])
@@ -143,18 +93,6 @@ def test_s_is_the_literal_radius_up_to_the_last_digits():
         literal = math.log(4 * n * t**3) - math.log(delta)
         assert call(ugape, scale) == pytest.approx(math.sqrt(literal / 2), rel=1e-14)
         assert call(pac, scale) == pytest.approx(0.5 * math.sqrt(2 * literal), rel=1e-14)
-
-
-@pytest.mark.parametrize("search", ["topk_scan", "topk_trees"])
-def test_a_certificate_near_its_threshold_is_the_literal_one(search):
-    """At t = 10^8 the difference of bounds that is compared with epsilon is the published one."""
-    play = after(topk.LUCB1(7, epsilon=0.0, delta=0.1), 40, search, T)
-    low, high = call(play, lowest), call(play, highest)
-    radius = np.sqrt((math.log(5 * 40 * T**4) - math.log(0.4)) / (2 * play.s.pulls))
-    means = means_of(play.s)
-    literal = means[high] + radius[high] - means[low] + radius[low]
-    found = call(play, upper, high) - call(play, lower, low)
-    assert found == pytest.approx(literal, abs=1e-14)
 
 
 INDEX = [

@@ -2,14 +2,13 @@
 
 from fractions import Fraction
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topk.engine import jit, loop, ranking, rounds
+from topk.engine import jit, loop, ranking
 
 FORMS = pytest.mark.parametrize("form", ["plain", "compiled"])
 
@@ -87,63 +86,3 @@ def test_the_largest_of_some_values(form, values, data):
     assert formed(form, ranking.kth_largest)(values, rank) == sorted(values)[-rank]
     wanted = sorted(sorted(arms.tolist(), key=lambda arm: (-values[arm], arm))[: max(count, 0)])
     assert formed(form, ranking.largest)(values, arms, count).tolist() == wanted
-
-
-@given(st.integers(1, 3), st.integers(1, 5), st.data())
-def test_the_accepted_and_then_the_best_are_recommended(bandits, n, data):
-    """Of each bandit by itself; whoever was rejected or withdrawn is left out."""
-    k, size = data.draw(st.integers(1, n)), bandits * n
-    kinds = st.lists(st.sampled_from([-2, -1, 0, 1]), min_size=size, max_size=size)
-    status = np.array(data.draw(kinds))
-    for row in status.reshape(bandits, n):  # at most k are accepted, at least k left
-        row[np.flatnonzero(row == 1)[k:]] = 0
-        row[np.flatnonzero(row < 0)[: max(0, k - (row >= 0).sum())]] = 0
-    sums = np.array(data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size)), float)
-    pulls = np.full(size, 3)
-    s = SimpleNamespace(n=size, bandits=bandits, status=status, sums=sums, pulls=pulls)
-    chosen = np.full(bandits * k, -1)
-    ranking.recommend_best(s, chosen)
-    wanted = []
-    for begin in range(0, size, n):
-        arms = [arm for arm in range(begin, begin + n) if status[arm] >= 0]
-        arms.sort(key=lambda arm: (-status[arm], -sums[arm] * (status[arm] == 0), arm))
-        wanted += arms[:k]
-    assert chosen.tolist() == wanted
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.data())
-def test_who_leaves_first_has_the_larger_gap(sums, data):
-    """Of equal gaps the larger rank distance decides, and then the last rank leaves."""
-    sums, size = np.array(sums, dtype=float), len(sums)
-    ranked = np.argsort(-sums, kind="stable")
-    first, last = sorted(data.draw(st.tuples(*[st.integers(0, size - 1)] * 2)))
-    size = last - first + 1
-    wanted = data.draw(st.integers(0, size))
-    s = SimpleNamespace(now=SimpleNamespace(wanted=wanted))
-    means = sorted(sums)[::-1][first : last + 1]
-    found = rounds.first_leaves(s, sums, ranked, first, last)
-    if wanted in (0, size):
-        assert rounds.gaps(s, sums, ranked, first, last) == (0.0, 0.0)
-        assert found == (wanted == size)
-    else:
-        above, below = means[0] - means[wanted], means[wanted - 1] - means[-1]
-        assert rounds.gaps(s, sums, ranked, first, last) == (above, below)
-        assert found == ((above, wanted) > (below, size - wanted))
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), max_size=8), st.booleans())
-def test_counts_are_sums_of_batches(batch, squares):
-    s = SimpleNamespace(
-        pulls=np.zeros(5, dtype=np.int64),
-        sums=np.zeros(5),
-        squares=np.zeros(5 * squares),
-        now=SimpleNamespace(total=0),
-    )
-    arms, counts = (np.array([pair[i] for pair in batch], dtype=np.int64) for i in (0, 1))
-    for repeat in (1, 2):
-        loop.count(s, arms.size, arms, counts, counts / 2, counts / 4)
-        assert s.pulls.tolist() == (repeat * np.bincount(arms, counts, 5)).tolist()
-        assert s.sums.tolist() == (repeat * np.bincount(arms, counts / 2, 5)).tolist()
-        wanted = repeat * np.bincount(arms, counts / 4, 5)
-        assert s.squares.tolist() == (wanted.tolist() if squares else [])
-        assert s.now.total == repeat * counts.sum()

@@ -76,24 +76,6 @@ def test_long_plays(n, k, rounds, search):
         check(play, s)
 
 
-@SEARCHES
-def test_what_is_restored_is_what_was_kept(search):
-    """A stored play goes on with what it was stopped with."""
-    rng, n = np.random.default_rng(3), 40
-    play = begin(search, [1] * n, rng.integers(0, 2, n), 11, 2.0)
-    for _ in range(100):
-        tell(play, rng.choice(n, 3, replace=False), [1] * 3, rng.integers(0, 2, 3), 2.0)
-    again = begin(search, play.s.pulls, play.s.sums, 11, 2.0)
-    call(play, loop.restore)
-    for one in (play, again):
-        check(one, 2.0)
-    names = ("inside", "outside", "low", "high", "weight") if search == "topk_scan" else ()
-    for name in names:
-        assert np.array_equal(getattr(play.s, name), getattr(again.s, name))
-    if not names:
-        assert np.array_equal(play.s.trees.line, again.s.trees.line)
-
-
 @pytest.mark.parametrize("form", ["plain", "compiled"])
 def test_looks_at_many_equals_are_the_plain_form(form):
     """Few different means and weights, so that winners tie in and between blocks."""

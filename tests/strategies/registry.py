@@ -1,7 +1,7 @@
 """Every strategy with its transcription and a maker of random parameters.
 
 Whoever adds a strategy adds one `Entry`; all tests that are common to the strategies
-(transcription, three-way agreement, live sessions, replication, kernels) then cover it.
+(transcription, three-way agreement, live sessions, withdrawal, storage, replication) then cover it.
 """
 
 import math
@@ -23,28 +23,35 @@ class Entry:
     ----------
     strategy : type
         The class.
-    draw : callable
-        ``draw(rng, n, k) -> strategy`` with random parameters, tiny and large budgets
-        among them; every play must end.  With several bandits n is the pair (M, n).
     transcription : callable, optional
         ``transcription(strategy, n)``, a generator as in `transcriptions`.
+    parameters : callable
+        ``parameters(rng) -> dict``, random ones other than k and the budget.
+    most : int
+        The largest budget, in pulls an arm.
+    endless : callable
+        ``endless(parameters, n, k)``, with which probability there is no budget; every play
+        must end.
+    starts, spare : int
+        How often every arm is pulled first, and how many pulls more a budget must have.
     most_k : callable
         ``most_k(n)``, the largest k.
     instances : int
         How many random instances the transcription is compared on.
     form : str
         Tells entries of the same class apart.
-    starts : int
-        How often every arm is pulled first; a budget must suffice for that.
     """
 
     strategy: type
-    draw: Callable
     transcription: Callable | None = None
+    parameters: Callable = lambda rng: {}
+    most: int = 3000
+    endless: Callable = lambda parameters, n, k: 0
+    starts: int = 1
+    spare: int = 0
     most_k: Callable = lambda n: n - 1
     instances: int = 528
     form: str = ""
-    starts: int = 1
 
     @property
     def name(self):
@@ -60,10 +67,178 @@ class Entry:
         """Return what the strategy is started with, for n arms (in each bandit)."""
         return (bandits, n) if self.several else n
 
+    def draw(self, rng, n, k):
+        """Return the strategy with random parameters, tiny and large budgets among them.
 
-def size(n):
-    """Return how many arms there are in all, for n or for the pair (M, n)."""
-    return math.prod(n) if isinstance(n, tuple) else n
+        With several bandits n is the pair (M, n).
+        """
+        fields, given = self.strategy.__dataclass_fields__, self.parameters(rng)
+        arms = math.prod(n) if isinstance(n, tuple) else n
+        if "k" in fields:
+            given["k"] = k
+        if "budget" in fields and rng.random() >= self.endless(given, n, k):
+            given["budget"] = draw_budget(rng, arms, self.starts * arms + self.spare, self.most)
+        return self.strategy(**given)
+
+
+def draw_budget(rng, n, smallest, most=40):
+    """Return the smallest budget, one close to it, or any up to ``most * n`` on a log scale."""
+    choice = rng.integers(6)
+    if choice < 2:
+        return smallest + int(choice)
+    if choice == 2:
+        return smallest + int(rng.integers(3 * n))
+    return int(smallest * (max(1, most * n / smallest)) ** rng.random())
+
+
+def any_of(rng, *values):
+    """Return one of some values."""
+    return values[rng.integers(len(values))]
+
+
+def log_uniform(rng, low, high):
+    """Return a number between two powers of ten."""
+    return float(10 ** rng.uniform(low, high))
+
+
+def confidence(rng):
+    """Return epsilon and delta."""
+    epsilon, delta = any_of(rng, 0.0, 0.05, 0.3, 0.6, 0.95), any_of(rng, 1e-9, 0.01, 0.1, 0.9)
+    return {"epsilon": epsilon, "delta": delta}
+
+
+def some_hundreds(given, n, k):
+    """Tell an index strategy to stop by itself where some hundred pulls suffice."""
+    return 0.4 * (given["epsilon"] == 0.95 and given["delta"] > 1e-3)
+
+
+def optmai(rng):
+    beta = any_of(rng, 0.8, 0.9, math.exp(0.2) * 3 / 4, 0.751, 0.99, rng.uniform(0.751, 0.999))
+    final = any_of(rng, "accept-reject", "uniform")
+    return {"beta": float(beta), "reuse": any_of(rng, False, True), "final": final}
+
+
+def halving(rng):
+    return {"epsilon": float(rng.uniform(0.01, 0.99)), "delta": any_of(rng, 1e-9, 0.1, 0.99)}
+
+
+def adaptive(rng):
+    epsilon, delta = any_of(rng, 0.0, 0.01, 0.25, 0.3, 0.5, 0.9), any_of(rng, 1e-9, 0.1, 0.99)
+    scale = any_of(rng, 1.0, 0.01, 0.2)  # few pulls: many ties and wrong decisions
+    return {"epsilon": epsilon, "delta": delta, "pull_scale": scale}
+
+
+def improved(rng):
+    return {"epsilon": any_of(rng, 0.1, 0.2, 0.5, 0.9), "delta": any_of(rng, 1e-9, 0.1, 0.99)}
+
+
+def improved_to_the_end(given, n, k):
+    """Halving costs some million pulls; test_improved.py goes to the end of more such plays."""
+    return (0.35 if n <= 4 * k else 0.1) * (given["epsilon"] > 0.1)
+
+
+def gape(rng):
+    return {"complexity": log_uniform(rng, 0, 4), "c": any_of(rng, 0.01, 1.0, 2.0)}
+
+
+def ugape_b(rng):
+    given = {"a": log_uniform(rng, -3, 1)}, {"complexity": log_uniform(rng, 0, 4)}, {}
+    return {"epsilon": any_of(rng, 0.0, 0.05, 0.3)} | any_of(rng, *given)
+
+
+def ugape_c(rng):
+    return confidence(rng) | {"c": any_of(rng, 0.5, 0.1)}
+
+
+def clucb_pac(rng):
+    return confidence(rng) | {"R": any_of(rng, 0.5, 0.2)}
+
+
+def clucb(rng):
+    return {"delta": any_of(rng, 1e-9, 0.01, 0.1, 0.9), "R": any_of(rng, 0.5, 0.2)}
+
+
+def with_variance(parameters):
+    return lambda rng: parameters(rng) | {"variance": True}
+
+
+# one decision a pull: plays are short, and already many decisions
+INDEX, SEVERAL = {"most": 15, "instances": 264}, {"most": 10, "instances": 264}
+
+ENTRIES = [
+    Entry(topk.Uniform, transcriptions.uniform),
+    Entry(topk.SuccessiveRejects, transcriptions.successive_rejects, spare=1),
+    Entry(topk.SAR, transcriptions.sar, spare=1),
+    Entry(
+        topk.OptMAI,
+        transcriptions.optmai,
+        optmai,
+        most_k=lambda n: n,
+        instances=1540,  # many combinations
+    ),
+    Entry(
+        topk.Racing,
+        transcriptions.racing,
+        confidence,
+        most=100,
+        endless=lambda given, n, k: 0.5 * (given["epsilon"] > 0.5),
+    ),
+    Entry(topk.Halving, transcriptions.halving, halving, endless=lambda given, n, k: 0.5),
+    Entry(
+        topk.AdaptiveTopK,
+        transcriptions.adaptive_top_k,
+        adaptive,
+        endless=lambda given, n, k: 0.5 * (given["epsilon"] > 0),
+    ),
+    Entry(
+        topk.ImprovedTopK,
+        transcriptions.improved_top_k,
+        improved,
+        most=10_000,
+        endless=improved_to_the_end,
+    ),
+    Entry(topk.LUCB1, transcriptions.lucb1, confidence, **INDEX, endless=some_hundreds),
+    Entry(topk.CLUCB, transcriptions.clucb_pac, clucb, **INDEX),
+    Entry(topk.CLUCBPAC, transcriptions.clucb_pac, clucb_pac, **INDEX, endless=some_hundreds),
+    Entry(topk.GapE, transcriptions.gap_e, gape, **INDEX),
+    Entry(topk.UGapEb, transcriptions.ugape, ugape_b, **INDEX),
+    Entry(topk.UGapEc, transcriptions.ugape, ugape_c, **INDEX, endless=some_hundreds),
+    Entry(
+        topk.UGapEb,
+        transcriptions.ugape,
+        with_variance(ugape_b),
+        **INDEX,
+        starts=2,
+        form="-variance",
+    ),
+    Entry(
+        topk.UGapEc,
+        transcriptions.ugape,
+        with_variance(lambda rng: confidence(rng) | {"c": any_of(rng, 0.5, 0.1, 0.01)}),
+        **INDEX,
+        endless=some_hundreds,
+        starts=2,
+        form="-variance",
+    ),
+    Entry(
+        topk.MultiBanditSAR, transcriptions.multi_sar, most=1000, spare=1, most_k=lambda n: 1
+    ),
+    Entry(topk.MultiBanditGapE, transcriptions.gap_e, gape, **SEVERAL, most_k=lambda n: 1),
+    Entry(topk.MultiBanditUGapEb, transcriptions.ugape, ugape_b, **SEVERAL),
+    Entry(topk.MultiBanditUGapEc, transcriptions.ugape, ugape_c, **SEVERAL, endless=some_hundreds),
+    Entry(Doubling, most=100),
+    Entry(BigBatches, parameters=lambda rng: {
+        "size": int(rng.integers(1, 200)), "batches": int(rng.integers(1, 5))
+    }),
+]
+
+# a second form of LUCB1, for what the forms of a strategy have in common
+GUARDED = Entry(
+    topk.LUCB1,
+    parameters=lambda rng: {"epsilon": 0.9, "delta": any_of(rng, 0.1, 0.5), "guard": True},
+    endless=lambda given, n, k: 0.5,
+    form="-guard",
+)
 
 
 def numbers(selected, n):
@@ -100,236 +275,6 @@ def random_bandit(n, rng):
     """Return arms with means drawn uniformly from [0, 1] in the layout ``n``."""
     return zero_one_bandit(rng.random(n))
 
-
-def draw_budget(rng, n, smallest, largest):
-    """Return the smallest budget, one close to it, or any up to ``largest`` on a log scale."""
-    choice = rng.integers(6)
-    if choice < 2:
-        return smallest + int(choice)
-    if choice == 2:
-        return smallest + int(rng.integers(3 * n))
-    return int(smallest * (largest / smallest) ** rng.random())
-
-
-def draw_uniform(rng, n, k):
-    return topk.Uniform(k, draw_budget(rng, n, n, 3000 * n))
-
-
-def draw_sar(rng, n, k):
-    return topk.SAR(k, draw_budget(rng, n, n + 1, 3000 * n))
-
-
-def draw_optmai(rng, n, k):
-    beta = rng.choice([0.8, 0.9, np.exp(0.2) * 3 / 4, 0.751, 0.99, rng.uniform(0.751, 0.999)])
-    final = ("accept-reject", "uniform")[rng.integers(2)]
-    budget = draw_budget(rng, n, n, 3000 * n)
-    return topk.OptMAI(k, budget, beta=float(beta), reuse=bool(rng.integers(2)), final=final)
-
-
-def draw_lucb1(rng, n, k):
-    epsilon, delta, budget = draw_confidence(rng, n)
-    return topk.LUCB1(k, epsilon=epsilon, delta=delta, budget=budget)
-
-
-def draw_successive_rejects(rng, n, k):
-    return topk.SuccessiveRejects(k, draw_budget(rng, n, n + 1, 3000 * n))
-
-
-def draw_halving(rng, n, k):
-    budget = draw_budget(rng, n, n, 3000 * n) if rng.random() < 0.5 else None
-    epsilon, delta = rng.uniform(0.01, 0.99), rng.choice([1e-9, 0.1, 0.99])
-    return topk.Halving(k, epsilon=float(epsilon), delta=float(delta), budget=budget)
-
-
-def draw_racing(rng, n, k):
-    epsilon, delta = rng.choice([0, 0.05, 0.3, 0.6, 0.95]), rng.choice([1e-9, 0.01, 0.1, 0.9])
-    budget = draw_budget(rng, n, n, 100 * n) if epsilon < 0.5 or rng.random() < 0.5 else None
-    return topk.Racing(k, epsilon=float(epsilon), delta=float(delta), budget=budget)
-
-
-def draw_adaptive(rng, n, k):
-    epsilon, delta = rng.choice([0, 0.01, 0.25, 0.3, 0.5, 0.9]), rng.choice([1e-9, 0.1, 0.99])
-    budget = draw_budget(rng, n, n, 3000 * n) if epsilon == 0 or rng.random() < 0.5 else None
-    scale = float(rng.choice([1.0, 0.01, 0.2]))  # few pulls: many ties and wrong decisions
-    return topk.AdaptiveTopK(k, float(epsilon), float(delta), pull_scale=scale, budget=budget)
-
-
-def draw_improved(rng, n, k):
-    epsilon, delta = rng.choice([0.1, 0.2, 0.5, 0.9]), rng.choice([1e-9, 0.1, 0.99])
-    # halving costs some million pulls; test_improved.py goes to the end of more such plays
-    endless = rng.random() < (0.5 if n <= 4 * k else 0.1) and epsilon > 0.1
-    budget = None if endless else draw_budget(rng, n, n, 10_000 * n)
-    return topk.ImprovedTopK(k, float(epsilon), float(delta), budget=budget)
-
-
-def draw_gape(rng, n, k):
-    complexity, c = 10 ** rng.uniform(0, 4), rng.choice([0.01, 1.0, 2.0])
-    return topk.GapE(k, draw_budget(rng, n, n, 15 * n), float(complexity), c=float(c))
-
-
-def draw_ugape_b(rng, n, k):
-    epsilon, form = float(rng.choice([0, 0.05, 0.3])), rng.integers(3)
-    given = [{}, {"a": 10 ** rng.uniform(-2, 1)}, {"complexity": 10 ** rng.uniform(0, 4)}][form]
-    return topk.UGapEb(k, draw_budget(rng, n, n, 15 * n), epsilon, **given)
-
-
-def draw_ugape_c(rng, n, k):
-    epsilon, delta, budget = draw_confidence(rng, n)
-    return topk.UGapEc(k, epsilon, delta, c=float(rng.choice([0.5, 0.1])), budget=budget)
-
-
-def draw_ugape_b_variance(rng, n, k):
-    epsilon, form = float(rng.choice([0, 0.05, 0.3])), rng.integers(3)
-    given = [{}, {"a": 10 ** rng.uniform(-3, 1)}, {"complexity": 10 ** rng.uniform(0, 4)}][form]
-    budget = draw_budget(rng, n, 2 * n, 15 * n)
-    return topk.UGapEb(k, budget, epsilon, variance=True, **given)
-
-
-def draw_ugape_c_variance(rng, n, k):
-    epsilon, delta, _ = draw_confidence(rng, n)
-    endless = epsilon == 0.95 and delta > 1e-3 and rng.random() < 0.5
-    budget = None if endless else draw_budget(rng, n, 2 * n, 15 * n)
-    c = float(rng.choice([0.5, 0.1, 0.01]))
-    return topk.UGapEc(k, epsilon, delta, c=c, budget=budget, variance=True)
-
-
-def draw_multi_sar(rng, n, k):
-    return topk.MultiBanditSAR(draw_budget(rng, size(n), size(n) + 1, 1000 * size(n)))
-
-
-def draw_multi_gape(rng, n, k):
-    complexity, c = 10 ** rng.uniform(0, 4), rng.choice([0.01, 1.0, 2.0])
-    budget = draw_budget(rng, size(n), size(n), 10 * size(n))
-    return topk.MultiBanditGapE(budget, float(complexity), c=float(c))
-
-
-def draw_multi_ugape_b(rng, n, k):
-    epsilon, form = float(rng.choice([0, 0.05, 0.3])), rng.integers(3)
-    given = [{}, {"a": 10 ** rng.uniform(-2, 1)}, {"complexity": 10 ** rng.uniform(0, 4)}][form]
-    budget = draw_budget(rng, size(n), size(n), 10 * size(n))
-    return topk.MultiBanditUGapEb(k, budget, epsilon, **given)
-
-
-def draw_multi_ugape_c(rng, n, k):
-    epsilon, delta, budget = draw_confidence(rng, size(n))
-    c = float(rng.choice([0.5, 0.1]))
-    return topk.MultiBanditUGapEc(k, epsilon, delta, c=c, budget=budget)
-
-
-def draw_clucb(rng, n, k):
-    _, delta, budget = draw_confidence(rng, n)
-    return topk.CLUCB(k, delta, R=float(rng.choice([0.5, 0.2])), budget=budget or 10 * n)
-
-
-def draw_clucb_pac(rng, n, k):
-    epsilon, delta, budget = draw_confidence(rng, n)
-    return topk.CLUCBPAC(k, epsilon, delta, R=float(rng.choice([0.5, 0.2])), budget=budget)
-
-
-def draw_confidence(rng, n):
-    """Return epsilon, delta and a budget, None where some hundred pulls suffice."""
-    epsilon, delta = rng.choice([0, 0.05, 0.3, 0.6, 0.95]), rng.choice([1e-9, 0.01, 0.1, 0.9])
-    endless = epsilon == 0.95 and delta > 1e-3 and rng.random() < 0.8
-    budget = None if endless else draw_budget(rng, n, n, 15 * n)
-    return float(epsilon), float(delta), budget
-
-
-def draw_doubling(rng, n, k):
-    return Doubling(k, draw_budget(rng, n, n, 100 * n))
-
-
-def draw_big_batches(rng, n, k):
-    return BigBatches(k, size=int(rng.integers(1, 200)), batches=int(rng.integers(1, 5)))
-
-
-def transcribed(name, *parameters):
-    """Call a transcription with the arms, k and the named parameters."""
-    function = getattr(transcriptions, name)
-    return lambda s, n: function(n, s.k, *(getattr(s, parameter) for parameter in parameters))
-
-
-def transcribed_for_one(name, *parameters):
-    """Call a transcription for k = 1, the only one that there is, with named parameters."""
-    function = getattr(transcriptions, name)
-    return lambda s, n: function(n, *(getattr(s, parameter) for parameter in parameters))
-
-
-ENTRIES = [
-    Entry(topk.Uniform, draw_uniform, transcribed("uniform", "budget")),
-    Entry(topk.SAR, draw_sar, transcribed("sar", "budget")),
-    Entry(
-        topk.OptMAI,
-        draw_optmai,
-        transcribed("optmai", "budget", "beta", "reuse", "final"),
-        most_k=lambda n: n,
-        instances=1540,  # many combinations
-    ),
-    Entry(topk.LUCB1, draw_lucb1, transcribed("lucb1", "epsilon", "delta", "budget")),
-    Entry(
-        topk.SuccessiveRejects, draw_successive_rejects, transcribed("successive_rejects", "budget")
-    ),
-    Entry(topk.Halving, draw_halving, transcribed("halving", "epsilon", "delta", "budget")),
-    Entry(topk.Racing, draw_racing, transcribed("racing", "epsilon", "delta", "budget")),
-    Entry(
-        topk.AdaptiveTopK,
-        draw_adaptive,
-        transcribed("adaptive_top_k", "epsilon", "delta", "pull_scale", "budget"),
-    ),
-    Entry(
-        topk.ImprovedTopK,
-        draw_improved,
-        transcribed("improved_top_k", "epsilon", "delta", "budget"),
-    ),
-    Entry(topk.GapE, draw_gape, transcribed("gap_e", "budget", "complexity", "c")),
-    Entry(
-        topk.UGapEb,
-        draw_ugape_b,
-        transcribed("ugape_b", "budget", "epsilon", "a", "complexity"),
-    ),
-    Entry(topk.UGapEc, draw_ugape_c, transcribed("ugape_c", "epsilon", "delta", "c", "budget")),
-    Entry(topk.CLUCB, draw_clucb, transcribed("clucb_pac", "epsilon", "delta", "R", "budget")),
-    Entry(
-        topk.CLUCBPAC, draw_clucb_pac, transcribed("clucb_pac", "epsilon", "delta", "R", "budget")
-    ),
-    Entry(
-        topk.UGapEb,
-        draw_ugape_b_variance,
-        transcribed("ugape_b_variance", "budget", "epsilon", "a", "complexity"),
-        form="-variance",
-        starts=2,
-    ),
-    Entry(
-        topk.UGapEc,
-        draw_ugape_c_variance,
-        transcribed("ugape_c_variance", "epsilon", "delta", "c", "budget"),
-        form="-variance",
-        starts=2,
-    ),
-    Entry(
-        topk.MultiBanditSAR,
-        draw_multi_sar,
-        transcribed_for_one("multi_sar", "budget"),
-        most_k=lambda n: 1,
-    ),
-    Entry(
-        topk.MultiBanditGapE,
-        draw_multi_gape,
-        transcribed_for_one("multi_gap_e", "budget", "complexity", "c"),
-        most_k=lambda n: 1,
-    ),
-    Entry(
-        topk.MultiBanditUGapEb,
-        draw_multi_ugape_b,
-        transcribed("multi_ugape_b", "budget", "epsilon", "complexity", "a"),
-    ),
-    Entry(
-        topk.MultiBanditUGapEc,
-        draw_multi_ugape_c,
-        transcribed("multi_ugape_c", "epsilon", "delta", "c", "budget"),
-    ),
-    Entry(Doubling, draw_doubling),
-    Entry(BigBatches, draw_big_batches),
-]
 
 def draw_means(rng, n):
     """Return means with ties, all equal, 0/1, close together, or anything."""

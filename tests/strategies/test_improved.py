@@ -1,8 +1,6 @@
 """ImprovedTopK where the slack is not 0, its two delicate cases, and the k-th arm's value."""
 
-import json
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -43,61 +41,6 @@ def test_plays_with_slack_are_those_of_the_pseudo_code(case):
     strategy, means = SLACK_CASES[case]
     assert improved.constants(strategy.k, strategy.epsilon, 0.1)[1] > 0 or case == "quarters"
     assert compare(strategy, means, seed=1) is None
-
-
-def stages(strategy, means, seed=0):
-    """Play; return the state before and after every batch, with the batch's own sums."""
-    bandit, rng = topk.BernoulliBandit(means), np.random.default_rng(seed)
-    session, seen = strategy.start(bandit.n), []
-    while not session.done:
-        state = session._play.s
-        before = {f: int(state.now[f]) for f in ("stage", "wanted", "r")}
-        before["status"] = state.status.copy()
-        arms, counts = session.ask()
-        sums = bandit.pull(arms, counts, rng).sums
-        session.tell(arms, sums, counts=counts)
-        seen.append((before, arms, sums / counts, state.status.copy()))
-    return seen, session
-
-
-def thresholds(strategy, before, arms, means):
-    """Return a + 2 eta and b - 2 eta of a batch that decides."""
-    k, r = before["wanted"], before["r"]
-    u = 4 * improved.constants(strategy.k, strategy.epsilon, strategy.delta)[1] * r
-    ordered = np.sort(means)[::-1]
-    return ordered[k + u] + 2 * 0.5**r, ordered[k - u - 1] - 2 * 0.5**r
-
-
-def test_acceptance_comes_before_rejection_where_both_conditions_hold():
-    strategy = topk.ImprovedTopK(1440, 0.25, 0.1)
-    for seed in range(3):
-        both = 0
-        for before, arms, means, status in stages(strategy, FACE_OFF, seed)[0]:
-            if before["stage"] != improved.DECIDING:
-                continue
-            above, below = thresholds(strategy, before, arms, means)
-            twice = arms[(means > above) & (means < below)]
-            both += twice.size
-            room = before["wanted"] - int(((means > above) & (means >= below)).sum())
-            assert (status[twice] == 1).sum() == min(twice.size, room)
-        assert both > 5
-
-
-def test_the_set_is_filled_from_the_rejected_arms():
-    strategy = topk.ImprovedTopK(1440, 0.25, 0.1)
-    for seed in range(3):
-        seen, session = stages(strategy, LEFT_OUT, seed)
-        before, arms, means, status = seen[-1]
-        above, below = thresholds(strategy, before, arms, means)
-        assert (means > above).sum() < 1440 and not ((means >= below) & (means <= above)).any()
-        assert (status == 1).sum() == 1440 and session.certified
-        assert topk.metrics.aggregate_regret(session.selected, LEFT_OUT) <= 0.25
-        # the rejected arms with the largest means of all their pulls
-        filled = np.setdiff1d(session.selected, arms[means > above])
-        rest = np.setdiff1d(arms[means < below], filled)
-        assert session.means[filled].min() >= session.means[rest].max()
-        again = topk.resume(json.loads(json.dumps(session.state())))
-        assert again.selected.tolist() == session.selected.tolist()
 
 
 def test_arms_that_left_do_not_fill_the_set():
@@ -246,14 +189,3 @@ def test_bad_arguments_of_kth_arm_are_refused_by_name(wrong, name):
     right = {"bandit": topk.instances.uniform(30), "k": 3, "eta": 0.2, "delta": 0.1}
     with pytest.raises(ValueError, match=rf"\b{name}\b"):
         topk.kth_arm(**right | wrong)
-
-
-def test_quarter_elimination_counts_for_sizes_that_four_does_not_divide():
-    """The counting behind the final step's quarter eliminations, for every |S| > 4k."""
-    for size in range(5, 200):
-        m, dropped = size // 4, math.ceil(Fraction(size, 4))
-        h = math.ceil(Fraction(size, 2))  # arms of mean at least the median p
-        assert h - dropped >= m  # so many of them are kept: enough for every k <= m
-        # if the cut is too high, so many of those of mean at most p are overestimated
-        wrong, among = size - dropped - (h - 1), size - h + 1
-        assert wrong >= m and math.comb(among, wrong) <= 4**wrong

@@ -127,13 +127,12 @@ def live(strategy, number=0, interrupted=False):
     return pulls.tolist(), sorted(order[session.selected].tolist())
 
 
-@pytest.fixture(scope="module", params=OWN, ids=lambda strategy: type(strategy).__name__)
-def played(request):
-    return request.param, topk.replicate(request.param, BANDIT, runs=20, seed=SEED, jobs=1)
+each_own = pytest.mark.parametrize("strategy", OWN, ids=lambda strategy: type(strategy).__name__)
 
 
-def test_it_plays_alike_once_many_times_and_on_two_cores(played):
-    strategy, many = played
+@each_own
+def test_it_plays_alike_once_many_times_on_two_cores_live_and_stored(strategy):
+    many = topk.replicate(strategy, BANDIT, runs=20, seed=SEED, jobs=1)
     once = topk.run(strategy, BANDIT, rng=SEED)
     assert once.pulls.tolist() == many.pulls[0].tolist()
     assert once.selected.tolist() == many.selected[0, 0].tolist()
@@ -142,39 +141,12 @@ def test_it_plays_alike_once_many_times_and_on_two_cores(played):
     assert ends == {300} if strategy.random else len(ends) > 4
     named = topk.metrics.precision(many.selected[:, 0], BANDIT.means)
     assert named.mean() > 0.7  # by chance it would be less than half
-
-
-def test_it_plays_alike_live(played):
-    strategy, many = played
     for number in range(5):
-        pulls, chosen = live(strategy, number)
-        assert pulls == many.pulls[number].tolist()
-        assert chosen == many.selected[number, 0].tolist()
+        played = many.pulls[number].tolist(), many.selected[number, 0].tolist()
+        assert live(strategy, number) == live(strategy, number, interrupted=True) == played
 
 
-@pytest.mark.parametrize("strategy", OWN, ids=lambda strategy: type(strategy).__name__)
-def test_it_is_stored_and_resumed(strategy):
-    assert live(strategy, interrupted=True) == live(strategy)
-
-
-@pytest.mark.parametrize("strategy", OWN, ids=lambda strategy: type(strategy).__name__)
-def test_what_it_remembers_is_stored(strategy):
-    session, rng = strategy.start(BANDIT.n, rng=1), np.random.default_rng(1)
-    for _ in range(6):
-        arms, counts = session.ask()
-        session.tell(arms, BANDIT.pull(arms, counts, rng).sums, counts=counts)
-    state = session.state()
-    assert session.state() == state == topk.resume(state).state()
-    if strategy.random:
-        assert "rng" in state["play"] and state["play"]["now"]["picked"] == 1
-    else:
-        assert state["play"]["now"]["same"] > 0 and sum(state["play"]["leading"]) == strategy.k
-    state["play"]["now"]["rounds"] += 1
-    with pytest.raises(ValueError, match="digest"):
-        topk.resume(state)
-
-
-@pytest.mark.parametrize("strategy", OWN, ids=lambda strategy: type(strategy).__name__)
+@each_own
 def test_an_arm_is_withdrawn_without_a_word_in_the_rule(strategy):
     session, rng = strategy.start(BANDIT.n, rng=1), np.random.default_rng(1)
     for _ in range(3):
@@ -277,15 +249,11 @@ def test_withdrawn_down_to_k_it_goes_on():
 @pytest.mark.parametrize(
     ("wrong", "name"),
     [
-        (lambda: Settled(0, budget=100, patience=2), "k"),
         (lambda: Settled(7, budget=100, patience=2).start(7), "k"),
-        (lambda: Settled(2, budget="many", patience=2), "budget"),
         (lambda: Settled(2, budget=6, patience=2).start(7), "budget"),
         (lambda: Settled(2, budget=100, patience=0), "patience"),
         (lambda: Coin(2, budget=100, a=-1.0), "a"),
         (lambda: OwnClocks(2, epsilon=1.0, delta=0.1), "epsilon"),
-        (lambda: OwnClocks(2, epsilon=0.1, delta=0.0), "delta"),
-        (lambda: topk.replicate(Coin(7, budget=100, a=1.0), BANDIT, runs=2), "k"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(wrong, name):

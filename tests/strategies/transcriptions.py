@@ -1,9 +1,10 @@
-"""The papers' pseudo-code, word by word, slow and plain.
+"""The papers' pseudo-code, word by word, slow and plain; one form for each family of algorithms.
 
-Each function is a generator.  It yields the pulls that it wants, a list of ``(arm, count)``
+A transcription is a generator.  It is given a strategy, of which it reads the parameters, and the
+number n of arms or the pair (M, n).  It yields the pulls that it wants, a list of ``(arm, count)``
 with counts of at least 1, is sent the sum of the rewards of each entry (0/1 rewards, so whole
-numbers), and returns ``(set of arms, 'rule' or 'budget')``.  Means are fractions, so that
-nothing is rounded; nothing is imported from the library.
+numbers), and returns ``(set of arms, 'rule' or 'budget')``.  Means are fractions, so that nothing
+is rounded; nothing is imported from the library.
 
 The house's conventions, where the papers are silent: arms are ranked by mean, then by lower
 index, and ranks decide; of equal gaps the larger rank distance from the boundary counts; if
@@ -13,64 +14,67 @@ that is equal too, the last rank is rejected.
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import wraps
+from types import SimpleNamespace
 
 
 class Seen:
-    """Pulls and rewards so far."""
+    """Pulls and rewards so far; arm i of bandit m is number m * n + i."""
 
-    def __init__(self, n):
-        self.pulls = [0] * n
-        self.sums = [Fraction(0)] * n
+    def __init__(self, shape):
+        bandits, n = shape if isinstance(shape, tuple) else (1, shape)
+        self.pulls, self.sums = [0] * (bandits * n), [0] * (bandits * n)
+        self.bandits = [range(m * n, (m + 1) * n) for m in range(bandits)]
 
     def sample(self, batch):
         """Pull; return what this batch alone has shown."""
         own = Seen(len(self.pulls))
         batch = [(arm, count) for arm, count in batch if count > 0]
-        if batch:
-            sums = yield batch
-            for (arm, count), total in zip(batch, sums, strict=True):
-                for record in (self, own):
-                    record.pulls[arm] += count
-                    record.sums[arm] += int(total)
+        sums = (yield batch) if batch else ()
+        for (arm, count), total in zip(batch, sums, strict=True):
+            for record in (self, own):
+                record.pulls[arm] += count
+                record.sums[arm] += int(total)
         return own
 
     def mean(self, arm):
-        return self.sums[arm] / self.pulls[arm]
+        return Fraction(self.sums[arm], self.pulls[arm])
 
     def ranked(self, arms):
         return sorted(arms, key=lambda arm: (-self.mean(arm), arm))
 
 
-def filed_first(ranked, means, wanted):
-    """Of ranked arms, return the one with the largest gap and whether it is accepted.
+def leaves_first(ranks, means, wanted):
+    """Of ranked arms, return the one with the largest gap, whether it is accepted, and its gap.
 
     ``means`` are those of all the arms when the gaps were computed, best first, with
-    ``wanted`` of them on the accept side; ``ranked`` maps the arms that are left to their
-    ranks among them.
+    ``wanted`` of them on the accept side; ``ranks`` maps the arms that are left to their
+    ranks among them.  If one side is empty there are no gaps: the end of the other side goes.
     """
-    best = None
-    for arm, rank in ranked.items():
-        accept = rank < wanted
-        if wanted == 0:  # everything belongs on the reject side: the last rank goes
-            gap = Fraction(0)
-        elif wanted == len(means):  # the mirror image: the first rank goes
-            gap = Fraction(0)
-        elif accept:
-            gap = means[rank] - means[wanted]
-        else:
-            gap = means[wanted - 1] - means[rank]
-        distance = wanted - rank if accept else rank - wanted + 1
-        key = gap, distance, not accept
-        if best is None or key > best[0]:
-            best = key, arm, accept
-    return best[1], best[2]
+
+    def order(arm):
+        rank, accept = ranks[arm], ranks[arm] < wanted
+        gap = 0
+        if 0 < wanted < len(means):
+            gap = means[rank] - means[wanted] if accept else means[wanted - 1] - means[rank]
+        return gap, wanted - rank if accept else rank - wanted + 1, not accept
+
+    arm = max(ranks, key=order)
+    return arm, ranks[arm] < wanted, order(arm)[0]
 
 
-def uniform(n, k, budget):
+def leaver(seen, active, wanted):
+    """`leaves_first` of all active arms, by the means that were seen."""
+    ranked = seen.ranked(active)
+    ranks = {arm: rank for rank, arm in enumerate(ranked)}
+    return leaves_first(ranks, [seen.mean(arm) for arm in ranked], wanted)
+
+
+def uniform(s, n):
     """Uniform sampling, as in Zhou et al. (2014), Remark 4.2; the remainder to low indices."""
     seen = Seen(n)
-    yield from seen.sample([(arm, budget // n + (arm < budget % n)) for arm in range(n)])
-    return set(seen.ranked(range(n))[:k]), "budget"
+    yield from seen.sample([(a, s.budget // n + (a < s.budget % n)) for a in range(n)])
+    return set(seen.ranked(range(n))[: s.k]), "budget"
 
 
 def sar_lengths(n, budget):
@@ -79,34 +83,64 @@ def sar_lengths(n, budget):
     return [0] + [math.ceil(Fraction(budget - n, n + 1 - j) / log_bar) for j in range(1, n)]
 
 
-def sar(n, k, budget):
+def sar(s, n):
     """Bubeck et al. (2013), Figure 1: steps (1) to (4) of phases 1 to n - 1."""
-    seen, lengths = Seen(n), sar_lengths(n, budget)
-    active, wanted, accepted = list(range(n)), k, set()
+    seen, lengths = Seen(n), sar_lengths(n, s.budget)
+    active, accepted = list(range(n)), set()
     for j in range(1, n):
         # (1) pull every active arm n_j - n_{j-1} times
         yield from seen.sample([(arm, lengths[j] - lengths[j - 1]) for arm in active])
-        # (2) order by mean and compute the gaps over all n_j pulls
-        ranked = seen.ranked(active)
-        means = [seen.mean(arm) for arm in ranked]
-        # (3) deactivate the arm with the largest gap
-        arm, accept = filed_first({a: r for r, a in enumerate(ranked)}, means, wanted)
+        # (2) and (3) deactivate the arm with the largest gap over all n_j pulls
+        arm, accept, _ = leaver(seen, active, s.k - len(accepted))
         active.remove(arm)
         # (4) accept it if it is among the m(j) best
-        if accept:
-            accepted.add(arm)
-            wanted -= 1
-    if wanted == 1:  # the arm that is left is the last one wanted
-        accepted.update(active)
+        accepted |= {arm} if accept else set()
+    # the arm that is left may be the last one wanted
+    return accepted | set(active[: s.k - len(accepted)]), "budget"
+
+
+def successive_rejects(s, n):
+    """Audibert et al. (2010) for n - k phases, as in Bubeck et al. (2013), Section 5."""
+    constant = Fraction(s.k, s.k + 1) + sum(Fraction(1, i) for i in range(s.k + 1, n + 1))
+    seen, active, before = Seen(n), list(range(n)), 0
+    for j in range(1, n - s.k + 1):
+        length = math.ceil(Fraction(s.budget - n, n + 1 - j) / constant)
+        yield from seen.sample([(arm, length - before) for arm in active])
+        active.remove(seen.ranked(active)[-1])
+        before = length
+    return set(active), "budget"
+
+
+def multi_sar(s, shape):
+    """Bubeck et al. (2013), Section 4: multi-bandit SAR."""
+    seen, accepted = Seen(shape), set()
+    active, size = [list(arms) for arms in seen.bandits], len(seen.pulls)
+    lengths = sar_lengths(size, s.budget)
+    for j in range(1, size + 1):  # after phase M n - 1 the last active arm is accepted
+        if j < size:
+            more = lengths[j] - lengths[j - 1]
+            yield from seen.sample([(arm, more) for own in active for arm in own])
+        single = [own for own in active if len(own) == 1]
+        if single:
+            accepted.add(single[0].pop())
+            continue
+        # the largest gap; of equal ones the larger rank, then the higher number
+        *_, arm, own = max(
+            (seen.mean(ranked[0]) - seen.mean(arm), rank, arm, own)
+            for own in active
+            for ranked in [seen.ranked(own)]
+            for rank, arm in enumerate(ranked)
+        )
+        own.remove(arm)
     return accepted, "budget"
 
 
-def optmai(n, k, budget, beta, reuse, final):
+def optmai(s, n):
     """Zhou et al. (2014), Algorithm 1; for k >= n/2 by the complement (after Theorem 4.5)."""
-    if 2 * k < n:
-        chosen = yield from optmai_small(n, k, budget, beta, reuse, final)
+    if 2 * s.k < n:
+        chosen = yield from optmai_small(s, n, s.k)
         return chosen, "budget"
-    worst = optmai_small(n, n - k, budget, beta, reuse, final)
+    worst = optmai_small(s, n, n - s.k)
     try:
         batch = next(worst)
         while True:
@@ -117,28 +151,26 @@ def optmai(n, k, budget, beta, reuse, final):
         return set(range(n)) - end.value, "budget"
 
 
-def optmai_small(n, k, budget, beta, reuse, final):
+def optmai_small(s, n, k):
     """Algorithm 1, lines 2 to 12, with the budgets of Section 6."""
     seen, active, accepted = Seen(n), list(range(n)), set()  # S_0, T_0
-    left, carry, r = budget, Decimal(0), 0
+    left, carry, r = s.budget, Decimal(0), 0
     while len(accepted) < k and active:  # line 3
         size = len(active)
-        if final == "uniform" and size < 4 * k:  # Remark 4.1
-            each, more = divmod(left, size)
-            batch = [(arm, each + (place < more)) for place, arm in enumerate(active)]
-            own = yield from seen.sample(batch)
-            shown = seen if reuse or each == 0 else own
+        last = s.final == "uniform" and size < 4 * k  # Remark 4.1
+        if last:
+            batch = [(arm, left // size + (j < left % size)) for j, arm in enumerate(active)]
+        else:
+            due, share = optmai_share(n, s.budget, s.beta, r, carry, size)
+            share = max(0, min(max(share, 1) if r == 0 else share, left // size))
+            carry, left = due - share * size, left - share * size
+            batch = [(arm, share) for arm in active]
+        own = yield from seen.sample(batch)
+        shown = seen if s.reuse or not all(count for _, count in batch) else own
+        if last:
             return set(shown.ranked(active)[:k])
-        due, share = optmai_share(n, budget, beta, r, carry, size)
-        if r == 0:
-            share = max(share, 1)
-        share = max(0, min(share, left // size))
-        carry = due - share * size
-        left -= share * size
-        own = yield from seen.sample([(arm, share) for arm in active])
-        shown = seen if reuse or share == 0 else own
-        if size >= 4 * k:  # lines 4 to 6
-            active = quartile_elimination(shown, active)
+        if size >= 4 * k:  # lines 4 to 6: exactly ceil(|S|/4) arms leave, ties and all
+            active = sorted(shown.ranked(active)[: size - math.ceil(Fraction(size, 4))])
         else:  # line 8
             active, accepted = accept_reject(shown, active, accepted, k)
         r += 1  # line 10
@@ -147,8 +179,7 @@ def optmai_small(n, k, budget, beta, reuse, final):
 
 def optmai_share(n, budget, beta, r, carry, size):
     """What round r may spend, and the whole pulls of each arm that this makes."""
-    with localcontext() as context:
-        context.prec = 60
+    with localcontext(prec=60):
         beta = Decimal(beta)
         rounds = Decimal(n).ln() / (Decimal(4) / Decimal(3)).ln()
         inflated = budget / (1 - (beta.ln() * rounds).exp())
@@ -156,53 +187,57 @@ def optmai_share(n, budget, beta, r, carry, size):
         return due, math.floor(due / size + Decimal("1e-9"))
 
 
-def quartile_elimination(shown, active):
-    """Algorithm 2, lines 3 and 4: without exactly ceil(|S|/4) arms, ties and all."""
-    dropped = shown.ranked(active)[len(active) - math.ceil(Fraction(len(active), 4)) :]
-    return [arm for arm in active if arm not in dropped]
-
-
 def accept_reject(shown, active, accepted, k):
     """Algorithm 3, lines 3 to 10."""
-    size, wanted = len(active), k - len(accepted)  # line 3: K'
-    ranked = shown.ranked(active)
+    wanted, ranked = k - len(accepted), shown.ranked(active)  # line 3: K'
     means = [shown.mean(arm) for arm in ranked]  # gaps are computed once
     ranks, accepted = {arm: rank for rank, arm in enumerate(ranked)}, set(accepted)
-    while len(accepted) < k and 4 * len(ranks) > 3 * size:  # line 4
-        arm, accept = filed_first(ranks, means, wanted)  # line 5
+    while len(accepted) < k and 4 * len(ranks) > 3 * len(active):  # line 4
+        arm, accept, _ = leaves_first(ranks, means, wanted)  # line 5
         del ranks[arm]
-        if accept:  # lines 6 to 8
-            accepted.add(arm)
+        accepted |= {arm} if accept else set()  # lines 6 to 8
     return sorted(ranks), accepted
-
-
-def lucb1(n, k, epsilon, delta, budget):
-    """Kalyanakrishnan et al. (2012), Sections 3, 3.2 and 3.3: LUCB with beta_1."""
-    seen = Seen(n)
-    yield from seen.sample([(arm, 1) for arm in range(n)])
-    t = 1
-    while True:
-        ranked = seen.ranked(range(n))
-        high, low = sorted(ranked[:k]), sorted(ranked[k:])
-
-        def radius(arm, t=t):
-            return math.sqrt(math.log(5 / 4 * n * t**4 / delta) / (2 * seen.pulls[arm]))
-
-        # min and max return the first of equals: the lowest index
-        h = min(high, key=lambda arm: float(seen.mean(arm)) - radius(arm))
-        l = max(low, key=lambda arm: float(seen.mean(arm)) + radius(arm))  # noqa: E741
-        upper, lower = float(seen.mean(l)) + radius(l), float(seen.mean(h)) - radius(h)
-        if upper - lower < epsilon:
-            return set(high), "rule"
-        left = math.inf if budget is None else budget - sum(seen.pulls)
-        if left == 0:
-            return set(high), "budget"
-        yield from seen.sample([(h, 1), (l, 1)][: min(2, left)])
-        t += 1
 
 
 # Index strategies.  Their indices are sums of fractions and square roots, compared as decimal
 # numbers with 60 digits of which 40 count, so that equal ones are equal.
+
+
+def indexed(decide):
+    """Return the transcription of a rule that is asked before every further pull.
+
+    ``decide(s, seen)`` returns the set of arms, those that are pulled next, and whether the
+    play ends by the rule; ``seen.t`` counts how often it has been asked.
+    """
+    decide = in_decimals(decide)
+
+    @wraps(decide)
+    def play(s, shape):
+        seen = Seen(shape)
+        seen.t, seen.kept = 0, []
+        first = 2 if getattr(s, "variance", False) else 1
+        yield from seen.sample([(arm, first) for arm in range(len(seen.pulls))])
+        while True:
+            seen.t += 1
+            chosen, arms, ended = decide(s, seen)
+            left = math.inf if s.budget is None else s.budget - sum(seen.pulls)
+            if ended or left == 0:
+                return chosen, "rule" if ended else "budget"
+            yield from seen.sample([(arm, 1) for arm in arms][: min(2, left)])
+
+    play.decide = decide
+    return play
+
+
+def in_decimals(function):
+    """Compute with 60 digits."""
+
+    @wraps(function)
+    def careful(*arguments):
+        with localcontext(prec=60):
+            return function(*arguments)
+
+    return careful
 
 
 def exact(x):
@@ -214,21 +249,15 @@ def rounded(x, digits=40):
     return x.quantize(Decimal(1).scaleb(-digits))
 
 
-def in_decimals(play):
-    """Compute with 60 digits; the caller's own arithmetic, between yields, is left alone."""
+def shared_radius(seen, squared):
+    """The radii of all arms, if that of an arm with one pull has the square ``squared``."""
+    return [(squared / pulls).sqrt() for pulls in seen.pulls]
 
-    def careful(*arguments):
-        inner, sums = play(*arguments), None
-        while True:
-            try:
-                with localcontext() as context:
-                    context.prec = 60
-                    batch = inner.send(sums)
-            except StopIteration as end:
-                return end.value
-            sums = yield batch
 
-    return careful
+def limits(seen, arms, radius):
+    """Lower and upper bounds."""
+    mean = {arm: exact(seen.mean(arm)) for arm in arms}
+    return [{arm: rounded(mean[arm] + sign * radius[arm]) for arm in arms} for sign in (-1, 1)]
 
 
 def boundary_gap(seen, ranked, k, arm):
@@ -238,376 +267,192 @@ def boundary_gap(seen, ranked, k, arm):
     return seen.mean(ranked[k - 1]) - seen.mean(arm)
 
 
-@in_decimals
-def gap_e(n, k, budget, complexity, c):
-    """Bubeck et al. (2013), Figure 3."""
-    seen = Seen(n)
-    yield from seen.sample([(arm, 1) for arm in range(n)])
-    root = exact(c) * (budget / exact(complexity)).sqrt()
-    for _ in range(n, budget):
-        ranked = seen.ranked(range(n))
-        index = [
-            rounded(root / Decimal(seen.pulls[arm]).sqrt()
-                    - exact(boundary_gap(seen, ranked, k, arm)))
-            for arm in range(n)
-        ]  # fmt: skip
-        yield from seen.sample([(index.index(max(index)), 1)])
-    return set(seen.ranked(range(n))[:k]), "budget"
+@indexed
+def lucb1(s, seen):
+    """Kalyanakrishnan et al. (2012), Sections 3, 3.2 and 3.3: LUCB with beta_1."""
+    n = len(seen.pulls)
+    ranked = seen.ranked(range(n))
+    beta = shared_radius(seen, (5 * n * Decimal(seen.t) ** 4 / (4 * exact(s.delta))).ln() / 2)
+    lower, upper = limits(seen, ranked, beta)
+    h = min(ranked[: s.k], key=lambda arm: (lower[arm], arm))
+    l = min(ranked[s.k :], key=lambda arm: (-upper[arm], arm))  # noqa: E741
+    return set(ranked[: s.k]), [h, l], upper[l] - lower[h] < exact(s.epsilon)
 
 
-class Duel:
-    """Gabillon et al. (2012), Section 3 and Figure 1: what SELECT-ARM computes at time t."""
-
-    def __init__(self, seen, m, squared=None, beta=None, arms=None):
-        """``squared`` is the square of the radius of an arm with one pull, if that is all."""
-        arms = range(len(seen.pulls)) if arms is None else arms
-        self.beta = beta
-        if beta is None:
-            self.beta = {k: (squared / seen.pulls[k]).sqrt() for k in arms}
-        mean = {k: exact(seen.mean(k)) for k in arms}
-        upper = {k: rounded(mean[k] + self.beta[k]) for k in arms}
-        lower = {k: rounded(mean[k] - self.beta[k]) for k in arms}
-        self.B = {}
-        for k in arms:
-            others = sorted((upper[i] for i in arms if i != k), reverse=True)
-            self.B[k] = rounded(others[m - 1] - lower[k], 38)  # a difference of rounded numbers
-        self.J = sorted(arms, key=lambda k: (self.B[k], k))[:m]
-        self.B_J = max(self.B[k] for k in self.J)
-        rest = [k for k in arms if k not in self.J]
-        # ties to the wider arm, then to the lower number
-        self.u = min(rest, key=lambda k: (-upper[k], -rounded(self.beta[k]), k))
-        self.l = min(self.J, key=lambda k: (lower[k], -rounded(self.beta[k]), k))
-        self.pull = min((self.u, self.l), key=lambda k: (-rounded(self.beta[k]), k))
+@indexed
+def gap_e(s, seen):
+    """Bubeck et al. (2013), Figure 3; of several bandits that of Gabillon et al. (2011)."""
+    radius = shared_radius(seen, exact(s.c) ** 2 * s.budget / exact(s.complexity))
+    chosen, index = set(), {}
+    for arms in seen.bandits:
+        ranked = seen.ranked(arms)
+        chosen.update(ranked[: s.k])
+        for arm in arms:
+            index[arm] = rounded(radius[arm] - exact(boundary_gap(seen, ranked, s.k, arm)))
+    return chosen, [min(index, key=lambda arm: (-index[arm], arm))], False
 
 
-@in_decimals
-def ugape_b(n, k, budget, epsilon, a, complexity):
-    """Gabillon et al. (2012), UGapEb of Figure 1: the J(t) with the smallest B_J(t)."""
-    seen, smallest, chosen = Seen(n), None, None
-    yield from seen.sample([(arm, 1) for arm in range(n)])
-    for _ in range(max(1, budget - n)):  # t = n + 1, ..., Q
-        if a is not None:
-            squared = exact(a)
-        else:
-            squared = (budget - n) / (4 * exact(complexity or estimate(seen, n, k, epsilon)))
-        duel = Duel(seen, k, squared)
-        if smallest is None or duel.B_J < smallest:
-            smallest, chosen = duel.B_J, set(duel.J)
-        if sum(seen.pulls) < budget:
-            yield from seen.sample([(duel.pull, 1)])
-    return chosen, "budget"
+@indexed
+def ugape(s, seen):
+    """Gabillon et al. (2012), Figure 1: UGapEc if there is a delta, UGapEb if there is none.
+
+    Of several bandits the one with the largest index is pulled, and all have to meet epsilon.
+    """
+    confident = hasattr(s, "delta")
+    if confident or not seen.kept or sum(seen.pulls) < s.budget:  # UGapEb: t = n + 1, ..., Q
+        beta = ugape_radii(s, seen)
+        found = [select_arm(seen, arms, s.k, beta) for arms in seen.bandits]
+        before = found if confident else seen.kept or found
+        # UGapEb returns the J(t) with the smallest B_J(t)
+        seen.kept = [min(p, key=lambda one: one.B_J) for p in zip(before, found, strict=True)]
+        seen.strongest = max(found, key=lambda one: one.B_J)
+    chosen = set().union(*(one.J for one in seen.kept))
+    ended = confident and seen.strongest.B_J < exact(s.epsilon)
+    return chosen, [seen.strongest.pull], ended
 
 
-def estimate(seen, n, k, epsilon, arms=None):
-    """H_epsilon, equation (6), with every gap enlarged by sqrt(1 / (2 T)): the house's choice."""
-    arms = range(n) if arms is None else arms
-    ranked, total = seen.ranked(arms), 0.0
-    for arm in arms:
-        gap = float(boundary_gap(seen, ranked, k, arm)) + math.sqrt(1 / (2 * seen.pulls[arm]))
-        total += 1 / max((gap + epsilon) / 2, epsilon) ** 2
-    return total
+def select_arm(seen, arms, m, beta):
+    """Section 3 and Figure 1: what SELECT-ARM computes at time t."""
+    lower, upper = limits(seen, arms, beta)
+    ordered = sorted(upper.values(), reverse=True)
+    # the m-th largest upper bound of the others
+    rival = {k: ordered[m if upper[k] >= ordered[m - 1] else m - 1] for k in arms}
+    B = {k: rounded(rival[k] - lower[k], 38) for k in arms}  # a difference of rounded numbers
+    ranked = sorted(arms, key=lambda k: (B[k], k))
+    J, rest = ranked[:m], ranked[m:]
+    # ties to the wider arm, then to the lower number
+    wide = {k: -rounded(beta[k]) for k in arms}
+    u = min(rest, key=lambda k: (-upper[k], wide[k], k))
+    l = min(J, key=lambda k: (lower[k], wide[k], k))  # noqa: E741
+    pull = min((u, l), key=lambda k: (wide[k], k))
+    return SimpleNamespace(J=J, B_J=B[J[-1]], pull=pull)
 
 
-@in_decimals
-def ugape_c(n, k, epsilon, delta, c, budget):
-    """Gabillon et al. (2012), UGapEc of Figure 1, with the radius (4)."""
-    seen = Seen(n)
-    yield from seen.sample([(arm, 1) for arm in range(n)])
-    while True:
-        before = sum(seen.pulls)  # t - 1
-        squared = exact(c) * (4 * n * Decimal(before) ** 3 / exact(delta)).ln()
-        duel = Duel(seen, k, squared)
-        if duel.B_J < exact(epsilon):
-            return set(duel.J), "rule"
-        if before == budget:
-            return set(duel.J), "budget"
-        yield from seen.sample([(duel.pull, 1)])
+def ugape_radii(s, seen):
+    """The radii of Figure 1 and (4); with variances those of Maurer and Pontil (2009), b = 1."""
+    variance = getattr(s, "variance", False)
+    n, pulls, v = len(seen.pulls), sum(seen.pulls), 2 if variance else 1
+    if hasattr(s, "delta"):
+        t = Decimal(pulls + variance)
+        a = v * exact(s.c) * (4 * v * n * t**3 / exact(s.delta)).ln()
+    elif s.a is not None:
+        a = exact(s.a)
+    else:
+        H = s.complexity or sum(estimate(s, seen, arms, variance) for arms in seen.bandits)
+        a = v * (s.budget - v * n) / (4 * exact(H))
+    if not variance:
+        return shared_radius(seen, a)
+    return [
+        (2 * a * sample_variance(seen, arm) / u).sqrt() + 7 * a / (3 * (u - 1))
+        for arm, u in enumerate(seen.pulls)
+    ]
 
 
 def sample_variance(seen, arm):
     """The variance of 0/1 rewards with divisor T - 1; their squares are the rewards."""
     ones, pulls = seen.sums[arm], seen.pulls[arm]
-    return exact((ones - ones**2 / pulls) / (pulls - 1))
+    return exact(Fraction(ones * (pulls - ones), pulls * (pulls - 1)))
 
 
-def bernstein_radii(seen, a):
-    """The empirical Bernstein radii (Maurer and Pontil 2009) with b = 1."""
-    return [
-        (2 * a * sample_variance(seen, arm) / pulls).sqrt() + 7 * a / (3 * (pulls - 1))
-        for arm, pulls in enumerate(seen.pulls)
-    ]
-
-
-@in_decimals
-def ugape_b_variance(n, k, budget, epsilon, a, complexity):
-    """UGapEb with empirical Bernstein radii, after two pulls of every arm."""
-    seen, smallest, chosen = Seen(n), None, None
-    yield from seen.sample([(arm, 2) for arm in range(n)])
-    for _ in range(max(1, budget - 2 * n)):
-        level = exact(a) if a is not None else Decimal(budget - 2 * n) / 2
-        if a is None:
-            level /= exact(complexity or estimate_variance(seen, n, k, epsilon))
-        duel = Duel(seen, k, beta=bernstein_radii(seen, level))
-        if smallest is None or duel.B_J < smallest:
-            smallest, chosen = duel.B_J, set(duel.J)
-        if sum(seen.pulls) < budget:
-            yield from seen.sample([(duel.pull, 1)])
-    return chosen, "budget"
-
-
-def estimate_variance(seen, n, k, epsilon):
-    """H^sigma_epsilon with larger gaps and smaller deviations: the house's choice."""
-    ranked, total = seen.ranked(range(n)), 0.0
-    for arm in range(n):
-        doubt = math.sqrt(1 / (2 * seen.pulls[arm]))
-        gap = float(boundary_gap(seen, ranked, k, arm)) + doubt
-        sigma = max(0.0, math.sqrt(sample_variance(seen, arm)) - doubt)
-        m = max((gap + epsilon) / 2, epsilon)
-        total += ((sigma + math.sqrt(sigma**2 + 13 / 3 * m)) / m) ** 2
+def estimate(s, seen, arms, variance):
+    """H_epsilon, equation (6), with larger gaps and smaller deviations: the house's choice."""
+    ranked, total = seen.ranked(arms), 0.0
+    for arm in arms:
+        doubt, root = math.sqrt(1 / (2 * seen.pulls[arm])), 1.0
+        gap = float(boundary_gap(seen, ranked, s.k, arm)) + doubt
+        m = max((gap + s.epsilon) / 2, s.epsilon)
+        if variance:
+            sigma = max(0.0, math.sqrt(sample_variance(seen, arm)) - doubt)
+            root = sigma + math.sqrt(sigma**2 + 13 / 3 * m)
+        total += (root / m) ** 2
     return total
 
 
-@in_decimals
-def ugape_c_variance(n, k, epsilon, delta, c, budget):
-    """UGapEc with empirical Bernstein radii; t is one more than the pulls that were made."""
-    seen = Seen(n)
-    yield from seen.sample([(arm, 2) for arm in range(n)])
-    while True:
-        t = sum(seen.pulls) + 1
-        level = 2 * exact(c) * (8 * n * Decimal(t) ** 3 / exact(delta)).ln()
-        duel = Duel(seen, k, beta=bernstein_radii(seen, level))
-        if duel.B_J < exact(epsilon):
-            return set(duel.J), "rule"
-        if t - 1 == budget:
-            return set(duel.J), "budget"
-        yield from seen.sample([(duel.pull, 1)])
-
-
-# Several bandits: ``shape`` is (M, n), and arm i of bandit m is number m * n + i.
-
-
-def row(shape, m):
-    """The numbers of the arms of bandit m."""
-    return range(m * shape[1], (m + 1) * shape[1])
-
-
-def multi_sar(shape, budget):
-    """Bubeck et al. (2013), Section 4: multi-bandit SAR."""
-    bandits, size = range(shape[0]), shape[0] * shape[1]
-    seen, lengths, accepted = Seen(size), sar_lengths(size, budget), set()
-    active = {m: list(row(shape, m)) for m in bandits}
-    for j in range(1, size + 1):  # after phase M n - 1 the last active arm is accepted
-        if j < size:
-            arms = sorted(arm for own in active.values() for arm in own)
-            yield from seen.sample([(arm, lengths[j] - lengths[j - 1]) for arm in arms])
-        single = [m for m, own in active.items() if len(own) == 1]
-        if single:
-            accepted.update(active.pop(single[0]))
-            continue
-        ranked = {m: seen.ranked(own) for m, own in active.items()}
-        best = {m: seen.mean(arms[0]) for m, arms in ranked.items()}
-        # the largest gap; of equal ones the larger rank, then the higher number
-        m, arm = max(
-            ((m, arm) for m, arms in ranked.items() for arm in arms),
-            key=lambda pair: (
-                best[pair[0]] - seen.mean(pair[1]),
-                ranked[pair[0]].index(pair[1]),
-                pair[1],
-            ),
-        )
-        active[m].remove(arm)
-    return accepted, "budget"
-
-
-@in_decimals
-def multi_gap_e(shape, budget, complexity, c):
-    """Gabillon et al. (2011) with the constants of Bubeck et al. (2013), Figure 3."""
-    bandits, size = range(shape[0]), shape[0] * shape[1]
-    seen = Seen(size)
-    yield from seen.sample([(arm, 1) for arm in range(size)])
-    root = exact(c) * (budget / exact(complexity)).sqrt()
-    for _ in range(size, budget):
-        index = []
-        for m in bandits:
-            ranked = seen.ranked(row(shape, m))
-            for arm in row(shape, m):
-                gap = exact(boundary_gap(seen, ranked, 1, arm))
-                index.append(rounded(root / Decimal(seen.pulls[arm]).sqrt() - gap))
-        yield from seen.sample([(index.index(max(index)), 1)])
-    return {seen.ranked(row(shape, m))[0] for m in bandits}, "budget"
-
-
-def duels(seen, shape, k, squared):
-    """A duel in every bandit, and the bandit that is to be pulled."""
-    found = [Duel(seen, k, squared, arms=row(shape, m)) for m in range(shape[0])]
-    index = [duel.B_J for duel in found]
-    return found, index.index(max(index))
-
-
-@in_decimals
-def multi_ugape_b(shape, k, budget, epsilon, complexity, a):
-    """UGapEb in M bandits: the one with the largest index is pulled."""
-    size = shape[0] * shape[1]
-    seen, smallest, chosen = Seen(size), [None] * shape[0], [None] * shape[0]
-    yield from seen.sample([(arm, 1) for arm in range(size)])
-    for _ in range(max(1, budget - size)):
-        if a is not None:
-            squared = exact(a)
-        else:
-            found = complexity or sum(
-                estimate(seen, shape[1], k, epsilon, row(shape, m)) for m in range(shape[0])
-            )
-            squared = (budget - size) / (4 * exact(found))
-        found, pulled = duels(seen, shape, k, squared)
-        for m, duel in enumerate(found):
-            if smallest[m] is None or duel.B_J < smallest[m]:
-                smallest[m], chosen[m] = duel.B_J, set(duel.J)
-        if sum(seen.pulls) < budget:
-            yield from seen.sample([(found[pulled].pull, 1)])
-    return set().union(*chosen), "budget"
-
-
-@in_decimals
-def multi_ugape_c(shape, k, epsilon, delta, c, budget):
-    """UGapEc in M bandits: it ends when all indices are below epsilon."""
-    size = shape[0] * shape[1]
-    seen = Seen(size)
-    yield from seen.sample([(arm, 1) for arm in range(size)])
-    while True:
-        before = sum(seen.pulls)  # t - 1
-        squared = exact(c) * (4 * size * Decimal(before) ** 3 / exact(delta)).ln()
-        found, pulled = duels(seen, shape, k, squared)
-        chosen = set().union(*(duel.J for duel in found))
-        if found[pulled].B_J < exact(epsilon):
-            return chosen, "rule"
-        if before == budget:
-            return chosen, "budget"
-        yield from seen.sample([(found[pulled].pull, 1)])
-
-
-@in_decimals
-def clucb_pac(n, k, epsilon, delta, R, budget):
+@indexed
+def clucb_pac(s, seen):
     """Chen et al. (2014), CLUCB with the PAC rule, for sets of k arms.
 
     The oracle returns the k largest values; of equal ones it keeps those of M.  Of equal
     bounds on one side the lower number is exchanged first.
     """
-    seen = Seen(n)
-    yield from seen.sample([(arm, 1) for arm in range(n)])
-    while True:
-        t = sum(seen.pulls)
-        squared = 2 * (4 * n * Decimal(t) ** 3 / exact(delta)).ln()
-        radius = [exact(R) * (squared / pulls).sqrt() for pulls in seen.pulls]
-        ranked = seen.ranked(range(n))
-        bound = [rounded(exact(seen.mean(arm)) + radius[arm]) for arm in range(n)]
-        for arm in ranked[:k]:
-            bound[arm] = rounded(exact(seen.mean(arm)) - radius[arm])
-        leaving = sorted(ranked[:k], key=lambda arm: (bound[arm], arm))
-        entering = sorted(ranked[k:], key=lambda arm: (-bound[arm], arm))
-        pairs = zip(leaving, entering, strict=False)
-        pairs = [(out, into) for out, into in pairs if bound[into] > bound[out]]
-        gain = sum((bound[into] - bound[out] for out, into in pairs), Decimal(0))
-        if gain <= k * exact(epsilon):
-            return set(ranked[:k]), "rule"
-        if t == budget:
-            return set(ranked[:k]), "budget"
-        exchanged = [arm for pair in pairs for arm in pair]
-        widest = min(exchanged, key=lambda arm: (-rounded(radius[arm]), arm))
-        yield from seen.sample([(widest, 1)])
+    n, t = len(seen.pulls), Decimal(sum(seen.pulls))
+    radius = shared_radius(seen, 2 * exact(s.R) ** 2 * (4 * n * t**3 / exact(s.delta)).ln())
+    ranked = seen.ranked(range(n))
+    lower, upper = limits(seen, ranked, radius)
+    leaving = sorted(ranked[: s.k], key=lambda arm: (lower[arm], arm))
+    entering = sorted(ranked[s.k :], key=lambda arm: (-upper[arm], arm))
+    pairs = zip(leaving, entering, strict=False)
+    pairs = [(out, into) for out, into in pairs if upper[into] > lower[out]]
+    gain = sum(upper[into] - lower[out] for out, into in pairs)
+    widest = sorted((-rounded(radius[arm]), arm) for pair in pairs for arm in pair)
+    return set(ranked[: s.k]), [arm for _, arm in widest[:1]], gain <= s.k * exact(s.epsilon)
 
 
-def successive_rejects(n, k, budget):
-    """Audibert et al. (2010) for n - k phases, as in Bubeck et al. (2013), Section 5."""
-    constant = Fraction(k, k + 1) + sum(Fraction(1, i) for i in range(k + 1, n + 1))
-    seen, active, before = Seen(n), list(range(n)), 0
-    for j in range(1, n - k + 1):
-        length = math.ceil(Fraction(budget - n, n + 1 - j) / constant)
-        yield from seen.sample([(arm, length - before) for arm in active])
-        active.remove(seen.ranked(active)[-1])
-        before = length
-    return set(active), "budget"
+# Rounds of as many pulls for every arm.
 
 
 def last_round(seen, budget, active, share):
-    """A round of ``share`` pulls; a budget that ends inside it is spread evenly.
+    """A round of ``share`` pulls; a budget that ends before or inside it is spread evenly.
 
-    Returns what the round has shown, None if it was cut, and whether the budget is spent.
+    Returns what the round has shown, None if it was cut.
     """
     left = math.inf if budget is None else budget - sum(seen.pulls)
     if share * len(active) <= left:
-        own = yield from seen.sample([(arm, share) for arm in active])
-        return own, share * len(active) == left
+        return (yield from seen.sample([(arm, share) for arm in active]))
     each, more = divmod(left, len(active))
     yield from seen.sample([(arm, each + (place < more)) for place, arm in enumerate(active)])
-    return None, True
+    return None
 
 
-def halving(n, k, epsilon, delta, budget):
+def halving(s, n):
     """Kalyanakrishnan and Stone (2010): (2 / eps_l^2) ln(3 m / delta_l) fresh pulls a round."""
-    seen, remaining = Seen(n), list(range(n))
-    epsilon_l, delta_l = epsilon / 4, delta / 2
-    for _ in range(math.ceil(math.log2(n / k))):
-        share = math.ceil(2 / epsilon_l**2 * math.log(3 * k / delta_l))
-        own, spent = yield from last_round(seen, budget, remaining, share)
+    seen, remaining, epsilon_l, delta_l = Seen(n), list(range(n)), s.epsilon / 4, s.delta / 2
+    for _ in range(math.ceil(math.log2(n / s.k))):
+        share = math.ceil(2 / epsilon_l**2 * math.log(3 * s.k / delta_l))
+        own = yield from last_round(seen, s.budget, remaining, share)
         if own is None:
-            return set(seen.ranked(remaining)[:k]), "budget"
-        size = max(math.ceil(len(remaining) / 2), k)
-        remaining = sorted(own.ranked(remaining)[:size])
+            return set(seen.ranked(remaining)[: s.k]), "budget"
+        remaining = sorted(own.ranked(remaining)[: max(math.ceil(len(remaining) / 2), s.k)])
         epsilon_l, delta_l = 3 * epsilon_l / 4, delta_l / 2
-        if spent and size > k:
-            return set(seen.ranked(remaining)[:k]), "budget"
     return set(remaining), "rule"
 
 
-def racing(n, k, epsilon, delta, budget):
+def decide_while(seen, active, accepted, k, width):
+    """Accept and reject, the largest gap first, while it is more than ``width``."""
+    while 0 < k - len(accepted) < len(active):
+        arm, accept, gap = leaver(seen, active, k - len(accepted))
+        if gap <= width:
+            break
+        active.remove(arm)
+        accepted |= {arm} if accept else set()
+
+
+def racing(s, n):
     """A Hoeffding race: the radius of Kaufmann and Kalyanakrishnan (2013), alpha = 1.1."""
     seen, active, accepted, u = Seen(n), list(range(n)), set(), 0
     while True:
-        own, spent = yield from last_round(seen, budget, active, 1)
-        if own is not None:
-            u += 1
-            diameter = 2 * math.sqrt(math.log(11.1 * n * u**1.1 / delta) / (2 * u))
-            while 0 < k - len(accepted) < len(active):
-                ranked, wanted = seen.ranked(active), k - len(accepted)
-                means = [seen.mean(arm) for arm in ranked]
-                arm, accept = filed_first({a: r for r, a in enumerate(ranked)}, means, wanted)
-                edge = means[wanted] if accept else means[wanted - 1]
-                if abs(seen.mean(arm) - edge) <= diameter:
-                    break
-                active.remove(arm)
-                accepted |= {arm} if accept else set()
-            ranked, wanted = seen.ranked(active), k - len(accepted)
-            means = [seen.mean(arm) for arm in ranked]
-            if (
-                wanted in (0, len(active))
-                or means[wanted - 1] - means[wanted] > diameter - epsilon
-            ):
-                return accepted | set(ranked[:wanted]), "rule"
-        if spent:
-            return accepted | set(seen.ranked(active)[: k - len(accepted)]), "budget"
+        own, u = (yield from last_round(seen, s.budget, active, 1)), u + 1
+        if own is None:
+            return accepted | set(seen.ranked(active)[: s.k - len(accepted)]), "budget"
+        diameter = 2 * math.sqrt(math.log(11.1 * n * u**1.1 / s.delta) / (2 * u))
+        decide_while(seen, active, accepted, s.k, diameter)
+        ranked, wanted = seen.ranked(active), s.k - len(accepted)
+        means = [seen.mean(arm) for arm in ranked]
+        one_side = wanted in (0, len(active))
+        if one_side or means[wanted - 1] - means[wanted] > diameter - s.epsilon:
+            return accepted | set(ranked[:wanted]), "rule"
 
 
-def adaptive_top_k(n, k, epsilon, delta, pull_scale, budget):
+def adaptive_top_k(s, n):
     """Chen et al. (2017), Algorithm 1, with lines 3 and 5 restored."""
-    seen, active, accepted, r = Seen(n), list(range(n)), set(), 0
-    own, spent = None, False
-    while 2 * 2**-r * (k - len(accepted)) > epsilon * k:  # line 3
-        if spent:
-            return accepted | set(seen.ranked(active)[: k - len(accepted)]), "budget"
+    k, seen, active, accepted, r, own = s.k, Seen(n), list(range(n)), set(), 0, None
+    while 2 * 2**-r * (k - len(accepted)) > s.epsilon * k:  # line 3
         r += 1
-        share = math.ceil(pull_scale * 2 ** (2 * r) * math.log(2 * n * r**2 / delta))
-        own, spent = yield from last_round(seen, budget, active, share)  # line 5
+        share = math.ceil(s.pull_scale * 2 ** (2 * r) * math.log(2 * n * r**2 / s.delta))
+        own = yield from last_round(seen, s.budget, active, share)  # line 5
         if own is None:
             return accepted | set(seen.ranked(active)[: k - len(accepted)]), "budget"
-        while len(accepted) < k and len(active) > k - len(accepted):
-            ranked, wanted = own.ranked(active), k - len(accepted)
-            means = [own.mean(arm) for arm in ranked]
-            arm, accept = filed_first({a: r for r, a in enumerate(ranked)}, means, wanted)
-            edge = means[wanted] if accept else means[wanted - 1]  # line 6: e_a or e_b
-            if abs(own.mean(arm) - edge) <= Fraction(2, 2**r):  # line 7
-                break
-            active.remove(arm)
-            accepted |= {arm} if accept else set()
+        decide_while(own, active, accepted, k, Fraction(2, 2**r))  # lines 6 and 7
         if len(active) == k - len(accepted):  # there is no e_a: accept all
             accepted, active = accepted | set(active), []
     return accepted | set(own.ranked(active)[: k - len(accepted)]), "rule"
@@ -617,20 +462,19 @@ class Spent(Exception):
     """The budget has ended the play."""
 
 
-def improved_top_k(n, k, epsilon, delta, budget, seen=None):
+def improved_top_k(s, n):
     """The derivation for Chen et al. (2017), Theorem 2, as the chapter states it."""
-    seen = seen or Seen(n)
-    A, S, B = set(), set(range(n)), set()
+    seen, A, S, B = Seen(n), set(), set(range(n)), set()
+    rounds = improved_rounds(s.k, min(s.epsilon, 0.5), s.delta, s.budget, seen, A, S, B)
     try:
-        rest = yield from improved_rounds(k, min(epsilon, 0.5), delta, budget, seen, A, S, B)
-        return A | rest, "rule"
+        return A | (yield from rounds), "rule"
     except Spent:
-        return A | any_arms(seen, S, k - len(A)), "budget"
+        return A | any_arms(seen, S, s.k - len(A)), "budget"
 
 
 def fresh(seen, budget, arms, share):
     """Pull each arm ``share`` times; return what this alone has shown."""
-    own, _ = yield from last_round(seen, budget, sorted(arms), share)
+    own = yield from last_round(seen, budget, sorted(arms), share)
     if own is None:
         raise Spent
     return own
