@@ -10,8 +10,4 @@ BREAKS = [
     ("event", "each = 2 * math.exp(-guarantees", "each = 2 * math.exp(-8 / 7 * guarantees"),
     ("no-error", "QUARTER = 1 / 4", "QUARTER = 1 / 2"),
     ("no-error", "_, _, arm, m = max(pairs)", "_, _, arm, m = min(pairs)"),
-    ("theorem-2", "pulls = 8 * log_bar(size)", "pulls = 4 * log_bar(size)"),
-    ("theorem-2", "(8 * log_bar(size) * h2)", "(7 * log_bar(size) * h2)"),
-    ("theorem-2", "topk.MultiBanditSAR(budget), topk.MultiBandit(rows), plays, stream",
-     "topk.MultiBanditSAR(rows.size + 1), topk.MultiBandit(rows), plays, stream"),
 ]  # fmt: skip
