@@ -379,7 +379,7 @@ def test_sets_at_checkpoints_are_those_of_a_literal_replay():
     """LUCB1: rewards one by one from the trace, up to the checkpoint; then the k best."""
     entry = next(entry for entry in ENTRIES if entry.strategy is topk.LUCB1)
     compared = 0
-    for strategy, bandit, rng in cases(entry, 60, seed=37, sizes=(2, 3, 6)):
+    for strategy, bandit, rng in cases(entry, 80, seed=37, sizes=(2, 3, 6)):
         seed, n = int(rng.integers(2**32)), bandit.n
         arms, rewards = topk.run(strategy, bandit, rng=seed, trace=True).trace
         marks = list(range(n, min(arms.size, n + 150) + 1))

@@ -493,7 +493,7 @@ def named_strategy(full_name, values):
         classes += cls.__subclasses__()
     fitting = [x for x in classes if x.__name__ == name and "__dataclass_fields__" in vars(x)]
     if not fitting:
-        refuse("strategy", name, "the name of a strategy class that has been defined")
+        refuse("strategy", name, "a strategy class; import the module of your own before")
     found = sorted(fitting, key=lambda cls: cls.__module__ == module)[-1]
     known = {field.name for field in dataclasses.fields(found)}
     for parameter in sorted(known ^ set(values))[:1]:

@@ -537,7 +537,8 @@ def _check_checkpoints(checkpoints, strategy, n):
     if checkpoints is None:
         return ()
     if not strategy.anytime:
-        refuse("checkpoints", checkpoints, "None for a strategy whose rule depends on its budget")
+        allowed = "None for a strategy whose rule depends on its budget (or has no anytime = True)"
+        refuse("checkpoints", checkpoints, allowed)
     allowed = "a sequence of increasing pull counts"
     marks = np.atleast_1d(as_array(checkpoints, "checkpoints", allowed))
     marks = tuple(check_integer(mark, "checkpoints", n, 2**53) for mark in marks)

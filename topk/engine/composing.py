@@ -10,6 +10,8 @@ import hashlib
 from dis import get_instructions
 from types import CodeType, FunctionType, ModuleType
 
+import numpy as np
+
 rule = staticmethod  # marks the functions of a strategy that run compiled as well
 
 
@@ -107,7 +109,7 @@ def digest(functions):
     def constant(name, value):
         if isinstance(value, (int, float, str, bool, tuple)):
             found.update(repr((name, value)).encode())
-        elif hasattr(value, "tobytes"):  # an array of numpy's, or a number
+        elif isinstance(value, (np.ndarray, np.generic)):
             found.update(repr((name, value.dtype, value.shape)).encode() + value.tobytes())
 
     def add(code, names):
