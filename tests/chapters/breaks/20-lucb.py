@@ -13,9 +13,9 @@ BREAKS = [
     ("lemma-5", "rounds > 2 + 32 * shares", "rounds > 2 + 36 * shares"),
     ("lemma-5", "assert g_at(705, 16) > 0", "assert g_at(700, 16) > 0"),
     ("theorem-6", "2 + 2 * (tau - 1)", "2 + 2 * tau"),
-    ("theorem-6", "assert measured.high <= bound", "assert measured.high > bound"),
+    ("theorem-6", "len(theta) - 2 * first  #", "len(theta) - first  #"),
     ("corollary-7", "== len(theta) + 2 * first", "== len(theta) + first"),
-    ("corollary-7", "reps.total_pulls > likely", "reps.total_pulls > likely / 1000"),
+    ("corollary-7", "4 * level / first**2 <= level", "4 * level * first**2 <= level"),
     ("guard", "both <= 2 * patience + 1", "both <= 2 * patience - 1"),
     ("guard", "rounds <= latest)", "rounds <= latest / 3)"),
 ]

@@ -8,6 +8,8 @@ BREAKS = [
     ("lemma-1", "means + radii * rng.uniform", "means + 1.5 * radii * rng.uniform"),
     ("lemma-2", "ugape_ceiling(gaps[arm], radii[arm])", "ugape_ceiling(gaps[arm], radii[arm] / 2)"),
     ("lemma-2", "len(cases) == 8", "len(cases) == 7"),
+    ("pair", "radii[rival] > radii[h] else h", "radii[rival] < radii[h] else h"),
+    ("pair", "left_over(651) > 0", "left_over(650) > 0"),
     ("theorem-1", "np.sqrt(a / s)", "np.sqrt(4 * a / s)"),
     ("theorem-2", "row[5] < row[6]", "25 * row[5] < row[6]"),
     ("variance", "13 / 3 * m", "7 / 3 * m"),
