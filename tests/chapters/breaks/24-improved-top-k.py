@@ -17,6 +17,7 @@ BREAKS = [
     ("regret", "assert len(missing) <= y", "assert len(missing) < 0"),
     ("theorem-2", "assert M <= 2200 * H", "assert M <= 22 * H"),
     ("theorem-2", "h = 360 * L", "h = 36 * L"),
+    ("theorem-2", "limit = 1.236e6 * L + 6.67e6 + 38_880", "limit = 1.236e5 * L + 3_888"),
     ("theorem-2", "reps.total_pulls.max() <= limit", "reps.total_pulls.max() > limit"),
     ("remark-1", "np.isclose(H, 4 * n)", "np.isclose(H, n)"),
     ("remark-1", "order = guarantees.improved_topk_order(theta, n // 2, epsilon, delta)",
