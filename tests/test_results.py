@@ -213,14 +213,19 @@ def test_means_do_not_depend_on_the_order():
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux to measure memory")
 def test_a_summary_takes_at_most_64_bytes_a_play_and_checkpoint():
-    """However large its portions are."""
+    """And the portions of a study in one piece are no larger."""
     code = """
-import numpy as np, topk
+import sys, numpy as np, topk
 bandit = topk.BernoulliBandit(np.linspace(0.9, 0.1, 100))
-for runs, chunk in ((10_000, None), (110_000, 55_000)):
-    topk.replicate(topk.SAR(10, budget=200), bandit, runs, keep="summary", chunk=chunk)
+for runs in map(int, sys.argv[1:]):
+    chunk = None if runs % 3 else runs
+    summary = topk.replicate(topk.SAR(10, budget=200), bandit, runs, keep="summary", chunk=chunk)
     print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
 """
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    few, many = subprocess.check_output([sys.executable, "-c", code], env=environment).split()
-    assert 1024 * (int(many) - int(few)) < 64 * 100_000 + 4e6  # and what the allocator keeps
+    peaks = subprocess.run(
+        [sys.executable, "-c", code, "10000", "110000", "120000"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    few, many, at_once = (1024 * int(peak) for peak in peaks)
+    assert many - few < 64 * 100_000 + 4e6  # and what the allocator keeps
+    assert at_once - many < 64 * 120_000 + 8 * 2**18 * 3
