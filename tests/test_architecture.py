@@ -1,6 +1,7 @@
 """Arrows between modules lead down, without a circle, and what is not needed is not imported."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -12,15 +13,20 @@ import topk
 
 ROOT = Path(topk.__file__).parent
 FLOORS = [
-    {"_checks", "bandits", "data", "instances", "metrics", "stats"},  # the world
+    {"_checks", "bandits", "confidence", "data", "instances", "metrics", "stats"},  # the world
     {"engine", "theory"},
     {"play", "results", "session", "simulate", "store", "strategies"},
-    {"experiments"},
+    {"comparing", "experiments", "reporting"},
     {"book"},
     {*topk.FRONTS},  # no files: made in topk/__init__.py
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-UPWARDS = {("topk.engine.strategy", "session")}  # `Strategy.start` makes one
+UPWARDS = {
+    ("topk.engine.strategy", "session"),  # `Strategy.start` makes one
+    ("topk.comparing", "book"),  # `Comparison.plot` draws as the pages do,
+    ("topk.reporting", "book"),  # and so does `Session.plot`
+    ("topk.session", "reporting"),
+}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
@@ -76,7 +82,7 @@ def loaded(code):
 
 def test_nothing_heavy_is_imported_before_it_is_used():
     theory = [name for name in sorted(NAMES) if name.startswith("topk.theory")]
-    world = ["topk._checks", "topk.data", "topk.metrics", "topk.stats"]
+    world = ["topk._checks", "topk.confidence", "topk.data", "topk.metrics", "topk.stats"]
     assert loaded("import topk") == set()
     assert loaded("import " + ", ".join(world + theory)) == set()
     assert loaded("import topk.bandits, topk.instances") == set()
@@ -97,3 +103,10 @@ def test_public_names_lead_somewhere():
         with pytest.raises(AttributeError, match="no attribute 'nothing'"):
             module.nothing  # noqa: B018
     assert loaded("import topk.claims; from topk.lower_bounds import totals") == set()
+
+
+def test_a_front_offers_all_that_its_modules_do():
+    """`topk.claims.compare` is not hidden by `topk.compare`."""
+    for home in topk.FRONTS["claims"].split():
+        module = importlib.import_module(home)
+        assert all(getattr(topk.claims, name) is getattr(module, name) for name in module.__all__)

@@ -13,8 +13,6 @@ N = 20_000
 # Dvoretzky-Kiefer-Wolfowitz with Massart's constant, valid for every law:
 # P(sup |F_N - F| > x) <= 2 exp(-2 N x^2), here 1e-9
 BAND = math.sqrt(math.log(2 / 1e-9) / (2 * N))
-# P(|mean of N rewards in [0, 1] - expectation| > x) <= 2 exp(-2 N x^2): the same number
-MEAN = BAND
 
 BANDITS = {
     "bernoulli": topk.BernoulliBandit([0.0, 0.03, 0.5, 0.9, 1.0]),
@@ -55,63 +53,11 @@ def test_single_rewards_follow_the_law(name):
 
 
 @pytest.mark.parametrize("name", BANDITS)
-def test_means_and_sums_of_batches_are_right(name):
-    """22 arms in all, each failing with probability 1e-9."""
-    bandit = BANDITS[name]
-    arms = np.arange(bandit.n)
-    sums, squares = bandit.pull(arms, np.full(bandit.n, N), np.random.default_rng(5))
-    assert np.abs(sums / N - bandit.means).max() <= MEAN
-    assert (squares <= sums).all() and (squares >= sums**2 / N - 1e-9 * N).all()
-    for arm in arms:
-        second = expected_square(bandit, arm)
-        assert abs(squares[arm] / N - second) <= MEAN
-
-
-def expected_square(bandit, arm):
-    points = np.linspace(0, 1, 200_001)
-    if isinstance(bandit, (topk.BernoulliBandit, topk.ReplayBandit)):
-        record = getattr(bandit, "answers", None)
-        return bandit.means[arm] if record is None else np.mean(record[arm] ** 2)
-    # E X^2 = 2 * integral of x (1 - F(x)) dx
-    return 2 * np.trapezoid(points * (1 - law(bandit, arm)(points)), points)
-
-
-@pytest.mark.parametrize("name", ["beta", "normal", "wide"])
 def test_the_stated_means_are_the_laws_expectations(name):
     bandit, points = BANDITS[name], np.linspace(0, 1, 400_001)
     for arm in range(bandit.n):
         expectation = np.trapezoid(1 - law(bandit, arm)(points), points)  # E X
         assert abs(bandit.means[arm] - expectation) < 2e-5
-
-
-def test_bernoulli_batches_are_binomial():
-    """5 laws of 20,000 batches each; each fails with probability 1e-9."""
-    bandit = topk.BernoulliBandit([0.02, 0.5, 0.97])
-    for arm, count in [(0, 7), (1, 1), (1, 2), (2, 40), (1, 10_000)]:
-        arms, counts = np.full(N, arm), np.full(N, count)
-        sums = np.sort(bandit.pull(arms, counts, np.random.default_rng(count)).sums)
-        points = np.unique(sums)
-        assert set(points) <= set(range(count + 1))
-        found = np.searchsorted(sums, points, side="right") / N
-        exact = stats.binom(count, bandit.means[arm]).cdf(points)
-        assert np.abs(found - exact).max() <= BAND
-
-
-def test_a_bernoulli_pull_is_one_draw_of_the_generator():
-    """Plain form: a uniform number for one pull, a binomial one for several, in order."""
-    bandit, draws = topk.BernoulliBandit([0.2, 0.7, 1.0, 0.0]), np.random.default_rng(0)
-    for _ in range(200):
-        m = int(draws.integers(0, 9))
-        arms, counts = draws.integers(0, 4, m), draws.integers(0, 30, m) // 3
-        rng, twin = np.random.default_rng(m), np.random.default_rng(m)
-        sums, squares = bandit.pull(arms, counts, rng)
-        plain = []
-        for arm, count in zip(arms, counts, strict=True):
-            p = bandit.means[arm]
-            one = count == 1
-            plain.append(float(twin.random() < p) if one else float(twin.binomial(count, p)))
-        assert sums.tolist() == squares.tolist() == plain
-        assert rng.random() == twin.random()  # and nothing else was drawn
 
 
 @pytest.mark.parametrize("name", [name for name in BANDITS if name != "bernoulli"])
@@ -136,6 +82,7 @@ def test_a_batch_may_be_empty_or_a_list(name):
     one = bandit.pull([1, 0], [2, 1], np.random.default_rng(1))
     two = bandit.pull(np.array([1, 0]), np.array([2, 1]), np.random.default_rng(1))
     assert one.sums.tolist() == two.sums.tolist()
+    assert name != "bernoulli" or one.squares.tolist() == one.sums.tolist()
 
 
 @pytest.mark.parametrize("name", BANDITS)

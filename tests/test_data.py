@@ -17,10 +17,8 @@ CSV = Path(data.__file__).with_name("rte_workers.csv")
 def test_the_published_facts():
     answers, correct = data.rte_counts()
     assert answers.shape == correct.shape == (164,)
-    assert answers.sum() == 8000
-    assert correct.sum() == 5833
-    assert (answers == 20).sum() == 124
-    assert (correct == answers).sum() == 13
+    assert (answers.sum(), correct.sum()) == (8000, 5833)
+    assert ((answers == 20).sum(), (correct == answers).sum()) == (124, 13)
     assert ((0 < correct) & (correct <= answers)).all()
 
 
@@ -38,8 +36,7 @@ def test_callers_cannot_change_the_data():
 
 def test_the_csv_holds_three_columns_of_numbers_and_nothing_else():
     lines = CSV.read_bytes().split(b"\n")
-    assert lines[0] == b"worker,answers,correct"
-    assert lines[-1] == b""
+    assert (lines[0], lines[-1]) == (b"worker,answers,correct", b"")
     rows = [[int(field) for field in line.split(b",")] for line in lines[1:-1]]
     assert [row[0] for row in rows] == list(range(1, 165))
     assert all(len(row) == 3 for row in rows)

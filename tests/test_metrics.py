@@ -1,6 +1,7 @@
 """What a chosen set is worth: the yardsticks against plain transcriptions and each other."""
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -10,15 +11,10 @@ from hypothesis import strategies as st
 
 from topk import metrics
 
-YARDSTICKS = {
-    "aggregate_regret": metrics.aggregate_regret,
-    "simple_regret": metrics.simple_regret,
-    "precision": metrics.precision,
-    "misidentified": metrics.misidentified,
-    "explore_m": lambda s, m: metrics.explore_m(s, m, 0.1),
-    "elementwise_optimal": lambda s, m: metrics.elementwise_optimal(s, m, 0.1),
-    "regret_within": lambda s, m: metrics.regret_within(s, m, 0.1),
-}
+TOLERANT = [metrics.explore_m, metrics.elementwise_optimal, metrics.regret_within]
+YARDSTICKS = {passes.__name__: partial(passes, epsilon=0.1) for passes in TOLERANT}
+YARDSTICKS |= {name: getattr(metrics, name) for name in
+               ("aggregate_regret", "simple_regret", "precision", "misidentified")}
 
 
 @st.composite
@@ -82,8 +78,7 @@ def test_signs_and_the_exact_zero(choice):
 def test_what_implies_what(choice, epsilon):
     selected, means = choice
     if metrics.elementwise_optimal(selected, means, epsilon):
-        assert metrics.explore_m(selected, means, epsilon)
-        assert metrics.regret_within(selected, means, epsilon)
+        assert all(passes(selected, means, epsilon) for passes in TOLERANT)
     if not metrics.misidentified(selected, means):
         assert metrics.elementwise_optimal(selected, means, epsilon)
         assert metrics.precision(selected, means) == 1
@@ -91,9 +86,7 @@ def test_what_implies_what(choice, epsilon):
 
 def test_an_arm_exactly_epsilon_below_is_allowed():
     assert 0.4 - 0.3 > 0.1  # the trap
-    assert metrics.explore_m([1], [0.4, 0.3], 0.1)
-    assert metrics.elementwise_optimal([1], [0.4, 0.3], 0.1)
-    assert metrics.regret_within([1], [0.4, 0.3], 0.1)
+    assert all(passes([1], [0.4, 0.3], 0.1) for passes in TOLERANT)
     means = (1000 - np.arange(1, 1001)) / 1000
     for k in (100, 250, 500):  # moving every chosen arm down by ten ranks costs exactly .01
         shifted = np.arange(10, 10 + k)
@@ -101,13 +94,11 @@ def test_an_arm_exactly_epsilon_below_is_allowed():
         assert not metrics.regret_within(shifted, means, 0.01 - 1e-9)
 
 
-@pytest.mark.parametrize("passes", [metrics.explore_m, metrics.elementwise_optimal,
-                                    metrics.regret_within])
+@pytest.mark.parametrize("passes", TOLERANT)
 def test_epsilon_zero_forgives_nothing(passes):
     above = np.nextafter(0.5, 1)
     assert not passes([0], [0.5, above], 0.0)
-    assert passes([1], [0.5, above], 0.0)
-    assert passes([0], [0.5, 0.5], 0.0)
+    assert passes([1], [0.5, above], 0.0) and passes([0], [0.5, 0.5], 0.0)
 
 
 def test_the_explore_k_example_of_zhou_et_al_section_2():
@@ -138,23 +129,18 @@ def test_leading_axes(name):
     assert np.ndim(yardstick([0, 1], means[0])) == 0
 
 
-BAD_CHOICES = [[0, 0], [0, 3], [-1, 0], [0.0, 1.0], [True, False], [], 0, [[0, 1], [2, 2]],
-               [[0], [1, 2]], "01", None]
+CHOICES = [[0, 0], [0, 3], [-1, 0], [0.0, 1.0], [True, False], [], 0, [[0, 1], [2, 2]],
+           [[0], [1, 2]], "01", None]
+MEANS = [[np.nan, 0.2], [np.inf, 0.0], [], "ab", [[0.1], [0.2, 0.3]]]
+REFUSED = [(selected, [0.1, 0.2, 0.3], "selected must be .*distinct integers from 0 to 2, got")
+           for selected in CHOICES] + [([0], means, "means must be ") for means in MEANS]
 
 
 @pytest.mark.parametrize("name", YARDSTICKS)
-@pytest.mark.parametrize("selected", BAD_CHOICES, ids=repr)
-def test_bad_choices_are_refused(name, selected):
-    with pytest.raises(ValueError, match="selected must be .*distinct integers from 0 to 2, got"):
-        YARDSTICKS[name](selected, [0.1, 0.2, 0.3])
-
-
-@pytest.mark.parametrize("name", YARDSTICKS)
-@pytest.mark.parametrize("means", [[0.1, 1.2], [-0.1, 0.2], [np.nan, 0.2], [np.inf, 0.0], [], "ab",
-                                   [[0.1], [0.2, 0.3]]], ids=repr)
-def test_bad_means_are_refused(name, means):
-    with pytest.raises(ValueError, match="means must be "):
-        YARDSTICKS[name]([0], means)
+@pytest.mark.parametrize("selected, means, said", REFUSED, ids=repr)
+def test_bad_choices_and_means_are_refused(name, selected, means, said):
+    with pytest.raises(ValueError, match=said):
+        YARDSTICKS[name](selected, means)
 
 
 def test_shapes_that_do_not_broadcast_are_refused():
@@ -162,8 +148,7 @@ def test_shapes_that_do_not_broadcast_are_refused():
         metrics.aggregate_regret(np.zeros((3, 1), dtype=int), np.zeros((4, 2)))
 
 
-@pytest.mark.parametrize("passes", [metrics.explore_m, metrics.elementwise_optimal,
-                                    metrics.regret_within])
+@pytest.mark.parametrize("passes", TOLERANT)
 @pytest.mark.parametrize("epsilon", [-0.1, 1, 1.5, np.nan, "0.1", None, True])
 def test_bad_epsilon_is_refused(passes, epsilon):
     with pytest.raises(ValueError, match=r"epsilon must be a number in \[0, 1\), got"):

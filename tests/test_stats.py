@@ -12,12 +12,10 @@ from topk import stats
 def test_mean_interval_is_students():
     values = np.random.default_rng(0).random((30, 4))
     found = stats.mean_interval(values, level=0.9)
-    for point in range(4):
-        column = values[:, point]
-        expected = scipy.stats.ttest_1samp(column, 0).confidence_interval(0.9)
-        assert found.low[point] == pytest.approx(expected.low)
-        assert found.high[point] == pytest.approx(expected.high)
-        assert found.estimate[point] == pytest.approx(column.mean())
+    expected = scipy.stats.ttest_1samp(values, 0).confidence_interval(0.9)
+    assert found.low == pytest.approx(expected.low)
+    assert found.high == pytest.approx(expected.high)
+    assert found.estimate == pytest.approx(values.mean(axis=0))
 
 
 def test_paired_difference_is_the_interval_of_differences():
@@ -52,12 +50,9 @@ def test_compare_counts_points():
     a = np.array([0.1, 0.1, 0.1, 0.1, 0.5, 0.3]) + noise
     b = np.array([0.3, 0.3, 0.3, 0.3, 0.3, 0.3]) + noise[::-1]
     regret, precision = stats.compare(a, b), stats.compare(a, b, smaller_is_better=False)
-    assert (regret.wins, regret.losses, regret.undecided, regret.points) == (4, 1, 1, 6)
-    assert (precision.wins, precision.losses, precision.undecided) == (1, 4, 1)
-    assert regret.most()
-    assert not precision.most()
-    assert not regret.every()
-    assert not regret.never_worse()
+    assert regret == (4, 1, 1) and regret.points == 6 and precision == (1, 4, 1)
+    assert regret.wins == 4 and regret.losses == regret.undecided == 1
+    assert regret.most() and not (precision.most() or regret.every() or regret.never_worse())
     assert str(regret) == "better at 4, worse at 1, undecided at 1 of 6"
 
 
@@ -72,11 +67,8 @@ def test_compare_holds_one_against_several_rivals():
 def test_equal_plays_are_undecided_and_do_not_make_a_majority():
     same = np.full((10, 4), 0.2)
     tally = stats.compare(same, same)
-    assert tally == (0, 0, 4)
-    assert not tally.most()
-    assert tally.never_worse()
-    assert not stats.Tally(2, 0, 2).most()
-    assert stats.Tally(3, 0, 2).most()
+    assert tally == (0, 0, 4) and tally.never_worse() and not tally.most()
+    assert stats.Tally(3, 0, 2).most() and not stats.Tally(2, 0, 2).most()
 
 
 def test_of_points_where_nothing_differs_about_one_in_twenty_is_decided():
@@ -84,21 +76,3 @@ def test_of_points_where_nothing_differs_about_one_in_twenty_is_decided():
     tally = stats.compare(rng.random((100, 4000)), rng.random((100, 4000)))
     share = (tally.wins + tally.losses) / tally.points
     assert abs(share - 0.05) < 0.015
-
-
-@pytest.mark.parametrize("call, name", [
-    (lambda: stats.mean_interval([0.1]), "the number of runs in values"),
-    (lambda: stats.mean_interval(0.1), "values"),
-    (lambda: stats.mean_interval([0.1, np.nan]), "values"),
-    (lambda: stats.mean_interval(["a", "b"]), "values"),
-    (lambda: stats.mean_interval([0.1, 0.2], level=1), "level"),
-    (lambda: stats.mean_interval([0.1, 0.2], level="x"), "level"),
-    (lambda: stats.paired_difference([0.1, 0.2], [0.1, 0.2, 0.3]), "b"),
-    (lambda: stats.paired_difference(np.ones((2, 2)), np.ones((2, 3))), "b"),
-    (lambda: stats.proportion_interval(1, 0), "trials"),
-    (lambda: stats.proportion_interval(0.5, 2), "successes"),
-    (lambda: stats.proportion_interval(3, 2), "successes"),
-    (lambda: stats.proportion_interval(-1, 2), "successes")])
-def test_bad_statistics_are_refused_by_name(call, name):
-    with pytest.raises(ValueError, match=f"^{name} must be "):
-        call()

@@ -36,9 +36,7 @@ def folder(tmp_path, monkeypatch):
 def played(monkeypatch):
     """The ranges of plays that were played rather than read."""
     ranges, play = [], Study.play
-    monkeypatch.setattr(
-        Study, "play", lambda self, *span: ranges.append(span) or play(self, *span)
-    )
+    monkeypatch.setattr(Study, "play", lambda self, *span: ranges.append(span) or play(self, *span))
     return ranges
 
 

@@ -1,20 +1,14 @@
 """Every play has streams of its own, whatever else is played."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
 
 import topk
-from topk.play import INSTANCE, ORDER, REWARDS, SPLIT, stream
-
-
-@pytest.mark.parametrize("n", [1, 2, 7, 1000])
-def test_the_order_is_a_permutation_of_integers(n):
-    order, rng = topk.streams(3, 5, n)
-    assert isinstance(rng, np.random.Generator)
-    assert order.dtype == np.int64 and sorted(order.tolist()) == list(range(n))
+from topk.engine.seeding import Rewinding, beginnings
+from topk.play import INSTANCE, ORDER, REWARDS, RULE, SPLIT, play_together, stream
+from topk.simulate import Study
 
 
 def test_the_streams_are_children_of_one_seed_sequence():
@@ -23,36 +17,18 @@ def test_the_streams_are_children_of_one_seed_sequence():
         order, rng = topk.streams(seed, play, n)
         children = np.random.SeedSequence(seed, spawn_key=(play,)).spawn(2)
         expected = np.random.default_rng(children[0]).permutation(n)
-        assert order.tolist() == expected.tolist()
+        assert order.tolist() == expected.tolist() and order.dtype == np.int64
         assert rng.random(3).tolist() == np.random.default_rng(children[1]).random(3).tolist()
 
 
 def test_no_two_streams_coincide():
-    purposes = ORDER, REWARDS, INSTANCE, SPLIT
-    assert len(set(purposes)) == 4
+    purposes = ORDER, REWARDS, INSTANCE, SPLIT, RULE
+    assert len(set(purposes)) == 5
     seen = set()
     for seed, play, purpose in itertools.product(range(5), range(50), purposes):
         seen.add(stream(seed, play, purpose).integers(2**62).item())
-    # 1000 numbers below 2**62: two of them agree by chance with probability 1.1e-13
-    assert len(seen) == 5 * 50 * 4
-
-
-def test_drawing_from_one_stream_moves_no_other():
-    order, rng = topk.streams(1, 0, 10)
-    rng.random(1000)
-    stream(1, 0, SPLIT).random(1000)
-    assert topk.streams(1, 0, 10)[0].tolist() == order.tolist()
-    assert topk.streams(1, 1, 10)[0].tolist() != order.tolist()
-
-
-def test_orders_of_different_plays_are_uniform():
-    """All 6 orders of 3 arms equally often; false alarm below 1e-7 by Hoeffding."""
-    runs, orders = 3000, list(itertools.permutations(range(3)))
-    counts = dict.fromkeys(orders, 0)
-    for play in range(runs):
-        counts[tuple(topk.streams(7, play, 3)[0].tolist())] += 1
-    slack = math.sqrt(math.log(2 * len(orders) / 1e-7) / (2 * runs))
-    assert max(abs(count / runs - 1 / 6) for count in counts.values()) < slack
+    # 1250 numbers below 2**62: two of them agree by chance with probability 1.7e-13
+    assert len(seen) == 5 * 50 * 5
 
 
 def test_several_bandits_are_put_in_a_random_order_and_so_are_their_arms():
@@ -86,3 +62,43 @@ def test_the_global_generator_is_neither_used_nor_moved():
         results.append(topk.replicate(strategy, bandit, runs=3, seed=5).sums.tolist())
         assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**32 - 1, 2**32, 2**63, 2**127, 2**128, 2**200 + 7])
+def test_beginnings_are_where_numpys_streams_begin(seed):
+    numbers, generator = range(2**32 - 3, 2**32), Rewinding()
+    for purpose, some in itertools.product((ORDER, REWARDS, RULE), (range(3), numbers)):
+        for play, first in zip(some, beginnings(seed, some, purpose), strict=True):
+            children = np.random.SeedSequence(seed, spawn_key=(play, purpose))
+            generator.bits[:], generator.kept[0] = first, 0
+            assert generator.rng.bit_generator.state == np.random.PCG64(children).state
+            drawn = [rng.integers(9, size=7, dtype=np.int32).tolist()  # an odd number of halves
+                     for rng in (generator.rng, np.random.default_rng(children))]
+            assert drawn[0] == drawn[1] and generator.kept[0] > 0
+
+
+def test_plays_made_together_are_those_made_one_by_one():
+    """With a rule that ends early or late, of one bandit and of several, with arms drawn anew."""
+    drawn = [topk.instances.unif01(20, np.random.default_rng(r)) for r in range(25)]
+    several = topk.MultiBandit([[0.9, 0.5, 0.1], [0.2, 0.3, 0.7]])
+    for strategy, bandit in [
+        (topk.LUCB1(3, epsilon=0.2, delta=0.1), [topk.instances.uniform(20)]),
+        (topk.LUCB1(3, epsilon=0.0, delta=0.1, budget=3000), [topk.instances.uniform(300)]),
+        (topk.LUCB1(3, epsilon=0.4, delta=0.1, guard=True), drawn),
+        (topk.GapE(3, budget=2000, complexity=100.0), drawn),
+        (topk.CLUCB(2, delta=0.3, budget=5000), [topk.instances.uniform(20)]),
+        (topk.AdaptiveTopK(3, epsilon=0.3, delta=0.1), drawn),
+        (topk.SAR(3, 300), drawn),
+        (topk.MultiBanditSAR(600), [several]),
+        (topk.OptMAI(3, budget=500), drawn),
+        (topk.UGapEc(3, epsilon=0.3, delta=0.1), [topk.instances.uniform(20)]),
+        (topk.MultiBanditUGapEc(1, epsilon=0.4, delta=0.1), [several]),
+    ]:
+        study = Study(strategy, bandit[0] if len(bandit) == 1 else bandit, 3, first=5)
+        together = play_together(strategy, bandit, 3, range(5, 30))
+        alone = study._one_by_one(bandit, range(5, 30))
+        assert together.keys() == alone.keys()
+        for name, values in alone.items():
+            assert values.dtype == together[name].dtype
+            assert values.shape == together[name].shape
+            assert values.tolist() == together[name].tolist()

@@ -11,10 +11,11 @@ from importlib.util import module_from_spec
 
 __version__ = "0.1.0"
 
-MODULES = "data instances metrics store".split()
+MODULES = "confidence data instances metrics store".split()
 ROOMS = "book engine experiments stats strategies theory".split()  # found too, but not listed
 NAMES = {
-    "topk.bandits": "Bandit BernoulliBandit BetaBandit MultiBandit ReplayBandit "
+    "topk.comparing": "Comparison compare",
+    "topk.bandits": "Bandit BernoulliBandit BetaBandit GaussianBandit MultiBandit ReplayBandit "
     "TruncatedNormalBandit",
     "topk.engine.composing": "rule",
     "topk.engine.deciding": "View",
@@ -22,58 +23,27 @@ NAMES = {
     "topk.experiments": "KthArm kth_arm",
     "topk.play": "streams",
     "topk.results": "Outcome Replications Summary",
-    "topk.session": "Session resume",
+    "topk.session": "Session load resume",
     "topk.simulate": "replicate run",
 }
 STRATEGIES = {  # in the order of their reference
-    "topk.strategies.uniform": "Uniform",
+    "topk.strategies.optmai": "Uniform OptMAI",
     "topk.strategies.sar": "SuccessiveRejects SAR MultiBanditSAR",
-    "topk.strategies.optmai": "OptMAI",
     "topk.strategies.gape": "GapE MultiBanditGapE",
     "topk.strategies.ugape": "UGapEb UGapEc MultiBanditUGapEb MultiBanditUGapEc",
     "topk.strategies.racing": "Racing",
-    "topk.strategies.halving": "Halving",
-    "topk.strategies.lucb": "LUCB1",
+    "topk.strategies.lucb": "Halving LUCB1",
+    "topk.strategies.kllucb": "KLLUCB",
+    "topk.strategies.toptwo": "TopTwo",
     "topk.strategies.clucb": "CLUCB CLUCBPAC",
     "topk.strategies.adaptive": "AdaptiveTopK ImprovedTopK",
 }
-FRONTS = {
-    "hardness": {
-        "topk.theory.characteristic": "CharacteristicTime characteristic_time",
-        "topk.theory.hardness": "SpreadBounds gaps h1 h2 h_multibandit lucb_complexity psi "
-        "spread_bounds spread_constant tolerance topk_complexity ugape_complexity",
-        "topk.theory.likelihood": "bernoulli_kl",
-    },
-    "guarantees": {
-        "topk.theory": "plan",
-        "topk.theory.average_regret": "adaptive_topk_pulls ar_regret clucb_pac_pulls "
-        "improved_topk_order improved_topk_pulls optmai_arm_pulls optmai_pulls optmai_regret "
-        "qe_regret uniform_pulls",
-        "topk.theory.each_arm": "UGapEStep average_off direct_pulls halving_pulls log_bar "
-        "lucb1_coverage lucb1_crossing lucb1_expected_pulls lucb1_likely_pulls lucb1_needy "
-        "lucb1_overrun lucb1_rounds multibandit_sar_error sar_budget sar_error sar_exponent "
-        "sar_windows ugape_ceiling ugape_step ugapeb_budget ugapeb_error ugapec_pulls",
-    },
-    "lower_bounds": {
-        "topk.experiments": "AlgorithmB ChangeOfMeasure GroupPlays SmallestBudget algorithm_b "
-        "change_of_measure group_plays smallest_budget",
-        "topk.theory.families": "CountingStep ExploreMArgument GroupArgument PairCounts "
-        "complement_epsilon count_pairs explore_m_argument explore_m_families explore_m_means "
-        "explore_m_optimal group_argument group_family group_log_ratio lemma_10_probability "
-        "mannor_tsitsiklis_family pair_counts pair_error pair_log_odds pair_sprt paired_means "
-        "printed_split randomised_argument theorem_3_pulls theorem_3_success theorem_5_5_pulls "
-        "theorem_5_6_pulls theorem_7_1_pulls theorem_8_constant theorem_8_pulls uniform_failure",
-        "topk.theory.likelihood": "Sprt expected_samples_bound fixed_test_error fixed_test_samples "
-        "information log_likelihood_ratio sprt sprt_with_error theorem_5_1_pulls totals",
-    },
-    "claims": {
-        "topk.book.claims": "Claim Verdict Ledger",
-        "topk.stats": "Interval mean_interval paired_difference proportion_interval Tally compare",
-    },
-    "plots": {
-        "topk.book.plots": "WIDTH BLUE RED BLACK GREY Style STYLES use_style style panels "
-        "curve_with_band pulls_histogram arms_strip",
-    },
+FRONTS = {  # modules without a file: what these offer, looked for in this order
+    "hardness": "topk.theory.hardness topk.theory.characteristic",
+    "guarantees": "topk.theory.guarantees",
+    "lower_bounds": "topk.theory.families topk.theory.likelihood topk.experiments",
+    "claims": "topk.book.claims topk.stats",
+    "plots": "topk.book.plots",
 }
 
 
@@ -92,13 +62,30 @@ def _lazily(module, names, modules=()):
     return fetch, lambda: public, public
 
 
-def _front(name, names):
-    """Make ``topk.name``, a module without a file whose names live elsewhere."""
+def _offered(home):
+    """Return a module's ``__all__``, or what it defines and topk does not offer itself."""
+    own = (name for name, value in vars(home).items() if name[0] != "_" and name not in __all__
+           and getattr(value, "__module__", None) == home.__name__)
+    return getattr(home, "__all__", None) or [*own]
+
+
+def _front(name, homes):
+    """Make ``topk.name``, a module whose names live elsewhere."""
     front = module_from_spec(ModuleSpec(f"{__name__}.{name}", None))
-    front.__doc__ = f"Names that live in {', '.join(names)}."
-    front.__getattr__, front.__dir__, front.__all__ = _lazily(front.__name__, names)
-    sys.modules[front.__name__] = front
-    return front
+    front.__doc__ = f"Names that live in {', '.join(homes.split())}."
+
+    def fetch(name):
+        modules = map(import_module, homes.split())
+        if name == "__all__":
+            return [each for home in modules for each in _offered(home)]
+        if name[0] != "_":  # Python asks for some of these itself
+            for home in modules:
+                if name in _offered(home):
+                    return getattr(home, name)
+        raise AttributeError(f"module {front.__name__!r} has no attribute {name!r}")
+
+    front.__getattr__, front.__dir__ = fetch, lambda: front.__all__
+    return sys.modules.setdefault(front.__name__, front)
 
 
 globals().update({name: _front(name, names) for name, names in FRONTS.items()})

@@ -103,6 +103,40 @@ def check_flag(value, name):
     return bool(value)
 
 
+def check_pair(shape):
+    """Return the pair (M, n): how many bandits there are, and how many arms each has."""
+    allowed = "a pair (M, n) of a number of bandits, at least 1, and of arms each, at least 2"
+    if not isinstance(shape, (tuple, list)) or len(shape) != 2:
+        refuse("n", shape, allowed)
+    try:
+        return check_integer(shape[0], "n", 1), check_integer(shape[1], "n", 2)
+    except ValueError:
+        refuse("n", shape, allowed)
+
+
+def positive(value, name):
+    """Return a positive number."""
+    return check_real(value, name, 0, 1e300, low_open=True)
+
+
+def factor(value, name):
+    """Return a number in (0, 1e6]."""
+    return check_real(value, name, 0, 1e6, low_open=True)
+
+
+def positive_epsilon(value, name):
+    """Return an epsilon in (0, 1)."""
+    return check_epsilon(value, name, positive=True)
+
+
+PARAMETERS = {  # of strategies, those that mean the same everywhere: how they are checked
+    "k": lambda value, name: check_k(value),
+    "budget": check_budget,
+    "epsilon": check_epsilon,
+    "delta": check_delta,
+}
+
+
 def as_array(values, name, allowed):
     """Return ``values`` as an array of whatever type, or refuse what is none."""
     try:
@@ -131,11 +165,11 @@ def check_unit_array(values, name, *, ndim=1):
     return array
 
 
-def check_means(means, name="means", smallest=2):
-    """Return the arms' means as a new float array (n,), entries in [0, 1]."""
-    array = check_unit_array(means, name)
-    if array.size < smallest:
-        refuse(name, f"{array.size} arm(s)", f"an array of at least {smallest} arms")
+def check_means(means, name="means", smallest=2, ndim=1):
+    """Return the arms' means as a new float array (n,) or (M, n), entries in [0, 1]."""
+    array = check_unit_array(means, name, ndim=ndim)
+    if array.shape[-1] < smallest:
+        refuse(name, f"{array.shape[-1]} arm(s)", f"an array of at least {smallest} arms")
     return array
 
 

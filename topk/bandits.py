@@ -12,17 +12,83 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import (
-    as_numbers,
-    check_arms,
-    check_counts,
-    check_means,
-    check_real,
-    check_unit_array,
-    refuse,
-)
+from topk._checks import as_numbers, check_arms, check_counts, check_means, check_real, refuse
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
+
+
+class Scale(NamedTuple):
+    """What rewards are like: within bounds, or sub-Gaussian; strategies see them as `to_unit` does.
+
+    Rewards x in [low, low + width] become (x - low) / width in [0, 1].  Those that are
+    sigma-sub-Gaussian become x / (2 sigma), which is 1/2-sub-Gaussian, as rewards in [0, 1] are.
+
+    Attributes
+    ----------
+    low, width : float
+        The least reward and the range; 0 and 2 sigma for sub-Gaussian rewards.
+    bounded : bool
+        Whether rewards have bounds.
+    """
+
+    low: float = 0.0
+    width: float = 1.0
+    bounded: bool = True
+
+    def to_unit(self, counts, sums, squares):
+        """Return the sums and sums of squares that the rewards have on the strategies' scale."""
+        if self == UNIT:
+            return sums, squares
+        shifted = squares - 2 * self.low * sums + counts * self.low**2
+        return self._within((sums - counts * self.low) / self.width, counts), np.maximum(
+            shifted / self.width**2, 0.0
+        )
+
+    def _within(self, sums, counts):
+        """Undo that rounding leaves [0, counts]."""
+        return np.clip(sums, 0, counts) if self.bounded else sums
+
+    def from_unit(self, pulls, sums):
+        """Return the sums of rewards in the user's units."""
+        return sums if self == UNIT else sums * self.width + pulls * self.low
+
+    def refused(self, sums, counts):
+        """Return where sums of so many rewards cannot be, an array of bool."""
+        if not self.bounded:
+            return ~np.isfinite(sums)
+        slack = 1e-9 * np.maximum(counts, 1) * max(self.width, abs(self.low)) * (self != UNIT)
+        low, high = counts * self.low, counts * (self.low + self.width)
+        return ~((sums >= low - slack) & (sums <= high + slack))  # nan counts as bad
+
+    def __str__(self):
+        if not self.bounded:
+            return "finite"
+        return f"in [{self.low:g}, {self.low + self.width:g}]"
+
+
+UNIT = Scale()
+
+
+def scale_of(bounds=None, sigma=None):
+    """Return the scale that ``bounds=(low, high)`` or ``sigma=`` declares, [0, 1] without both.
+
+    Raises
+    ------
+    ValueError
+        If both are given, or they are not finite with low < high, or 0 < sigma.
+    """
+    if sigma is not None:
+        if bounds is not None:
+            refuse("bounds", bounds, "left out where sigma is given")
+        return Scale(0.0, 2 * check_real(sigma, "sigma", 0, 1e150, low_open=True), bounded=False)
+    if bounds is None:
+        return UNIT
+    allowed = "a pair (low, high) of finite numbers, low < high"
+    pair = as_numbers(bounds, "bounds", allowed)
+    if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1] < np.inf:
+        refuse("bounds", bounds, allowed)
+    low, high = pair.tolist()
+    return Scale(low, high - low)
 
 
 class Rewards(NamedTuple):
@@ -41,9 +107,11 @@ class Rewards(NamedTuple):
 
 
 class Bandit(ABC):
-    """n arms, each with its own law on [0, 1].
+    """n arms, each with a law of its own, on [0, 1] unless declared otherwise.
 
-    A new kind of arm has to provide ``means`` and `sample`; `pull` then follows.
+    A new kind of arm has to provide ``means`` and `sample`; `pull` then follows.  Rewards that are
+    not in [0, 1] need ``bounds = (low, high)`` or, if they are sub-Gaussian, ``sigma``, as
+    attributes of the class or of the object: the strategies' promises rest on it.
 
     Attributes
     ----------
@@ -53,6 +121,7 @@ class Bandit(ABC):
     """
 
     means: np.ndarray
+    bounds = sigma = None
 
     def __init__(self, means):
         self.means = np.ascontiguousarray(means, dtype=np.float64)
@@ -67,6 +136,11 @@ class Bandit(ABC):
     def layout(self):
         """What a strategy is started with: the number n of arms, or the pair (M, n)."""
         return self.means.shape if self.means.ndim > 1 else self.means.size
+
+    @property
+    def units(self):
+        """The `Scale` of the rewards, from ``bounds`` or ``sigma``."""
+        return scale_of(self.bounds, self.sigma)
 
     @abstractmethod
     def sample(self, arm, count, rng):
@@ -84,7 +158,7 @@ class Bandit(ABC):
         Returns
         -------
         ndarray of float, shape (count,)
-            The rewards, each in [0, 1].
+            The rewards, each within the declared bounds.
         """
 
     def pull(self, arms, counts, rng):
@@ -108,7 +182,7 @@ class Bandit(ABC):
         Raises
         ------
         ValueError
-            If an arm does not exist or a count is negative.
+            If an arm does not exist, a count is negative, or a reward is out of bounds.
         """
         arms, counts = self._checked(arms, counts, rng)
         sums, squares = np.zeros(arms.size), np.zeros(arms.size)
@@ -118,11 +192,14 @@ class Bandit(ABC):
         return Rewards(sums, squares)
 
     def rewards(self, arm, count, rng):
-        """Return what `sample` does, drawn in portions, between which Ctrl-C is heard."""
-        if count <= PORTION:
-            return self.sample(arm, count, rng)
-        portions = range(0, count, PORTION)
-        return np.concatenate([self.sample(arm, min(PORTION, count - x), rng) for x in portions])
+        """Return what `sample` does, drawn in portions, between which Ctrl-C is heard; checked."""
+        portions = range(0, max(count, 1), PORTION)
+        drawn = [self.sample(arm, min(PORTION, count - x), rng) for x in portions]
+        rewards = drawn[0] if len(drawn) == 1 else np.concatenate(drawn)
+        bad = self.units.refused(rewards, 1)
+        if np.any(bad):
+            refuse(f"a reward of arm {arm}", float(rewards[bad][0]), str(self.units))
+        return rewards
 
     def _checked(self, arms, counts, rng):
         if not isinstance(rng, np.random.Generator):
@@ -167,7 +244,7 @@ class BernoulliBandit(Bandit):
 
     def sample(self, arm, count, rng):
         """Return ``count`` rewards, each 0.0 or 1.0; see `Bandit.sample`."""
-        return (rng.random(count) < self.means[arm]).astype(np.float64)
+        return (rng.random(count) < self.means.flat[arm]).astype(np.float64)
 
     def pull(self, arms, counts, rng):
         """Pull a batch; one binomial draw an arm. See `Bandit.pull`."""
@@ -212,14 +289,7 @@ class MultiBandit(BernoulliBandit):
     """
 
     def __init__(self, means):
-        rows = check_unit_array(means, "means", ndim=2)
-        if rows.shape[1] < 2:
-            refuse("means", f"an array of shape {rows.shape}", "an array of at least 2 columns")
-        Bandit.__init__(self, rows)
-
-    def sample(self, arm, count, rng):
-        """Return ``count`` rewards, each 0.0 or 1.0; see `Bandit.sample`."""
-        return (rng.random(count) < self.means.flat[arm]).astype(np.float64)
+        Bandit.__init__(self, check_means(means, ndim=2))
 
 
 class BetaBandit(Bandit):
@@ -282,18 +352,57 @@ class TruncatedNormalBandit(Bandit):
         return np.clip(rewards, 0.0, 1.0)
 
 
+class GaussianBandit(Bandit):
+    """Arms whose rewards follow normal laws with a known standard deviation.
+
+    Parameters
+    ----------
+    means : array_like of float, shape (n,), n >= 2
+        Each finite.
+    sigma : float
+        The standard deviation, positive.
+
+    Raises
+    ------
+    ValueError
+        If a mean is not finite or ``sigma`` is not positive and finite.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = GaussianBandit([120.0, 100.0, 80.0], sigma=15.0)
+    >>> topk.run(topk.SAR(1, budget=60), bandit, rng=0).selected.tolist()
+    [0]
+    """
+
+    def __init__(self, means, sigma):
+        allowed = "a vector of at least 2 finite numbers"
+        array = as_numbers(means, "means", allowed)
+        if array.ndim != 1 or array.size < 2 or not np.isfinite(array).all():
+            refuse("means", means, allowed)
+        scale_of(sigma=sigma)
+        self.sigma = float(sigma)
+        super().__init__(array)
+
+    def sample(self, arm, count, rng):
+        """Return ``count`` rewards of one arm; see `Bandit.sample`."""
+        return rng.normal(self.means[arm], self.sigma, size=count)
+
+
 class ReplayBandit(Bandit):
     """Arms that replay recorded rewards, drawn with replacement.
 
     Parameters
     ----------
     answers : sequence of n array_like of float, n >= 2
-        The recorded rewards of each arm, at least one, each in [0, 1].
+        The recorded rewards of each arm, at least one, each within the bounds.
+    bounds : pair of float, optional
+        The least and the largest reward that there can be; (0, 1) unless given.
 
     Raises
     ------
     ValueError
-        If an arm has no record or a reward lies outside [0, 1].
+        If an arm has no record or a reward lies outside the bounds.
 
     Notes
     -----
@@ -306,11 +415,65 @@ class ReplayBandit(Bandit):
     [0.75, 0.5]
     """
 
-    def __init__(self, answers):
+    names = None
+
+    def __init__(self, answers, bounds=None):
+        if hasattr(answers, "columns"):
+            refuse("answers", "a data frame", "a sequence; see ReplayBandit.from_frame")
         if not hasattr(answers, "__len__") or len(answers) < 2:
             refuse("answers", answers, "a sequence of the records of at least 2 arms")
-        self.answers = [check_unit_array(record, "answers") for record in answers]
+        self.bounds, scale = bounds, scale_of(bounds)
+        allowed = f"a vector of at least one number, each {scale}"
+        self.answers = [as_numbers(record, "answers", allowed) for record in answers]
+        for arm, record in enumerate(self.answers):
+            if record.ndim != 1 or record.size == 0:
+                refuse(f"answers of arm {arm}", f"an array of shape {record.shape}", allowed)
+            if (bad := scale.refused(record, 1)).any():
+                refuse(f"answers of arm {arm}", float(record[bad][0]), allowed)
         super().__init__([math.fsum(record) / record.size for record in self.answers])
+
+    @classmethod
+    def from_frame(cls, frame, arm="arm", reward="reward", bounds=None):
+        """Return the bandit of a table with a row for each reward.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One row a reward.
+        arm, reward : str
+            The columns that hold the arm and its reward.
+        bounds : pair of float, optional
+            The least and the largest reward that there can be; (0, 1) unless given.
+
+        Returns
+        -------
+        ReplayBandit
+            Its arms come in the order in which the table first mentions them; ``names`` is the
+            list of what the table calls them.
+
+        Raises
+        ------
+        ValueError
+            If a column does not exist, or an arm or a reward is missing (nan).
+
+        Examples
+        --------
+        >>> import pandas
+        >>> table = pandas.DataFrame({"page": ["b", "a", "b"], "sold": [1, 0, 0]})
+        >>> bandit = ReplayBandit.from_frame(table, arm="page", reward="sold")
+        >>> bandit.names, bandit.means.tolist()
+        (['b', 'a'], [0.5, 0.0])
+        """
+        for name, column in (("arm", arm), ("reward", reward)):
+            if column not in getattr(frame, "columns", ()):
+                refuse(name, column, "a column of the data frame")
+            if frame[column].isna().any():
+                refuse(name, f"column {column!r} with missing values", "a column without any")
+        groups = frame.groupby(arm, sort=False)[reward]
+        records = {name: record.to_numpy() for name, record in groups}
+        bandit = cls(list(records.values()), bounds)
+        bandit.names = list(records)
+        return bandit
 
     def sample(self, arm, count, rng):
         """Return ``count`` recorded rewards of one arm; see `Bandit.sample`."""

@@ -1,31 +1,24 @@
 """What plays for a theorem: Algorithm B, budgets, change of measure, groups, the k-th best arm."""
 
 import math
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import (
-    check_at_most_half,
-    check_delta,
-    check_integer,
-    check_k,
-    check_means,
-    check_real,
-    refuse,
-)
+from topk._checks import check_integer, check_k, check_real, refuse
 from topk.bandits import BernoulliBandit, check_bandit
 from topk.engine.ranking import kth_largest, largest
 from topk.metrics import regret_within
 from topk.simulate import replicate
-from topk.stats import Interval, mean_interval, proportion_interval
+from topk.stats import mean_interval, proportion_interval
 from topk.strategies.adaptive import halving_share, sorting_share
+from topk.theory import RANGES, as_many_as, between, checked, half, integer, smallest_integer
 from topk.theory.families import group_family
-from topk.theory.hardness import smallest_integer
-from topk.theory.likelihood import bernoulli_kl, information, log_likelihood_ratio
+from topk.theory.hardness import bernoulli_kl
+from topk.theory.likelihood import information, log_likelihood_ratio
 
 
-class AlgorithmB(NamedTuple):
+class AlgorithmB(namedtuple("AlgorithmB", "pulls cap right samples capped reliable")):
     """What Algorithm B achieved; index 0 is for mean 1/2, index 1 for 1/2 + 4 epsilon.
 
     Attributes
@@ -44,13 +37,6 @@ class AlgorithmB(NamedTuple):
         How often the subroutine's own answer had average regret at most epsilon; the lemma
         assumes at least .8.
     """
-
-    pulls: float
-    cap: float
-    right: tuple
-    samples: np.ndarray
-    capped: np.ndarray
-    reliable: np.ndarray
 
 
 def algorithm_b(strategy, n, epsilon, plays, *, seed=0, pulls=None, level=1 - 1e-6, jobs=None):
@@ -121,17 +107,14 @@ def algorithm_b(strategy, n, epsilon, plays, *, seed=0, pulls=None, level=1 - 1e
     right = [plays - int(says_high[0].sum()), int(says_high[1].sum())]
     right = tuple(proportion_interval(count, plays, level) for count in right)
     samples, capped = np.minimum(own, cap).mean(axis=1), (own >= cap).mean(axis=1)
-    reliable = [
-        regret_within(rep.selected[:, -1], row, epsilon).mean()
-        for rep, row in zip(reps, means, strict=True)
-    ]
+    reliable = [regret_within(rep.selected[:, -1], row, epsilon).mean()
+                for rep, row in zip(reps, means, strict=True)]
     return AlgorithmB(pulls, cap, right, samples, capped, np.array(reliable))
 
 
+@checked(k=half, epsilon=between(0, 1 / 8))
 def _good_arms(n, k, epsilon):
     """Return the means of k arms that are 4 epsilon better than the other n - k."""
-    n, k = check_at_most_half(n, k)
-    epsilon = check_real(epsilon, "epsilon", 0, 1 / 8, low_open=True, high_open=True)
     return np.where(np.arange(n) < k, 0.5 + 4 * epsilon, 0.5)
 
 
@@ -139,13 +122,11 @@ def _both(strategy, instances, runs, seed, jobs):
     """Play on two instances; no play of either is one of another seed's."""
     child = np.random.SeedSequence(check_integer(seed, "seed", 0)).spawn(1)[0]
     seeds = seed, int(child.generate_state(1, np.uint64)[0])
-    return [
-        replicate(strategy, BernoulliBandit(means), runs, seed=each, jobs=jobs)
-        for means, each in zip(instances, seeds, strict=True)
-    ]
+    return [replicate(strategy, BernoulliBandit(means), runs, seed=each, jobs=jobs)
+            for means, each in zip(instances, seeds, strict=True)]
 
 
-class SmallestBudget(NamedTuple):
+class SmallestBudget(namedtuple("SmallestBudget", "budget constant reliable")):
     """The smallest budget found to make a strategy reliable.
 
     Attributes
@@ -158,11 +139,8 @@ class SmallestBudget(NamedTuple):
         Probability of average regret at most epsilon with it, and its interval.
     """
 
-    budget: int
-    constant: float
-    reliable: Interval
 
-
+@checked(plays=integer(1), ratio=between(1, math.inf))
 def smallest_budget(make, n, k, epsilon, delta=0.2, *, plays=1000, seed=0, ratio=1.1, jobs=None):
     r"""Find by simulation the smallest budget at which a strategy has regret epsilon.
 
@@ -217,9 +195,6 @@ def smallest_budget(make, n, k, epsilon, delta=0.2, *, plays=1000, seed=0, ratio
     True
     """
     means = _good_arms(n, k, epsilon)
-    delta = check_delta(delta)
-    plays = check_integer(plays, "plays", 1)
-    ratio = check_real(ratio, "ratio", 1, np.inf, low_open=True, high_open=True)
 
     def budget(power):
         return int(np.ceil(n * ratio**power))
@@ -235,7 +210,7 @@ def smallest_budget(make, n, k, epsilon, delta=0.2, *, plays=1000, seed=0, ratio
     return SmallestBudget(budget(power), float(budget(power) / unit), reliable)
 
 
-class ChangeOfMeasure(NamedTuple):
+class ChangeOfMeasure(namedtuple("ChangeOfMeasure", "information events divergences holds")):
     r"""Both sides of the inequality, as measured.
 
     Attributes
@@ -251,15 +226,10 @@ class ChangeOfMeasure(NamedTuple):
         Whether no event's smallest divergence exceeds the information's upper limit.
     """
 
-    information: Interval
-    events: np.ndarray
-    divergences: np.ndarray
-    holds: bool
 
-
-def change_of_measure(
-    strategy, nu, nu_prime, *, runs=1000, seed=0, event=None, false_alarm=1e-6, jobs=None
-):
+@checked(nu=RANGES["means"], nu_prime=as_many_as("nu"), false_alarm=between(0, 1), runs=integer(2))
+def change_of_measure(strategy, nu, nu_prime, *, runs=1000, seed=0, event=None, false_alarm=1e-6,
+                      jobs=None):
     r"""Play a strategy on two instances and check the change-of-measure inequality.
 
     For every event E of the play,
@@ -311,12 +281,6 @@ def change_of_measure(
     >>> result.holds, round(float(result.information.estimate), 3)
     (True, 7.351)
     """
-    nu = check_means(nu, "nu")
-    nu_prime = check_means(nu_prime, "nu_prime")
-    if nu.size != nu_prime.size:
-        refuse("nu_prime", f"{nu_prime.size} entries", f"an array of {nu.size} entries")
-    false_alarm = check_real(false_alarm, "false_alarm", 0, 1, low_open=True, high_open=True)
-    runs = check_integer(runs, "runs", 2)
     plays = _both(strategy, (nu, nu_prime), runs, seed, jobs)
     happened = [_happened(rep, event or _returned, runs) for rep in plays]
     level = 1 - false_alarm / (2 * happened[0].shape[1] + 1)
@@ -350,7 +314,7 @@ def _smallest_divergence(p, q):
     return bernoulli_kl(x, y)
 
 
-class GroupPlays(NamedTuple):
+class GroupPlays(namedtuple("GroupPlays", "pulls ones chosen log_ratios")):
     """Plays of a strategy under one hypothesis of `group_family`.
 
     Attributes
@@ -364,12 +328,8 @@ class GroupPlays(NamedTuple):
         Log likelihood ratio of each hypothesis to the first, of the whole record.
     """
 
-    pulls: np.ndarray
-    ones: np.ndarray
-    chosen: np.ndarray
-    log_ratios: np.ndarray
 
-
+@checked(epsilon=between(0, 1 / 16))
 def group_plays(strategy, n, epsilon, runs, *, hypothesis=1, seed=0, jobs=None):
     r"""Play a strategy under a hypothesis of Lemma 5.4 and summarise the plays by group.
 
@@ -413,19 +373,16 @@ def group_plays(strategy, n, epsilon, runs, *, hypothesis=1, seed=0, jobs=None):
     >>> plays.pulls[0].tolist(), plays.log_ratios[:, 0].tolist()
     ([200, 200, 200], [0.0, 0.0, 0.0, 0.0])
     """
-    epsilon = check_real(epsilon, "epsilon", 0, 1 / 16, low_open=True, high_open=True)
     family = group_family(n, strategy.k, epsilon)
     groups, k = family.shape[0], strategy.k
     row = check_integer(hypothesis, "hypothesis", 1, groups) - 1
     reps = replicate(strategy, BernoulliBandit(family[row]), runs, seed=seed, jobs=jobs)
     shape = (reps.pulls.shape[0], groups, k)
     chosen = reps.selected[:, -1, :] // k  # arms beyond the last full group are in none
-    return GroupPlays(
-        reps.pulls[:, : groups * k].reshape(shape).sum(axis=2),
-        reps.sums[:, : groups * k].reshape(shape).sum(axis=2).astype(np.int64),
-        np.stack([(chosen == g).sum(axis=1) for g in range(groups)], axis=1),
-        _ratios_to_first(reps, family, row),
-    )
+    return GroupPlays(reps.pulls[:, : groups * k].reshape(shape).sum(axis=2),
+                      reps.sums[:, : groups * k].reshape(shape).sum(axis=2).astype(np.int64),
+                      np.stack([(chosen == g).sum(axis=1) for g in range(groups)], axis=1),
+                      _ratios_to_first(reps, family, row))
 
 
 def _ratios_to_first(reps, family, row):
@@ -435,7 +392,7 @@ def _ratios_to_first(reps, family, row):
     return ratios - ratios[:, :1]
 
 
-class KthArm(NamedTuple):
+class KthArm(namedtuple("KthArm", "estimate candidates pulls")):
     """What `kth_arm` found.
 
     Attributes
@@ -443,18 +400,15 @@ class KthArm(NamedTuple):
     estimate : float
         The value of the k-th best arm, about.
     candidates : ndarray of int64
-        The arms that were left after halving, at most max(4k, ...) of them, in
-        increasing order; at least k - slack of them have a mean of at least the
-        k-th largest minus eta.
+        The arms that were left after halving, at most 4k of them, in increasing
+        order; at least k - slack of them have a mean of at least the k-th largest
+        minus eta.
     pulls : ndarray of int64, shape (n,)
         Pulls of each arm.
     """
 
-    estimate: float
-    candidates: np.ndarray
-    pulls: np.ndarray
 
-
+@checked(eta=between(0, 1))
 def kth_arm(bandit, k, eta, delta, slack=0, rng=0):
     r"""Estimate the k-th largest mean without the factor ln n of a union bound.
 
@@ -515,9 +469,7 @@ def kth_arm(bandit, k, eta, delta, slack=0, rng=0):
     (True, [0, 1, 2, 3, 4])
     """
     n = check_bandit(bandit).n
-    k = check_k(k, n, largest=n)
-    eta = check_real(eta, "eta", 0, 1, low_open=True, high_open=True)
-    delta = check_delta(delta)
+    check_k(k, largest=n)
     slack = check_integer(slack, "slack", 0, (k - 1) // 2)
     if not isinstance(rng, np.random.Generator):
         rng = np.random.default_rng(check_integer(rng, "rng", 0))

@@ -203,7 +203,7 @@ def sar_experiment(number):
     >>> [round(float(mean), 4) for mean in sar_experiment(3).means]
     [0.5, 0.3631, 0.4493, 0.4813]
     """
-    return BernoulliBandit(_sar(number)[0])
+    return BernoulliBandit(_SAR[check_integer(number, "number", 1, 6)][0])
 
 
 def sar_budget(number):
@@ -234,7 +234,7 @@ def sar_budget(number):
     >>> [sar_budget(number) for number in range(1, 7)]
     [2000, 12000, 6000, 8000, 4000, 50000]
     """
-    return _sar(number)[1]
+    return _SAR[check_integer(number, "number", 1, 6)][1]
 
 
 def rte_workers():
@@ -374,10 +374,6 @@ def beta41(n, rng):
 def _two_levels(n, k, high, low):
     n, k = check_sizes(n, k)
     return BernoulliBandit(np.repeat([high, low], [k, n - k]))
-
-
-def _sar(number):
-    return _SAR[check_integer(number, "number", 1, len(_SAR))]
 
 
 def _draw(n, rng):

@@ -14,7 +14,7 @@ means of their own, ``selected`` (runs, checkpoints, k) goes with ``means[:, Non
 
 import numpy as np
 
-from topk._checks import as_array, check_epsilon, check_unit_array, refuse
+from topk._checks import as_array, as_numbers, check_epsilon, refuse
 
 SLACK = 2.0**-48
 """What a comparison with a positive epsilon forgives (about 3.6e-15).
@@ -38,18 +38,18 @@ def aggregate_regret(selected, means):
     selected : array_like of int, shape (..., k)
         Chosen arms, distinct along the last axis, each from 0 to n - 1.
     means : array_like of float, shape (..., n)
-        The arms' means, each in [0, 1].
+        The arms' means, each finite.
 
     Returns
     -------
     ndarray of float, shape (...)
-        The regret, in [0, 1] and in units of reward; a scalar when there are no leading axes.
+        The regret, at least 0 and in units of reward; a scalar when there are no leading axes.
 
     Raises
     ------
     ValueError
-        If an arm is no integer, out of range or chosen twice, if a mean lies outside
-        [0, 1], or if the leading axes do not broadcast.
+        If an arm is no integer, out of range or chosen twice, if a mean is not
+        finite, or if the leading axes do not broadcast.
 
     Notes
     -----
@@ -79,12 +79,12 @@ def simple_regret(selected, means):
     selected : array_like of int, shape (..., k)
         Chosen arms, distinct along the last axis, each from 0 to n - 1.
     means : array_like of float, shape (..., n)
-        The arms' means, each in [0, 1].
+        The arms' means, each finite.
 
     Returns
     -------
     ndarray of float, shape (...)
-        The simple regret, in [0, 1] and in units of reward.
+        The simple regret, at least 0 and in units of reward.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def precision(selected, means):
     selected : array_like of int, shape (..., k)
         Chosen arms, distinct along the last axis, each from 0 to n - 1.
     means : array_like of float, shape (..., n)
-        The arms' means, each in [0, 1].
+        The arms' means, each finite.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def misidentified(selected, means):
     selected : array_like of int, shape (..., k)
         Chosen arms, distinct along the last axis, each from 0 to n - 1.
     means : array_like of float, shape (..., n)
-        The arms' means, each in [0, 1].
+        The arms' means, each finite.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def explore_m(selected, means, epsilon):
     selected : array_like of int, shape (..., k)
         Chosen arms, distinct along the last axis, each from 0 to n - 1.
     means : array_like of float, shape (..., n)
-        The arms' means, each in [0, 1].
+        The arms' means, each finite.
     epsilon : float
         Tolerance per arm, in [0, 1).
 
@@ -221,7 +221,6 @@ def explore_m(selected, means, epsilon):
     >>> bool(explore_m([1, 2], [0.75, 0.5, 0.25, 0.25], epsilon=0.25))
     True
     """
-    epsilon = check_epsilon(epsilon)
     return simple_regret(selected, means) <= _forgiving(epsilon)
 
 
@@ -235,7 +234,7 @@ def elementwise_optimal(selected, means, epsilon):
     selected : array_like of int, shape (..., k)
         Chosen arms, distinct along the last axis, each from 0 to n - 1.
     means : array_like of float, shape (..., n)
-        The arms' means, each in [0, 1].
+        The arms' means, each finite.
     epsilon : float
         Tolerance per rank, in [0, 1).
 
@@ -262,7 +261,6 @@ def elementwise_optimal(selected, means, epsilon):
     >>> bool(elementwise_optimal([2, 3], [0.75, 0.5, 0.25, 0.25], epsilon=0.25))
     False
     """
-    epsilon = check_epsilon(epsilon)
     chosen, best = _sorted_means(selected, means)
     return (best - chosen).max(axis=-1) <= _forgiving(epsilon)
 
@@ -277,7 +275,7 @@ def regret_within(selected, means, epsilon):
     selected : array_like of int, shape (..., k)
         Chosen arms, distinct along the last axis, each from 0 to n - 1.
     means : array_like of float, shape (..., n)
-        The arms' means, each in [0, 1].
+        The arms' means, each finite.
     epsilon : float
         Tolerance on average, in [0, 1).
 
@@ -303,11 +301,11 @@ def regret_within(selected, means, epsilon):
     >>> bool(aggregate_regret([1], means) <= 0.1), bool(regret_within([1], means, 0.1))
     (False, True)
     """
-    epsilon = check_epsilon(epsilon)
     return aggregate_regret(selected, means) <= _forgiving(epsilon)
 
 
 def _forgiving(epsilon):
+    epsilon = check_epsilon(epsilon)
     return epsilon + SLACK if epsilon > 0 else 0.0
 
 
@@ -331,8 +329,13 @@ def _sorted_means(selected, means):
 
 
 def _check_means(means):
-    ndim = as_array(means, "means", "a rectangular array of numbers in [0, 1]").ndim
-    return check_unit_array(means, "means", ndim=max(1, ndim))
+    allowed = "a rectangular array of finite numbers, one axis or more"
+    means = as_numbers(means, "means", allowed)
+    if means.ndim == 0 or means.size == 0:
+        refuse("means", means, allowed)
+    if (bad := ~np.isfinite(means)).any():
+        refuse("means", float(means[bad][0]), allowed)
+    return means
 
 
 def _check_selected(selected, n):

@@ -5,10 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from topk._checks import check_integer, check_n
+from topk._checks import check_integer, check_n, refuse
 from topk.bandits import BernoulliBandit, exact_sum
 from topk.engine import loop
-from topk.engine.loop import CROSSING, DONE, PAUSED
+from topk.engine.loop import ALONE, BY_RULE, CROSSING, DONE, PAUSED
+from topk.engine.ranking import best_of, recommend_best
+from topk.engine.seeding import Rewinding, beginnings
 from topk.engine.strategy import Ruled
 from topk.results import Outcome
 from topk.session import STOPPED, by_bandit, peek
@@ -59,13 +61,18 @@ def streams(seed, play, n):
     """
     seed = check_integer(seed, "seed", 0)
     play = check_integer(play, "play", 0)
-    rng = stream(seed, play, ORDER)
-    if isinstance(n, tuple) and len(n) == 2:
-        bandits, each = (check_n(part, smallest=1) for part in n)
-        order = np.array([m * each + rng.permutation(each) for m in rng.permutation(bandits)])
-    else:
-        order = rng.permutation(check_n(n, smallest=1))
-    return order.ravel().astype(np.int64), stream(seed, play, REWARDS)
+    several = isinstance(n, tuple) and len(n) == 2
+    n = tuple(check_n(part, smallest=1) for part in n) if several else check_n(n, smallest=1)
+    order = order_from(stream(seed, play, ORDER), n).astype(np.int64)
+    return order, stream(seed, play, REWARDS)
+
+
+def order_from(rng, n):
+    """Return the order of n arms that a generator at its beginning gives; see `streams`."""
+    if not isinstance(n, tuple):
+        return rng.permutation(n)
+    orders = [m * n[1] + rng.permutation(n[1]) for m in rng.permutation(n[0])]
+    return np.array(orders).ravel()
 
 
 class Interrupted(Exception):
@@ -96,12 +103,14 @@ class Play:
         self.seed, self.number = seed, number
         self.order, self.rng = streams(seed, number, bandit.layout)
         self.ruled, self.zero_one = isinstance(strategy, Ruled), isinstance(bandit, BernoulliBandit)
+        self.units = bandit.units
+        strategy = strategy.on(self.units)
         own = stream(seed, number, RULE) if strategy.random else None
         searched = {"search": search or strategy.search_for(bandit.n)} if self.ruled else {}
         self.state = strategy.begin(bandit.layout, own, **searched)
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
         self.record = [] if record else None
-        self.fused = self.ruled and self.zero_one and not record
+        self.fused, self.batch = self.ruled and self.zero_one and not record, ALONE
         if self.fused:
             self.means, self.sums = bandit.means.ravel()[self.order], np.zeros(bandit.n)
         self.wanted = 0 if self.fused else self.state.ask(self.arms, self.counts)
@@ -148,10 +157,8 @@ class Play:
         return status
 
     def _slice(self, until, steps):
-        play = self.state.compiled(loop.play)
-        return play(
-            self.state.s, self.means, self.rng, self.arms, self.counts, self.sums, until, steps
-        )
+        play, room = self.state.compiled(loop.play), (self.arms, self.counts, self.sums)
+        return play(self.state.s, self.batch, self.means, self.rng, *room, until, steps)
 
     def warm(self):
         """Get the compiled loop ready, without a pull."""
@@ -168,17 +175,24 @@ class Play:
         Returns
         -------
         batch : tuple of ndarray, shape (m,) each
-            Counts, sums and sums of squares.
+            Counts, sums and sums of squares, as the strategy sees them.
         rewards : list of ndarray or None
             Each arm's rewards in order, if wanted ``singly`` and not 0 or 1;
             `topk.Bandit.pull` adds up the same numbers.
         """
         arms, counts = self.order[self.arms[: self.wanted]], self.counts[: self.wanted].copy()
-        if self.zero_one or not singly:
+        if self.zero_one:
             return (counts, *self.bandit.pull(arms, counts, self.rng)), None
-        drawn = zip(arms, counts, strict=True)
-        rewards = [self.bandit.rewards(arm, count, self.rng) for arm, count in drawn]
-        return (counts, exact_sums(rewards), exact_sums([x * x for x in rewards])), rewards
+        rewards = None
+        if singly:
+            drawn = zip(arms, counts, strict=True)
+            rewards = [self.bandit.rewards(arm, count, self.rng) for arm, count in drawn]
+            sums, squares = exact_sums(rewards), exact_sums([x * x for x in rewards])
+        else:
+            sums, squares = self.bandit.pull(arms, counts, self.rng)
+            if (bad := self.units.refused(sums, counts)).any():  # a `pull` of the user's own
+                refuse(f"rewards of arm {arms[bad][0]}", float(sums[bad][0]), f"each {self.units}")
+        return (counts, *self.units.to_unit(counts, sums, squares)), rewards
 
     def _unfold(self, counts, sums, squares):
         """Put the ones among each arm's rewards in a random order."""
@@ -229,6 +243,7 @@ class Play:
             part = water_fill(counts, mark - self.total)
             if rewards:
                 gained = exact_sums([x[:c] for x, c in zip(rewards, part, strict=True)])
+                gained, _ = self.units.to_unit(part, gained, gained)
             else:
                 left = sums.astype(np.int64) - had_ones
                 more = self.split.hypergeometric(left, counts - had - left, part - had)
@@ -243,17 +258,96 @@ class Play:
         """Return the outcome of a finished play, in the bandit's numbers."""
         selected, stopped = self.in_the_bandit(self.state.recommend()), STOPPED[self.state.ended]
         pulls, sums = self.undone(self.state.seen.pulls), self.undone(self.state.seen.sums)
+        sums = self.units.from_unit(pulls, sums)
         trace = None
         if self.record is not None:
             arms = np.repeat([a for a, _ in self.record], [len(r) for _, r in self.record])
             trace = arms.astype(np.int64), np.concatenate([r for _, r in self.record] or [[]])
-        return Outcome(selected, pulls, sums, self.total, stopped == "rule", stopped, trace)
+        found = selected, pulls, sums, self.total, stopped == "rule", stopped, trace
+        return Outcome(*found, self.strategy.tolerance, self.units)
 
     def undone(self, values):
         """Return per-arm values in the bandit's order, in the shape of its means."""
         out = np.empty_like(values)
         out[self.order] = values
         return out.reshape(self.bandit.means.shape)
+
+
+def play_together(strategy, bandits, seed, numbers, stop=None):
+    """Make many plays in one state: to make anew all that a play needs takes longer than a play.
+
+    Parameters
+    ----------
+    strategy, seed, stop
+        As for `Play`.
+    bandits : list of Bandit
+        One for all plays, or one for each.
+    numbers : range
+        Which plays, one after the other.
+
+    Returns
+    -------
+    dict of ndarray or None
+        ``selected``, ``pulls``, ``sums``, ``total_pulls`` and ``certified`` as in
+        `topk.Replications`; None of plays that have to be made one by one.
+    """
+    play = Play(strategy, bandits[0], seed, numbers.start, stop=stop)
+    generator, orders = Rewinding(), np.empty((len(numbers), bandits[0].n), dtype=np.int64)
+    if not (play.fused and generator.known) or strategy.random or numbers.stop > 2**32:
+        return None
+    for order, first in zip(orders, beginnings(seed, numbers, ORDER), strict=True):
+        generator.bits[:], generator.kept[0] = first, 0
+        order[:] = order_from(generator.rng, bandits[0].layout)
+    first, thetas = beginnings(seed, numbers, REWARDS), [bandit.means.ravel() for bandit in bandits]
+    generator.bits[:], play.means[:], play.rng = first[0], thetas[0][orders[0]], generator.rng
+    states = np.empty(1 + len(numbers), dtype=kind_of(play.state.s))
+    states[0] = play.state.s
+    states[1:] = states[0]
+    play.state.s = placed(play.state.s, states[0])
+    memory, *_ = whole = states.view(np.int64).reshape(len(states), -1)
+    play.batch = loop.Batch(
+        memory, whole[1:], generator.bits, first, orders, np.array(thetas), np.zeros(1, np.int64)
+    )
+    play.advance()
+    _ = play.state.ended  # refuses a rule that has picked no arm, with which it comes back
+    return results_of(play, states, orders)
+
+
+def results_of(play, states, orders):
+    """Return what plays have left in ``states[1:]``; that of ``play`` is in the first of them."""
+    shape, bandits, k = play.bandit.means.shape, play.state.bandits, play.strategy.k
+    if (loop.recommend, recommend_best) in play.state.given:
+        counted = (states[name][1:] for name in ("status", "sums", "pulls"))
+        chosen = best_of(*counted, bandits, k)
+    else:
+        chosen = np.empty((len(orders), bandits * k), dtype=np.int64)
+        for number in range(len(orders)):
+            states[0] = states[1 + number]
+            chosen[number] = play.state.recommend()
+    chosen = np.sort(np.take_along_axis(orders, chosen, axis=1)) % shape[-1]
+    chosen, states, each = chosen.reshape(-1, 1, *shape[:-1], k), states[1:], (-1, *shape)
+    total, ended = states["now"]["total"].copy(), states["now"]["ended"]
+    found = {"selected": chosen, "certified": ended == BY_RULE, "total_pulls": total}
+    for name in ("pulls", "sums"):
+        found[name] = np.empty_like(states[name])
+        np.put_along_axis(found[name], orders, states[name], axis=1)
+        found[name] = found[name].reshape(each)
+    return found
+
+
+def kind_of(value):
+    """Return a type of which one entry holds a whole state."""
+    if hasattr(value, "_make"):
+        return np.dtype([(x, kind_of(y)) for x, y in value._asdict().items()], align=True)
+    value = value if isinstance(value, np.void) else np.asarray(value)
+    return np.dtype((value.dtype, value.shape))
+
+
+def placed(value, entry):
+    """Return a state whose arrays are those in an entry that holds it."""
+    if hasattr(value, "_make"):
+        return value._make(placed(y, entry[x]) for x, y in value._asdict().items())
+    return entry
 
 
 def exact_sums(rewards):

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk import metrics
-from topk._checks import check_choice, check_real
+from topk import confidence, metrics
+from topk._checks import check_choice, check_real, refuse
+from topk.bandits import UNIT, Scale
 from topk.stats import proportion_interval
 
 MEASURES = ("aggregate_regret", "simple_regret", "precision", "misidentified")
 PROMISES = ("regret_within", "explore_m", "elementwise_optimal")  # with epsilon
+FAILURES = ("misidentified", "uncertified", *(f"not {name}" for name in PROMISES))
 SUMMED = ("pulls", "chosen", "failed")  # fields of a summary that are counts over all plays
 VALUES = ("pulls_used", *MEASURES[:3])  # those that are kept of every play
 
@@ -52,6 +54,10 @@ class Outcome(_Arrays):
     trace : tuple of ndarray or None
         ``(arms, rewards)``, both (total_pulls,), in order, if asked for.  Of several bandits
         arm i of bandit m is ``m * n + i``.
+    epsilon : float
+        The strategy's, if its promise is about every arm; else 0.
+    units : Scale
+        What the bandit says of its rewards: their bounds, or that they are sub-Gaussian.
     """
 
     selected: np.ndarray
@@ -61,6 +67,33 @@ class Outcome(_Arrays):
     certified: bool
     stopped: str
     trace: tuple | None = None
+    epsilon: float = 0.0
+    units: Scale = UNIT
+
+    def evidence(self, epsilon=None):
+        """Return a p-value for ``selected`` not being right up to epsilon.
+
+        Parameters
+        ----------
+        epsilon : float, optional
+            In units of reward, at least 0 and less than their range; by default that of the
+            outcome.
+
+        Returns
+        -------
+        float
+            The same as `Session.evidence` at the end of a session.
+
+        Raises
+        ------
+        ValueError
+            If the rewards have no bounds.
+        """
+        epsilon = self.epsilon if epsilon is None else epsilon
+        if not self.units.bounded:
+            refuse("sigma", self.units.width / 2, "replaced by bounds=(low, high), for evidence")
+        sums, _ = self.units.to_unit(self.pulls, self.sums, self.sums)
+        return confidence.evidence(self.pulls, sums, self.selected, epsilon / self.units.width)
 
     def __repr__(self):
         return (
@@ -200,15 +233,12 @@ class Summary(_Arrays):
         """
         import pandas
 
-        names = failures_with(self.epsilon)
+        names, marks = FAILURES[: len(self.failed)], _marks(self.checkpoints)
         found = proportion_interval(self.failed, self.runs, level)
-        columns = {
-            "failure": np.repeat(names, self.failed.shape[1]),
-            "checkpoint": np.tile(_marks(self.checkpoints), len(names)),
-            "count": self.failed.ravel(),
-        }
-        ends = {"share": found.estimate, "low": found.low, "high": found.high}
-        return pandas.DataFrame(columns | {name: end.ravel() for name, end in ends.items()})
+        columns = {"failure": np.repeat(names, marks.size), "checkpoint": [*marks] * len(names)}
+        columns |= {"count": self.failed.ravel(), "share": found.estimate.ravel()}
+        columns |= {"low": found.low.ravel(), "high": found.high.ravel()}
+        return pandas.DataFrame(columns)
 
     def frame(self, quantiles=(0.05, 0.5, 0.95)):
         """Return how each measure is distributed over the plays.
@@ -274,12 +304,6 @@ class Summary(_Arrays):
 
     def _of(self, measure):
         return self.values[check_choice(measure, "measure", tuple(self.values))]
-
-
-def failures_with(epsilon):
-    """Return the names of what may go wrong in a play, for a tolerance or for None."""
-    promises = () if epsilon is None else PROMISES
-    return ("misidentified", "uncertified", *(f"not {name}" for name in promises))
 
 
 def summed(rows, means, checkpoints, epsilon):

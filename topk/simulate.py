@@ -17,10 +17,11 @@ import numpy as np
 from topk._checks import as_array, check_choice, check_epsilon, check_flag, check_integer, refuse
 from topk.bandits import Bandit, check_bandit
 from topk.engine.strategy import Strategy
-from topk.play import INSTANCE, Play, stream
+from topk.play import INSTANCE, Play, play_together, stream
 from topk.results import SUMMED, VALUES, Replications, Summary, summed
 from topk.store import Shelf, described, made_by
 
+TOGETHER = 2**14  # arms times plays that are made in one state
 HELD = 2**18  # numbers: what plays leave behind until they have been summed up
 TARGET = 1.0  # seconds that a portion should take
 GROWTH = 8  # a portion has at most so many times as many plays as the one before
@@ -272,17 +273,30 @@ class Study:
 
     def _rows(self, begin, end):
         """Return the arrays of `Replications`; ``means`` if every play has a bandit of its own."""
+        parts, same = [], isinstance(self.bandit, Bandit)
+        most = max(1, TOGETHER // math.prod(self.shape))
+        step = most if same else 1  # arms that are drawn are not drawn long before the play begins
+        while begin < end:
+            numbers, found = range(begin, min(begin + step, end)), None
+            begin, step = numbers.stop, min(2 * step, most)
+            bandits = [self.bandit] if same else [self.bandit_of(r) for r in numbers]
+            if len(numbers) > 1 and not self.checkpoints:
+                found = play_together(self.strategy, bandits, self.seed, numbers, self.stop)
+            parts.append(found or self._one_by_one(bandits, numbers))
+            if not same:
+                parts[-1]["means"] = np.array([bandit.means for bandit in bandits])
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _one_by_one(self, bandits, numbers):
+        """Return the same arrays, but for ``means``, of plays each made by itself."""
         rows = []
-        for number in range(begin, end):
-            bandit = self.bandit_of(number)
+        for number in numbers:
+            bandit = bandits[(number - numbers.start) % len(bandits)]
             play = Play(self.strategy, bandit, self.seed, number, stop=self.stop)
             sets = play.at_checkpoints(self.checkpoints)
             outcome = play.outcome()
             row = {x: getattr(outcome, x) for x in ("pulls", "sums", "total_pulls", "certified")}
-            row["selected"] = sets if self.checkpoints else outcome.selected[None]
-            if bandit is not self.bandit:
-                row["means"] = bandit.means
-            rows.append(row)
+            rows.append(row | {"selected": sets if self.checkpoints else outcome.selected[None]})
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 

@@ -1,13 +1,16 @@
 """Intervals for means and proportions, and comparisons of two samples of plays, point by point."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
 from topk._checks import as_numbers, check_integer, check_real, refuse
 
+__all__ = ["Interval", "Tally", "compare", "mean_interval", "paired_difference",
+           "proportion_interval"]  # fmt: skip
 
-class Interval(NamedTuple):
+
+class Interval(namedtuple("Interval", "estimate low high")):
     """An estimate with a confidence interval; floats, or arrays for several points.
 
     Attributes
@@ -15,10 +18,6 @@ class Interval(NamedTuple):
     estimate, low, high : float or ndarray of float
         ``low <= estimate <= high``.
     """
-
-    estimate: float | np.ndarray
-    low: float | np.ndarray
-    high: float | np.ndarray
 
 
 def mean_interval(values, level=0.95):
@@ -155,7 +154,7 @@ def proportion_interval(successes, trials, level=0.95):
     return Interval(successes / trials, low[()], high[()])
 
 
-class Tally(NamedTuple):
+class Tally(namedtuple("Tally", "wins losses undecided")):
     """Of how many points a comparison was won, lost, or left undecided; see `compare`.
 
     Attributes
@@ -163,10 +162,6 @@ class Tally(NamedTuple):
     wins, losses, undecided : int
         Numbers of points.
     """
-
-    wins: int
-    losses: int
-    undecided: int
 
     @property
     def points(self):

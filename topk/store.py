@@ -176,8 +176,9 @@ class Shelf:
                 content = memoryview(path.read_bytes())
                 if content[-SEAL:] == seal(path, content[:-SEAL]):
                     with np.load(io.BytesIO(content[:-SEAL]), allow_pickle=False) as arrays:
-                        parts = ((*name.split("."), array) for name, array in arrays.items())
-                        return {name: array.astype(dtype) for name, dtype, array in parts}
+                        rows = dict(arrays)
+                    narrow = {x: a.astype(np.int64) for x, a in rows.items() if a.dtype.kind == "u"}
+                    return rows | narrow
         return None
 
     def keep(self, begin, end, rows, seconds):
@@ -194,9 +195,11 @@ class Shelf:
                 self.folder = None
 
     def _write(self, begin, end, rows):
-        """Write a file, each array in the narrowest type; its name tells the one it had."""
-        content, path = io.BytesIO(), self._path(begin, end)
-        np.savez(content, **{f"{name}.{a.dtype}": narrow(a) for name, a in rows.items()})
+        """Write a file, whole numbers in the narrowest type that holds them all."""
+        content, path, kept = io.BytesIO(), self._path(begin, end), dict(rows)
+        for name in (name for name, array in rows.items() if array.dtype.kind == "i"):
+            kept[name] = rows[name].astype(np.min_scalar_type(rows[name].max(initial=0)))
+        np.savez(content, **kept)
         if content.tell() + SEAL > LARGEST:
             return
         content.write(seal(path, content.getbuffer()))
@@ -218,20 +221,6 @@ def seal(path, content):
     found = hashlib.sha256(f"{path.parent.name} {path.name} ".encode())
     found.update(content)
     return found.digest()
-
-
-def narrow(array):
-    """Return whole numbers in the narrowest type that holds them all, other arrays as they are.
-
-    Examples
-    --------
-    >>> narrow(np.array([0.0, 200.0])).dtype, narrow(np.array([0.5])).dtype
-    (dtype('uint8'), dtype('float64'))
-    """
-    if array.dtype.kind == "b" or not 0 <= array.min(initial=0) <= array.max(initial=0) < 2**53:
-        return array
-    small = array.astype(np.min_scalar_type(int(array.max())))
-    return small if small.astype(array.dtype).tobytes() == array.tobytes() else array
 
 
 # What decides a play

@@ -7,7 +7,7 @@
   // A play is drawn as it stood when so many pulls had been made.
   function draw(stage, play, made) {
     const frame = play.frames.findLast((one) => one[0] <= made) || play.frames[0];
-    const [pulls, means, low, high, state] = frame;
+    const [pulls, means, low, high, state, boundary] = frame;
     stage.querySelectorAll("g.arm").forEach((arm, i) => {
       arm.setAttribute("class", `arm ${state[i]}`);
       const bar = arm.querySelector(".bar");
@@ -16,10 +16,16 @@
       arm.querySelector("circle").setAttribute("cy", y(means[i]));
       arm.querySelector(".mark").textContent = marks[state[i]] || "";
     });
+    const line = stage.querySelector(".boundary");
+    line.setAttribute("class", boundary === null ? "boundary hidden" : "boundary");
+    line.setAttribute("y1", y(boundary ?? 1));
+    line.setAttribute("y2", y(boundary ?? 1));
     const inside = [...state].flatMap((letter, i) => ("ac".includes(letter) ? [i + 1] : []));
     const text = `${pulls.toLocaleString("en")} pulls`;
     stage.querySelector(".count").textContent = text;
-    const told = `${play.name} after ${text}; its set is arm ${inside.join(", ")}`;
+    const end = frame === play.frames.at(-1) ? `; ${play.ended}` : "";
+    const arms = `arm${inside.length > 1 ? "s" : ""} ${inside.join(", ")}`;
+    const told = `${play.name} after ${text}; its set is ${arms}${end}`;
     stage.querySelector("svg").setAttribute("aria-label", told);
     return told;
   }
@@ -36,9 +42,11 @@
   function start(player) {
     const plays = JSON.parse(player.querySelector("script").textContent);
     const stages = player.querySelectorAll(".topk-player-stage");
-    const last = Math.max(...plays.map((play) => play.frames.length)) - 1;
-    const first = Math.min(...plays.map((play) => play.frames[0][0]));
-    const pulls = Math.max(...plays.map((play) => play.frames.at(-1)[0])) - first;
+    // The moments are those of the longer play, from one that both have.
+    const first = Math.max(...plays.map((play) => play.frames[0][0]));
+    const long = plays.reduce((a, b) => (a.frames.at(-1)[0] < b.frames.at(-1)[0] ? b : a));
+    const moments = long.frames.map(([pulls]) => pulls).filter((pulls) => pulls >= first);
+    const last = moments.length - 1;
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     let moment = 0, timer = null;
 
@@ -51,20 +59,22 @@
 
     function show(next) {
       moment = Math.max(0, Math.min(last, next));
-      const texts = plays.map((play, i) => draw(stages[i], play, first + (pulls * moment) / last));
+      const texts = plays.map((play, i) => draw(stages[i], play, moments[moment]));
       slider.value = moment;
-      slider.setAttribute("aria-valuetext", texts.join("; "));
-      if (timer === null) told.textContent = texts.join("; ");
+      slider.setAttribute("aria-valuetext", texts.join(". "));
+      told.textContent = `${texts.join(". ")}.`;
     }
     function pause() {
       clearInterval(timer);
       timer = null;
+      told.setAttribute("aria-live", "polite");
       run.textContent = "▶";
       run.setAttribute("aria-label", "play");
       show(moment);
     }
     function play() {
       if (moment === last) moment = 0;
+      told.setAttribute("aria-live", "off"); // in step, but nobody can listen that fast
       run.textContent = "❚❚";
       run.setAttribute("aria-label", "pause");
       timer = setInterval(() => {

@@ -1,9 +1,12 @@
-"""Numbers for the text of a page."""
+"""Numbers and rules for the text of a page."""
+
+import ast
 
 import numpy as np
 import pytest
 
-from topk.book import glue_all
+import topk
+from topk.book import glue_all, rule_of
 
 
 def test_numbers_are_glued_as_pythons_own(monkeypatch):
@@ -16,7 +19,16 @@ def test_numbers_are_glued_as_pythons_own(monkeypatch):
     assert {type(value) for value in glued.values()} == {float, int, str}
 
 
-@pytest.mark.parametrize("prefix", ["", "two words", "1st", None])
-def test_a_prefix_is_a_name(prefix):
-    with pytest.raises(ValueError, match="^prefix"):
-        glue_all(prefix)
+@pytest.mark.parametrize("name", topk.strategies.__all__)
+def test_a_page_can_print_every_rule(name):
+    source = rule_of(getattr(topk, name)).data.removeprefix("```python").removesuffix("```")
+    own = {f.name for f in ast.parse(source).body}
+    assert own >= {"share", "decide"} or "pick" in own
+    assert not own & {"accept", "rank", "setup"}  # of the engine
+    if name != "ImprovedTopK":  # derived, and a program of six stages
+        assert len(source.splitlines()) <= 60
+
+
+def test_only_a_class_with_a_rule_is_printed():
+    with pytest.raises(ValueError, match="^strategy"):
+        rule_of(topk.Strategy)

@@ -1,25 +1,18 @@
 """The register of numbered results."""
 
-import pytest
 
 import topk
 from topk.book.numbered_results import MIME, RESULTS, checked
 
-GOOD = {
-    "function": "topk.guarantees.sar_error",
-    "test": "tests/theory/test_guarantees.py::test_bubeck_theorem_1_on_plays",
-    "anchor": "thm-sar",
-}
+GOOD = {"function": "topk.guarantees.sar_error",
+        "test": "tests/theory/test_guarantees.py::test_bubeck_theorem_1_on_plays",
+        "anchor": "thm-sar"}
 
 
 def test_the_papers_have_53_numbered_results():
-    assert {paper: len(names) for paper, names in RESULTS.items()} == {
-        "chen2017": 15,
-        "zhou2014": 17,
-        "bubeck2013": 3,
-        "kalyanakrishnan2012": 11,
-        "gabillon2012": 7,
-    }
+    counts = {paper: len(names) for paper, names in RESULTS.items()}
+    assert counts == {"chen2017": 15, "zhou2014": 17, "bubeck2013": 3, "kalyanakrishnan2012": 11,
+                      "gabillon2012": 7}
 
 
 def test_a_payload_for_the_build(monkeypatch):
@@ -31,25 +24,6 @@ def test_a_payload_for_the_build(monkeypatch):
     assert checked("zhou2014/lemma-4.1", "x", **GOOD | {"function": "topk.OptMAI"})
     monkeypatch.setenv("TOPK_PREVIEW", "1")
     assert MIME not in entry._repr_mimebundle_()
-
-
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"id": "bubeck2013/theorem-3"}, "id"),
-        ({"id": "theorem-1"}, "id"),
-        ({"statement": " "}, "statement"),
-        ({"function": "topk.guarantees.sar_mistake"}, "function"),
-        ({"function": "numpy.sum"}, "function"),
-        ({"function": "topk.guarantees"}, "function"),
-        ({"test": "tests/theory/test_guarantees.py"}, "test"),
-        ({"anchor": "#thm"}, "anchor"),
-    ],
-)
-def test_a_wrong_entry_is_refused_by_name(change, name):
-    entry = {"id": "bubeck2013/theorem-1", "statement": "It errs rarely.", **GOOD, **change}
-    with pytest.raises(ValueError, match=f"^{name}"):
-        checked(**entry)
 
 
 def test_every_function_of_topk_can_be_named():

@@ -27,16 +27,14 @@ FIGURES = [  # strategies that share a figure
     ["Uniform", "SuccessiveRejects", "SAR", "GapE"],
     ["OptMAI(0.8)", "OptMAI(0.9)", "CLUCBPAC", "AdaptiveTopK", "ImprovedTopK"],
     ["Racing", "Halving", "LUCB1", "UGapEc", "CLUCB"],
-    ["UGapEb", "GapE", "SAR", "Uniform"],
-]
+    ["UGapEb", "GapE", "SAR", "Uniform"]]
 
 EYES = {  # linear RGB as seen; Machado, Oliveira and Fernandes (2009), severity 1
     "normal": np.eye(3),
     "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
                      [-0.011820, 0.042940, 0.968881]],
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
-                   [-0.003882, -0.048116, 1.051998]],
-}
+                   [-0.003882, -0.048116, 1.051998]]}
 
 
 def linear(color):
@@ -117,8 +115,7 @@ def test_no_strategy_of_the_book_is_misspelt():
 
 
 @pytest.mark.parametrize(
-    "nothing", ["", "sar", "OptMAI(0.7)", "MultiBanditLUCB", "NotAClass", object(), 3, None, int]
-)
+    "nothing", ["", "sar", "OptMAI(0.7)", "MultiBanditLUCB", "NotAClass", object(), 3, None, int])
 def test_what_is_no_strategy_has_no_style(nothing):
     with pytest.raises(ValueError, match="^strategy must be a strategy or the name of one"):
         plots.style(nothing)

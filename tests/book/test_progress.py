@@ -2,24 +2,17 @@
 
 import io
 import queue
+from unittest import mock
 
 import pytest
 
 from book import progress
 
 
-class Clock:
-    """A clock that stands still until it is moved."""
-
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    """A clock that stands still until it is moved."""
+    return mock.Mock(return_value=0.0)
 
 
 def test_a_new_build_takes_what_the_last_one_took(clock):
@@ -31,20 +24,20 @@ def test_a_new_build_takes_what_the_last_one_took(clock):
 def test_half_of_a_cell_is_half_of_its_time(clock):
     state = progress.Progress({"a": [10.0, 80.0]}, clock=clock)
     state.cell("a", 0)
-    clock.now = 10
+    clock.return_value = 10
     state.cell("a", 1)
     assert state.seconds_left() == 80
-    clock.now = 50
+    clock.return_value = 50
     assert state.seconds_left() == 40
     assert state.line() == "0 of 1 pages, about 1 min left, a: cell 2 of 2 (56%)"
-    clock.now = 500  # longer than expected: the page is about to end, not past its end
+    clock.return_value = 500  # longer than expected: the page is about to end, not past its end
     assert state.seconds_left() == 0
 
 
 def test_a_machine_three_times_slower_is_known_after_some_cells(clock):
     state = progress.Progress({"a": [300.0], "b": [100.0]}, clock=clock)
     state.cell("a", 0)
-    clock.now = 900
+    clock.return_value = 900
     state.end("a")
     assert 2.9 < state.pace() < 3
     assert state.seconds_left() == pytest.approx(100 * state.pace())
@@ -69,8 +62,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(
-    ("stream", "begin", "end"), [(io.StringIO, "", "\n"), (Terminal, "\r", " \n")]
-)
+    ("stream", "begin", "end"), [(io.StringIO, "", "\n"), (Terminal, "\r", " \n")])
 def test_a_line_on_a_pipe_and_over_the_last_one_on_a_terminal(stream, begin, end):
     events, out = queue.Queue(), stream()
     state = progress.Progress({"a": [1.0]}, timed=False)

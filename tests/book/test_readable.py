@@ -4,8 +4,8 @@ import builtins
 import symtable
 from pathlib import Path
 
-import jupytext
 import pytest
+from chapters import cells
 
 SOURCES = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.md"))
 LEFT_OUT = {"remove-cell", "remove-input"}
@@ -28,13 +28,13 @@ def names(table):
     return read, bound
 
 
-def unexplained(cells):
+def unexplained(shown):
     """Return the names in code a reader can see that were last bound where no reader can look.
 
-    ``cells`` are pairs of tags and source, in order.
+    ``shown`` are pairs of tags and source, in order.
     """
     can_look, found = set(GIVEN), []
-    for tags, source in cells:
+    for tags, source in shown:
         read, bound = names(symtable.symtable(source, "cell", "exec"))
         if LEFT_OUT & set(tags):
             can_look -= bound
@@ -47,13 +47,7 @@ def unexplained(cells):
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_every_name_can_be_looked_up(path):
     """If this fails, fold the cell that binds the name: ``hide-cell`` for ``remove-cell``."""
-    notebook = jupytext.reads(path.read_text(encoding="utf-8"), "md:myst")
-    cells = [
-        (cell.metadata.get("tags", ()), cell.source)
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-    ]
-    assert unexplained(cells) == []
+    assert unexplained(cells.read(path.stem)[0]) == []
 
 
 def test_what_counts_as_unexplained():

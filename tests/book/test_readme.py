@@ -15,10 +15,8 @@ def test_matrix_says_what_strategies_do():
     found = {name: [bool(tick) for tick in marks] for name, *marks in rows}
     there = {name: getattr(topk, name) for name in topk.strategies.__all__}
     assert len(found) >= 18 and set(found) <= set(there)  # the papers' own
-    assert found == {
-        name: [not there[name].certifies, there[name].certifies, there[name].anytime]
-        for name in found
-    }
+    assert found == {name: [not there[name].certifies, there[name].certifies, there[name].anytime]
+                     for name in found}
 
 
 def test_every_notebook_is_in_the_figure_table():

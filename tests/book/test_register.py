@@ -5,8 +5,8 @@ import functools
 import re
 from pathlib import Path
 
-import jupytext
 import pytest
+from chapters import cells
 
 from topk.book.numbered_results import RESULTS, checked
 
@@ -20,15 +20,14 @@ def entries():
     found = []
     for path in sorted((ROOT / "notebooks").glob("*.md")):
         text = path.read_text(encoding="utf-8")
-        for cell in jupytext.reads(text, "md:myst").cells:
-            if cell.cell_type == "code" and "numbered_results.checked" in cell.source:
-                tags = cell.metadata.get("tags", [])
-                for node in ast.walk(ast.parse(cell.source)):
+        for tags, source in cells.read(path.stem)[0]:
+            if "numbered_results.checked" in source:
+                for node in ast.walk(ast.parse(source)):
                     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".checked"):
                         values = {"id": ast.literal_eval(node.args[0])}
                         values["statement"] = ast.literal_eval(node.args[1])
                         values |= {k.arg: ast.literal_eval(k.value) for k in node.keywords}
-                        found.append((path.stem, text, values, tags, cell.source))
+                        found.append((path.stem, text, values, tags, source))
     return found
 
 

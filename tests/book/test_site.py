@@ -31,8 +31,7 @@ VIEWS = [(1280, "light"), (390, "dark"), (1280, "dark"), (390, "light")]
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(not PAGES and not REQUIRED, reason="no built site: run `make book`"),
-]
+    pytest.mark.skipif(not PAGES and not REQUIRED, reason="no built site: run `make book`")]
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -103,65 +102,13 @@ def turn(page, width, mode):
     page.wait_for_function(AT_REST)
 
 
-# The theme answers a new mode within a frame, and a new width 300 ms after it (`debounce`): a
-# timer of the same length that is set later ends later. Closed menus alone keep the first mode's
-# class; nobody sees them.
-TURNED = """() => new Promise(done => {
-  scrollTo(0, 0);
-  requestAnimationFrame(() => setTimeout(done, 300));
-})"""
+def script(name):
+    """Return a function that is run in a page, without what its file says it is for."""
+    text = (Path(__file__).parent / f"site/{name}.js").read_text(encoding="utf-8")
+    return re.sub(r"^//.*\n", "", text, flags=re.M).strip()
 
-# Every image is there, or is known not to be; nothing fades or slides any more.
-AT_REST = """() => [...document.images].every(i => i.complete)
-  && document.getAnimations().every(a => a.playState !== "running")"""
 
-# What is wrong with a page as it is shown. Outside code, dollars or backslashes are a formula
-# that was not set; figures stay an opaque white card in both modes.
-FAULTS = r"""mode => {
-  const root = document.documentElement, wrong = [], all = q => [...document.querySelectorAll(q)];
-  const copy = new Document().importNode(document.querySelector("main, body"), true);
-  copy.querySelectorAll("script, style, pre, code, mjx-container, .sig").forEach(e => e.remove());
-  const unset = /.{0,60}(\$|\\([(\[]|begin|frac|sum|epsilon|theta)).{0,60}/s;
-  if (unset.test(copy.textContent)) wrong.push(`not set: ${copy.textContent.match(unset)[0]}`);
-  for (const e of all("mjx-merror, [data-mjx-error]")) wrong.push(`formula: ${e.outerHTML}`);
-  if (root.dataset.theme !== mode) wrong.push(`the theme is ${root.dataset.theme}`);
-  if (root.scrollWidth > innerWidth) wrong.push(`the page is ${root.scrollWidth} px wide`);
-  for (const image of document.images) {
-    if (!image.complete || !image.naturalWidth) wrong.push(`no image: ${image.src}`);
-  }
-  for (const figure of all(".bd-article img")) {
-    const {backgroundColor, filter} = getComputedStyle(figure), ground = backgroundColor + filter;
-    if (figure.alt.length <= 20) wrong.push(`alt of ${figure.src}: ${figure.alt}`);
-    if (ground !== "rgb(255, 255, 255)none") wrong.push(`ground of ${figure.src}: ${ground}`);
-  }
-  return wrong;
-}"""
-
-# What axe-core finds serious. Nine tenths of its time go into contrast, element by element, so it
-# judges everything in the first view of each mode (by then in both widths), and in the second
-# only what is not seen, or is coloured or sized, as it was in the first. Formulas are not judged
-# glyph by glyph, so their glyphs are put aside meanwhile: that is a third of the time.
-AXE = """async mode => {
-  const glyphs = [...document.querySelectorAll("mjx-container svg")].map(svg => {
-    const aside = new DocumentFragment();
-    aside.append(...svg.childNodes);
-    return [svg, aside];
-  });
-  const looks = new Map(), before = (window.firstLooks ??= {})[mode] ??= looks;
-  for (const e of document.body.querySelectorAll(":not(mjx-container *)")) {
-    const s = getComputedStyle(e), seen = e.checkVisibility({visibilityProperty: true});
-    looks.set(e, seen && [s.color, s.background, s.opacity, s.fontSize, s.fontWeight].join());
-  }
-  const differs = e => looks.get(e) && looks.get(e) !== before.get(e);
-  const other = [...looks.keys()].filter(e => differs(e) && !differs(e.parentElement));
-  const include = before === looks ? [document] : other;
-  const context = {include, exclude: ["mjx-container"]};
-  const options = {preload: false, resultTypes: ["violations"]}; // else it looks for other styles
-  const found = include.length ? await axe.run(context, options) : null;
-  for (const [svg, aside] of glyphs) svg.append(aside);
-  return (found?.violations ?? []).filter(rule => ["serious", "critical"].includes(rule.impact))
-    .map(rule => `${rule.id}: ${rule.nodes.slice(0, 5).map(n => n.html.slice(0, 200)).join(" ")}`);
-}"""
+TURNED, AT_REST, FAULTS, AXE = map(script, ("turned", "at_rest", "faults", "axe"))
 
 
 def test_the_site_is_there():
@@ -244,7 +191,10 @@ def test_a_recorded_play_can_be_watched_with_the_keyboard(window, address):
     view, wrong = open_page(window, f"{address}/book/intro.html", own_clock=True)
     player = view.locator(".topk-player").first
     told, slider = player.locator(".topk-player-told"), player.locator("input[type=range]")
+    counts = player.locator(".count")
     begin = told.inner_text()
+    assert counts.all_inner_texts() == ["8 pulls"] * 2
+    assert "LUCB1" in player.locator(".topk-player-lesson").inner_text()
     slider.focus()
     for _ in range(5):
         view.keyboard.press("ArrowRight")
@@ -255,6 +205,7 @@ def test_a_recorded_play_can_be_watched_with_the_keyboard(window, address):
     run = player.get_by_role("button", name="play", exact=True)
     run.press("Space")
     view.clock.run_for(700)
+    assert all(count in told.inner_text() for count in counts.all_inner_texts())  # in step
     player.get_by_role("button", name="pause").press("Space")
     assert int(slider.input_value()) > 4
     assert player.locator("svg").count() == 2 and wrong == []
@@ -269,6 +220,17 @@ def test_without_scripts_a_recorded_play_is_a_still_picture(browser, address):
     assert player.locator("svg circle").count() > 4
     assert not player.locator(".topk-player-controls").is_visible()
     context.close()
+
+
+@pytest.mark.parametrize("page", ["book/intro.html", "notebooks/01-problem.html"])
+def test_a_reader_can_play(page, window, address):
+    view, wrong = open_page(window, f"{address}/{page}")
+    panel = view.locator(".topk-panel")
+    view.get_by_label("true mean of arm 8").press("ArrowUp")
+    panel.get_by_role("button", name="One decision").press("Enter")
+    assert "arm 8 rejected" in panel.locator(".topk-panel-told").inner_text()
+    assert wrong == []
+    view.close()
 
 
 def test_the_ledger_can_be_filtered(window, address):

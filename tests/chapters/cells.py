@@ -10,6 +10,7 @@ import io
 import os
 import warnings
 from pathlib import Path
+from unittest import mock
 
 import jupytext
 import matplotlib.pyplot as plt
@@ -22,11 +23,8 @@ NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 def read(name):
     """Return the code cells of a notebook as (tags, source), and its preview parameters."""
     notebook = jupytext.reads((NOTEBOOKS / f"{name}.md").read_text(encoding="utf-8"), "md:myst")
-    cells = [
-        (tuple(cell.metadata.get("tags", ())), cell.source)
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-    ]
+    cells = [(tuple(cell.metadata.get("tags", ())), cell.source) for cell in notebook.cells
+             if cell.cell_type == "code"]
     return cells, dict(notebook.metadata.get("topk", {}).get("preview", {}))
 
 
@@ -51,18 +49,13 @@ def run(name, check, old=None, new=None):
             raise LookupError(f"{old!r} is not there once")
         chosen = [(tags, source.replace(old, new)) for tags, source in chosen]
     space = {"__name__": "__main__", "display": lambda *shown: None}
-    before = os.environ.get("TOPK_PREVIEW")
-    os.environ["TOPK_PREVIEW"] = "1"
+    preview = mock.patch.dict(os.environ, TOPK_PREVIEW="1")
     try:
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        with preview, contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("error")
             for tags, source in chosen:
                 exec(compile(source, f"{name}:{tags}", "exec"), space)
                 if "parameters" in tags:
                     space.update(parameters)
     finally:
-        if before is None:
-            del os.environ["TOPK_PREVIEW"]
-        else:
-            os.environ["TOPK_PREVIEW"] = before
         plt.close("all")

@@ -33,11 +33,9 @@ def play(strategy, bandit, seed):
         arms, counts = session.ask()
         means = bandit.pull(arms, counts, rng).sums / counts
         session.tell(arms, means * counts, counts=counts)
-        rounds.append(SimpleNamespace(
-            r=r, arms=arms, counts=counts, means=means, before=status,
-            event=(np.abs(means - bandit.means[arms]) < 0.5**r).all(),
-            after=session._play.s.status.copy(),
-        ))  # fmt: skip
+        rounds.append(SimpleNamespace(r=r, arms=arms, counts=counts, means=means, before=status,
+                                      event=(np.abs(means - bandit.means[arms]) < 0.5**r).all(),
+                                      after=session._play.s.status.copy()))  # fmt: skip
     return rounds, session
 
 

@@ -118,17 +118,6 @@ def test_sets_and_arms_are_those_of_the_definitions(arms, s, batches, data):
                 call(play, loop.restore)
 
 
-@pytest.mark.parametrize("search", SEARCHES)
-def test_ties_go_to_the_lower_index(search):
-    """All lines the same: J are the first k.  Indices closer than a rounding are equal."""
-    play = begin(search, [3] * 9, [1] * 9, 4, 1.5)
-    assert candidates(play) == [0, 1, 2, 3] and call(play, wider) == 0
-    play = begin(search, [4, 4, 4], [2.0, 2.0 + TIE, 0.0], 1, 0.0)
-    assert candidates(play) == [0]
-    tell(play, [1], [0], [39 * TIE], 0.0)
-    assert candidates(play) == [1]
-
-
 def test_rewards_that_nearly_tie_do_not_go_round_in_circles():
     """Rewards about a TIE apart: the exchanges end, and no J is worse than that."""
     rng = np.random.default_rng(8)

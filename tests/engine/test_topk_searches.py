@@ -80,7 +80,7 @@ def test_long_plays(n, k, rounds, search):
 def test_looks_at_many_equals_are_the_plain_form(form):
     """Few different means and weights, so that winners tie in and between blocks."""
     rng = np.random.default_rng(6)
-    looks = scan.widest_top, scan.top
+    looks = scan.widest, scan.top
     if form == "compiled":
         looks = [jit.compiled(look, {}, "test", lean=True, store=False) for look in looks]
     for number in range(1200 if form == "compiled" else 40):
@@ -90,9 +90,15 @@ def test_looks_at_many_equals_are_the_plain_form(form):
         if rng.random() < 0.1:
             row[:] = -np.inf
         members = np.flatnonzero(row > -np.inf).tolist()
-        found = looks[0](row, weight, q), *looks[1](row, weight, 0.0)
+        arms = rng.permutation(n).astype(np.float64)
+        found = looks[0](row, weight, arms, q, -np.inf), *looks[1](row, weight, 0.0)
+        at = max(members, default=None, key=lambda i: (row[i] + q * weight[i], weight[i], -arms[i]))
+        if at is not None:
+            others = row[at] + q * weight[at]
+            assert looks[0](row, weight, arms, q, others) == NOBODY
+            assert looks[0](row, weight, arms, q, np.nextafter(others, 0)) == arms[at]
         wanted = (
-            max(members, default=NOBODY, key=lambda i: (row[i] + q * weight[i], weight[i], -i)),
+            NOBODY if at is None else arms[at],
             max(members, default=NOBODY, key=lambda i: (row[i], -i)),
             max(members, default=NOBODY, key=lambda i: (row[i], i)),
         )

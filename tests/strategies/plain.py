@@ -1,8 +1,15 @@
-"""Strategies in plain Python, as a user would write them."""
+"""Strategies as a user would write them: in plain Python, and rules of both shapes."""
 
+import math
 from dataclasses import dataclass
 
 import topk
+from topk._checks import check_integer
+from topk.engine.indices import highest, lowest
+from topk.engine.loop import BY_BUDGET, NOBODY
+from topk.engine.ranking import rank
+from topk.engine.rounds import end_with
+from topk.engine.strategy import positive
 
 
 @dataclass(frozen=True)
@@ -54,3 +61,57 @@ class BigBatches(topk.Strategy):
 
     def update(self, view):
         view.memory["batch"] += 1
+
+
+@dataclass(frozen=True)
+class Settled(topk.Rounds):
+    """Pull all arms alike until the same k have led for some rounds."""
+
+    k: int
+    budget: int
+    patience: int
+    checks = topk.Rounds.checks | {"patience": lambda value, name: check_integer(value, name, 1)}
+    memory = {"same": 0}
+
+    def constants(self, n):
+        return {"each": 3 + n // 4}
+
+    def arrays(self, bandits, n):
+        return super().arrays(bandits, n) | {"leading": ("flag", n)}
+
+    @topk.rule
+    def share(s):
+        return s.each
+
+    @topk.rule
+    def decide(s):
+        ranked = rank(s)
+        s.now.same += 1
+        for arm in ranked[: s.k]:
+            if s.leading[arm] == 0:
+                s.now.same = 0
+        s.leading[:] = 0
+        s.leading[ranked[: s.k]] = 1
+        if s.now.same == s.patience:
+            end_with(s, ranked, BY_BUDGET)
+
+
+@dataclass(frozen=True)
+class Coin(topk.Indices):
+    """Toss a coin for the side of the boundary on which to pull."""
+
+    k: int
+    budget: int
+    a: float
+    checks = topk.Indices.checks | {"a": positive}
+    random = True
+
+    @topk.rule
+    def scale(s):
+        return math.sqrt(s.a)
+
+    @topk.rule
+    def pick(s, arms):
+        heads = s.rng.random() < 0.5
+        arms[0] = highest(s) if heads and highest(s) != NOBODY else lowest(s)
+        return 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from strategies import transcriptions
-from strategies.plain import BigBatches, Doubling
+from strategies.plain import BigBatches, Coin, Doubling, Settled
 
 import topk
 
@@ -24,7 +24,8 @@ class Entry:
     strategy : type
         The class.
     transcription : callable, optional
-        ``transcription(strategy, n)``, a generator as in `transcriptions`.
+        ``transcription(strategy, n)``, a generator as in `transcriptions`; of a rule that
+        draws random numbers ``transcription(strategy, n, rng)``.
     parameters : callable
         ``parameters(rng) -> dict``, random ones other than k and the budget.
     most : int
@@ -107,6 +108,11 @@ def confidence(rng):
     return {"epsilon": epsilon, "delta": delta}
 
 
+def published(rng):
+    given = confidence(rng) | {"rate": "published"}
+    return given | {"delta": max(given["delta"], 1e-4)}  # else bounds are 1 but for rounding
+
+
 def some_hundreds(given, n, k):
     """Tell an index strategy to stop by itself where some hundred pulls suffice."""
     return 0.4 * (given["epsilon"] == 0.95 and given["delta"] > 1e-3)
@@ -158,78 +164,62 @@ def clucb(rng):
     return {"delta": any_of(rng, 1e-9, 0.01, 0.1, 0.9), "R": any_of(rng, 0.5, 0.2)}
 
 
+def few_c(rng):
+    return confidence(rng) | {"c": any_of(rng, 0.5, 0.1, 0.01)}
+
+
+def big_batches(rng):
+    return {"size": int(rng.integers(1, 200)), "batches": int(rng.integers(1, 5))}
+
+
+def one(n):
+    return 1
+
+
+def half(above):
+    """Half of the plays whose epsilon is above a value have no budget."""
+    return lambda given, n, k: 0.5 * (given["epsilon"] > above)
+
+
 def with_variance(parameters):
     return lambda rng: parameters(rng) | {"variance": True}
 
 
 # one decision a pull: plays are short, and already many decisions
 INDEX, SEVERAL = {"most": 15, "instances": 264}, {"most": 10, "instances": 264}
+VARIANCE = {"starts": 2, "form": "-variance"}
+
+STOPS = {"endless": some_hundreds}
 
 ENTRIES = [
     Entry(topk.Uniform, transcriptions.uniform),
     Entry(topk.SuccessiveRejects, transcriptions.successive_rejects, spare=1),
     Entry(topk.SAR, transcriptions.sar, spare=1),
-    Entry(
-        topk.OptMAI,
-        transcriptions.optmai,
-        optmai,
-        most_k=lambda n: n,
-        instances=1540,  # many combinations
-    ),
-    Entry(
-        topk.Racing,
-        transcriptions.racing,
-        confidence,
-        most=100,
-        endless=lambda given, n, k: 0.5 * (given["epsilon"] > 0.5),
-    ),
-    Entry(topk.Halving, transcriptions.halving, halving, endless=lambda given, n, k: 0.5),
-    Entry(
-        topk.AdaptiveTopK,
-        transcriptions.adaptive_top_k,
-        adaptive,
-        endless=lambda given, n, k: 0.5 * (given["epsilon"] > 0),
-    ),
-    Entry(
-        topk.ImprovedTopK,
-        transcriptions.improved_top_k,
-        improved,
-        most=10_000,
-        endless=improved_to_the_end,
-    ),
-    Entry(topk.LUCB1, transcriptions.lucb1, confidence, **INDEX, endless=some_hundreds),
+    # many combinations
+    Entry(topk.OptMAI, transcriptions.optmai, optmai, most_k=lambda n: n, instances=1540),
+    Entry(topk.Racing, transcriptions.racing, confidence, most=100, endless=half(above=0.5)),
+    Entry(topk.Halving, transcriptions.halving, halving, endless=half(above=0)),
+    Entry(topk.AdaptiveTopK, transcriptions.adaptive_top_k, adaptive, endless=half(above=0)),
+    Entry(topk.ImprovedTopK, transcriptions.improved_top_k, improved, 10_000, improved_to_the_end),
+    Entry(topk.LUCB1, transcriptions.lucb1, confidence, **INDEX, **STOPS),
+    Entry(topk.KLLUCB, transcriptions.kl_lucb, confidence, **INDEX, **STOPS),
+    Entry(topk.KLLUCB, transcriptions.kl_lucb, published, **INDEX, **STOPS, form="-published"),
+    Entry(topk.TopTwo, transcriptions.top_two, confidence, **INDEX, **STOPS),
     Entry(topk.CLUCB, transcriptions.clucb_pac, clucb, **INDEX),
-    Entry(topk.CLUCBPAC, transcriptions.clucb_pac, clucb_pac, **INDEX, endless=some_hundreds),
+    Entry(topk.CLUCBPAC, transcriptions.clucb_pac, clucb_pac, **INDEX, **STOPS),
     Entry(topk.GapE, transcriptions.gap_e, gape, **INDEX),
     Entry(topk.UGapEb, transcriptions.ugape, ugape_b, **INDEX),
-    Entry(topk.UGapEc, transcriptions.ugape, ugape_c, **INDEX, endless=some_hundreds),
-    Entry(
-        topk.UGapEb,
-        transcriptions.ugape,
-        with_variance(ugape_b),
-        **INDEX,
-        starts=2,
-        form="-variance",
-    ),
-    Entry(
-        topk.UGapEc,
-        transcriptions.ugape,
-        with_variance(lambda rng: confidence(rng) | {"c": any_of(rng, 0.5, 0.1, 0.01)}),
-        **INDEX,
-        endless=some_hundreds,
-        starts=2,
-        form="-variance",
-    ),
-    Entry(
-        topk.MultiBanditSAR, transcriptions.multi_sar, most=1000, spare=1, most_k=lambda n: 1
-    ),
-    Entry(topk.MultiBanditGapE, transcriptions.gap_e, gape, **SEVERAL, most_k=lambda n: 1),
+    Entry(topk.UGapEc, transcriptions.ugape, ugape_c, **INDEX, **STOPS),
+    Entry(topk.UGapEb, transcriptions.ugape, with_variance(ugape_b), **INDEX, **VARIANCE),
+    Entry(topk.UGapEc, transcriptions.ugape, with_variance(few_c), **INDEX, **STOPS, **VARIANCE),
+    Entry(topk.MultiBanditSAR, transcriptions.multi_sar, most=1000, spare=1, most_k=one),
+    Entry(topk.MultiBanditGapE, transcriptions.gap_e, gape, **SEVERAL, most_k=one),
     Entry(topk.MultiBanditUGapEb, transcriptions.ugape, ugape_b, **SEVERAL),
-    Entry(topk.MultiBanditUGapEc, transcriptions.ugape, ugape_c, **SEVERAL, endless=some_hundreds),
+    Entry(topk.MultiBanditUGapEc, transcriptions.ugape, ugape_c, **SEVERAL, **STOPS),
     Entry(Doubling, most=100),
-    Entry(BigBatches, parameters=lambda rng: {
-        "size": int(rng.integers(1, 200)), "batches": int(rng.integers(1, 5))
-    }),
+    Entry(BigBatches, parameters=big_batches),
+    Entry(Settled, parameters=lambda rng: {"patience": int(rng.integers(1, 9))}, most=100),
+    Entry(Coin, parameters=lambda rng: {"a": log_uniform(rng, -1, 1)}, most=15),
 ]
 
 # a second form of LUCB1, for what the forms of a strategy have in common
@@ -239,6 +229,11 @@ GUARDED = Entry(
     endless=lambda given, n, k: 0.5,
     form="-guard",
 )
+
+
+def start(strategy, n, rng=0):
+    """Start a session; a rule that draws random numbers gets always the same ones."""
+    return strategy.start(n, rng=rng if strategy.random else None)
 
 
 def numbers(selected, n):

@@ -58,27 +58,6 @@ def test_arms_that_left_do_not_fill_the_set():
     assert session.selected.tolist() == [*range(1430), *range(1440, 1450)]
 
 
-def test_a_pool_from_which_arms_leave():
-    """All arms but k leave in every part of a round: nothing breaks, the rest is returned."""
-    for leave_at in range(8):
-        session, batches = topk.ImprovedTopK(1, 0.5, 0.5).start(12), 0
-        while not session.done and batches < 30:
-            arms, counts = session.ask()
-            if batches == leave_at:
-                for arm in arms[:-1]:
-                    try:
-                        session.withdraw(arm)
-                    except ValueError as error:
-                        assert "fewer than k" in str(error)
-                    if session.done or arms[-1] not in session.ask()[0]:
-                        break
-            if not session.done:
-                arms, counts = session.ask()
-                session.tell(arms, np.full(arms.size, 0.5) * counts, counts=counts)
-            batches += 1
-        assert session.done and not set(session.selected) & set(session.withdrawn)
-
-
 def test_constants():
     assert improved.constants(1440, 0.25, 0.1)[:2] == (3, 1)
     assert improved.constants(320, 0.9, 0.1)[:2] == (2, 1)  # epsilon = 1/2 instead
@@ -158,9 +137,7 @@ def test_the_kth_arm_and_the_strategy_make_the_same_pulls():
     assert session._play.s.now.bar / asked[-1][1] == pytest.approx(found.estimate)
     assert [size for size, _ in asked] == [40, 20, 10, 5]
     assert session.pulls.sum() == found.pulls.sum()
-    V = transcriptions.robust_halve(
-        transcriptions.Seen(n), None, set(range(n)), k, 0.5, log_ratio
-    )
+    V = transcriptions.robust_halve(transcriptions.Seen(n), None, set(range(n)), k, 0.5, log_ratio)
     wanted = next(V)
     assert [(len(wanted), wanted[0][1])] == asked[:1]
 
@@ -175,17 +152,12 @@ class Constant(topk.Bandit):
         return np.full(count, self.means[arm])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "name"),
-    [
-        ({"k": 0}, "k"), ({"k": 31}, "k"), ({"k": 2.0}, "k"), ({"eta": 0}, "eta"),
-        ({"eta": 1}, "eta"), ({"eta": math.nan}, "eta"), ({"delta": 0}, "delta"),
-        ({"delta": 1}, "delta"), ({"slack": -1}, "slack"), ({"slack": 2}, "slack"),
-        ({"slack": 0.5}, "slack"), ({"rng": -1}, "rng"), ({"rng": "x"}, "rng"),
-        ({"bandit": [0.1, 0.2]}, "bandit"),
-    ],
-)  # fmt: skip
-def test_bad_arguments_of_kth_arm_are_refused_by_name(wrong, name):
+WRONG = {"k": (0, 31, 2.0), "eta": (0, 1, math.nan), "delta": (0, 1), "slack": (-1, 2, 0.5)}
+WRONG |= {"rng": (-1, "x"), "bandit": ([0.1, 0.2],)}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, x) for name in WRONG for x in WRONG[name]])
+def test_bad_arguments_of_kth_arm_are_refused_by_name(name, value):
     right = {"bandit": topk.instances.uniform(30), "k": 3, "eta": 0.2, "delta": 0.1}
     with pytest.raises(ValueError, match=rf"\b{name}\b"):
-        topk.kth_arm(**right | wrong)
+        topk.kth_arm(**right | {name: value})

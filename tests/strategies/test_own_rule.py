@@ -1,79 +1,21 @@
 """Rules that a user writes, one of each shape: what the library's own can do, they can as well."""
 
-import json
 import math
 from dataclasses import dataclass
 from types import FunctionType
 
 import numpy as np
 import pytest
+from strategies.plain import Coin, Settled
 
 import topk
-from topk._checks import check_integer
 from topk.engine import loop
 from topk.engine.indices import highest, lower, lowest, upper
-from topk.engine.loop import BY_BUDGET, NOBODY
+from topk.engine.loop import BY_BUDGET
 from topk.engine.ranking import rank
 from topk.engine.rounds import end_with
-from topk.engine.strategy import positive
-from topk.play import RULE, stream, streams
 
 BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.45, 0.7, 0.1, 0.3])
-SEED = 4
-
-
-@dataclass(frozen=True)
-class Settled(topk.Rounds):
-    """Pull all arms alike until the same k have led for some rounds."""
-
-    k: int
-    budget: int
-    patience: int
-    checks = topk.Rounds.checks | {"patience": lambda value, name: check_integer(value, name, 1)}
-    memory = {"same": 0}
-
-    def constants(self, n):
-        return {"each": 3 + n // 4}
-
-    def arrays(self, bandits, n):
-        return super().arrays(bandits, n) | {"leading": ("flag", n)}
-
-    @topk.rule
-    def share(s):
-        return s.each
-
-    @topk.rule
-    def decide(s):
-        ranked = rank(s)
-        s.now.same += 1
-        for arm in ranked[: s.k]:
-            if s.leading[arm] == 0:
-                s.now.same = 0
-        s.leading[:] = 0
-        s.leading[ranked[: s.k]] = 1
-        if s.now.same == s.patience:
-            end_with(s, ranked, BY_BUDGET)
-
-
-@dataclass(frozen=True)
-class Coin(topk.Indices):
-    """Toss a coin for the side of the boundary on which to pull."""
-
-    k: int
-    budget: int
-    a: float
-    checks = topk.Indices.checks | {"a": positive}
-    random = True
-
-    @topk.rule
-    def scale(s):
-        return math.sqrt(s.a)
-
-    @topk.rule
-    def pick(s, arms):
-        heads = s.rng.random() < 0.5
-        arms[0] = highest(s) if heads and highest(s) != NOBODY else lowest(s)
-        return 1
 
 
 @dataclass(frozen=True)
@@ -105,62 +47,6 @@ class OwnClocks(topk.Indices):
 
 def own_radius(n, u, delta):
     return math.sqrt(math.log(math.pi**2 * n * u**2 / (3 * delta)) / (2 * u))
-
-
-OWN = [Settled(2, budget=2000, patience=4), Coin(3, budget=300, a=0.5)]
-
-
-def live(strategy, number=0, interrupted=False):
-    """Play by hand what `replicate` plays as ``number``; return the pulls and the set."""
-    order, rng = streams(SEED, number, BANDIT.n)
-    session = strategy.start(BANDIT.n, rng=stream(SEED, number, RULE))
-    while not session.done:
-        arms, counts = session.ask()
-        sums = BANDIT.pull(order[arms], counts, rng).sums
-        half = arms.size // 2
-        session.tell(arms[:half], sums[:half], counts=counts[:half])
-        if interrupted:
-            session = topk.resume(json.loads(json.dumps(session.state())))
-        session.tell(arms[half:], sums[half:], counts=counts[half:])
-    pulls = np.zeros(BANDIT.n, dtype=int)
-    pulls[order] = session.pulls
-    return pulls.tolist(), sorted(order[session.selected].tolist())
-
-
-each_own = pytest.mark.parametrize("strategy", OWN, ids=lambda strategy: type(strategy).__name__)
-
-
-@each_own
-def test_it_plays_alike_once_many_times_on_two_cores_live_and_stored(strategy):
-    many = topk.replicate(strategy, BANDIT, runs=20, seed=SEED, jobs=1)
-    once = topk.run(strategy, BANDIT, rng=SEED)
-    assert once.pulls.tolist() == many.pulls[0].tolist()
-    assert once.selected.tolist() == many.selected[0, 0].tolist()
-    assert topk.replicate(strategy, BANDIT, runs=20, seed=SEED, jobs=2) == many
-    ends = set(many.total_pulls.tolist())
-    assert ends == {300} if strategy.random else len(ends) > 4
-    named = topk.metrics.precision(many.selected[:, 0], BANDIT.means)
-    assert named.mean() > 0.7  # by chance it would be less than half
-    for number in range(5):
-        played = many.pulls[number].tolist(), many.selected[number, 0].tolist()
-        assert live(strategy, number) == live(strategy, number, interrupted=True) == played
-
-
-@each_own
-def test_an_arm_is_withdrawn_without_a_word_in_the_rule(strategy):
-    session, rng = strategy.start(BANDIT.n, rng=1), np.random.default_rng(1)
-    for _ in range(3):
-        arms, counts = session.ask()
-        session.tell(arms, BANDIT.pull(arms, counts, rng).sums, counts=counts)
-    for arm in (1, 5, 0):  # the best one among them
-        session.withdraw(arm)
-    before = session.pulls[[1, 5, 0]].tolist()
-    while not session.done:
-        arms, counts = session.ask()
-        assert not {0, 1, 5} & set(arms.tolist())
-        session.tell(arms, BANDIT.pull(arms, counts, rng).sums, counts=counts)
-    assert session.pulls[[1, 5, 0]].tolist() == before
-    assert set(session.selected.tolist()) <= {2, 3, 4, 6} and len(session.selected) == strategy.k
 
 
 def test_picking_nobody_is_refused():
@@ -236,29 +122,22 @@ def test_names_that_every_play_has_are_refused():
         Lost(1, 12, 1, 0, 0)
 
 
-def test_withdrawn_down_to_k_it_goes_on():
-    session = Coin(3, budget=60, a=0.5).start(4, rng=1).tell([0, 1, 2, 3], [1, 0, 1, 0])
-    session.withdraw(1)
-    while not session.done:
-        session.tell(session.ask()[0], [1])
-    assert session.selected.tolist() == [0, 2, 3] and session.pulls.sum() == 60
-    with pytest.raises(ValueError, match="fewer than k = 3"):
-        Coin(3, budget=60, a=0.5).start(4).withdraw(0).withdraw(1)
+@pytest.mark.parametrize("kind", ["float | None", float | None], ids=str)
+def test_a_number_that_may_be_left_out_is_there_when_it_is_given(kind):
+    @dataclass(frozen=True)
+    class Maybe(topk.Indices):
+        k: int
+        budget: int
+        a: kind = None
 
+        @topk.rule
+        def pick(s, arms):
+            arms[0] = int(s.a)
+            return 1
 
-@pytest.mark.parametrize(
-    ("wrong", "name"),
-    [
-        (lambda: Settled(7, budget=100, patience=2).start(7), "k"),
-        (lambda: Settled(2, budget=6, patience=2).start(7), "budget"),
-        (lambda: Settled(2, budget=100, patience=0), "patience"),
-        (lambda: Coin(2, budget=100, a=-1.0), "a"),
-        (lambda: OwnClocks(2, epsilon=1.0, delta=0.1), "epsilon"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(wrong, name):
-    with pytest.raises(ValueError, match=rf"\b{name} must be"):
-        wrong()
+    assert Maybe(1, 9, a=2).start(4).tell([0, 1, 2, 3], [1] * 4).ask()[0].tolist() == [2]
+    with pytest.raises(AttributeError, match="'a'"):
+        Maybe(1, 9).start(4).tell([0, 1, 2, 3], [1] * 4)
 
 
 def test_bounds_of_its_own_are_followed_exactly():
@@ -297,12 +176,12 @@ def test_a_function_that_is_not_marked_is_refused():
 
 def test_functions_that_arrive_anew_are_not_compiled_again(monkeypatch):
     """As those of a script's class do in another process, with every portion of plays."""
-    first = OWN[0].begin(7).compiled(loop.play)
+    first = Settled(2, budget=2000, patience=4).begin(7).compiled(loop.play)
     for name in ("share", "decide"):
         function = getattr(Settled, name)
         copied = FunctionType(function.__code__, function.__globals__, name)
         monkeypatch.setattr(Settled, name, staticmethod(copied))
-    assert OWN[0].begin(7).compiled(loop.play) is first
+    assert Settled(2, budget=2000, patience=4).begin(7).compiled(loop.play) is first
 
 
 def test_functions_that_differ_in_what_they_close_over_are_not_mixed_up():

@@ -1,14 +1,17 @@
 """Every strategy asks, pull by pull, what the paper's pseudo-code asks."""
 
+import numpy as np
 import pytest
-from strategies.registry import ENTRIES, cases, numbers
+from strategies.registry import ENTRIES, cases, numbers, start
 
 LITERAL = [entry for entry in ENTRIES if entry.transcription]
 
 
 def disagreement(entry, strategy, bandit, rng):
     """Feed both the same rewards; return where they part, or None."""
-    session, paper = strategy.start(bandit.layout), entry.transcription(strategy, bandit.layout)
+    session = start(strategy, bandit.layout, rng=0)
+    own = [np.random.default_rng(0)] if strategy.random else []
+    paper = entry.transcription(strategy, bandit.layout, *own)
     sums, batch = None, 0
     while True:
         try:

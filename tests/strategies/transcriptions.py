@@ -14,7 +14,7 @@ that is equal too, the last rank is rejected.
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import wraps
+from functools import lru_cache, wraps
 from types import SimpleNamespace
 
 
@@ -212,9 +212,9 @@ def indexed(decide):
     decide = in_decimals(decide)
 
     @wraps(decide)
-    def play(s, shape):
+    def play(s, shape, rng=None):
         seen = Seen(shape)
-        seen.t, seen.kept = 0, []
+        seen.t, seen.kept, seen.rng = 0, [], rng
         first = 2 if getattr(s, "variance", False) else 1
         yield from seen.sample([(arm, first) for arm in range(len(seen.pulls))])
         while True:
@@ -277,6 +277,96 @@ def lucb1(s, seen):
     h = min(ranked[: s.k], key=lambda arm: (lower[arm], arm))
     l = min(ranked[s.k :], key=lambda arm: (-upper[arm], arm))  # noqa: E741
     return set(ranked[: s.k]), [h, l], upper[l] - lower[h] < exact(s.epsilon)
+
+
+@indexed
+def kl_lucb(s, seen):
+    """Kaufmann and Kalyanakrishnan (2013), Section 4: KL-LUCB; both rates.
+
+    Bounds in floats, by halving: two are equal only where pulls and sums are, or at 0 and 1.
+    """
+    n, lower, upper = len(seen.pulls), {}, {}
+    for arm, (u, ones) in enumerate(zip(seen.pulls, seen.sums, strict=True)):
+        beta = math.log(2 * math.sqrt(u) * n / s.delta)
+        if s.rate == "published":
+            beta = math.log(405.5 * n * seen.t**1.1 / s.delta)
+            beta += math.log(beta)
+        lower[arm], upper[arm] = kl_limit(u, ones, beta, 0.0), kl_limit(u, ones, beta, 1.0)
+    ranked = seen.ranked(range(n))
+    h = min(ranked[: s.k], key=lambda arm: (lower[arm], arm))
+    l = min(ranked[s.k :], key=lambda arm: (-upper[arm], arm))  # noqa: E741
+    return set(ranked[: s.k]), [h, l], upper[l] - lower[h] < s.epsilon
+
+
+@lru_cache(maxsize=10**5)
+def kl_limit(u, ones, beta, end):
+    """The q farthest from the mean on the side of ``end`` with u kl(mean, q) <= beta."""
+    near, far = ones / u, end
+    if near == far:
+        return near
+    for _ in range(200):
+        q = (near + far) / 2
+        if u * kl(ones / u, q) <= beta:
+            near = q
+        else:
+            far = q
+    return near
+
+
+def kl(p, q):
+    """The divergence of Bernoulli laws."""
+    if (q == 0 and p > 0) or (q == 1 and p < 1):
+        return math.inf
+    low = p * math.log(p / q) if p > 0 else 0.0
+    return low + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+
+@indexed
+def top_two(s, seen):
+    """The stop of Garivier and Kaufmann (2016), with the coin of You, Qin, Wang and Yang (2023).
+
+    In floats, so that weights are equal to nine places.
+    """
+    n, k, total = len(seen.pulls), s.k, sum(seen.pulls)
+    ranked, counts, found = seen.ranked(range(n)), (seen.pulls, seen.sums), {}
+    for a in sorted(ranked[:k]):
+        for b in sorted(ranked[k:]):
+            of_a, of_b = against(*(x[i] for i in (a, b) for x in counts), s.epsilon)
+            lack = sum(behind_the_best(seen.pulls[i], seen.sums[i]) for i in (a, b))
+            found[a, b] = round(of_a + of_b - lack, 9), of_a, of_b
+    a, b = min(found, key=lambda pair: found[pair][0])
+    least, of_a, of_b = found[a, b]
+    if of_a + of_b < 1e-11:  # the limit for equal means
+        of_a, of_b = seen.pulls[b], seen.pulls[a]
+    arm = a if seen.rng.random() < of_a / (of_a + of_b) else b
+    rare = min(range(n), key=lambda arm: seen.pulls[arm])
+    if seen.pulls[rare] < math.sqrt(total) - n / 2:
+        arm = rare
+    return set(ranked[:k]), [arm], least > math.log((n - k) * (n + k - 1) / 2 / s.delta)
+
+
+@lru_cache(maxsize=10**5)
+def against(u, ones, v, others, epsilon):
+    """The two parts of Z, at the x where their sum is least: by thirds."""
+    p, q = ones / u, others / v
+
+    def parts(x):
+        return u * kl(p, x), v * kl(q, x + epsilon)
+
+    low, high = max(q - epsilon, 0.0), min(p, 1 - epsilon)
+    if epsilon == 0:
+        low = high = (ones + others) / (u + v)
+    for _ in range(100):
+        one, two = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, two) if sum(parts(one)) < sum(parts(two)) else (one, high)
+    return parts((low + high) / 2)
+
+
+def behind_the_best(u, ones):
+    """ln(sup L / KT), L(p) the likelihood, KT its mean under Beta(1/2, 1/2)."""
+    sup = sum(x * math.log(x / u) for x in (ones, u - ones) if x > 0)
+    mixed = math.lgamma(ones + 0.5) + math.lgamma(u - ones + 0.5) - math.lgamma(u + 1)
+    return sup - mixed + math.log(math.pi)
 
 
 @indexed

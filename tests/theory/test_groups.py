@@ -7,18 +7,7 @@ import numpy as np
 import pytest
 
 import topk
-from topk.theory.families import (
-    complement_epsilon,
-    group_argument,
-    group_family,
-    group_log_ratio,
-    mannor_tsitsiklis_family,
-    printed_split,
-    randomised_argument,
-    theorem_5_5_pulls,
-    theorem_5_6_pulls,
-)
-from topk.theory.likelihood import log_likelihood_ratio, theorem_5_1_pulls
+from topk import lower_bounds as lb
 
 SMALL = [1e-6, 1e-3, 0.004, 0.01]  # epsilons of section 5.2
 DELTAS = [1e-30, 1e-12, 1e-8, 1e-4, 7e-4, 5e-3, 0.01]
@@ -26,7 +15,7 @@ SHAPES = [(2, 1), (2999, 1000), (1000, 10), (7, 3), (10**6, 1)]  # n / k just be
 
 
 def test_family_has_the_stated_means():
-    family = group_family(11, 3, 0.01)
+    family = lb.group_family(11, 3, 0.01)
     assert family.shape == (3, 11)
     for j, means in enumerate(family, start=1):
         for arm, mean in enumerate(means):
@@ -36,15 +25,15 @@ def test_family_has_the_stated_means():
 
 
 def test_mannor_tsitsiklis_original_is_the_family_of_k_1():
-    family = mannor_tsitsiklis_family(5, 0.08)
-    assert np.allclose(family, group_family(5, 1, 0.01))
+    family = lb.mannor_tsitsiklis_family(5, 0.08)
+    assert np.allclose(family, lb.group_family(5, 1, 0.01))
     assert family[0].tolist() == pytest.approx([0.54, 0.5, 0.5, 0.5, 0.5])
     assert family[3].tolist() == pytest.approx([0.54, 0.5, 0.5, 0.58, 0.5])
 
 
 def test_group_log_ratio_is_the_supplements_formula_and_the_records_ratio():
     rng, epsilon = np.random.default_rng(1), 0.007
-    family = group_family(6, 2, epsilon)
+    family = lb.group_family(6, 2, epsilon)
     for _ in range(50):
         pulls = rng.integers(0, 200, 6)
         sums = rng.binomial(pulls, 0.5)
@@ -52,15 +41,15 @@ def test_group_log_ratio_is_the_supplements_formula_and_the_records_ratio():
             q, ones = pulls[2 * j : 2 * j + 2].sum(), sums[2 * j : 2 * j + 2].sum()
             printed = (1 - 256 * epsilon**2) ** (q / 2)
             printed *= ((1 - 16 * epsilon) / (1 + 16 * epsilon)) ** ((q - 2 * ones) / 2)
-            got = group_log_ratio(q, ones, epsilon)
+            got = lb.group_log_ratio(q, ones, epsilon)
             assert got == pytest.approx(math.log(printed), abs=1e-10)
-            whole = log_likelihood_ratio(pulls, sums, family[0], family[j])
+            whole = lb.log_likelihood_ratio(pulls, sums, family[0], family[j])
             assert got == pytest.approx(whole, abs=1e-10)
 
 
 def test_lemma_5_4_contradiction_on_its_whole_range():
     for (n, k), epsilon, delta in itertools.product(SHAPES, SMALL, DELTAS):
-        argument = group_argument(n, k, epsilon, delta)
+        argument = lb.group_argument(n, k, epsilon, delta)
         assert argument.log_ratio >= argument.log_needed  # the ratio is at least sqrt(delta)
         assert argument.good_event >= 0.25 and argument.contradiction
         assert argument.pulls == pytest.approx(n * math.log(1 / delta) / (20000 * epsilon**2 * k))
@@ -71,34 +60,34 @@ def test_lemma_5_4_contradiction_on_its_whole_range():
 
 
 def test_lemma_5_4_log_ratio_is_the_smallest_within_cap_and_deviation():
-    argument = group_argument(1000, 10, 0.01, 0.005)
+    argument = lb.group_argument(1000, 10, 0.01, 0.005)
     for pulls in range(1, math.floor(argument.cap) + 1):
         ones = math.ceil(max(0, (pulls - argument.deviation) / 2))
-        assert group_log_ratio(pulls, ones, 0.01) >= argument.log_ratio - 1e-12
+        assert lb.group_log_ratio(pulls, ones, 0.01) >= argument.log_ratio - 1e-12
 
 
 def test_printed_split_fails_where_the_reference_says():
     for epsilon in (1e-5, 0.01):
-        first, second, goal = printed_split(epsilon, 0.01)
+        first, second, goal = lb.printed_split(epsilon, 0.01)
         assert first >= goal > second and 0.063 <= round(second, 3) <= 0.101
-    assert printed_split(0.01, 7.5e-4)[0] * printed_split(0.01, 7.5e-4)[1] < math.sqrt(7.5e-4)
+    assert lb.printed_split(0.01, 7.5e-4)[0] * lb.printed_split(0.01, 7.5e-4)[1] < math.sqrt(7.5e-4)
     for epsilon, threshold in ((1e-6, 1.24e-8), (0.01, 3.3e-12)):
-        assert printed_split(epsilon, 1.1 * threshold)[1] < (1.1 * threshold) ** 0.25
-        assert printed_split(epsilon, 0.9 * threshold)[1] >= (0.9 * threshold) ** 0.25
+        assert lb.printed_split(epsilon, 1.1 * threshold)[1] < (1.1 * threshold) ** 0.25
+        assert lb.printed_split(epsilon, 0.9 * threshold)[1] >= (0.9 * threshold) ** 0.25
 
 
 def test_theorem_5_5_repaired_with_the_printed_constant():
     assert 1 / 4 + 1 / 4 + 2 / 5 < 1  # bits that are good in all three ways exist
     for (n, k), epsilon, delta in itertools.product(SHAPES, SMALL, DELTAS):
-        argument = randomised_argument(n, k, epsilon, delta)
+        argument = lb.randomised_argument(n, k, epsilon, delta)
         assert argument.contradiction and argument.wrong > 4 * delta
-        assert argument.pulls == pytest.approx(theorem_5_5_pulls(n, k, epsilon, delta))
+        assert argument.pulls == pytest.approx(lb.theorem_5_5_pulls(n, k, epsilon, delta))
         groups = n // k
         # at most 2 Q / t expected pulls, 5/2 of that given the bits, and a cap at four times that
         assert argument.cap == pytest.approx(4 * 5 / 2 * 2 * argument.pulls / groups)
         assert argument.good_event <= 1 - 4 * delta - 1 / 4 - 2 * math.exp(-5 / 2)
     # 40000, which the print reaches after Markov, would not do; nor does the lemma's 20000
-    assert not randomised_argument(2999, 1000, 0.01, 0.01, constant=40_000).contradiction
+    assert not lb.randomised_argument(2999, 1000, 0.01, 0.01, constant=40_000).contradiction
 
 
 def test_theorem_5_6_reduction_turns_regret_round():
@@ -111,7 +100,7 @@ def test_theorem_5_6_reduction_turns_regret_round():
         regret = topk.metrics.aggregate_regret(selected, means)
         turned = topk.metrics.aggregate_regret(others, 1 - means)
         if regret > 0:
-            assert turned == pytest.approx(complement_epsilon(n, k, regret))
-    bound = theorem_5_6_pulls(1000, 900, 0.001, 0.01)
-    parts = theorem_5_1_pulls(1000, 100, 0.009), theorem_5_5_pulls(1000, 100, 0.009, 0.01)
+            assert turned == pytest.approx(lb.complement_epsilon(n, k, regret))
+    bound = lb.theorem_5_6_pulls(1000, 900, 0.001, 0.01)
+    parts = lb.theorem_5_1_pulls(1000, 100, 0.009), lb.theorem_5_5_pulls(1000, 100, 0.009, 0.01)
     assert bound == pytest.approx(max(parts))

@@ -10,8 +10,8 @@ import topk
 from topk import guarantees as g
 from topk import hardness
 from topk.strategies.adaptive import constants
-from topk.theory import each_arm
-from topk.theory.average_regret import BETA, improved_topk_constants
+from topk.theory import guarantees as bounds
+from topk.theory.guarantees import BETA, _improved_topk_constants
 
 EASY = [0.9] * 3 + [0.1] * 5
 
@@ -57,11 +57,8 @@ def test_windows_shrink_with_the_gaps():
 
 def test_an_average_off_by_counting():
     for mean, pulls, off in ((0.3, 7, 0.2), (0.5, 4, 0.25), (0.9, 10, 0.1), (0.0, 3, 0.0)):
-        law = [
-            math.comb(pulls, s) * mean**s * (1 - mean) ** (pulls - s)
-            for s in range(pulls + 1)
-            if abs(s / pulls - mean) > off + 1e-9
-        ]
+        law = [math.comb(pulls, s) * mean**s * (1 - mean) ** (pulls - s) for s in range(pulls + 1)
+               if abs(s / pulls - mean) > off + 1e-9]
         exact = g.average_off(mean, pulls, off)
         assert exact == pytest.approx(sum(law), abs=1e-15)
         assert exact <= 2 * math.exp(-2 * pulls * off**2)
@@ -92,18 +89,14 @@ def test_lemma_4_2_repaired_constant_closes_the_union_bound_and_the_printed_one_
             assert size == 1 or not published or log_failure > 0  # not even below 1
 
 
-def one_round(means, pulls, rng):
-    return rng.binomial(pulls // means.size, means) / (pulls // means.size)
-
-
 def test_lemma_4_1_on_plays():
     # Losses above the bound have probability at most 1e-8 in each of 50 rounds.
     rng = np.random.default_rng(3)
     for _ in range(50):
         k = int(rng.integers(1, 20))
         means = np.sort(rng.random(int(rng.integers(4 * k, 8 * k + 1))))[::-1]
-        pulls = means.size * int(rng.integers(20, 300))
-        seen = one_round(means, pulls, rng)
+        share = int(rng.integers(20, 300))
+        pulls, seen = means.size * share, rng.binomial(share, means) / share
         kept = np.argsort(-seen)[: means.size - math.ceil(means.size / 4)]
         loss = means[:k].mean() - np.sort(means[kept])[::-1][:k].mean()
         brute = math.sqrt(means.size / pulls * (10 + 4 * math.log(2 / 1e-8) / k))
@@ -117,12 +110,9 @@ def test_corollary_4_4_and_theorem_4_5_shapes():
             assert g.optmai_regret(n, k, pulls, delta) == pytest.approx(0.1, rel=1e-4)
             assert g.optmai_pulls(n, k, 0.05, delta) == pytest.approx(4 * pulls, rel=1e-4)
     # The ratio to n / eps^2 (1 + ln(1/delta) / k) stays between constants.
-    ratios = [
-        g.optmai_pulls(n, k, 0.1, delta) / (100 * n * (1 + math.log(1 / delta) / k))
-        for n in (100, 10_000, 1_000_000)
-        for k in (1, 5, n // 20, n // 2)
-        for delta in (0.5, 1e-3, 1e-30)
-    ]
+    ratios = [g.optmai_pulls(n, k, 0.1, delta) / (100 * n * (1 + math.log(1 / delta) / k))
+              for n in (100, 10_000, 1_000_000) for k in (1, 5, n // 20, n // 2)
+              for delta in (0.5, 1e-3, 1e-30)]
     assert max(ratios) < 60 * min(ratios)
     # Theorem 4.5: turned round, with epsilon' = k epsilon / (n - k).
     turned = g.optmai_pulls(1000, 100, 0.1 * 900 / 100, 0.1)
@@ -131,8 +121,7 @@ def test_corollary_4_4_and_theorem_4_5_shapes():
 
 def test_theorem_4_3_guarantee_on_plays():
     bandit = topk.instances.two_point(40, 4)
-    budget = g.optmai_pulls(40, 4, 0.5, 1e-9)
-    strategy = topk.OptMAI(4, budget, beta=BETA, reuse=False)
+    strategy = topk.OptMAI(4, g.optmai_pulls(40, 4, 0.5, 1e-9), beta=BETA, reuse=False)
     reps = topk.replicate(strategy, bandit, runs=20, seed=1)
     assert (topk.metrics.aggregate_regret(reps.selected, bandit.means) <= 0.5).all()
 
@@ -154,9 +143,8 @@ def test_lemma_6_1_uniform_sampling():
     n, k, epsilon, delta = 60, 6, 0.2, 1e-9
     each = 2 * (k * math.log(math.e * n / k) + math.log(2 / delta)) / (epsilon**2 * k)
     assert g.uniform_pulls(n, k, epsilon, delta) == n * math.ceil(each)
-    bandit = topk.instances.two_point(n, k)
-    budget = g.uniform_pulls(n, k, epsilon, delta)
-    reps = topk.replicate(topk.Uniform(k, budget), bandit, runs=50, seed=2)
+    bandit, strategy = topk.instances.two_point(n, k), topk.Uniform(k, n * math.ceil(each))
+    reps = topk.replicate(strategy, bandit, runs=50, seed=2)
     assert (topk.metrics.aggregate_regret(reps.selected, bandit.means) <= epsilon).all()
 
 
@@ -165,11 +153,8 @@ def test_lemma_6_1_uniform_sampling():
 
 def test_kalyanakrishnan_condition_4_for_beta_1():
     n, delta, horizon = 7, 0.2, 300
-    brute = sum(
-        math.exp(-2 * u * log_t4(n, delta, t) / (2 * u))
-        for t in range(1, horizon + 1)
-        for u in range(1, t + 1)
-    )
+    brute = sum(math.exp(-2 * u * log_t4(n, delta, t) / (2 * u)) for t in range(1, horizon + 1)
+                for u in range(1, t + 1))
     assert g.lucb1_coverage(n, delta, horizon) == pytest.approx(brute)
     assert brute < g.lucb1_coverage(n, delta) <= delta / n
 
@@ -222,7 +207,7 @@ def test_lemma_5_constants_146_and_705():
     assert implication_fails(138, 8, complexities, deltas)
     assert not implication_fails(705, 32, complexities, deltas)
     assert implication_fails(704, 32, complexities, deltas)
-    assert (each_arm.PUBLISHED, each_arm.REPAIRED) == (146, 705)
+    assert (bounds.PUBLISHED, bounds.REPAIRED) == (146, 705)
 
 
 def test_lemma_5_tail_of_the_two_events():
@@ -230,10 +215,8 @@ def test_lemma_5_tail_of_the_two_events():
     means, k, epsilon, delta = [1.0, 0.1, 0.0], 1, 0.05, 0.9
     first = g.lucb1_rounds(means, k, epsilon, delta)
     for rounds in (first, 3 * first):
-        total = sum(
-            g.lucb1_crossing(t, delta) + g.lucb1_needy(means, k, epsilon, delta, t)
-            for t in range(math.ceil(rounds / 2), rounds)
-        )
+        total = sum(g.lucb1_crossing(t, delta) + g.lucb1_needy(means, k, epsilon, delta, t)
+                    for t in range(math.ceil(rounds / 2), rounds))
         assert total < 2 * delta / rounds**2
         assert g.lucb1_overrun(means, k, epsilon, delta, rounds) == 4 * delta / rounds**2
 
@@ -358,13 +341,9 @@ def test_theorem_4_sum_is_at_most_the_closed_form():
         boundary = hardness.psi(means, k, 0.0, t=t, sides="top")
         rounds = [
             max(r for r in range(40) if 4**r <= 64 / max(d, boundary) ** 2 and 2**r * epsilon < 4)
-            for d in hardness.gaps(means, k)
-        ]
-        brute = sum(
-            math.ceil(4**j * math.log(2 * n * j * j / delta))
-            for r in rounds
-            for j in range(1, r + 1)
-        )
+            for d in hardness.gaps(means, k)]
+        brute = sum(math.ceil(4**j * math.log(2 * n * j * j / delta)) for r in rounds
+                    for j in range(1, r + 1))
         assert pulls == brute
         complexity = hardness.topk_complexity(means, k, epsilon, sides="top")
         closed = 256 / 3 * math.log(2 * n * max(rounds) ** 2 / delta) * complexity
@@ -407,8 +386,8 @@ def test_theorem_2_with_every_constant():
             M, largest = M + 4**r * here, max(largest, 4**r * here)
         assert M <= 2200 * hardness.topk_complexity(means, k, eps)
         L = math.log(4000 * R**3 / (delta * eps))
-        assert improved_topk_constants(eps, delta) == constants(k, eps, delta)[::2]
-        assert improved_topk_constants(eps, delta) == pytest.approx((R, L))
+        assert _improved_topk_constants(eps, delta) == constants(k, eps, delta)[::2]
+        assert _improved_topk_constants(eps, delta) == pytest.approx((R, L))
         bound = g.improved_topk_pulls(means, k, epsilon, delta)
         rounds = (1.5 * (360 * L + 2880 * math.log(2) + 0.625) + 33 * (L / 2 + 0.25)) * M
         assert 1.01 * rounds < bound < 1.5 * rounds + 3e7 * largest * (1 + math.log(1 / delta))
@@ -438,17 +417,11 @@ def test_plan_is_sorted_and_worst_without_means():
 
 def test_tied_boundary_without_tolerance_gives_inf():
     tied = [0.5, 0.5, 0.1]
-    for bound in (
-        g.sar_budget(tied, 1, 0.1),
-        g.ugapeb_budget(tied, 1, 0.0, 0.1),
-        g.ugapec_pulls(tied, 1, 0.0, 0.1),
-        g.clucb_pac_pulls(tied, 1, 0.0, 0.1),
-        g.adaptive_topk_pulls(tied, 1, 0.0, 0.1),
-        g.lucb1_rounds(tied, 1, 0.0, 0.1),
-        g.lucb1_expected_pulls(tied, 1, 0.0, 0.1),
-        g.lucb1_likely_pulls(tied, 1, 0.0, 0.1),
-        g.lucb1_needy(tied, 1, 0.0, 0.1, 5),
-    ):
+    for bound in (g.sar_budget(tied, 1, 0.1), g.ugapeb_budget(tied, 1, 0.0, 0.1),
+                  g.ugapec_pulls(tied, 1, 0.0, 0.1), g.clucb_pac_pulls(tied, 1, 0.0, 0.1),
+                  g.adaptive_topk_pulls(tied, 1, 0.0, 0.1), g.lucb1_rounds(tied, 1, 0.0, 0.1),
+                  g.lucb1_expected_pulls(tied, 1, 0.0, 0.1),
+                  g.lucb1_likely_pulls(tied, 1, 0.0, 0.1), g.lucb1_needy(tied, 1, 0.0, 0.1, 5)):
         assert bound == math.inf
     assert g.sar_error(tied, 1, 100) == 2 * 9
 

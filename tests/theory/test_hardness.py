@@ -125,8 +125,7 @@ def test_papers_relations_on_1000_random_instances():
 
 @pytest.mark.parametrize(
     ("number", "largest", "m"),
-    [(1, 2_000, 1), (2, 11_944, 6), (3, 6_137, 1), (4, 8_008, 2), (5, 4_857, 8), (6, 49_745, 6)],
-)
+    [(1, 2_000, 1), (2, 11_944, 6), (3, 6_137, 1), (4, 8_008, 2), (5, 4_857, 8), (6, 49_745, 6)])
 def test_bubeck_budgets_are_about_the_largest_h1(number, largest, m):
     means, budget = sar_experiment(number).means, sar_budget(number)
     every = np.array([hardness.h1(means, j) for j in range(1, means.size)])
@@ -199,20 +198,19 @@ def test_lemma_1_bounds_hold_on_c_spread_arms():
         k = int(rng.integers(1, n // 2 + 1))
         epsilon = float(10 ** rng.uniform(-4, -0.31))
         bounds = hardness.spread_bounds(n, k, epsilon, c)
-        assert bounds.tolerance <= hardness.tolerance(means, k, epsilon)
         t = hardness.tolerance(means, k, epsilon)
+        assert bounds.tolerance <= t
         assert max(bounds.psi, epsilon) <= hardness.psi(means, k, epsilon, t=t) * (1 + 1e-12)
         assert hardness.topk_complexity(means, k, epsilon) <= bounds.upper
         assert bounds.lower <= hardness.topk_complexity(means, k, epsilon, t=0) * (1 + 1e-12)
 
 
 def test_bernoulli_kl_keeps_its_digits_for_close_and_extreme_means():
-    decimal = Fraction
     assert hardness.bernoulli_kl(0.5, 0.25) == pytest.approx(math.log(2) - math.log(3) / 2)
     gap = 2.0**-40  # kl(1/2, 1/2 + g) = 2 g^2 + 4 g^4 + ...
     assert hardness.bernoulli_kl(0.5, 0.5 + gap) == pytest.approx(2 * gap**2, rel=1e-12)
     for p, q in [(0.3, 0.31), (0.3, 0.9), (0.999, 1e-9), (1e-12, 0.5), (0.2, 0.1999)]:
-        p_, q_ = decimal(p), decimal(q)
+        p_, q_ = Fraction(p), Fraction(q)
         direct = p * math.log(p_ / q_) + (1 - p) * math.log((1 - p_) / (1 - q_))
         assert hardness.bernoulli_kl(p, q) == pytest.approx(direct, rel=1e-9)
     assert hardness.bernoulli_kl(0.0, 0.25) == pytest.approx(-math.log(0.75))
@@ -307,20 +305,44 @@ def test_characteristic_time_of_two_groups_equals_the_one_dimensional_form():
         assert np.ptp(found.weights[:k]) == 0 and np.ptp(found.weights[k:]) == 0
 
 
+def test_characteristic_time_of_normal_arms():
+    """Two arms: w (1 - w) gap² / (2 sigma²), so 8 sigma² / gap²; more by the certificate."""
+    found = characteristic_time([103.0, 100.0], 1, family="gaussian", sigma=2.0)
+    assert found.value == pytest.approx(8 * 4 / 9) and found.weights == pytest.approx([0.5, 0.5])
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        n = int(rng.integers(2, 9))
+        means, k, sigma = rng.normal(0, 10, n), int(rng.integers(1, n)), rng.uniform(0.1, 5)
+        time = characteristic_time(means, k, family="gaussian", sigma=sigma)
+        assert time.lower <= time.upper * (1 + 1e-12) and time.upper < time.lower * (1 + 1e-7)
+        w, top = time.weights, np.argsort(-means)[:k]
+        rates = [w[a] * w[b] / (w[a] + w[b]) * (means[a] - means[b]) ** 2 / (2 * sigma**2)
+                 for a in top for b in set(range(n)) - {*top.tolist()}]
+        assert 1 / min(rates) == pytest.approx(time.value)
+        cost = np.zeros(n)
+        for u, v, x, share in time.alternatives:
+            for mean in (u, v):
+                cost[means == mean] += share * (mean - x) ** 2 / (2 * sigma**2)
+        assert 1 / cost.max() == pytest.approx(time.lower)
+        shifted = characteristic_time(3 * means + 7, k, family="gaussian", sigma=3 * sigma)
+        assert shifted.value == pytest.approx(time.value)
+    for wrong in ({"family": "gaussian"}, {"family": "gaussian", "sigma": 0}):
+        with pytest.raises(ValueError, match="^sigma"):
+            characteristic_time([1, 0], 1, **wrong)
+    with pytest.raises(ValueError, match="^means"):
+        characteristic_time([1, np.nan], 1, family="gaussian", sigma=1)
+
+
 def test_characteristic_time_survives_hostile_means():
     rng = np.random.default_rng(23)
     for number in range(400):
         n = int(rng.integers(2, 30))
         k = int(rng.integers(1, n))
         u = rng.random(n)
-        means = [
-            rng.beta(4, 1, 30 * n),
-            u ** rng.integers(1, 30),
-            1 - u ** rng.integers(1, 30),
-            np.clip(0.5 + (u - 0.5) * 10.0 ** -rng.integers(1, 14), 0, 1),
-            rng.choice([0, 1, 0.3, 0.6, 0.300001], n),
-            np.where(u < 0.5, u * 1e-8, 1 - u * 10.0 ** -rng.integers(3, 12)),
-        ][number % 6]
+        means = [rng.beta(4, 1, 30 * n), u ** rng.integers(1, 30), 1 - u ** rng.integers(1, 30),
+                 np.clip(0.5 + (u - 0.5) * 10.0 ** -rng.integers(1, 14), 0, 1),
+                 rng.choice([0, 1, 0.3, 0.6, 0.300001], n),
+                 np.where(u < 0.5, u * 1e-8, 1 - u * 10.0 ** -rng.integers(3, 12))][number % 6]
         found = characteristic_time(means, k)
         assert not math.isnan(found.value)
         if math.isfinite(found.value):

@@ -1,11 +1,18 @@
-"""What the pages are written with: claims, figures, recorded plays, numbered results, numbers."""
+"""What the pages are written with: claims, figures, recorded plays, rules, results, numbers."""
+
+import inspect
+import textwrap
+from types import FunctionType
 
 import numpy as np
 
 from topk._checks import refuse
 from topk.book import claims, numbered_results, plots, recording
+from topk.engine.composing import looked_up
 
-__all__ = ["claims", "glue_all", "numbered_results", "plots", "recording"]
+__all__ = ["claims", "glue_all", "numbered_results", "plots", "recording", "rule_of"]
+SHARED = "topk.engine", "topk.confidence", "topk._", "numpy"
+RULE = ("share", "decide", "scale", "line", "pick", "done")
 
 
 def glue_all(prefix):
@@ -49,3 +56,48 @@ def glue_all(prefix):
 
     keep.__name__ = f"keep_{prefix}"
     return keep
+
+
+def rule_of(strategy):
+    """Return the rule of a strategy, the code that plays, for a page to print.
+
+    Parameters
+    ----------
+    strategy : type
+        A strategy's class.
+
+    Returns
+    -------
+    IPython.display.Markdown
+        The source of the functions of its rule, inherited ones too, and of the functions of the
+        strategies' own files that they call.
+
+    Raises
+    ------
+    ValueError
+        If the class has no rule.
+
+    Examples
+    --------
+    >>> import topk
+    >>> print(rule_of(topk.Uniform).data.splitlines()[1])
+    def share(s):
+    """
+    from IPython.display import Markdown
+
+    found = [getattr(strategy, name, None) for name in RULE]
+    found = [f for f in found if isinstance(f, FunctionType) and _is_of_a_strategy(f)]
+    if not found:
+        refuse("strategy", strategy, "a class with a rule")
+    for function in found:  # grows while it is walked through
+        names = looked_up(function.__code__)
+        called = (function.__globals__.get(name) for name in names)
+        found += [f for f in called if f not in found and _is_of_a_strategy(f)]
+    source = (textwrap.dedent(inspect.getsource(f)).removeprefix("@rule\n") for f in found)
+    return Markdown("```python\n" + "\n".join(source) + "```")
+
+
+def _is_of_a_strategy(function):
+    """Tell whether it is a function of a strategy's file, and not of what all of them use."""
+    own = isinstance(function, FunctionType) and inspect.getmodule(function)
+    return bool(own) and not own.__name__.startswith(SHARED)

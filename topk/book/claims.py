@@ -12,13 +12,14 @@ variable ``TOPK_PREVIEW`` set to 1 every verdict reads "not judged", and no data
 import html
 import os
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from topk._checks import refuse
 from topk.book.verdicts import FAILS, HOLDS, NOT_COMPARABLE, UNDECIDED, Judgement, fact
 
+__all__ = ["Claim", "Verdict", "Ledger"]
 MIME = "application/vnd.topk+json"
 PROVED, NOT_JUDGED = "proved", "not judged"
 MARKS = {HOLDS: "\u2713", FAILS: "\u2717", UNDECIDED: "?", NOT_COMPARABLE: "\u2013"}
@@ -64,9 +65,8 @@ class Claim:
     published: str = ""
 
     def __post_init__(self):
-        for name in ("id", "paper", "where", "statement"):
-            _check_text(getattr(self, name), name)
-        _check_text(self.published, "published", empty=True)
+        for name, text in vars(self).items():
+            _check_text(text, name, empty=name == "published")
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9./_-]*", self.id):
             refuse("id", self.id, "made of letters, digits and . / _ -")
 
@@ -141,9 +141,8 @@ class Verdict:
     def __post_init__(self):
         if not isinstance(self.claim, Claim):
             refuse("claim", self.claim, "a Claim")
-        _check_text(self.observed, "observed")
-        _check_text(self.note, "note", empty=True)
-        _check_text(self.anchor, "anchor", empty=True)
+        for name in ("observed", "note", "anchor"):
+            _check_text(getattr(self, name), name, empty=name != "observed")
 
     @property
     def verdict(self):
@@ -152,8 +151,7 @@ class Verdict:
 
     def as_dict(self):
         """Return the entry of the book's ledger or register: every field a string."""
-        entry = {"kind": "proved" if self.outcome == PROVED else "claim"}
-        entry |= {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
+        entry = {"kind": "proved" if self.outcome == PROVED else "claim", **vars(self.claim)}
         return entry | {"observed": self.observed, "verdict": self.verdict,
                         "note": self.note, "anchor": self.anchor}
 
@@ -184,21 +182,14 @@ class Ledger:
 
     def __init__(self, verdicts):
         self.verdicts = tuple(verdicts)
-        if not self.verdicts:
-            refuse("verdicts", "none", "at least one Verdict")
-        seen = set()
-        for verdict in self.verdicts:
-            if not isinstance(verdict, Verdict):
-                refuse("verdicts", verdict, "made of Verdicts")
-            if verdict.claim.id in seen:
-                refuse("verdicts", f"two with id {verdict.claim.id!r}", "of distinct claim ids")
-            seen.add(verdict.claim.id)
+        if not self.verdicts or not all(isinstance(each, Verdict) for each in self.verdicts):
+            refuse("verdicts", self.verdicts, "at least one Verdict and nothing else")
+        ids = [each.claim.id for each in self.verdicts]
+        if len(set(ids)) < len(ids):
+            refuse("verdicts", ids, "of distinct claim ids")
 
     def __iter__(self):
         return iter(self.verdicts)
-
-    def __len__(self):
-        return len(self.verdicts)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return _bundle(self.verdicts, [verdict.as_dict() for verdict in self.verdicts])

@@ -7,54 +7,38 @@ of the cell that executes it: the cell gets there only if none of its assertions
 import inspect
 import pydoc
 import re
-from dataclasses import dataclass
+from collections import namedtuple
 
 from topk._checks import refuse
 from topk.book.claims import MIME, is_preview
 
-RESULTS = {
-    "chen2017": (
-        "definition-1 definition-2 remark-1 lemma-1 theorem-1 theorem-2 theorem-3 theorem-4 "
-        "claim-1 lemma-2 lemma-3 lemma-4 lemma-5 lemma-6 lemma-7"
-    ).split(),
-    "zhou2014": (
-        "proposition-1.1 proposition-1.2 lemma-6.1 theorem-7.1 lemma-4.1 lemma-4.2 theorem-4.3 "
-        "corollary-4.4 theorem-4.5 remark-4.1 remark-4.2 theorem-5.1 lemma-5.2 lemma-5.3 "
-        "lemma-5.4 theorem-5.5 theorem-5.6"
-    ).split(),
-    "bubeck2013": "equation-1 theorem-1 theorem-2".split(),
-    "kalyanakrishnan2012": (
-        "theorem-1 lemma-2 lemma-3 lemma-4 lemma-5 theorem-6 corollary-7 theorem-8 lemma-10 "
-        "lemma-11 lemma-12"
-    ).split(),
-    "gabillon2012": (
-        "lemma-1 lemma-2 lemma-3 lemma-4 corollary-1 theorem-1 theorem-2"
-    ).split(),
+_NAMES = {
+    "chen2017": "definition-1 definition-2 remark-1 lemma-1 theorem-1 theorem-2 theorem-3 "
+    "theorem-4 claim-1 lemma-2 lemma-3 lemma-4 lemma-5 lemma-6 lemma-7",
+    "zhou2014": "proposition-1.1 proposition-1.2 lemma-6.1 theorem-7.1 lemma-4.1 lemma-4.2 "
+    "theorem-4.3 corollary-4.4 theorem-4.5 remark-4.1 remark-4.2 theorem-5.1 lemma-5.2 lemma-5.3 "
+    "lemma-5.4 theorem-5.5 theorem-5.6",
+    "bubeck2013": "equation-1 theorem-1 theorem-2",
+    "kalyanakrishnan2012": "theorem-1 lemma-2 lemma-3 lemma-4 lemma-5 theorem-6 corollary-7 "
+    "theorem-8 lemma-10 lemma-11 lemma-12",
+    "gabillon2012": "lemma-1 lemma-2 lemma-3 lemma-4 corollary-1 theorem-1 theorem-2",
 }
+RESULTS = {paper: names.split() for paper, names in _NAMES.items()}
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(namedtuple("Checked", "id statement function test anchor")):
     """One numbered result that a page has executed; see `checked`."""
-
-    id: str
-    statement: str
-    function: str
-    test: str
-    anchor: str
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         """Return what a notebook shows, with the payload that the build collects."""
         paper, _, name = self.id.partition("/")
         kind, _, number = name.partition("-")
-        text = (
-            f"✓ The assertions of this cell hold: {kind.capitalize()} {number} "
-            f"({paper}) is computed by {self.function} and guarded by {self.test}."
-        )
+        text = (f"✓ The assertions of this cell hold: {kind.capitalize()} {number} "
+                f"({paper}) is computed by {self.function} and guarded by {self.test}.")
         role = "class" if inspect.isclass(pydoc.locate(self.function)) else "func"
         payload = {"kind": "result", "paper": paper, "sort": kind, "number": number, "role": role}
         bundle = {"text/plain": text}
-        return bundle if is_preview() else bundle | {MIME: payload | vars(self)}
+        return bundle if is_preview() else bundle | {MIME: payload | self._asdict()}
 
 
 def checked(id, statement, *, function, test, anchor):

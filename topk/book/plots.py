@@ -8,7 +8,7 @@ blindness, and each has a contrast of at least 3 to 1 against the white backgrou
 Matplotlib is imported when something is drawn, not before.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -17,11 +17,13 @@ from topk._checks import check_arms, check_integer, check_k, check_means, check_
 from topk.engine.strategy import Strategy
 from topk.stats import mean_interval
 
+__all__ = ["WIDTH", "BLUE", "RED", "BLACK", "GREY", "Style", "STYLES", "use_style", "style",
+           "panels", "curve_with_band", "pulls_histogram", "arms_strip"]
 WIDTH = 7.2  # inches: the text's width on a page of the book
 BLUE, RED, BLACK, GREY = "#0064B4", "#C8380A", "#111111", "#7D7D7D"  # where no strategy is shown
 
 
-class Style(NamedTuple):
+class Style(namedtuple("Style", "color marker linestyle label")):
     """How a strategy is drawn.
 
     Attributes
@@ -33,11 +35,6 @@ class Style(NamedTuple):
     label : str
         The name in legends.
     """
-
-    color: str
-    marker: str
-    linestyle: str | tuple
-    label: str
 
 
 _DASHDOT = (0, (6, 2, 1.2, 2))
@@ -54,6 +51,8 @@ STYLES = {
     "Racing": Style("#809C11", "h", ":", "Racing"),
     "Halving": Style("#541C2D", "p", _DASHDOT, "Halving"),
     "LUCB1": Style("#531976", "D", _LONG, "LUCB1"),
+    "KLLUCB": Style("#A0326E", "1", "-", "KL-LUCB"),
+    "TopTwo": Style("#2E6FD0", "2", "--", "TopTwo"),
     "UGapEc": Style("#14585D", ">", "-", "UGapEc"),
     "CLUCB": Style("#65410B", "*", "--", "CLUCB"),
     "CLUCBPAC": Style("#4B35D4", "X", _DASHDOT, "CLUCB-PAC"),
@@ -284,8 +283,7 @@ def _name_of(strategy):
     """Return the key of `STYLES`, or the name of the strategy's class."""
     if isinstance(strategy, str):
         # those of the library may not have been imported yet
-        known = strategy in {*STYLES, *strategies.__all__, *_names_below(Strategy)}
-        name = strategy
+        known, name = strategy in {*STYLES, *strategies.__all__, *_names_below(Strategy)}, strategy
     else:
         made_by = strategy if isinstance(strategy, type) else type(strategy)
         known, name = issubclass(made_by, Strategy), made_by.__name__

@@ -2,19 +2,20 @@
 
 import html
 import json
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 
 from topk._checks import check_integer, refuse
-from topk.bandits import check_bandit
+from topk.bandits import BernoulliBandit, check_bandit
 from topk.engine.loop import ACTIVE
+from topk.engine.strategy import Indices, Strategy
+from topk.play import water_fill
 
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 230, 34, 14, 26  # of the drawing, in its own units
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 244, 34, 14, 40  # of the drawing, in its own units
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(namedtuple("Frame", "pulls means low high state boundary")):
     """What is known at one moment of a play.
 
     Attributes
@@ -22,21 +23,18 @@ class Frame:
     pulls : int
         Pulls made so far.
     means, low, high : tuple of float, shape (n,)
-        Empirical means and the strategy's confidence bounds.
+        Empirical means and the strategy's confidence bounds; both bounds are the mean if its
+        rule looks at none.
     state : str, length n
         One letter an arm: "a" accepted, "r" rejected, "c" in the set that the strategy would
         return now, "o" out of it.
+    boundary : float or None
+        Halfway between the last mean inside that set and the first outside, of the arms that
+        are not settled; None where one side is empty, and with several bandits.
     """
 
-    pulls: int
-    means: tuple
-    low: tuple
-    high: tuple
-    state: str
 
-
-@dataclass(frozen=True)
-class Recording:
+class Recording(namedtuple("Recording", "name truth frames ended")):
     """A recorded play; see `record`.
 
     Attributes
@@ -46,12 +44,10 @@ class Recording:
     truth : tuple of float, shape (n,)
         The arms' true means.
     frames : tuple of Frame
-        The play, from the first moment at which every arm has a pull.
+        The play, from the moment at which every arm has one pull.
+    ended : str
+        Why it ended, in words.
     """
-
-    name: str
-    truth: tuple
-    frames: tuple
 
     def _repr_html_(self):
         return side_by_side(self)._repr_html_()
@@ -80,68 +76,100 @@ def record(strategy, bandit, seed=0, frames=60):
     ValueError
         If ``bandit`` is no bandit, ``seed`` is negative or ``frames`` below 2.
 
+    Notes
+    -----
+    A moment may fall inside a batch.  The pulls up to then are spread evenly over the batch, and
+    which of an arm's rewards of 0 and 1 are among them is drawn from a generator of its own: the
+    play stays what it is.  With other rewards the next whole batch is waited for.
+
     Examples
     --------
     >>> import topk
     >>> bandit = topk.BernoulliBandit([0.9, 0.6, 0.5, 0.1])
     >>> play = record(topk.SAR(2, budget=200), bandit, seed=1, frames=10)
-    >>> play.frames[-1].state
-    'aarr'
+    >>> play.frames[0].pulls, play.frames[-1].state
+    (4, 'aarr')
     """
     check_bandit(bandit)
     check_integer(seed, "seed", 0)
     check_integer(frames, "frames", 2)
-    last = max(pulls for pulls, _ in _moments(strategy, bandit, seed))
-    due, kept, following = np.linspace(bandit.n, last, frames), [], 0
-    for pulls, session in _moments(strategy, bandit, seed):
-        if following < frames and pulls >= due[following] and (session.pulls > 0).all():
+    last = max(int(session.pulls.sum()) for session in _moments(strategy, bandit, seed))
+    step = max(1, -(-(last - bandit.n) // (frames - 1)))
+    due, kept = [*range(bandit.n, last, step), last], []
+    for session in _moments(strategy, bandit, seed, due):
+        pulls = int(session.pulls.sum())
+        if due and pulls >= due[0]:
             kept.append(_frame(session, pulls))
-            following = np.searchsorted(due, pulls, side="right")
+            due = [mark for mark in due if mark > pulls]
     truth = tuple(map(float, bandit.means.ravel()))
-    return Recording(type(strategy).__name__, truth, tuple(kept))
+    return Recording(type(strategy).__name__, truth, tuple(kept), _ended(session))
 
 
-def _moments(strategy, bandit, seed):
-    """Play live; yield the pulls and the session after every batch."""
+def _moments(strategy, bandit, seed, due=()):
+    """Play live; yield the session after every batch, and inside one where a moment is due."""
     session, rng = strategy.start(bandit.layout), np.random.default_rng(seed)
+    split, zero_one = np.random.default_rng([seed, 1]), isinstance(bandit, BernoulliBandit)
     while not session.done:
-        arms, counts = session.ask()
+        made, (arms, counts) = session.pulls.sum(), session.ask()
         drawn = bandit.pull(arms, counts, rng)
-        session.tell(arms, drawn.sums, counts=counts, squares=drawn.squares)
-        yield int(session.pulls.sum()), session
+        had, ones = np.zeros((2, arms.size), dtype=np.int64)
+        for mark in due if zero_one else ():
+            if made < mark < made + counts.sum():
+                part, left = water_fill(counts, mark - made), drawn.sums.astype(np.int64) - ones
+                gained = split.hypergeometric(left, counts - had - left, part - had)
+                session.tell(arms, gained, counts=part - had, squares=gained)
+                had, ones = part, ones + gained
+                yield session
+        session.tell(arms, drawn.sums - ones, counts=counts - had, squares=drawn.squares - ones)
+        yield session
+
+
+def _ended(session):
+    """Return in words why a play has ended."""
+    if session.certified:
+        return "its own rule has ended it"
+    if session.strategy.certifies:
+        return "its budget has ended it, before its own rule did"
+    return "its budget is spent"
 
 
 def _frame(session, pulls):
     """Return what the session knows."""
-    low, high = session.bounds()
-    selected = session.selected
-    if selected.ndim == 2:  # several bandits: from each one's own numbers to those of all arms
+    low, high = session.bounds() if _has_bounds(session.strategy) else (session.means,) * 2
+    selected, several = session.selected, session.selected.ndim == 2
+    if several:  # from each bandit's own numbers to those of all arms
         selected = selected + session.means.shape[1] * np.arange(len(selected))[:, None]
     chosen = np.isin(np.arange(session.n), selected)
     settled = getattr(session._play.seen, "status", np.zeros(session.n)) != ACTIVE
     letters = np.where(settled, np.where(chosen, "a", "r"), np.where(chosen, "c", "o"))
-    seen = (np.round(values, 3).ravel().tolist() for values in (session.means, low, high))
-    numbers = map(tuple, seen)
-    return Frame(pulls, *numbers, "".join(letters))
+    inside, outside = (session.means.ravel()[letters == letter] for letter in "co")
+    boundary = None
+    if inside.size and outside.size and not several:
+        boundary = round(float(inside.min() + outside.max()) / 2, 3)
+    seen = (tuple(np.round(each, 3).ravel().tolist()) for each in (session.means, low, high))
+    return Frame(pulls, *seen, "".join(letters), boundary)
 
 
-@dataclass(frozen=True)
-class SideBySide:
+def _has_bounds(strategy):
+    """Tell whether a strategy's rule looks at bounds; `Strategy.bounds` are for readers alone."""
+    if type(strategy).bounds in (Strategy.bounds, Indices.bounds):
+        return hasattr(strategy, "scale") or hasattr(strategy, "line")
+    return True
+
+
+class SideBySide(namedtuple("SideBySide", "recordings lesson")):
     """Recordings that a page plays together; see `side_by_side`."""
-
-    recordings: tuple
 
     def _repr_html_(self):
         names = html.escape(" and ".join(recording.name for recording in self.recordings))
-        data = [
-            {"name": one.name, "frames": [list(vars(frame).values()) for frame in one.frames]}
-            for one in self.recordings
-        ]
+        shown = "name", "frames", "ended"
+        data = [{x: getattr(one, x) for x in shown} for one in self.recordings]
+        lesson = f'<p class="topk-player-lesson">{html.escape(self.lesson)}</p>'
         text = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
         stages = "".join(_stage(recording) for recording in self.recordings)
         return (
             f'<div class="topk-player" role="group" aria-label="A recorded play of {names}">'
-            f'<div class="topk-player-stages">{stages}</div>'
+            f'{lesson if self.lesson else ""}<div class="topk-player-stages">{stages}</div>'
             f'<div class="topk-player-controls" hidden></div>'
             f'<p class="topk-player-key">{_KEY}</p>'
             f'<script type="application/json">{text}</script></div>'
@@ -151,13 +179,15 @@ class SideBySide:
         return " | ".join(f"{r.name}: {r.frames[-1].pulls:,} pulls" for r in self.recordings)
 
 
-def side_by_side(*recordings):
+def side_by_side(*recordings, lesson=""):
     """Show recorded plays with common controls; without scripts, their last moment.
 
     Parameters
     ----------
     *recordings : Recording
         One or more.
+    lesson : str
+        What there is to be seen, one sentence; it stands above the plays.
 
     Returns
     -------
@@ -171,13 +201,14 @@ def side_by_side(*recordings):
     """
     if not recordings or not all(isinstance(one, Recording) for one in recordings):
         refuse("recordings", recordings, "one or more of topk.book.recording.Recording")
-    return SideBySide(recordings)
+    return SideBySide(recordings, lesson)
 
 
 _MARKS = {"a": "✓", "r": "✗"}
 _KEY = (
-    "Bars: confidence bounds; dots: empirical means; short lines: true means. "
-    "✓ accepted, ✗ rejected; filled: in the set that would be returned now."
+    "Dots: empirical means, filled in the set that would be returned now. Short lines: true means. "
+    "Dashed: the boundary of that set. Bars: confidence bounds, if the rule looks at any. "
+    "✓ accepted, ✗ rejected."
 )
 
 
@@ -198,19 +229,22 @@ def _stage(recording):
             f'y1="{_y(frame.low[i])}" y2="{_y(frame.high[i])}"/>'
             f'<line class="truth" x1="{left}" x2="{right}" y1="{true}" y2="{true}"/>'
             f'<circle cx="{x}" cy="{_y(frame.means[i])}" r="{min(4.5, step * 0.3):.1f}"/>'
+            f'<text x="{x}" y="{HEIGHT - 23}" text-anchor="middle">{i + 1}</text>'
             f'<text class="mark" x="{x}" y="{HEIGHT - 8}" text-anchor="middle">'
             f"{_MARKS.get(letter, '')}</text></g>"
         )
+    hidden, y = ("", _y(frame.boundary)) if frame.boundary is not None else (" hidden", TOP)
+    line = f'<line class="boundary{hidden}" x1="{LEFT}" x2="{WIDTH - 4}" y1="{y}" y2="{y}"/>'
     chosen = [str(i + 1) for i, letter in enumerate(frame.state) if letter in "ac"]
-    label = html.escape(
-        f"{recording.name} after {frame.pulls:,} pulls; its set is arm {', '.join(chosen)}"
-    )
-    title = f"<strong>{html.escape(recording.name)}</strong>"
+    arms = f"arm{'s' * (len(chosen) > 1)} {', '.join(chosen)}"
+    name = html.escape(recording.name)
+    label = f"{name} after {frame.pulls:,} pulls; its set is {arms}; {recording.ended}"
     return (
-        f'<div class="topk-player-stage"><p>{title} '
+        f'<div class="topk-player-stage"><p><strong>{name}</strong>, '
+        f'the best {len(chosen)} of {n}: '
         f'<span class="count">{frame.pulls:,} pulls</span></p>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
-        f"{''.join(parts)}</svg></div>"
+        f"{''.join(parts)}{line}</svg></div>"
     )
 
 

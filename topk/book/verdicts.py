@@ -31,8 +31,8 @@ A cell of a page compares, names the readings, and leaves the rest to this modul
         claim("optmai-most", "Figure 2(b)-(d)",
               "OptMAI with β = 0.8 outperforms the others for most K and Q.")
         .judge(verdicts.most({ties: lower(opt8, ties) for ties in regret}), anchor="fig-regret"),
-        claim("sar-largest", "Figure 2(e)", "Under SAR a worker gets up to 143 tasks.", "143")
-        .judge(verdicts.fact(largest == 143), f"{largest} in every play"),
+        claim("data", "Figure 2(a)", "The data have 164 workers.", "164")
+        .judge(verdicts.fact(n == 164), f"{n} workers"),
         claim("lucb-range", "Figure 2(e)", "Under LUCB a worker gets 6 to 17 tasks.", "6 to 17")
         .judge(verdicts.fact({rule: loads == (6, 17) for rule, loads in lucb.items()}),
                f"{loads} with ties in a fixed order"),
@@ -40,7 +40,7 @@ A cell of a page compares, names the readings, and leaves the rest to this modul
 """
 
 import math
-from dataclasses import dataclass, replace
+from collections import namedtuple
 
 import numpy as np
 from scipy import special
@@ -54,8 +54,7 @@ UNDECIDED, NOT_COMPARABLE = "undecided", "not comparable"
 LEVEL, POWER = 0.01, 0.9
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
+class Points(namedtuple("Points", "sign p plays visible")):
     """What was seen at the points of one sentence; made by `paired`, `counts` or `exact`.
 
     Attributes
@@ -70,15 +69,9 @@ class Points:
         Whether some play of either side lost something.
     """
 
-    sign: np.ndarray
-    p: np.ndarray
-    plays: np.ndarray
-    visible: np.ndarray
-
     def __add__(self, other):
         """Return the points of both, such as those of two experiments with as many rivals."""
-        names = ("sign", "p", "plays", "visible")
-        return Points(*(np.concatenate([getattr(self, n), getattr(other, n)]) for n in names))
+        return Points(*map(np.concatenate, zip(self, other, strict=True)))
 
 
 def paired(a, b):
@@ -189,8 +182,10 @@ def exact(gaps):
     return Points(sign, 1.0 - np.abs(sign), np.ones(gaps.shape), np.ones(len(gaps), bool))
 
 
-@dataclass(frozen=True)
-class Judgement:
+_JUDGEMENT = "verdict counts readings plays why"
+
+
+class Judgement(namedtuple("Judgement", _JUDGEMENT, defaults=(None, ""))):
     """A verdict, what it rests on in words, and what each reading says; made by this module.
 
     Attributes
@@ -208,12 +203,6 @@ class Judgement:
         What is not printed, where that was said by `not_comparable`.
     """
 
-    verdict: str
-    counts: str
-    readings: dict
-    plays: float | None = None
-    why: str = ""
-
     @property
     def text(self):
         """What the row of the ledger says: the counts, and how many plays would decide."""
@@ -227,7 +216,7 @@ class Judgement:
         """Return the same numbers without a verdict: ``why`` says what the paper leaves out."""
         if not isinstance(why, str) or not why.strip():
             refuse("why", why, "a text that says what is not printed")
-        return replace(self, verdict=NOT_COMPARABLE, plays=None, why=why)
+        return self._replace(verdict=NOT_COMPARABLE, plays=None, why=why)
 
 
 def always(readings):

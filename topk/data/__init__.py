@@ -6,10 +6,9 @@ published answers; ``README.md`` in this folder says where those come from.
 
 import csv
 import hashlib
-from collections import Counter
+from collections import Counter, namedtuple
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from topk._checks import refuse
 RTE_SHA256 = "3187c5de59b9b9c596d490d25b5f5f108090a35cbdd10e81f21e6d1939d6ba79"
 
 
-class Counts(NamedTuple):
+class Counts(namedtuple("Counts", "answers correct")):
     """Answers and correct answers of each worker.
 
     Attributes
@@ -28,9 +27,6 @@ class Counts(NamedTuple):
     correct : ndarray of int, shape (164,)
         How many of these answers equal the gold label.
     """
-
-    answers: np.ndarray
-    correct: np.ndarray
 
 
 def rte_counts():

@@ -46,15 +46,11 @@ def room(bandits, n):
     width of its bounds; ``index`` (M,) is how much speaks for pulling in this bandit, minus
     infinity if nothing does, ``favourite`` (M,) the arm of it that would be pulled.
     """
-    return {
-        "means": np.zeros(bandits * n),
-        "radii": np.zeros(bandits * n),
-        "index": np.zeros(bandits),
-        "favourite": np.full(bandits, NOBODY),
-        "inside": np.zeros(bandits * n, dtype=np.bool_),  # whether the arm is in J
-        "stale": np.zeros(bandits, dtype=np.bool_),  # whether the bandit is to be looked at
-        "sorting": np.zeros((3, n)),
-    }
+    found = {"index": np.zeros(bandits), "favourite": np.full(bandits, NOBODY)}
+    found |= {name: np.zeros(bandits * n) for name in ("means", "radii")}
+    found |= {"inside": np.zeros(bandits * n, dtype=np.bool_)}  # whether the arm is in J
+    found |= {"stale": np.zeros(bandits, dtype=np.bool_)}  # whether the bandit is to be looked at
+    return found | {"sorting": np.zeros((3, n))}
 
 
 def setup(s):

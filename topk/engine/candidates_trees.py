@@ -11,23 +11,12 @@ import numpy as np
 
 from topk.engine.candidates import TIE
 from topk.engine.composing import allocates
-from topk.engine.indices import line
 from topk.engine.loop import NOBODY
-from topk.engine.ranking import order
-from topk.engine.tournament import (
-    GROUP,
-    MEAN,
-    OUT,
-    WEIGHT,
-    Tree,
-    best,
-    build,
-    key,
-    new_tournament,
-    regroup,
-)
+from topk.engine.topk_trees import INSIDE, OUTSIDE
+from topk.engine.topk_trees import setup as set_up_ranks
+from topk.engine.tournament import GROUP, WEIGHT, Tree, best, key, new_tournament, regroup
 
-BOTH, J_ONLY, TOP_ONLY, NEITHER = 0, 1, 2, 3  # groups
+BOTH, NEITHER, J_ONLY, TOP_ONLY = INSIDE, OUTSIDE, 2, 3  # groups
 LAST_TOP, FIRST_REST, WORST_BOTH, WORST_J_ONLY, BEST_TOP_ONLY, BEST_NEITHER = range(6)  # trees
 LOWEST_J, HIGHEST_REST = 6, 7
 TREES = (
@@ -57,30 +46,9 @@ def room(bandits, n):
 
 @allocates
 def setup(s):
-    """Set up the trees from the counts, with J and Top as their definitions say."""
-    lines, scale = s.trees.line, s.now.scale
-    lines[:, GROUP] = OUT
-    s.trees.s[0] = scale
-    live, k = s.active[: s.now.live], s.k
-    minus_upper, index = np.empty(live.size), np.empty(live.size)
-    for j in range(live.size):
-        mean, _, weight = line(s, live[j])
-        lines[live[j], MEAN], lines[live[j], WEIGHT] = mean, weight
-        minus_upper[j] = -(mean + scale * weight)
-    by_upper = order(minus_upper)
-    for place in range(live.size):
-        j = by_upper[place]
-        rival = k if place < k else k - 1  # the place of the k-th largest U of the others
-        lower = lines[live[j], MEAN] - scale * lines[live[j], WEIGHT]
-        # with no arm outside Top nothing speaks against the set
-        index[j] = -minus_upper[by_upper[rival]] - lower if rival < live.size else -np.inf
-        lines[live[j], GROUP] = TOP_ONLY if place < k else NEITHER
-    by_index = order(index)
-    for place in range(k):
-        arm = live[by_index[place]]
-        lines[arm, GROUP] = BOTH if lines[arm, GROUP] == TOP_ONLY else J_ONLY
-    build(s.trees)
-    order_candidates(s)  # equal indices
+    """Set up the trees from the counts, from which Top and J are found by exchanges."""
+    set_up_ranks(s)
+    mend(s)
     s.listed[:] = False
     s.changed[s.n] = 0
     for arm in range(s.kept.size):

@@ -4,10 +4,7 @@ Two kinds have the same face: `RuledPlay`, and `PlainPlay` for strategies in pla
 whoever wants to write one without a shape.  Live sessions and simulations go through nothing else.
 """
 
-import copy
 import dataclasses
-import json
-import reprlib
 import sys
 from collections import namedtuple
 from functools import cache, lru_cache
@@ -17,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from topk._checks import check_arms, check_budget, check_counts, refuse
+from topk._checks import check_arms, check_budget, check_counts, check_json, refuse
 from topk.engine import loop
 from topk.engine.composing import compose
 from topk.engine.loop import ACTIVE, BY_BUDGET, BY_RULE, RUNNING, WRONG
@@ -56,21 +53,15 @@ def new_state(strategy, bandits, n, search, rng=None):
     first["live"], first["wanted"] = size, strategy.target(n)
     now = first[0]
     budget = getattr(strategy, "budget", None)
-    fields = numbers(strategy) | {
-        "n": size,
-        "bandits": bandits,
-        "k": int(strategy.k),
-        "budget": -1 if budget is None else int(budget),
-        "first": int(strategy.first),
-        "now": now,
-        "active": np.arange(size),
-    }
+    fields = numbers(strategy) | {"n": size, "bandits": bandits, "k": int(strategy.k), "now": now}
+    fields |= {"budget": -1 if budget is None else int(budget), "first": int(strategy.first)}
+    fields |= {"active": np.arange(size)}
     fields |= {name: np.zeros(shape, KINDS[kind][0]) for name, (kind, shape) in arrays.items()}
     fields |= strategy.room(search, bandits, n) | strategy.constants(size)
     if strategy.random:
         fields["rng"] = rng if rng is not None else np.random.default_rng()
     kinds = {name: kind for name, (kind, _) in arrays.items()}
-    return state_type(type(strategy), tuple(fields))(**fields), kinds
+    return state_type(type(strategy), tuple(sorted(fields)))(**fields), kinds
 
 
 @lru_cache(maxsize=256)
@@ -100,14 +91,16 @@ def block(strategy):
 
 def numbers(strategy):
     """Return the parameters that are numbers, each of the type that its annotation says."""
-    found = annotated(type(strategy))
-    return {name: kind(getattr(strategy, name)) for name, kind in found}
+    found = [(x, kind, getattr(strategy, x)) for x, kind in annotated(type(strategy))]
+    return {name: kind(value) for name, kind, value in found if value is not None}
 
 
 @cache
 def annotated(cls):
     """Return name and type of the parameters that are numbers; refuse names with a meaning."""
-    kinds = {"int": int, "float": float, "bool": bool, int: int, float: float, bool: bool}
+    kinds = {kind: kind for kind in (int, float, bool)}
+    kinds |= {kind | None: kind for kind in kinds}  # one that may be left out
+    kinds |= {getattr(form, "__name__", str(form)): kind for form, kind in kinds.items()}
     found = {field.name: kinds.get(field.type) for field in dataclasses.fields(cls)}
     taken = {*found} & {"n", "bandits", "now", "active", "pulls", "sums", "squares", "status"}
     if taken := sorted(taken | {*cls.memory} & {*NOW}):
@@ -240,8 +233,7 @@ class RuledPlay:
     def dump(self):
         """Return the state as JSON values; what follows from the counts is left out."""
         stored = {name: plain(getattr(self.s, name)) for name in self.kinds}
-        for name, kind in self.kinds.items():
-            checked(stored[name], name, kind, len(stored[name]))
+        put_back(self.s, self.kinds, stored)  # nothing is stored that would be refused
         skipped = {"total", "live", "scale", *FOUND}
         stored["now"] = {x: self.s.now[x].item() for x in block(self.strategy) if x not in skipped}
         if self.strategy.random:
@@ -251,12 +243,8 @@ class RuledPlay:
     def load(self, stored):
         """Put a stored state in place of the present one, checked by kind, size and range."""
         s = self.s
-        for name, kind in self.kinds.items():
-            array = getattr(s, name)
-            array.flat = checked(stored.get(name), name, kind, array.size)
+        put_back(s, self.kinds, stored)
         for name, value in dict(stored.get("now") or {}).items():
-            if name not in block(self.strategy) or not isinstance(value, (int, float)):
-                refuse(name, value, "a number of the play's")
             s.now[name] = value
         s.now.total, s.now.live = s.pulls.sum(), s.n
         s.active[:] = np.arange(s.n)
@@ -294,7 +282,7 @@ class View:
     @property
     def means(self):
         """Mean reward of each arm, float (n,); nan where there is no pull yet."""
-        return means_of(self)
+        return means_of(self.pulls, self.sums)
 
 
 def _locked(values):
@@ -310,8 +298,7 @@ class PlainPlay:
     def __init__(self, strategy, shape, rng=None):
         bandits, n = strategy.check_shape(shape)
         self.strategy, self.bandits, size = strategy, bandits, bandits * n
-        squares = np.zeros(size if strategy.uses_squares else 0)
-        pulls = np.zeros(size, dtype=np.int64)
+        pulls, squares = np.zeros(size, dtype=np.int64), np.zeros(size * strategy.uses_squares)
         self.seen = SimpleNamespace(pulls=pulls, sums=np.zeros(size), squares=squares)
         self.view = View(self.seen)
         self.ended = RUNNING
@@ -341,8 +328,6 @@ class PlainPlay:
 
     def ask(self, arms, counts):
         """Write the next batch into ``arms`` and ``counts`` (n,); return its length."""
-        if self.ended:
-            return 0
         m = len(self.wanted[0])
         arms[:m], counts[:m] = self.wanted
         return m
@@ -373,28 +358,19 @@ class PlainPlay:
 
     def dump(self):
         """Return the state as JSON values; refuse a memory that JSON would change."""
-        memory = self.view.memory
-        try:
-            stored = json.loads(json.dumps(memory, allow_nan=False))
-        except (TypeError, ValueError, RecursionError):
-            stored = None
-        if not isinstance(memory, dict) or stored != memory:
-            allowed = "a dict of plain JSON values with text as keys"
-            raise ValueError(f"memory must be {allowed}, got {reprlib.repr(memory)}")
+        memory, allowed = self.view.memory, "a dict of plain JSON values with text as keys"
+        if not isinstance(memory, dict):
+            refuse("memory", memory, allowed)
         counted = {name: plain(array) for name, array in vars(self.seen).items()}
-        wanted = [part.tolist() for part in self.wanted]
-        return counted | {"memory": stored, "wanted": wanted, "ended": self.ended}
+        kept = {"memory": check_json(memory, "memory", allowed), "ended": self.ended}
+        return counted | kept | {"wanted": [part.tolist() for part in self.wanted]}
 
     def load(self, stored):
         """Put a stored state in place of the present one."""
-        for name, kind in (("pulls", "count"), ("sums", "real"), ("squares", "real")):
-            array = getattr(self.seen, name)
-            array[:] = checked(stored.get(name), name, kind, array.size)
-        self.view.memory = copy.deepcopy(stored["memory"])
-        arms = check_arms(np.array(stored["wanted"][0], dtype=np.int64), self.view.n, "wanted")
-        counts = np.array(stored["wanted"][1], dtype=np.int64)
-        self.wanted = arms, check_counts(counts, arms.size, "wanted")
-        self.ended = stored["ended"]
+        put_back(self.seen, {"pulls": "count", "sums": "real", "squares": "real"}, stored)
+        self.view.memory, self.ended = check_json(stored["memory"], "memory"), stored["ended"]
+        arms = check_arms(stored["wanted"][0], self.view.n, "wanted")
+        self.wanted = arms, check_counts(stored["wanted"][1], arms.size, "wanted")
 
 
 def plain(array):
@@ -403,6 +379,13 @@ def plain(array):
     if array.dtype.kind != "f":
         return values
     return [int(x) if x.is_integer() else x for x in values]
+
+
+def put_back(seen, kinds, stored):
+    """Put stored lists in place of the present arrays."""
+    for name, kind in kinds.items():
+        array = getattr(seen, name)
+        array.flat = checked(stored.get(name), name, kind, array.size)
 
 
 def checked(values, name, kind, size):

@@ -67,11 +67,8 @@ def mend(s):
 def add(trees, gained, arm, factor):
     """Add (factor 1) or take away (factor -1) an arm's part of the exchange's gain."""
     mean, weight, group = trees.line[arm, MEAN], trees.line[arm, WEIGHT], trees.line[arm, GROUP]
-    if group == ENTER:
-        gained[0] += factor * mean
-        gained[1] += factor * weight
-    elif group == LEAVE:
-        gained[0] -= factor * mean
+    if group == ENTER or group == LEAVE:
+        gained[0] += factor * (mean if group == ENTER else -mean)
         gained[1] += factor * weight
 
 

@@ -136,7 +136,7 @@ def _call(*arguments):
 # numba looks up the types of arguments that are named a hundred times faster than of ``*arguments``
 _entries = {
     6: lambda a, b, c, d, e, f: loop(a, b, c, d, e, f),  # noqa: F821
-    8: lambda a, b, c, d, e, f, g, h: loop(a, b, c, d, e, f, g, h),  # noqa: F821
+    9: lambda a, b, c, d, e, f, g, h, i: loop(a, b, c, d, e, f, g, h, i),  # noqa: F821
 }
 
 

@@ -1,5 +1,9 @@
 """What all shapes share: the state's scalars, counting, and the loop that plays."""
 
+from collections import namedtuple
+
+import numpy as np
+
 from topk import bandits
 from topk.engine.composing import open_function, shared
 
@@ -51,19 +55,33 @@ def count(s, m, arms, counts, sums, squares):
 draw_bernoulli = shared(bandits.draw_bernoulli)
 
 
-def play(s, means, rng, arms, counts, sums, until, steps):
-    """Play whole batches against Bernoulli arms.
+# Plays of one strategy with as many arms, which are made one after the other in one state:
+# memory (w,) int64, where the state's arrays are; states (plays, w) int64, what is there before a
+# play's first pull, and in the end; bits (4,) and beginnings (plays, 4) uint64 of the generator of
+# rewards, see `topk.engine.seeding`; orders (plays, n) int64 of the arms; thetas, the bandit's
+# means, (plays, n) or (1, n); at (1,) int64, which play goes on.
+Batch = namedtuple("Batch", "memory states bits beginnings orders thetas at")
+NO_ARMS, NO_BITS = (np.zeros((1, 0), dtype) for dtype in (np.int64, np.uint64))
+ALONE = Batch(
+    NO_ARMS[0], NO_ARMS[:0], NO_BITS[0], NO_BITS, NO_ARMS, np.zeros((1, 0)), np.zeros(1, np.int64)
+)
+
+
+def play(s, batch, means, rng, arms, counts, sums, until, steps):
+    """Play whole batches of pulls against Bernoulli arms, and then the next play if there is one.
 
     Parameters
     ----------
     s : named tuple
         A play's state; changed in place.
+    batch : Batch
+        The plays that are made; without any the state's alone is.
     means : ndarray of float, shape (n,)
-        Reward probabilities.
+        Reward probabilities, in the play's order.
     rng : numpy.random.Generator
         Where rewards come from.
     arms, counts, sums : ndarray, shape (n,)
-        Room for a batch.
+        Room for a batch of pulls.
     until : int
         Stop before a batch that would take the total above this; -1 for no limit.
     steps : int
@@ -78,13 +96,34 @@ def play(s, means, rng, arms, counts, sums, until, steps):
     for _ in range(steps):
         m = ask(s, arms, counts)
         if m == 0:
-            return DONE
-        if until >= 0 and s.now.total + counts[:m].sum() > until:
+            if s.now.ended == WRONG or not has_next(batch, means):
+                return DONE
+        elif until >= 0 and s.now.total + counts[:m].sum() > until:
             return CROSSING
-        draw_bernoulli(means, arms, counts, m, rng, sums)
-        count(s, m, arms, counts, sums, sums)
-        update(s, m, arms)
+        else:
+            draw_bernoulli(means, arms, counts, m, rng, sums)
+            count(s, m, arms, counts, sums, sums)
+            update(s, m, arms)
     return PAUSED
+
+
+def has_next(batch, means):
+    """Keep the state of a finished play, and put everything to where the next one begins."""
+    at = batch.at[0]
+    if at == batch.states.shape[0]:
+        return False
+    for place in range(batch.memory.size):
+        left = batch.memory[place]
+        batch.memory[place], batch.states[at, place] = batch.states[at, place], left
+    at += 1
+    batch.at[0] = at
+    if at == batch.states.shape[0]:
+        return False
+    for place in range(batch.bits.size):
+        batch.bits[place] = batch.beginnings[at, place]
+    for arm in range(means.size):
+        means[arm] = batch.thetas[at % batch.thetas.shape[0], batch.orders[at, arm]]
+    return True
 
 
 def step(s, m, arms, counts, sums, squares):

@@ -59,18 +59,25 @@ def active_of(s, bandit):
     return bandit * n + np.flatnonzero(s.status[bandit * n : (bandit + 1) * n] == 0)
 
 
-@allocates
 def recommend_best(s, chosen):
     """Fill ``chosen`` with each bandit's accepted arms and then its best-ranked active ones."""
-    n, k = s.n // s.bandits, chosen.size // s.bandits
-    for bandit in range(s.bandits):
-        accepted = bandit * n + np.flatnonzero(s.status[bandit * n : (bandit + 1) * n] == 1)
-        arms = active_of(s, bandit)
-        pulls = s.pulls[arms]  # as `ranked_by`, for all arms at once: this runs as plain Python
-        keys = np.where(pulls > 0, -(s.sums[arms] / np.maximum(pulls, 1)), np.inf)
-        begin = bandit * k + accepted.size
-        chosen[bandit * k : begin] = accepted
-        chosen[begin : bandit * k + k] = arms[order(keys)][: k - accepted.size]
+    chosen[:] = best_of(s.status, s.sums, s.pulls, s.bandits, chosen.size // s.bandits)
+
+
+def best_of(status, sums, pulls, bandits, k):
+    """Return for ``recommend_best`` the arms (..., M k) of one play or more; plain Python only."""
+    each = *status.shape[:-1], bandits, -1
+    status, sums, pulls = (array.reshape(each) for array in (status, sums, pulls))
+    accepted = status == 1
+    if (accepted.sum(axis=-1) == k).all():
+        places = accepted.nonzero()[-1].reshape(*accepted.shape[:-1], k)
+    else:
+        keys = np.where(pulls > 0, -(sums / np.maximum(pulls, 1)), np.inf)
+        keys[accepted] = -np.inf
+        keys[status < 0] = np.nan  # sorted after infinity
+        places = np.argsort(keys, axis=-1, kind="stable")[..., :k]
+    first = np.arange(bandits) * status.shape[-1]
+    return (places + first[:, None]).reshape(*each[:-2], -1)
 
 
 @shared

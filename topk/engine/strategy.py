@@ -7,36 +7,14 @@ from inspect import getattr_static
 
 import numpy as np
 
-from topk._checks import (
-    check_budget,
-    check_delta,
-    check_epsilon,
-    check_integer,
-    check_k,
-    check_n,
-    check_real,
-    refuse,
-)
+from topk._checks import PARAMETERS, check_budget, check_k, check_n, check_pair, positive, refuse
+from topk.bandits import UNIT
 from topk.engine import indices, loop, ranking, rounds
 from topk.engine.composing import rule
 from topk.engine.ranking import ranked_by
 
+__all__ = ["Indices", "Rounds", "Strategy", "positive"]
 BOUNDS_DELTA = 0.05  # joint error of the bounds shown by strategies that have none of their own
-
-
-def positive(value, name):
-    """Return a positive number."""
-    return check_real(value, name, 0, 1e300, low_open=True)
-
-
-def factor(value, name):
-    """Return a number in (0, 1e6]."""
-    return check_real(value, name, 0, 1e6, low_open=True)
-
-
-def positive_epsilon(value, name):
-    """Return an epsilon in (0, 1)."""
-    return check_epsilon(value, name, positive=True)
 
 
 class Strategy:
@@ -52,6 +30,8 @@ class Strategy:
         How many arms are wanted.
     certifies : bool
         Whether an end of the strategy's own accord is a certificate of its promise.
+    average : bool
+        Whether epsilon is about the average of the returned means, not about each arm.
     anytime : bool
         Whether the rule works without a budget, so that checkpoints make sense.
     uses_squares : bool
@@ -65,6 +45,10 @@ class Strategy:
         How many pulls more than that a budget must have.
     random : bool
         Whether the rule draws random numbers, from ``s.rng``.
+    bounded : bool
+        Whether the promise needs bounded rewards; Hoeffding's inequality does not.
+    normal : bool
+        Whether the rewards are 1/2-sub-Gaussian in place of bounded; set by `on`.
     checks : dict
         How a parameter of that name is checked: ``check(value, name)``.
 
@@ -86,14 +70,9 @@ class Strategy:
     """
 
     k: int
-    certifies = anytime = uses_squares = several = random = False
+    certifies = average = anytime = uses_squares = several = random = bounded = normal = False
     first, spare = 1, 0
-    checks = {
-        "k": lambda value, name: check_k(value),
-        "budget": check_budget,
-        "epsilon": check_epsilon,
-        "delta": check_delta,
-    }
+    checks = PARAMETERS
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -103,6 +82,34 @@ class Strategy:
                 if value is None:
                     raise TypeError(f"the check of {field.name} has to return its value")
             object.__setattr__(self, field.name, value)
+
+    @property
+    def tolerance(self):
+        """The per-arm epsilon of the promise; 0 with a fixed budget, or a promise on average."""
+        per_arm = self.certifies and not self.average
+        return getattr(self, "epsilon", 0.0) if per_arm else 0.0
+
+    def on(self, units):
+        """Return the strategy for rewards of a `topk.bandits.Scale`, as it sees them in [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If its promise needs bounded rewards, and these are not.
+        """
+        if units == UNIT:
+            return self
+        if self.bounded and not units.bounded:
+            wanted = f"replaced by bounds=(low, high), which {type(self).__name__} needs"
+            refuse("sigma", units.width / 2, wanted)
+        found, width = {}, units.width
+        if hasattr(self, "epsilon"):
+            found["epsilon"] = self.epsilon / width
+        if getattr(self, "complexity", None) is not None:
+            found["complexity"] = self.complexity * width**2
+        made = dataclasses.replace(self, **found)
+        object.__setattr__(made, "normal", not units.bounded)
+        return made
 
     def most_k(self, n):
         """Return the largest k for n arms."""
@@ -116,10 +123,7 @@ class Strategy:
         ValueError
             If ``shape``, k or the budget is out of range.
         """
-        if self.several:
-            bandits, n = check_pair(shape)
-        else:
-            bandits, n = 1, check_n(shape, "n")
+        bandits, n = check_pair(shape) if self.several else (1, check_n(shape))
         check_k(self.k, largest=self.most_k(n))
         if getattr(self, "budget", None) is not None:
             check_budget(self.budget, smallest=bandits * n * self.first + self.spare)
@@ -160,14 +164,20 @@ class Strategy:
 
         return PlainPlay(self, shape, rng)
 
-    def start(self, n, rng=None):
+    def start(self, n, bounds=None, sigma=None, rng=None):
         """Start a live session with ``n`` arms; see `topk.Session`.
 
         Parameters
         ----------
-        n : int or pair of int
-            Number of arms; for a strategy that plays several bandits at once the pair
-            (M, n), how many bandits there are and how many arms each has.
+        n : int, list of str, or pair of int
+            Number of arms, or their names, which are different; for a strategy that plays several
+            bandits at once the pair (M, n), how many there are and how many arms each has.
+        bounds : pair of float, optional
+            The least and the largest reward that there can be; (0, 1) unless given.  All that is
+            taken and given, epsilon as well, is in the units of the rewards.
+        sigma : float, optional
+            In place of bounds: the rewards are sigma-sub-Gaussian, as normal ones with that
+            standard deviation are.
         rng : int or numpy.random.Generator, optional
             For a rule that draws random numbers: where they come from.
 
@@ -183,10 +193,7 @@ class Strategy:
         """
         from topk.session import Session
 
-        generator = None if rng is None else np.random.default_rng(rng)
-        if generator and not isinstance(generator.bit_generator, np.random.PCG64):
-            refuse("rng", rng, "an integer or a generator made by numpy.random.default_rng")
-        return Session(self, n, generator)
+        return Session(self, n, rng, bounds, sigma)
 
     def bounds(self, seen):
         """Return lower and upper confidence bounds of the arms' means.
@@ -253,10 +260,13 @@ class Ruled(Strategy):
     def search_for(self, n):
         """Return the name of the search for winners that is the fastest with n arms, if any.
 
-        A tournament wants bounds that are straight lines through the means.
+        A tournament wants bounds that are straight lines through the means, or stay as they are
+        until the arm is pulled.
         """
         if self.partition is None:
             return None
+        if self.partition == "topk" and hasattr(self, "line") and not hasattr(self, "scale"):
+            return "topk_still"
         few = n <= self.few or hasattr(self, "line")
         return f"{self.partition}_{'scan' if few else 'trees'}"
 
@@ -315,10 +325,11 @@ class Rounds(Ruled):
     * ``recommend(s, chosen)``, if it is there, fills ``chosen`` with the set to be returned; by
       default the accepted arms and the best of the active ones.
 
-    In ``s`` are the parameters that are numbers; ``s.n``; ``s.pulls`` and ``s.sums`` (n,);
-    ``s.active[: s.now.live]``, the arms that are neither settled nor withdrawn; ``s.now.wanted``,
-    how many are still to be accepted; ``s.now.total`` and ``s.now.rounds``, pulls and rounds so
-    far.  A rule that needs more declares it:
+    In ``s`` are the parameters that are numbers (one that is None is not there, but for the
+    budget, which is then -1); ``s.n``; ``s.pulls`` and ``s.sums`` (n,); ``s.active[: s.now.live]``,
+    the arms that are neither settled nor withdrawn; ``s.now.wanted``, how many are still to be
+    accepted; ``s.now.total`` and ``s.now.rounds``, pulls and rounds so far.  A rule that needs more
+    declares it:
 
     * ``constants(self, n)`` returns what never changes, name -> number or array, here ``s.name``;
     * ``memory`` holds numbers that the rule changes, name -> first value (its type stays), here
@@ -402,8 +413,8 @@ class Indices(Ruled):
     * ``scale(s)`` returns the factor of all radii, which never falls; an arm's bounds are its mean
       plus and minus ``scale / sqrt(pulls)``.
     * ``line(s, arm)`` is for other bounds: it returns low, high and weight, and the bounds are
-      ``low - scale * weight`` and ``high + scale * weight``.  Of a rule with a line all arms are
-      looked at in every round; with a scale alone a tournament finds the arms at risk.
+      ``low - scale * weight`` and ``high + scale * weight``.  Of a rule with a line and a scale all
+      arms are looked at in every round; with one of the two a tournament finds the arms at risk.
 
     They may call ``lowest(s)``, the arm among the k largest means with the lowest lower bound,
     ``highest(s)``, the arm among the others with the highest upper bound (`NOBODY`, -1, when all
@@ -487,28 +498,13 @@ def _module(search):
     return import_module(f"topk.engine.{search}")
 
 
-def check_pair(shape):
-    """Return the pair (M, n): how many bandits there are, and how many arms each has."""
-    allowed = "a pair (M, n) of a number of bandits, at least 1, and of arms each, at least 2"
-    if not isinstance(shape, (tuple, list)) or len(shape) != 2:
-        refuse("n", shape, allowed)
-    try:
-        return check_integer(shape[0], "n", 1), check_integer(shape[1], "n", 2)
-    except ValueError:
-        refuse("n", shape, allowed)
-
-
-def means_of(seen):
+def means_of(pulls, sums):
     """Return each arm's mean reward, nan where there is no pull yet."""
-    means = np.full(seen.pulls.size, np.nan)
-    np.divide(seen.sums, seen.pulls, out=means, where=seen.pulls > 0)
-    return means
+    return np.divide(sums, pulls, out=np.full(pulls.size, np.nan), where=pulls > 0)
 
 
 def clipped_bounds(seen, radius):
     """Return mean minus and plus ``radius`` within [0, 1], and (0, 1) for arms without pulls."""
-    means = means_of(seen)
-    unseen = seen.pulls == 0
-    lower = np.where(unseen, 0.0, np.clip(means - radius, 0.0, 1.0))
-    upper = np.where(unseen, 1.0, np.clip(means + radius, 0.0, 1.0))
-    return lower, upper
+    means = means_of(seen.pulls, seen.sums)  # nan without pulls
+    lower, upper = np.nan_to_num(means - radius, nan=0.0), np.nan_to_num(means + radius, nan=1.0)
+    return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)

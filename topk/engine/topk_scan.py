@@ -19,8 +19,10 @@ from topk.engine.ranking import rank
 
 WIDTH = 32  # rows are filled up to a multiple of this, so that no arm has to be looked at alone
 BLOCK = 128  # arms; only blocks with the largest key are looked at a second time
-FEW = 200  # arms; of so many no list is made
-PART = 32  # arms; listed is who reaches the mean of all parts' largest keys
+FEW = 128  # arms; of so many no list is made
+PART = 32  # arms; listed is who reaches the mean of all parts' largest keys, if no part is empty
+LONGER = 96  # arms; so many join a list before it is made anew
+LEAST = -1e300  # below the key of every arm that takes part
 AHEAD = 96  # rounds for which a list is meant to be good
 LOW, HIGH = 0, 1  # the two lists: of arms inside, of arms outside
 
@@ -34,19 +36,19 @@ def room(bandits, n):
     width = -(-n // WIDTH) * WIDTH
     rows = {name: np.full(width, -np.inf) for name in ("inside", "outside", "low", "high")}
     width_of_lists = 0 if n <= FEW else width
-    lists = {name: np.zeros((2, width_of_lists)) for name in ("listed", "list_key", "list_weight")}
-    return (
-        rows
-        | lists
-        | {
-            "weight": np.zeros(width),
-            "place": np.full((2, width_of_lists), NOBODY),  # of every arm in a list
-            "list_size": np.zeros(2, dtype=np.int64),
-            "list_until": np.full(2, -np.inf),  # the s up to which a list is good
-            "others": np.zeros(2),  # what the keys of arms not listed do not exceed until then
-            "growth": np.zeros(1),  # of s in the last round
-        }
-    )
+    return rows | {
+        "weight": np.zeros(width),
+        "listed": np.tile(np.arange(width, dtype=np.float64), (2, 1)),
+        "list_key": np.full((2, width_of_lists), -np.inf),
+        "list_weight": np.zeros((2, width_of_lists)),
+        "place": np.full((2, width_of_lists), NOBODY),  # of every arm in a list
+        "list_size": np.zeros(2, dtype=np.int64),
+        "longest": np.zeros(2),  # arms in a list; one more, and a new one is made
+        "list_until": np.full(2, -np.inf),  # the s up to which a list is good
+        "others": np.zeros(2),  # what the keys of arms not listed do not exceed until then
+        "growth": np.zeros(1),  # of s in the last round
+        "looked_at": np.full(2, np.nan),  # the s of the last look, if no line has changed since
+    }
 
 
 @allocates
@@ -58,6 +60,7 @@ def setup(s):
     for place in range(ranked.size):
         enter(s, ranked[place], place < s.k)
     find_boundary(s)
+    s.looked_at[:] = np.nan
     forget_lists(s)
     look(s)
 
@@ -67,14 +70,15 @@ def enter(s, arm, inside):
     low, high, s.weight[arm] = line(s, arm)
     mean = s.sums[arm] / s.pulls[arm]
     if inside:
-        s.low[arm], s.inside[arm] = -low, -mean
+        s.low[arm], s.inside[arm], s.looked_at[LOW] = -low, -mean, np.nan
     else:
-        s.high[arm], s.outside[arm] = high, mean
+        s.high[arm], s.outside[arm], s.looked_at[HIGH] = high, mean, np.nan
 
 
 def clear(s, arm):
     """Empty an arm's columns."""
     s.low[arm], s.inside[arm], s.high[arm], s.outside[arm] = -np.inf, -np.inf, -np.inf, -np.inf
+    s.looked_at[:] = np.nan
 
 
 def grow(s, scale):
@@ -129,13 +133,18 @@ def find_boundary(s):
 
 
 def look(s):
-    """Find the arms with the lowest and the highest bound."""
-    if s.place.size == 0:
-        s.now.lowest = widest_top(s.low, s.weight, s.now.scale)
-        s.now.highest = widest_top(s.high, s.weight, s.now.scale)
-    else:
-        s.now.lowest = top_listed(s, LOW, s.low)
-        s.now.highest = top_listed(s, HIGH, s.high)
+    """Find the arms with the lowest and the highest bound, unless nothing has changed there."""
+    if s.looked_at[LOW] != s.now.scale:
+        s.now.lowest, s.looked_at[LOW] = look_at(s, LOW, s.low), s.now.scale
+    if s.looked_at[HIGH] != s.now.scale:
+        s.now.highest, s.looked_at[HIGH] = look_at(s, HIGH, s.high), s.now.scale
+
+
+def look_at(s, side, row):
+    """Return the arm with the largest key on one side."""
+    if s.place.size > 0:
+        return top_listed(s, side, row)
+    return widest(row, s.weight, s.listed[side], s.now.scale, -np.inf)
 
 
 def forget_lists(s):
@@ -159,12 +168,14 @@ def relist_side(s, side, arm, key):
             return
         place = s.list_size[side]
         s.list_size[side] += 1
+        if place >= s.longest[side]:
+            s.list_until[side] = -np.inf
         s.place[side, arm], s.listed[side, place] = place, arm
     s.list_key[side, place], s.list_weight[side, place] = key, s.weight[arm]
 
 
 def top_listed(s, side, row):
-    """Return the arm that `widest_top` finds, from a list that is good or a new one."""
+    """Return the arm that `widest` finds among all, from a list that is good or a new one."""
     q = s.now.scale
     if q <= s.list_until[side]:
         arm = first_listed(s, side, s.others[side])
@@ -173,9 +184,9 @@ def top_listed(s, side, row):
     until = q + AHEAD * s.growth[0]
     s.list_size[side], s.others[side] = fill_list(
         row, s.weight, q, until, s.listed[side], s.list_key[side], s.list_weight[side],
-        s.place[side],
+        s.place[side], s.list_size[side],
     )  # fmt: skip
-    s.list_until[side] = until
+    s.list_until[side], s.longest[side] = until, s.list_size[side] + LONGER
     return first_listed(s, side, -np.inf)
 
 
@@ -183,61 +194,62 @@ def first_listed(s, side, others):
     """Return the winner of a list, `NOBODY` if its key does not exceed ``others``."""
     size = -(-s.list_size[side] // WIDTH) * WIDTH
     keys, weight, listed = s.list_key[side], s.list_weight[side], s.listed[side]
-    return widest_listed(keys[:size], weight[:size], listed[:size], s.now.scale, others)
+    return widest(keys[:size], weight[:size], listed[:size], s.now.scale, others)
 
 
 @apart
-def widest_listed(row, weight, listed, q, others):
-    """Return the arm in a list that `widest_top` would find; arms are in any order."""
+def widest(row, weight, arms, q, others):
+    """Return who of ``arms`` has the largest ``row + q * weight``, `NOBODY` if none exceeds others.
+
+    Of equal keys the larger weight wins, then the smaller arm.  The plain form:
+
+        max(members, key=lambda i: (row[i] + q * weight[i], weight[i], -arms[i]))
+    """
     key = largest_key(row, weight, q)
     if key <= others:
         return NOBODY
-    widest = largest_weight(row, weight, q, key)
-    first = -np.inf
+    most, least, arm = -np.inf, -np.inf, -np.inf
     for i in range(row.size):
-        hit = row[i] + q * weight[i] == key and weight[i] == widest
-        first = larger(-listed[i] if hit else -np.inf, first)
-    return int(-first)
+        hit = row[i] + q * weight[i] == key
+        most = larger(weight[i] if hit else -np.inf, most)
+        least = larger(-weight[i] if hit else -np.inf, least)
+        arm = larger(-arms[i] if hit else -np.inf, arm)
+    if most > -least:
+        arm = -np.inf
+        for i in range(row.size):
+            hit = row[i] + q * weight[i] == key and weight[i] == most
+            arm = larger(-arms[i] if hit else -np.inf, arm)
+    return int(-arm)
 
 
 @apart
-def fill_list(row, weight, q, until, listed, keys, weights, place):
-    """List the arms at the top; return how many, and the largest key of the others at ``until``."""
-    place[:], keys[:] = NOBODY, -np.inf
-    largest, total, parts = -np.inf, 0.0, 0
+def fill_list(row, weight, q, until, listed, keys, weights, place, size):
+    """List the arms at the top; return how many, and the largest key of the others at ``until``.
+
+    The list has ``size`` arms before.
+    """
+    for j in range(size):
+        place[int(listed[j])], keys[j] = NOBODY, -np.inf
+    best, total, parts, size = -np.inf, 0.0, 0, 0
     for start in range(0, row.size, PART):
         key = largest_key(row[start : start + PART], weight[start : start + PART], q)
         if key > -np.inf:
-            largest, total, parts = max(largest, key), total + key, parts + 1
+            best, total, parts = max(best, key), total + key, parts + 1
     if parts == 0:
         return 0, -np.inf
-    enough, others, size = min(largest, total / parts), -np.inf, 0
-    for i in range(row.size):
-        key = row[i] + until * weight[i]
-        others = larger(key if row[i] + q * weight[i] < enough else -np.inf, others)
+    # rounded, the mean of equal keys may exceed them
+    enough = min(best, total / parts) if PART * parts == row.size else LEAST
     for i in range(row.size):
         if row[i] + q * weight[i] >= enough:
-            listed[size], keys[size], weights[size], place[i] = i, row[i], weight[i], size
+            listed[size] = i
             size += 1
+    for j in range(size):
+        arm = int(listed[j])
+        keys[j], weights[j], place[arm], row[arm] = row[arm], weight[arm], j, -np.inf
+    others = largest_key(row, weight, until)
+    for j in range(size):
+        row[int(listed[j])] = keys[j]
     return size, others
-
-
-@apart
-def widest_top(row, weight, q):
-    """Return the place of the largest ``row + q * weight``, `NOBODY` if all are minus infinity.
-
-    Of equal keys the larger weight wins, then the first.  The plain form:
-
-        max(members, key=lambda i: (row[i] + q * weight[i], weight[i], -i))
-    """
-    first, last = top(row, weight, q)
-    if first == last:
-        return first
-    key = row[first] + q * weight[first]
-    widest = largest_weight(row[first : last + 1], weight[first : last + 1], q, key)
-    while weight[first] != widest or row[first] + q * weight[first] != key:
-        first += 1
-    return first
 
 
 @apart
@@ -278,15 +290,6 @@ def places(row, weight, q, key):
         first = min(first, i if hit else row.size)
         last = max(last, i if hit else -1)
     return first, last
-
-
-@apart
-def largest_weight(row, weight, q, key):
-    """Return the largest weight where ``row + q * weight`` is ``key``."""
-    widest = -1.0
-    for i in range(row.size):
-        widest = larger(weight[i] if row[i] + q * weight[i] == key else -1.0, widest)
-    return widest
 
 
 def lowest(s):

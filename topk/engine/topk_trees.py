@@ -6,22 +6,12 @@ outside are exchanged as long as they are in the wrong order.
 
 import numpy as np
 
+from topk.engine import tournament
 from topk.engine.composing import allocates
 from topk.engine.indices import line
 from topk.engine.loop import NOBODY
 from topk.engine.ranking import rank
-from topk.engine.tournament import (
-    GROUP,
-    MEAN,
-    OUT,
-    WEIGHT,
-    Tree,
-    best,
-    build,
-    key,
-    new_tournament,
-    regroup,
-)
+from topk.engine.tournament import GROUP, MEAN, OUT, WEIGHT, Tree, best, build, key, regroup
 
 INSIDE, OUTSIDE = 0, 1  # groups
 LAST, FIRST, LOWEST, HIGHEST = 0, 1, 2, 3  # trees
@@ -35,7 +25,7 @@ TREES = (
 
 def room(bandits, n):
     """Return what a play's state holds for this search."""
-    return {"trees": new_tournament(n, TREES)}
+    return {"trees": tournament.new_tournament(n, TREES)}
 
 
 @allocates

@@ -208,18 +208,24 @@ def touch(trees, arm, before):
         if not member and not takes_part(spec, tree, before):
             continue
         sign, slope, late = spec[tree, SIGN], spec[tree, SLOPE], spec[tree, LATE]
-        node[tree, leaves + arm, WINNER] = arm if member else NOBODY
-        place = (leaves + arm) >> 1
-        while place > 0:
-            winner, until = node[tree, place, WINNER], node[tree, place, UNTIL]
-            play_node(line, node, tree, place, s, sign, slope, late)
-            if (
-                winner != arm
-                and winner == node[tree, place, WINNER]
-                and until == node[tree, place, UNTIL]
-            ):
-                break  # nothing that the matches above look at has changed
+        place, winner, stands = leaves + arm, arm if member else NOBODY, np.inf
+        node[tree, place, WINNER] = winner
+        while place > 1:
+            other, until = int(node[tree, place ^ 1, WINNER]), node[tree, place ^ 1, UNTIL]
+            stands = min(stands, until)
+            if winner == NOBODY or other == NOBODY:
+                winner = max(winner, other)
+            elif place & 1 == 0:
+                ahead, sure = match(line, winner, other, s, sign, slope, late)
+                winner, stands = winner if ahead else other, min(stands, sure)
+            else:
+                ahead, sure = match(line, other, winner, s, sign, slope, late)
+                winner, stands = other if ahead else winner, min(stands, sure)
             place >>= 1
+            known = int(node[tree, place, WINNER])
+            if known != arm and known == winner and node[tree, place, UNTIL] == stands:
+                break  # nothing that the matches above look at has changed
+            node[tree, place, WINNER], node[tree, place, UNTIL] = winner, stands
 
 
 def best(trees, tree):

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk._checks import refuse
+from topk._checks import factor, positive_epsilon, refuse
 from topk.engine.composing import rule
 from topk.engine.loop import ACTIVE, BY_RULE, REJECTED, keep_active
 from topk.engine.ranking import kth_largest, largest, ranked_by
 from topk.engine.rounds import accept, end_with, fresh_sums, rank_fresh, reject, whole_pulls
-from topk.engine.strategy import Rounds, factor, positive_epsilon
+from topk.engine.strategy import Rounds
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class AdaptiveTopK(Rounds):
     delta: float
     pull_scale: float = 1.0
     budget: int | None = None
-    certifies = anytime = fresh = True
+    certifies = average = anytime = fresh = True
     checks = Rounds.checks | {"pull_scale": factor}
 
     def __post_init__(self):
@@ -195,20 +195,16 @@ class ImprovedTopK(Rounds):
     epsilon: float
     delta: float
     budget: int | None = None
-    certifies = anytime = fresh = True
+    certifies = average = anytime = fresh = True
     checks = Rounds.checks | {"epsilon": positive_epsilon}
     memory = {"stage": 0, "share": 0, "level": 0, "r": 0, "searched": 0, "bar": 0.0}
 
     def constants(self, n):
         """Return epsilon k, ln(2 / p), ln(1 / delta), R and s_0."""
-        most_rounds, allowance, log_ratio = constants(self.k, self.epsilon, self.delta)
-        return {
-            "allowed": min(float(self.epsilon), 0.5) * self.k,
-            "log_ratio": log_ratio,
-            "log_delta": -math.log(self.delta),
-            "most_rounds": most_rounds,
-            "allowance": allowance,
-        }
+        names = "most_rounds", "allowance", "log_ratio"
+        found = dict(zip(names, constants(self.k, self.epsilon, self.delta), strict=True))
+        allowed = min(float(self.epsilon), 0.5) * self.k
+        return found | {"allowed": allowed, "log_delta": -math.log(self.delta)}
 
     def arrays(self, bandits, n):
         """Return room for the arms among which a threshold is searched."""
@@ -377,12 +373,9 @@ def drop_quarter(s, sums):
     """Quarter elimination: reject ceil(|S| / 4) arms, unless so many have left meanwhile."""
     size = s.now.live
     if size > 4 * s.now.wanted:
-        arms = s.active[:size].copy()
-        kept = largest(sums, arms, size - (size + 3) // 4)
-        for arm in arms:
-            s.status[arm] = REJECTED
-        for arm in kept:
-            s.status[arm] = ACTIVE
+        kept = largest(sums, s.active[:size], size - (size + 3) // 4)
+        s.status[s.active[:size]] = REJECTED
+        s.status[kept] = ACTIVE
         keep_active(s)
     s.now.level += 1
 

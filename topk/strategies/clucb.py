@@ -3,16 +3,17 @@
 import math
 from dataclasses import dataclass
 
+from topk._checks import factor
 from topk.engine.composing import rule
 from topk.engine.exchange_trees import gain, widest
-from topk.engine.strategy import Indices, Strategy, factor
+from topk.engine.strategy import Indices, Strategy
 
 
 class Exchanging(Indices):
     """The rule of `CLUCB` and `CLUCBPAC`."""
 
     partition, few = "exchange", 0  # always by trees
-    certifies = anytime = True
+    certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}
 
     def constants(self, n):

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topk._checks import factor, positive
 from topk.engine import candidates, indices, loop
 from topk.engine.candidates import TIE, wider
 from topk.engine.composing import rule
 from topk.engine.indices import following, highest, kth, lowest, mean_and_weight
 from topk.engine.loop import ACTIVE, NOBODY
-from topk.engine.strategy import Indices, Strategy, factor, positive
+from topk.engine.strategy import Indices, Strategy
 
 ROUNDING = 1e-15  # of a difference of two means
 

@@ -1,4 +1,4 @@
-"""OptMAI: quartile elimination, then accept-reject (Zhou, Chen and Li 2014)."""
+"""Uniform sampling, and OptMAI: quartile elimination, then accept-reject (Zhou et al. 2014)."""
 
 import math
 from dataclasses import dataclass
@@ -8,11 +8,53 @@ import numpy as np
 from topk._checks import check_choice, check_flag, check_real
 from topk.engine.composing import allocates, rule
 from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED
-from topk.engine.ranking import ranked_by
-from topk.engine.rounds import EVERYTHING, first_leaves, fresh_sums, rank_fresh
+from topk.engine.ranking import rank, ranked_by
+from topk.engine.rounds import EVERYTHING, end_with, first_leaves, fresh_sums, rank_fresh
 from topk.engine.strategy import Rounds
 
 FINALS = ("accept-reject", "uniform")
+
+
+@dataclass(frozen=True)
+class Uniform(Rounds):
+    """Pull every arm equally often and return the k largest means.
+
+    Parameters
+    ----------
+    k : int
+        How many arms are wanted, 1 to n - 1.
+    budget : int
+        Pulls in all, at least n.  Each arm gets ``budget // n``; what is left goes one
+        by one to the arms of lowest index.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; ``budget`` is compared with n at `start`.
+
+    Notes
+    -----
+    The baseline of Zhou, Chen and Li (2014), Remark 4.2.  The whole budget is one batch.
+
+    Examples
+    --------
+    >>> import topk
+    >>> topk.run(Uniform(1, budget=7), topk.BernoulliBandit([1, 0, 0]), rng=0).pulls.sum()
+    np.int64(7)
+    """
+
+    k: int
+    budget: int
+
+    @rule
+    def share(s):
+        """One round with the whole budget."""
+        return EVERYTHING
+
+    @rule
+    def decide(s):
+        """The largest means are returned."""
+        end_with(s, rank(s), BY_BUDGET)
 
 
 @dataclass(frozen=True)
@@ -79,10 +121,7 @@ class OptMAI(Rounds):
     }
     memory = {"carried": 0.0}  # pulls left over by rounding down
 
-    @property
-    def fresh(self):
-        """Whether a round's own rewards decide."""
-        return not self.reuse
+    fresh = property(lambda self: not self.reuse)  # a round's own rewards decide
 
     def most_k(self, n):
         """All arms may be wanted."""
@@ -172,9 +211,7 @@ def look_at_round(s):
     They are of all pulls, or (``reuse=False``) of the round's own; of all pulls as well if the
     budget did not give every arm a pull in this round.
     """
-    arms, own = s.active[: s.now.live], not s.reuse
-    if own:
-        own = (s.pulls[arms] > s.earlier_pulls[arms]).all()
-    if own:
+    arms = s.active[: s.now.live]
+    if not s.reuse and (s.pulls[arms] > s.earlier_pulls[arms]).all():
         return s.sign * fresh_sums(s), rank_fresh(s, s.sign)
     return s.sign * s.sums, ranked_by(s.sums, s.pulls, arms, s.sign)

@@ -176,10 +176,7 @@ class SuccessiveRejects(Phases):
     k: int
     budget: int
 
-    @property
-    def survivors(self):
-        """How many arms are left in the end."""
-        return self.k
+    survivors = property(lambda self: self.k)  # how many arms are left in the end
 
     @rule
     def decide(s):

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk._checks import check_flag, refuse
+from topk._checks import check_flag, factor, positive, refuse
 from topk.engine import candidates, indices, loop
 from topk.engine.candidates import keep, keep_smallest, largest_index, members, wider
 from topk.engine.composing import allocates, rule
 from topk.engine.indices import scale, setup
 from topk.engine.ranking import active_of, ranked_by, recommend_best
-from topk.engine.strategy import Indices, Strategy, clipped_bounds, factor, positive
+from topk.engine.strategy import Indices, Strategy, clipped_bounds
 
 
 class Candidates(Indices):
@@ -28,15 +28,8 @@ class Candidates(Indices):
     checks = Strategy.checks | {"a": positive, "c": factor, "complexity": positive}
     checks |= {"variance": check_flag}
 
-    @property
-    def uses_squares(self):
-        """Whether the strategy looks at sums of squared rewards: in its variance form."""
-        return self.variance
-
-    @property
-    def first(self):
-        """How often every arm is pulled at least: a variance needs two rewards."""
-        return 2 if self.variance else 1
+    uses_squares = bounded = property(lambda self: self.variance)
+    first = property(lambda self: 2 if self.variance else 1)  # a variance needs two rewards
 
     def search_for(self, n):
         """Return the search: trees serve one bandit with radii s / sqrt(pulls), s never falling."""
@@ -83,17 +76,16 @@ class FixedBudget(Candidates):
         if self.a is not None and self.complexity is not None:
             refuse("complexity", self.complexity, "None when a is given")
 
-    @property
-    def estimated(self):
-        """Whether the complexity is estimated anew in every step: then a may fall."""
-        return self.a is None and self.complexity is None
+    # whether the complexity is estimated anew in every step: then a may fall
+    estimated = property(lambda self: self.a is None and self.complexity is None)
 
     def constants(self, n):
         """Return a, -1 if it is to be estimated, and whether the radii follow the variances."""
         a = -1.0 if self.estimated else self.a
         if self.complexity is not None:
             a = (self.budget - self.first * n) / ((2 if self.variance else 4) * self.complexity)
-        return {"a": min(a, 1e300), "variance": self.variance}  # finite, whatever the complexity
+        # a finite, whatever the complexity; one set of names for all forms is compiled once
+        return {"a": min(a, 1e300), "complexity": 0.0, "variance": self.variance}
 
     def arrays(self, bandits, n):
         """Return room for the J that is kept of each bandit, and for its index."""

@@ -1,107 +1,155 @@
 """What the papers prove, as formulas with their constants: nothing here plays or compiles.
 
-`topk.hardness`, `topk.guarantees` and `topk.lower_bounds` are the public names.  Here stands only
-the table that lines the upper bounds up.
+`topk.hardness`, `topk.guarantees` and `topk.lower_bounds` are the public names.  Here stands what
+the formulas share: the ranges of their arguments, and some numerical care.
 """
 
+import functools
+import inspect
 import math
 
 import numpy as np
 
-from topk._checks import check_delta, check_epsilon, check_means, check_sizes, refuse
-from topk.theory import average_regret as average
-from topk.theory import each_arm as each
+from topk import _checks
+
+# Below this size r - log(1 + r) loses more than three digits; the series keeps them all.
+_SERIES_BELOW = 0.05
+TIES, SIDES = ("infinite", "distinct"), ("both", "top")
 
 
-def plan(n, k, epsilon, delta, means=None):
-    r"""Table of the pulls that each theorem asks for, smallest first.
+def integer(smallest):
+    """Range of an integer of at least ``smallest``."""
+    return lambda value, name, given: _checks.check_integer(value, name, smallest)
 
-    Parameters
-    ----------
-    n : int
-        Number of arms.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance, in (0, 1): on the average regret or on every arm, as ``goal`` says.
-    delta : float
-        Probability of failure allowed, in (0, 1).
-    means : array_like, shape (n,), optional
-        True (or guessed) means in [0, 1]. Without them the bounds that depend on the
-        instance are taken at their worst, where all means are equal.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``strategy``; ``theorem``, an id of the book or, for a
-        result outside it, its source; ``goal``: "average regret",
-        "every arm" within epsilon, or "exact set"; ``pulls``; ``holds``: "always" (a fixed
-        schedule), "with probability 1 - delta" or "in expectation"; ``constant``:
-        "published", "repaired", "derived", "recalled" or "order only".  Rows that are an
-        order only come last, whatever their size.
+def up_to(high):
+    """Range of a number above 0 and at most ``high``."""
+    return lambda value, name, given: _checks.check_real(value, name, 0, high, low_open=True)
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range, or ``means`` has not n entries.
 
-    Notes
-    -----
-    A bound says what is *enough*, and these differ by orders of magnitude in how far they
-    are from what happens: compare strategies by simulation, and use the table to see
-    which theorem would let you sign a promise.  SAR and UGapEb appear with the budgets that
-    their error bounds need.
+def between(low, high):
+    """Range of a number above ``low`` and below ``high``."""
+    ends = {"low_open": True, "high_open": True}
+    return lambda value, name, given: _checks.check_real(value, name, low, high, **ends)
 
-    Examples
-    --------
-    >>> from topk.guarantees import plan
-    >>> table = plan(100, 10, epsilon=0.1, delta=0.05)
-    >>> table.loc[0, "strategy"], int(table.loc[0, "pulls"])
-    ('Uniform', 73500)
+
+def whole(value, name, given):
+    """Range of an integer from 1 to n."""
+    return _checks.check_k(value, name=name, largest=given["n"])
+
+
+def half(value, name, given):
+    """Range of an integer from 1 to n / 2."""
+    return _checks.check_k(value, name=name, largest=given["n"] // 2)
+
+
+def one_or_several(value, name, given):
+    """Range of means (n,) of one bandit, or (M, n) of several."""
+    axes = _checks.as_array(value, name, "an array of means").ndim
+    return _checks.check_unit_array(value, name, ndim=2) if axes > 1 else _checks.check_means(value)
+
+
+def as_many_as(first):
+    """Range of means, as many as those that are called ``first``."""
+    def check(value, name, given):
+        means, size = _checks.check_means(value, name), given[first].size
+        if means.size != size:
+            _checks.refuse(name, f"{means.size} entries", f"an array of {size} entries")
+        return means
+
+    return check
+
+
+def _arms(given):
+    """Return how many arms the arguments are about, or None."""
+    return given["n"] if "n" in given else np.size(given["means"]) if "means" in given else None
+
+
+RANGES = {  # what an argument of this name may be, wherever a formula does not say otherwise
+    "n": lambda value, name, given: _checks.check_n(value),
+    "means": lambda value, name, given: _checks.check_means(value, name),
+    "k": lambda value, name, given: _checks.check_k(value, _arms(given)),
+    "epsilon": lambda value, name, given: _checks.check_epsilon(value),
+    "delta": lambda value, name, given: _checks.check_delta(value),
+    "budget": lambda value, name, given: _checks.check_budget(value, smallest=_arms(given)),
+    "published": lambda value, name, given: _checks.check_flag(value, name),
+    "ties": lambda value, name, given: _checks.check_choice(value, name, TIES),
+    "sides": lambda value, name, given: _checks.check_choice(value, name, SIDES),
+    "beta": between(0.75, 1),
+} | dict.fromkeys(("b", "R", "constant", "log_term"), between(0, math.inf))
+
+
+def checked(**ranges):
+    """Refuse what is outside the `RANGES`, or those given here, before a formula computes.
+
+    The formula gets what the checks return. An optional argument that is None stays None.
     """
-    import pandas
+    def decorate(formula):
+        signature = inspect.signature(formula)
+        known = {name: check for name, check in RANGES.items() if name in signature.parameters}
 
-    n, k = check_sizes(n, k)
-    epsilon = check_epsilon(epsilon, positive=True)
-    delta = check_delta(delta)
-    means = np.full(n, 0.5) if means is None else check_means(means)
-    if means.size != n:
-        refuse("means", f"{means.size} entries", f"an array of n = {n} entries")
-    columns = ["strategy", "theorem", "goal", "pulls", "holds", "constant"]
-    rows = _rows(n, k, epsilon, delta, means)
-    table = pandas.DataFrame([row for row in rows if math.isfinite(row[3])], columns=columns)
-    order = (table["constant"] == "order only").rename("order")
-    table = table.assign(order=order).sort_values(["order", "pulls"], kind="stable")
-    table["pulls"] = np.ceil(table["pulls"]).astype("int64")
-    return table.drop(columns="order").reset_index(drop=True)
+        @functools.wraps(formula)
+        def compute(*args, **kwargs):
+            call = signature.bind(*args, **kwargs)
+            call.apply_defaults()
+            given = call.arguments
+            for name, check in (known | ranges).items():
+                if given[name] is not None or signature.parameters[name].default is not None:
+                    given[name] = check(given[name], name, given)
+            return formula(*call.args, **call.kwargs)
+
+        return compute
+
+    return decorate
 
 
-def _rows(n, k, epsilon, delta, means):
-    """Return the table's rows, in no particular order."""
-    sizes, here = (n, k, epsilon, delta), (means, k, epsilon, delta)
-    always, likely, expected = "always", "with probability 1 - delta", "in expectation"
-    older = "Kalyanakrishnan and Stone (2010)"
-    theorem_6, corollary_7 = "kalyanakrishnan2012/theorem-6", "kalyanakrishnan2012/corollary-7"
-    by_goal = {
-        "average regret": [
-            ("Uniform", "zhou2014/remark-4.2", average.uniform_pulls(*sizes), always, "published"),
-            ("OptMAI", "zhou2014/corollary-4.4", average.optmai_pulls(*sizes), always, "derived"),
-            ("AdaptiveTopK", "chen2017/theorem-4", average.adaptive_topk_pulls(*here), likely,
-             "derived"),
-            ("ImprovedTopK", "chen2017/theorem-2", average.improved_topk_order(*here), likely,
-             "order only"),
-            ("CLUCB-PAC", "Chen et al. (2014)", average.clucb_pac_pulls(*here), likely, "derived"),
-        ],
-        "every arm": [
-            ("Direct", older, each.direct_pulls(n, epsilon, delta), always, "recalled"),
-            ("Halving", older, each.halving_pulls(*sizes), always, "derived"),
-            ("LUCB1", theorem_6, each.lucb1_expected_pulls(*here), expected, "repaired"),
-            ("LUCB1", corollary_7, each.lucb1_likely_pulls(*here), likely, "repaired"),
-            ("UGapEb", "gabillon2012/theorem-1", each.ugapeb_budget(*here), always, "published"),
-            ("UGapEc", "gabillon2012/theorem-2", each.ugapec_pulls(*here), likely, "published"),
-        ],
-        "exact set": [
-            ("SAR", "bubeck2013/theorem-1", each.sar_budget(means, k, delta), always, "published"),
-        ],
-    }  # fmt: skip
-    return [(*row[:2], goal, *row[2:]) for goal, rows in by_goal.items() for row in rows]
+def smallest_integer(holds, start):
+    """Return the smallest integer >= ``start`` with ``holds``, which must then hold for ever.
+
+    Plain form: ``next(x for x in itertools.count(start) if holds(x))``.
+    """
+    low, step = start - 1, 1
+    while not holds(start + step):
+        low, step = start + step, 2 * step
+    high = start + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def inverse_square(x):
+    """Return 1 / x**2 elementwise, ``inf`` at 0 and where the result overflows; no warning."""
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.square(1.0 / x)
+
+
+def _excess(r, ratio):
+    """Return r - log(ratio) >= 0, where ratio = 1 + r, without cancellation near r = 0.
+
+    With s = r / (2 + r), log(1 + r) = 2 artanh(s), so that
+    r - log(1 + r) = s (r - 2 s^2 (1/3 + s^2/5 + s^4/7 + ...)).
+    """
+    small = np.abs(r) < _SERIES_BELOW
+    near = np.where(small, r, 0.0)
+    s = near / (2.0 + near)
+    s2 = s * s
+    tail = 1 / 3 + s2 * (1 / 5 + s2 * (1 / 7 + s2 * (1 / 9 + s2 * (1 / 11 + s2 / 13))))
+    with np.errstate(divide="ignore"):  # ratio 0 rightly gives inf
+        return np.where(small, s * (near - 2.0 * s2 * tail), r - np.log(ratio))
+
+
+def kl_of_step(mean, point, copoint, step):
+    """Return kl(mean, point) given copoint = 1 - point and step = point - mean; no checks.
+
+    Plain form: ``bernoulli_kl(mean, point)``.  The caller passes all three because it
+    knows each of them without cancellation, and the result then has full relative
+    accuracy even when two arms almost tie or a point is almost 0 or 1.
+    """
+    inner_up, inner_down = mean > 0, mean < 1
+    safe_up = np.where(inner_up, mean, 1.0)
+    safe_down = np.where(inner_down, 1.0 - mean, 1.0)
+    up = mean * _excess(step / safe_up, np.where(inner_up, point / safe_up, 1.0))
+    down = safe_down * _excess(-step / safe_down, np.where(inner_down, copoint / safe_down, 1.0))
+    # The linear terms step and -step of the two parts cancel; a mean at 0 or 1 has one part.
+    return np.where(inner_up, up, step) + np.where(inner_down, down, -step)

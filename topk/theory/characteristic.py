@@ -7,22 +7,24 @@ The problem is a concave max-min.  It is solved as the convex programme
 by a primal-dual interior-point method whose multipliers *are* the certificate.
 """
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
-from topk._checks import check_k, check_means
-from topk.theory.likelihood import kl_of_step
+from topk._checks import as_numbers, check_choice, check_means, check_real, refuse
+from topk.theory import checked, kl_of_step
 
 _GAP = 1e-9  # relative duality gap at which the method stops
 _STEPS = 200  # interior-point steps; 10 to 40 are used in practice
 _BLOCK = 2_000_000  # pairs evaluated at once when all of them are checked
 
 
-@dataclass(frozen=True)
-class CharacteristicTime:
+_FIELDS = "value weights lower upper alternatives"
+
+
+class CharacteristicTime(namedtuple("CharacteristicTime", _FIELDS)):
     r"""What `characteristic_time` found, and why it is right.
 
     Attributes
@@ -42,14 +44,33 @@ class CharacteristicTime:
         coefficient, whose inverse is ``lower``.
     """
 
-    value: float
-    weights: np.ndarray
-    lower: float
-    upper: float
-    alternatives: np.ndarray
+
+def _means(value, name, given):
+    """Range of the means: in [0, 1], or, of normal arms, any."""
+    if given["family"] != "gaussian":
+        return check_means(value)
+    allowed = "a vector of at least 2 finite numbers"
+    array = as_numbers(value, name, allowed)
+    if array.ndim != 1 or array.size < 2 or not np.isfinite(array).all():
+        refuse(name, value, allowed)
+    return array
 
 
-def characteristic_time(means, k):
+def _sigma(value, name, given):
+    """Range of sigma: positive with normal arms, and None with others."""
+    if given["family"] == "gaussian":
+        return check_real(value, name, 0, 1e100, low_open=True)
+    if value is not None:
+        refuse(name, value, "left out with Bernoulli arms")
+    return value
+
+
+@checked(
+    family=lambda value, name, given: check_choice(value, name, ("bernoulli", "gaussian")),
+    means=_means,
+    sigma=_sigma,
+)
+def characteristic_time(means, k, family="bernoulli", sigma=None):
     r"""Sampling cost, per unit of confidence, of finding exactly the k best arms.
 
     .. math:: \frac1{T^*}=\max_{w}\ \min_{a\in\mathrm{top},\,b\notin\mathrm{top}}\
@@ -57,15 +78,20 @@ def characteristic_time(means, k):
 
     over weights w that add up to one; the infimum is at
     :math:`x=(w_a\mu_a+w_b\mu_b)/(w_a+w_b)`.  Every algorithm that returns the k best
-    Bernoulli arms with probability at least :math:`1-\delta` on every instance needs
+    arms with probability at least :math:`1-\delta` on every instance needs
     :math:`T^*\,\mathrm{kl}(\delta,1-\delta)` pulls in expectation.
 
     Parameters
     ----------
     means : array_like, shape (n,)
-        True means of Bernoulli arms, in [0, 1], in any order; 0 and 1 are allowed.
+        True means, in any order; those of Bernoulli arms in [0, 1], 0 and 1 allowed.
     k : int
         Arms to select, 1 to n - 1.
+    family : {"bernoulli", "gaussian"}
+        The law of the rewards.  With normal rewards kl is the divergence of two normal laws,
+        :math:`(\mu-x)^2/(2\sigma^2)`.
+    sigma : float, optional
+        The standard deviation of normal rewards, positive; for these only.
 
     Returns
     -------
@@ -78,8 +104,8 @@ def characteristic_time(means, k):
     Raises
     ------
     ValueError
-        If ``means`` has fewer than two arms or an entry outside [0, 1], or if ``k`` is
-        not an integer from 1 to n - 1.
+        If ``means`` has fewer than two arms or an entry that cannot be, if ``k`` is
+        not an integer from 1 to n - 1, or if ``family`` and ``sigma`` do not fit.
 
     Notes
     -----
@@ -103,11 +129,11 @@ def characteristic_time(means, k):
     >>> characteristic_time([0.5, 0.5, 0.25], 1).value
     inf
     """
-    means = check_means(means)
-    k = check_k(k, means.size)
+    if family == "gaussian" and sigma is None:
+        refuse("sigma", sigma, "given with normal arms")
     order = np.argsort(-means, kind="stable")
     top, bottom = means[order[:k]], means[order[k:]]
-    problem = _Problem(top, bottom)
+    problem = _Problem(top, bottom, sigma)
     if not np.isfinite(problem.start).all():
         at_boundary = np.isin(means, (top[-1], bottom[0]))
         shares = at_boundary / at_boundary.sum()
@@ -124,7 +150,8 @@ def characteristic_time(means, k):
 class _Problem:
     """The programme for distinct means: top groups first, then those below, descending."""
 
-    def __init__(self, top, bottom):
+    def __init__(self, top, bottom, sigma=None):
+        self.sigma = sigma  # None for Bernoulli arms
         high, high_of, high_count = np.unique(-top, return_inverse=True, return_counts=True)
         low, low_of, low_count = np.unique(-bottom, return_inverse=True, return_counts=True)
         self.high, self.low = -high, -low
@@ -140,10 +167,16 @@ class _Problem:
         step = np.concatenate([self.high[-1] - self.high - half, self.low[0] - self.low + half])
         middle, rest = self.low[0] + half, (1.0 - self.high[-1]) + half
         with np.errstate(divide="ignore", over="ignore"):
-            self.start = 1.0 / kl_of_step(self.mean, middle, rest, step)
+            self.start = 1.0 / self.kl(self.mean, middle, rest, step)
         # Times are counted in this unit, so that powers of the weights cannot overflow.
         self.unit = self.start[self.high.size - 1]
         self.start = self.start / self.unit if np.isfinite(self.unit) else self.start
+
+    def kl(self, mean, x, rest, step):
+        """Return kl(mean, x), where step = x - mean and rest = 1 - x."""
+        if self.sigma is not None:
+            return (step / self.sigma) ** 2 / 2
+        return kl_of_step(mean, x, rest, step)
 
     def pairs(self):
         """Return the pairs that contain the last top group or the first one below."""
@@ -164,8 +197,8 @@ class _Problem:
         high, low = self.mean[a], self.mean[b]
         x = share_a * high + share_b * low
         rest = share_a * (1.0 - high) + share_b * (1.0 - low)
-        slope_a = self.unit * kl_of_step(high, x, rest, -share_b * (high - low))
-        slope_b = self.unit * kl_of_step(low, x, rest, share_a * (high - low))
+        slope_a = self.unit * self.kl(high, x, rest, -share_b * (high - low))
+        slope_b = self.unit * self.kl(low, x, rest, share_a * (high - low))
         return w[a] * slope_a + w[b] * slope_b, slope_a, slope_b, x, rest
 
     def weakest(self, w):
@@ -281,12 +314,14 @@ def _newton(state, target):
 
     Eliminating the multipliers leaves (H + J' diag(q/slack) J) move_w = -count + J'(target/slack),
     where J holds the slopes and H = -sum_e q_e G_e''; G_e'' is minus
-    h (w_b, -w_a)(w_b, -w_a)' with h = unit (mu_a - mu_b)^2 / ((w_a + w_b)^3 x (1 - x)).
+    h (w_b, -w_a)(w_b, -w_a)' with h = unit (mu_a - mu_b)^2 / ((w_a + w_b)^3 x (1 - x)), where
+    the variance x (1 - x) is sigma^2 for normal arms.
     """
     problem, a, b, size = state.problem, state.a, state.b, state.w.size
     w_a, w_b, slope_a, slope_b = state.w[a], state.w[b], state.slope_a, state.slope_b
     gap = problem.mean[a] - problem.mean[b]
-    h = state.q * problem.unit * gap / state.rest * (gap / state.x) / (w_a + w_b) ** 3
+    one, other = (state.rest, state.x) if problem.sigma is None else (problem.sigma, problem.sigma)
+    h = state.q * problem.unit * gap / one * (gap / other) / (w_a + w_b) ** 3
     ratio, aim = state.q / state.slack, target / state.slack
     diagonal = state.gather(h * w_b**2 + ratio * slope_a**2, h * w_a**2 + ratio * slope_b**2)
     # Weights differ by many orders of magnitude: scale the diagonal to one.

@@ -6,44 +6,34 @@ Kalyanakrishnan et al. 2012).
 """
 
 import math
+from collections import namedtuple
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import (
-    as_array,
-    check_arms,
-    check_at_most_half,
-    check_choice,
-    check_delta,
-    check_epsilon,
-    check_integer,
-    check_n,
-    check_real,
-    check_sizes,
-    refuse,
-)
+from topk._checks import as_array, check_arms, check_choice, check_integer, check_real, refuse
+from topk.theory import between, checked, half, integer, up_to
 from topk.theory.likelihood import theorem_5_1_pulls, totals
 
 GOOD, BAD = 0.75, 0.25
 # Constants C of the bound n ln(1/delta) / (C epsilon^2 K), as published.
 LEMMA_5_4, THEOREM_5_5 = 20_000, 100_000
 PUBLISHED_CONSTANT = 1 / 18375
-LARGEST_EPSILON = math.sqrt(1 / 32)
+EXPLORE_M_EPSILON = up_to(math.sqrt(1 / 32))
 
 
 # Pairs: Theorem 3 of Chen et al. (2017); uniform sampling: Theorem 7.1 of Zhou et al. (2014)
 
 
-def _check_signs(signs):
-    """Return the bits as a boolean array (k,)."""
-    array = as_array(signs, "signs", "a vector of k booleans")
+def _bits(value, name, given):
+    """Range of bits; a boolean array (k,)."""
+    array = as_array(value, name, "a vector of k booleans")
     if array.ndim != 1 or array.size == 0 or not np.isin(array, (0, 1)).all():
-        refuse("signs", signs, "a vector of k booleans (or zeros and ones)")
+        refuse(name, value, "a vector of k booleans (or zeros and ones)")
     return array.astype(bool)
 
 
+@checked(signs=_bits)
 def paired_means(signs):
     r"""Means of the paired instance: in each pair one arm is 3/4, the other 1/4.
 
@@ -75,10 +65,10 @@ def paired_means(signs):
     >>> paired_means([True, False])
     array([0.75, 0.25, 0.25, 0.75])
     """
-    signs = _check_signs(signs)
     return np.where(np.stack([signs, ~signs], axis=1), GOOD, BAD).ravel()
 
 
+@checked()
 def pair_log_odds(arms, rewards, k):
     r"""Posterior log odds that the first arm of each pair is the good one.
 
@@ -115,12 +105,12 @@ def pair_log_odds(arms, rewards, k):
     >>> pair_log_odds([0, 0, 3], [1, 1, 1], 2) / np.log(3)
     array([ 2., -1.])
     """
-    k = check_integer(k, "k", 1)
     pulls, sums = totals(arms, rewards, 2 * k)
     for_its_arm = (2 * sums - pulls).reshape(k, 2)  # ones minus zeros
     return math.log(3) * (for_its_arm[:, 0] - for_its_arm[:, 1])
 
 
+@checked(pulls=integer(0))
 def pair_error(pulls):
     r"""Smallest probability of a wrong guess of one bit after q pulls of its pair.
 
@@ -155,12 +145,11 @@ def pair_error(pulls):
     """
     from scipy.stats import binom
 
-    q = check_integer(pulls, "pulls", 0)
-    wrong = binom.sf(q / 2, q, 0.25)
-    return float(wrong + 0.5 * binom.pmf(q / 2, q, 0.25)) if q % 2 == 0 else float(wrong)
+    tie = 0.0 if pulls % 2 else binom.pmf(pulls / 2, pulls, 0.25)
+    return float(binom.sf(pulls / 2, pulls, 0.25) + 0.5 * tie)
 
 
-class PairCounts(NamedTuple):
+class PairCounts(namedtuple("PairCounts", "none wrong both missing")):
     """How a chosen set meets the pairs.
 
     Attributes
@@ -171,12 +160,8 @@ class PairCounts(NamedTuple):
         Good arms not chosen, none + wrong; the average regret is missing / (2 k).
     """
 
-    none: int
-    wrong: int
-    both: int
-    missing: int
 
-
+@checked(signs=_bits)
 def pair_counts(selected, signs):
     r"""Count the pairs that a chosen set gets wrong, and how.
 
@@ -211,7 +196,6 @@ def pair_counts(selected, signs):
     >>> pair_counts([0, 1], [True, True])
     PairCounts(none=1, wrong=0, both=1, missing=1)
     """
-    signs = _check_signs(signs)
     arms = check_arms(selected, 2 * signs.size, "selected")
     if arms.shape != signs.shape or np.unique(arms).size != arms.size:
         refuse("selected", selected, f"{signs.size} different arms")
@@ -221,6 +205,15 @@ def pair_counts(selected, signs):
     return PairCounts(none, wrong, int((good & bad).sum()), none + wrong)
 
 
+def _even(value, name, given):
+    """Range of an even number of arms."""
+    n = check_integer(value, name, 2)
+    if n % 2:
+        refuse(name, n, "even")
+    return n
+
+
+@checked(n=_even, epsilon=up_to(1 / 256))
 def theorem_3_pulls(n, epsilon):
     r"""Pulls below which no algorithm is right with probability .9 on the paired instance.
 
@@ -257,11 +250,10 @@ def theorem_3_pulls(n, epsilon):
     >>> round(theorem_3_pulls(1000, 0.001), 1)
     1571.9
     """
-    n = _check_even(n)
-    epsilon = check_real(epsilon, "epsilon", 0, 1 / 256, low_open=True)
     return n / (4 * math.log(3)) * math.log(1 / epsilon)
 
 
+@checked(n=_even, epsilon=up_to(1 / 256))
 def theorem_3_success(n, epsilon):
     r"""Largest probability of success with at most `theorem_3_pulls` pulls, random bits.
 
@@ -294,18 +286,10 @@ def theorem_3_success(n, epsilon):
     >>> round(theorem_3_success(10_000, 0.001), 6)
     5.1e-05
     """
-    n = _check_even(n)
-    epsilon = check_real(epsilon, "epsilon", 0, 1 / 256, low_open=True)
     return math.exp(-n / 2 * math.sqrt(epsilon) / 16)
 
 
-def _check_even(n):
-    n = check_n(n)
-    if n % 2:
-        refuse("n", n, "even")
-    return n
-
-
+@checked(epsilon=between(0, 1))
 def pair_sprt(epsilon):
     r"""What a sequential test on every pair pays for an expected regret of at most epsilon.
 
@@ -341,13 +325,13 @@ def pair_sprt(epsilon):
     >>> lead, round(pulls, 1)
     (6, 12.0)
     """
-    epsilon = check_epsilon(epsilon, positive=True)
     lead = 0
     while 0.5 / (1 + 3**lead) > epsilon:
         lead += 1
     return lead, 2 * lead * (3**lead - 1) / (3**lead + 1)
 
 
+@checked(k=half, epsilon=between(0, 0.01))
 def theorem_7_1_pulls(n, k, epsilon):
     r"""Pulls per arm at which uniform sampling still fails.
 
@@ -383,11 +367,10 @@ def theorem_7_1_pulls(n, k, epsilon):
     >>> round(theorem_7_1_pulls(100_000, 10, 0.005), 1)
     921.0
     """
-    n, k = check_at_most_half(n, k)
-    epsilon = check_real(epsilon, "epsilon", 0, 0.01, low_open=True, high_open=True)
     return math.log(n / k) / (400 * epsilon**2)
 
 
+@checked(k=half, epsilon=up_to(1 / 8), pulls=integer(1))
 def uniform_failure(n, k, epsilon, pulls):
     r"""Exact failure probability of uniform sampling on the instance of Theorem 7.1.
 
@@ -430,27 +413,22 @@ def uniform_failure(n, k, epsilon, pulls):
     """
     from scipy.stats import binom
 
-    n, k = check_at_most_half(n, k)
-    epsilon = check_real(epsilon, "epsilon", 0, 1 / 8, low_open=True)
-    pulls = check_integer(pulls, "pulls", 1)
     m = k // 4 + 1
     ones = np.arange(pulls + 1)
     # P(m-th worst good <= v), P(m-th best bad >= v)
     worst_good = binom.sf(m - 1, k, binom.cdf(ones, pulls, 0.5 + 4 * epsilon))
     best_bad = binom.sf(m - 1, n - k, binom.sf(ones - 1, pulls, 0.5))
     law = np.diff(worst_good, prepend=0.0)
-    above = np.append(best_bad[1:], 0.0)
-    return float(law @ above), float(law @ best_bad)
+    return float(law @ np.append(best_bad[1:], 0.0)), float(law @ best_bad)
 
 
 # Groups: section 5.2 of Zhou et al. (2014)
 
 
-def _check_small(value, name):
-    """Return an epsilon or delta of section 5.2, in (0, 0.01]."""
-    return check_real(value, name, 0, 0.01, low_open=True)
+SMALL = up_to(0.01)  # the range of epsilon, and mostly of delta
 
 
+@checked(k=half, epsilon=up_to(1 / 16))
 def group_family(n, k, epsilon):
     r"""The hypotheses :math:`H_1,\dots,H_t`, one row of means each.
 
@@ -488,8 +466,6 @@ def group_family(n, k, epsilon):
     array([[0.75, 0.75, 0.5 , 0.5 ],
            [0.75, 0.75, 1.  , 1.  ]])
     """
-    n, k = check_at_most_half(n, k)
-    epsilon = check_real(epsilon, "epsilon", 0, 1 / 16, low_open=True)
     groups = n // k
     family = np.full((groups, n), 0.5)
     family[:, :k] += 4 * epsilon
@@ -498,6 +474,7 @@ def group_family(n, k, epsilon):
     return family
 
 
+@checked(epsilon=up_to(0.5))
 def mannor_tsitsiklis_family(n, epsilon):
     r"""The original family for one best arm.
 
@@ -534,10 +511,10 @@ def mannor_tsitsiklis_family(n, epsilon):
            [0.75, 1.  , 0.5 ],
            [0.75, 0.5 , 1.  ]])
     """
-    epsilon = check_real(epsilon, "epsilon", 0, 0.5, low_open=True)
-    return group_family(check_n(n), 1, epsilon / 8)
+    return group_family(n, 1, epsilon / 8)
 
 
+@checked(epsilon=between(0, 1 / 16))
 def group_log_ratio(pulls, ones, epsilon):
     r"""Log likelihood ratio of :math:`H_j` to :math:`H_1`: only group j's rewards matter.
 
@@ -575,7 +552,6 @@ def group_log_ratio(pulls, ones, epsilon):
     >>> round(group_log_ratio(10, 5, 0.01), 5)
     -0.12967
     """
-    epsilon = check_real(epsilon, "epsilon", 0, 1 / 16, low_open=True, high_open=True)
     pulls, ones = np.asarray(pulls, dtype=float), np.asarray(ones, dtype=float)
     if pulls.shape != ones.shape or not ((ones >= 0) & (ones <= pulls)).all():
         refuse("ones", ones, "of the shape of pulls and between 0 and the pulls")
@@ -583,7 +559,10 @@ def group_log_ratio(pulls, ones, epsilon):
     return float(value) if value.ndim == 0 else value
 
 
-class GroupArgument(NamedTuple):
+_GROUP_FIELDS = "pulls cap deviation log_ratio log_needed good_event wrong contradiction"
+
+
+class GroupArgument(namedtuple("GroupArgument", _GROUP_FIELDS)):
     r"""The proof of Lemma 5.4, or of Theorem 5.5, in numbers: an algorithm with few pulls.
 
     Attributes
@@ -610,16 +589,8 @@ class GroupArgument(NamedTuple):
         Whether ``wrong`` exceeds delta, with fixed bits 4 delta: no such algorithm exists.
     """
 
-    pulls: float
-    cap: float
-    deviation: float
-    log_ratio: float
-    log_needed: float
-    good_event: float
-    wrong: float
-    contradiction: bool
 
-
+@checked(k=half, epsilon=SMALL, delta=up_to(0.02))
 def group_argument(n, k, epsilon, delta, constant=LEMMA_5_4):
     r"""Evaluate the contradiction of Lemma 5.4.
 
@@ -660,15 +631,11 @@ def group_argument(n, k, epsilon, delta, constant=LEMMA_5_4):
     >>> argument.contradiction, argument.log_ratio >= argument.log_needed
     (True, True)
     """
-    delta = check_real(delta, "delta", 0, 0.02, low_open=True)
     return _contradiction(n, k, epsilon, delta, constant, cap=8, failure=delta)
 
 
 def _contradiction(n, k, epsilon, delta, constant, cap, failure):
     """Evaluate the argument with Q_0 = cap Q / t, for an algorithm of this failure probability."""
-    n, k = check_at_most_half(n, k)
-    epsilon = _check_small(epsilon, "epsilon")
-    constant = check_real(constant, "constant", 0, math.inf, low_open=True, high_open=True)
     pulls = n * math.log(1 / delta) / (constant * epsilon**2 * k)
     cap *= pulls / (n // k)
     deviation = math.sqrt(5 * cap)
@@ -680,6 +647,7 @@ def _contradiction(n, k, epsilon, delta, constant, cap, failure):
                          wrong > failure)
 
 
+@checked(epsilon=SMALL, delta=SMALL)
 def printed_split(epsilon, delta):
     r"""The two factors into which the supplement splits the likelihood ratio, and their goal.
 
@@ -716,13 +684,13 @@ def printed_split(epsilon, delta):
     >>> [round(factor, 3) for factor in printed_split(0.01, 0.01)]
     [0.62, 0.063, 0.316]
     """
-    epsilon, delta = _check_small(epsilon, "epsilon"), _check_small(delta, "delta")
     log = math.log(1 / delta)
     first = math.exp(log / (2500 * epsilon**2) * math.log1p(-256 * epsilon**2))
     second = math.exp(math.sqrt(log) / (30 * epsilon) * math.log1p(-32 * epsilon))
     return first, second, delta**0.25
 
 
+@checked(k=half, epsilon=SMALL, delta=SMALL)
 def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5):
     r"""Theorem 5.5's step from randomised to deterministic algorithms, in numbers.
 
@@ -771,10 +739,10 @@ def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5):
     >>> randomised_argument(1000, 10, 0.01, 0.01, constant=20_000).contradiction
     False
     """
-    delta = _check_small(delta, "delta")
     return _contradiction(n, k, epsilon, delta, constant, cap=20, failure=4 * delta)
 
 
+@checked(k=half, epsilon=SMALL, delta=SMALL)
 def theorem_5_5_pulls(n, k, epsilon, delta):
     r"""Expected pulls that every algorithm needs: :math:`\frac{n\ln(1/\delta)}{C\epsilon^2K}`.
 
@@ -809,11 +777,10 @@ def theorem_5_5_pulls(n, k, epsilon, delta):
     >>> round(theorem_5_5_pulls(1000, 1, 0.01, 0.01), 1)
     460.5
     """
-    n, k = check_at_most_half(n, k)
-    epsilon, delta = _check_small(epsilon, "epsilon"), _check_small(delta, "delta")
     return n * math.log(1 / delta) / (THEOREM_5_5 * epsilon**2 * k)
 
 
+@checked(epsilon=between(0, math.inf))
 def complement_epsilon(n, k, epsilon):
     r"""Tolerance of the complementary problem, :math:`\epsilon'=\frac k{n-k}\epsilon`.
 
@@ -849,11 +816,10 @@ def complement_epsilon(n, k, epsilon):
     >>> complement_epsilon(1000, 800, 0.01)
     0.04
     """
-    n, k = check_sizes(n, k)
-    epsilon = check_real(epsilon, "epsilon", 0, math.inf, low_open=True, high_open=True)
     return k * epsilon / (n - k)
 
 
+@checked()
 def theorem_5_6_pulls(n, k, epsilon, delta):
     r"""Expected pulls that every algorithm needs for :math:`k\ge n/2`, by the reduction.
 
@@ -893,10 +859,8 @@ def theorem_5_6_pulls(n, k, epsilon, delta):
     >>> round(theorem_5_6_pulls(1000, 999, 1e-5, 0.01), 1)
     461.4
     """
-    n = check_n(n)
-    k = check_integer(k, "k", (n + 1) // 2, n - 1)
-    epsilon = check_real(epsilon, "epsilon", 0, 0.01 * (n - k) / k, low_open=True)
-    delta = check_delta(delta)
+    check_integer(k, "k", (n + 1) // 2, n - 1)
+    check_real(epsilon, "epsilon", 0, 0.01 * (n - k) / k, low_open=True)
     turned = min(complement_epsilon(n, k, epsilon), 0.01)  # rounding must not push it out
     bound = theorem_5_5_pulls(n, n - k, turned, delta)
     return max(bound, theorem_5_1_pulls(n, n - k, turned)) if n - k >= 10 else bound
@@ -905,10 +869,7 @@ def theorem_5_6_pulls(n, k, epsilon, delta):
 # Explore-m: section 4 of Kalyanakrishnan et al. (2012)
 
 
-def _check_epsilon(epsilon):
-    return check_real(epsilon, "epsilon", 0, LARGEST_EPSILON, low_open=True)
-
-
+@checked(m=half)
 def explore_m_families(n, m, size):
     r"""The index sets of a family of instances: subsets of the arms 1, ..., n - 1.
 
@@ -941,11 +902,11 @@ def explore_m_families(n, m, size):
     >>> list(explore_m_families(4, 2, 1))
     [(1,), (2,), (3,)]
     """
-    n, m = check_at_most_half(n, m, "m")
     check_choice(size, "size", (m - 1, m))
     return combinations(range(1, n), size)
 
 
+@checked(epsilon=EXPLORE_M_EPSILON)
 def explore_m_means(n, members, epsilon):
     r"""Means of the instance :math:`B_I`.
 
@@ -981,16 +942,15 @@ def explore_m_means(n, members, epsilon):
     >>> explore_m_means(4, (2,), 0.125)
     array([0.5 , 0.25, 0.75, 0.25])
     """
-    n = check_n(n)
     arms = [check_integer(arm, "members", 1, n - 1) for arm in members]
     if len(set(arms)) != len(arms):
         refuse("members", tuple(arms), "different arms")
-    epsilon = _check_epsilon(epsilon)
     means = np.full(n, 0.5 - 2 * epsilon)
     means[0], means[arms] = 0.5, 0.5 + 2 * epsilon
     return means
 
 
+@checked(m=integer(1))
 def explore_m_optimal(members, m):
     r"""The only correct answer on :math:`B_I`: the m arms within epsilon of the m-th best.
 
@@ -1022,14 +982,13 @@ def explore_m_optimal(members, m):
     >>> sorted(explore_m_optimal((2, 5), 3)), sorted(explore_m_optimal((2, 5), 2))
     ([0, 2, 5], [2, 5])
     """
-    m = check_integer(m, "m", 1)
     members = frozenset(members)
     if len(members) not in (m - 1, m):
         refuse("members", sorted(members), f"a set of {m - 1} or {m} arms")
     return members | {0} if len(members) == m - 1 else members
 
 
-class CountingStep(NamedTuple):
+class CountingStep(namedtuple("CountingStep", "pairs larger per_member disjoint")):
     """What section 4.2.2 counts.
 
     Attributes
@@ -1045,11 +1004,6 @@ class CountingStep(NamedTuple):
         Whether the answers I united with {0} that these pairs stand for are different
         from each other and from J, so that their probabilities add up to an error.
     """
-
-    pairs: int
-    larger: int
-    per_member: tuple
-    disjoint: bool
 
 
 def count_pairs(n, m):
@@ -1091,17 +1045,21 @@ def count_pairs(n, m):
     """
     answers = {}
     for members in explore_m_families(n, m, m - 1):
-        for j in sorted(set(range(1, n)) - set(members)):
-            answers.setdefault(frozenset({*members, j}), []).append(frozenset({0, *members}))
+        right = explore_m_optimal(members, m)
+        for j in {*range(1, n)} - {*members}:
+            answers.setdefault(explore_m_optimal({*members, j}, m), []).append(right)
     counts = [len(found) for found in answers.values()]
-    disjoint = all(
-        len(set(found)) == len(found) and joined not in found for joined, found in answers.items()
-    )
+    # as many different sets of m arms: J itself and the answers, which are wrong under J
+    disjoint = all(len({joined, *found}) == len(found) + 1 and {len(each) for each in found} == {m}
+                   for joined, found in answers.items())
     larger = sum(1 for _ in explore_m_families(n, m, m))
     return CountingStep(sum(counts), larger, (min(counts), max(counts)), disjoint)
 
 
-class ExploreMArgument(NamedTuple):
+_EXPLORE_M_FIELDS = "log_term horizon deviation exact_log_ratio stated_log_ratio factor holds"
+
+
+class ExploreMArgument(namedtuple("ExploreMArgument", _EXPLORE_M_FIELDS)):
     r"""The quantities of Lemmas 10 to 12 for one choice of the constant C.
 
     Attributes
@@ -1125,15 +1083,8 @@ class ExploreMArgument(NamedTuple):
         Whether :math:`32\epsilon\Delta^*<L`, which Lemma 12 needs.
     """
 
-    log_term: float
-    horizon: float
-    deviation: float
-    exact_log_ratio: float
-    stated_log_ratio: float
-    factor: float
-    holds: bool
 
-
+@checked(m=integer(6), epsilon=EXPLORE_M_EPSILON, delta=up_to(0.25))
 def explore_m_argument(m, epsilon, delta, constant=PUBLISHED_CONSTANT):
     r"""Evaluate Lemmas 10 to 12 of the proof of Theorem 8.
 
@@ -1170,10 +1121,6 @@ def explore_m_argument(m, epsilon, delta, constant=PUBLISHED_CONSTANT):
     >>> argument.holds, round(argument.log_term, 3)
     (True, 1.099)
     """
-    m = check_integer(m, "m", 6)
-    epsilon = _check_epsilon(epsilon)
-    delta = check_real(delta, "delta", 0, 0.25, low_open=True)
-    constant = check_real(constant, "constant", 0, math.inf, low_open=True, high_open=True)
     log_term = math.log(m / (8 * delta))
     horizon, deviation = _horizon(constant, epsilon, log_term)
     stated = -32 * epsilon * deviation
@@ -1188,6 +1135,7 @@ def _horizon(constant, epsilon, log_term):
     return horizon, 2 * epsilon * horizon + math.sqrt(horizon)
 
 
+@checked()
 def theorem_8_constant(log_term=1.0):
     r"""The largest C for which Lemma 12 goes through, found by a solver.
 
@@ -1223,7 +1171,6 @@ def theorem_8_constant(log_term=1.0):
     """
     from scipy.optimize import brentq
 
-    log_term = check_real(log_term, "log_term", 0, math.inf, low_open=True, high_open=True)
 
     def shortfall(constant, epsilon=0.1):
         return 32 * epsilon * _horizon(constant, epsilon, log_term)[1] - log_term
@@ -1231,6 +1178,7 @@ def theorem_8_constant(log_term=1.0):
     return brentq(shortfall, 0.0, 1 / 1024, xtol=1e-18, rtol=1e-14)
 
 
+@checked(m=half)
 def theorem_8_pulls(n, m, epsilon, delta, constant=PUBLISHED_CONSTANT):
     r"""Worst-case sample complexity that no Explore-m algorithm can beat everywhere.
 
@@ -1269,11 +1217,11 @@ def theorem_8_pulls(n, m, epsilon, delta, constant=PUBLISHED_CONSTANT):
     >>> round(theorem_8_pulls(1000, 100, 0.1, 0.1), 1)
     26.3
     """
-    n, m = check_at_most_half(n, check_integer(m, "m", 6), "m")
-    argument = explore_m_argument(m, epsilon, delta, constant)
-    return constant * n / epsilon**2 * argument.log_term
+    log_term = explore_m_argument(m, epsilon, delta, constant).log_term
+    return constant * n / epsilon**2 * log_term
 
 
+@checked(horizon=integer(1), epsilon=EXPLORE_M_EPSILON)
 def lemma_10_probability(horizon, epsilon):
     r"""Exact probability that an arm's ones fall short within the horizon.
 
@@ -1312,8 +1260,7 @@ def lemma_10_probability(horizon, epsilon):
     >>> round(lemma_10_probability(100, 0.05), 4)
     0.0378
     """
-    horizon = check_integer(horizon, "horizon", 1)
-    mean = 0.5 - 2 * _check_epsilon(epsilon)
+    mean = 0.5 - 2 * epsilon
     law, hit = np.ones(1), 0.0
     for t in range(1, horizon + 1):
         law = np.convolve(law, [1 - mean, mean])

@@ -1,47 +1,16 @@
 """Gaps, the papers' measures of how hard an instance is, and evenly spread arms."""
 
 import math
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import (
-    check_at_most_half,
-    check_choice,
-    check_epsilon,
-    check_integer,
-    check_k,
-    check_means,
-    check_real,
-    check_unit_array,
-    refuse,
-)
+from topk._checks import check_integer, check_real, check_unit_array, refuse
 from topk.metrics import SLACK
-
-TIES, SIDES = ("infinite", "distinct"), ("both", "top")
-
-
-def smallest_integer(holds, start):
-    """Return the smallest integer >= ``start`` with ``holds``, which must then hold for ever.
-
-    Plain form: ``next(x for x in itertools.count(start) if holds(x))``.
-    """
-    low, step = start - 1, 1
-    while not holds(start + step):
-        low, step = start + step, 2 * step
-    high = start + step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+from topk.theory import between, checked, half, inverse_square, kl_of_step, one_or_several
 
 
-def inverse_square(x):
-    """Return 1 / x**2 elementwise, ``inf`` at 0 and where the result overflows; no warning."""
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.square(1.0 / x)
-
-
+@checked()
 def gaps(means, k, *, ties="infinite"):
     r"""Distance of every arm's mean from the other side of the boundary.
 
@@ -89,9 +58,6 @@ def gaps(means, k, *, ties="infinite"):
     >>> gaps([1.0, 0.5, 0.5, 0.25], 2, ties="distinct")
     array([0.5 , 0.25, 0.25, 0.25])
     """
-    means = check_means(means)
-    k = check_k(k, means.size)
-    check_choice(ties, "ties", TIES)
     following, kth = np.sort(means)[[-k - 1, -k]]
     if ties == "distinct" and kth == following:
         distance = np.abs(means - kth)
@@ -228,6 +194,7 @@ def h_multibandit(means, *, ties="infinite"):
     return float(inverse_square(all_gaps).sum()), _h2_of_gaps(all_gaps)
 
 
+@checked()
 def lucb_complexity(means, k, epsilon):
     r"""Complexity of LUCB, :math:`H^{\epsilon/2}=\sum_i\max(\Delta_i,\epsilon/2)^{-2}`.
 
@@ -261,10 +228,10 @@ def lucb_complexity(means, k, epsilon):
     >>> lucb_complexity([0.75, 0.5, 0.25], 1, epsilon=0.5)
     36.0
     """
-    epsilon = check_epsilon(epsilon)
     return float(inverse_square(np.maximum(gaps(means, k), epsilon / 2)).sum())
 
 
+@checked(means=one_or_several)
 def ugape_complexity(means, k, epsilon, b=1.0, *, variances=None):
     r"""Complexity of UGapE, in its Hoeffding or its variance form.
 
@@ -312,17 +279,13 @@ def ugape_complexity(means, k, epsilon, b=1.0, *, variances=None):
     >>> ugape_complexity([[0.75, 0.25], [0.5, 0.0]], 1, epsilon=0.5)
     16.0
     """
-    rows = np.array(means, dtype=object)
-    rows = check_unit_array(means, "means", ndim=2 if rows.ndim == 2 else 1)
-    epsilon = check_epsilon(epsilon)
-    b = check_real(b, "b", 0, math.inf, low_open=True, high_open=True)
-    delta = np.array([gaps(row, k) for row in np.atleast_2d(rows)])
+    delta = np.array([gaps(row, k) for row in np.atleast_2d(means)])
     m = np.maximum((delta + epsilon) / 2, epsilon)
     if variances is None:
         return float(b * b * inverse_square(m).sum())
-    variance = check_unit_array(variances, "variances", ndim=rows.ndim)
-    if variance.shape != rows.shape:
-        refuse("variances", f"an array of shape {variance.shape}", f"of shape {rows.shape}")
+    variance = check_unit_array(variances, "variances", ndim=means.ndim)
+    if variance.shape != means.shape:
+        refuse("variances", f"an array of shape {variance.shape}", f"of shape {means.shape}")
     variance = np.atleast_2d(variance)
     root = np.sqrt(variance) + np.sqrt(variance + 13 / 3 * b * m)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -330,6 +293,7 @@ def ugape_complexity(means, k, epsilon, b=1.0, *, variances=None):
     return float(np.where(m > 0, terms, np.inf).sum())
 
 
+@checked()
 def tolerance(means, k, epsilon, *, sides="both"):
     r"""How many boundary arms the average regret lets go wrong, :math:`t(\epsilon,k)`.
 
@@ -375,7 +339,6 @@ def tolerance(means, k, epsilon, *, sides="both"):
     2
     """
     above, below = _sorted_gaps(means, k, sides)
-    epsilon = check_epsilon(epsilon)
     products = np.arange(above.size) * np.maximum(above, below)
     allowed = k * (epsilon + SLACK) if epsilon > 0 else 0.0
     return int(np.count_nonzero(products <= allowed)) - 1
@@ -386,9 +349,6 @@ def _sorted_gaps(means, k, sides):
 
     With sides="top" the second array repeats the first, and t goes to k - 1.
     """
-    means = check_means(means)
-    k = check_k(k, means.size)
-    check_choice(sides, "sides", SIDES)
     ordered = np.sort(means)[::-1]
     above = (ordered[:k] - ordered[k])[::-1]
     below = above if sides == "top" else ordered[k - 1] - ordered[k:]
@@ -396,6 +356,7 @@ def _sorted_gaps(means, k, sides):
     return above[:length], below[:length]
 
 
+@checked()
 def psi(means, k, epsilon, *, t=None, sides="both"):
     r"""Where the hardness sum is cut off, :math:`\Psi_t^\epsilon=\max(\epsilon,\Psi_t)`.
 
@@ -435,9 +396,7 @@ def psi(means, k, epsilon, *, t=None, sides="both"):
     0.5
     """
     above, below = _sorted_gaps(means, k, sides)
-    epsilon = check_epsilon(epsilon)
-    if t is None:
-        t = tolerance(means, k, epsilon, sides=sides)
+    t = tolerance(means, k, epsilon, sides=sides) if t is None else t
     t = check_integer(t, "t", 0, above.size - 1)
     return float(max(epsilon, min(above[t], below[t])))
 
@@ -488,6 +447,47 @@ def topk_complexity(means, k, epsilon, t=None, *, sides="both"):
     return float(inverse_square(np.maximum(gaps(means, k), level)).sum())
 
 
+def bernoulli_kl(p, q):
+    r"""Divergence of Bernoulli(p) from Bernoulli(q), in nats.
+
+    .. math:: \mathrm{kl}(p,q)=p\ln\frac pq+(1-p)\ln\frac{1-p}{1-q},\qquad 0\ln0=0.
+
+    Parameters
+    ----------
+    p, q : float or array_like
+        Means in [0, 1]; broadcast against each other.
+
+    Returns
+    -------
+    float or ndarray
+        The divergence; ``inf`` where ``p`` puts mass on a value that ``q`` forbids.
+
+    Raises
+    ------
+    ValueError
+        If an entry is NaN or outside [0, 1].
+
+    Notes
+    -----
+    Computed as :math:`p\,e(\frac{q-p}p)+(1-p)\,e(\frac{p-q}{1-p})` with
+    :math:`e(r)=r-\ln(1+r)\ge0`, so that no digits cancel when p and q are close.
+
+    Examples
+    --------
+    >>> from topk.hardness import bernoulli_kl
+    >>> round(bernoulli_kl(0.5, 0.25), 6)
+    0.143841
+    >>> bernoulli_kl(0.5, 0.0)
+    inf
+    """
+    shape = np.broadcast_shapes(np.shape(p), np.shape(q))
+    p = np.broadcast_to(check_unit_array(np.ravel(p), "p").reshape(np.shape(p)), shape)
+    q = np.broadcast_to(check_unit_array(np.ravel(q), "q").reshape(np.shape(q)), shape)
+    value = np.maximum(kl_of_step(p, q, 1.0 - q, q - p), 0.0)
+    return float(value) if shape == () else value
+
+
+@checked()
 def spread_constant(means):
     r"""Smallest c for which the arms are c-spread.
 
@@ -525,14 +525,14 @@ def spread_constant(means):
     >>> spread_constant([1.0, 0.75, 0.25, 0.0])
     2.0
     """
-    steps = -np.diff(np.sort(check_means(means))[::-1]) * len(means)
+    steps = -np.diff(np.sort(means)[::-1]) * len(means)
     if steps.min() == 0:
         return math.inf
     with np.errstate(over="ignore"):
         return float(max(1.0, steps.max(), 1 / steps.min()))
 
 
-class SpreadBounds(NamedTuple):
+class SpreadBounds(namedtuple("SpreadBounds", "tolerance psi upper lower")):
     """What Lemma 1 promises of c-spread arms.
 
     Attributes
@@ -547,12 +547,8 @@ class SpreadBounds(NamedTuple):
         Lower bound on H^(0, epsilon), of the order n / epsilon.
     """
 
-    tolerance: int
-    psi: float
-    upper: float
-    lower: float
 
-
+@checked(k=half, epsilon=between(0, 1))
 def spread_bounds(n, k, epsilon, c):
     r"""Lemma 1 with its constants: bounds that hold for all c-spread arms.
 
@@ -602,8 +598,6 @@ def spread_bounds(n, k, epsilon, c):
     >>> bounds.tolerance, round(bounds.psi, 3), round(bounds.upper), round(bounds.lower)
     (50, 0.05, 80000, 200000)
     """
-    n, k = check_at_most_half(n, k)
-    epsilon = check_epsilon(epsilon, positive=True)
     c = check_real(c, "c", 1, math.inf, high_open=True)
     cap = min(k - 1, n - k - 1)
     free = math.floor(n * math.sqrt(k / n * epsilon / (2 * c)))

@@ -5,98 +5,27 @@ Theorem 5.1 follows from them.
 """
 
 import math
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import (
-    check_arms,
-    check_epsilon,
-    check_integer,
-    check_means,
-    check_n,
-    check_real,
-    check_unit_array,
-    refuse,
-)
-from topk.theory.hardness import smallest_integer
+from topk._checks import check_arms, check_integer, refuse
+from topk.theory import as_many_as, between, checked, integer, smallest_integer, up_to
+from topk.theory.hardness import bernoulli_kl
 
-# Below this size r - log(1 + r) loses more than three digits; the series keeps them all.
-_SERIES_BELOW = 0.05
 _MASS = 1e-13  # probability of going on at which the sequential test's sum is cut off
 
 
-def _excess(r, ratio):
-    """Return r - log(ratio) >= 0, where ratio = 1 + r, without cancellation near r = 0.
-
-    With s = r / (2 + r), log(1 + r) = 2 artanh(s), so that
-    r - log(1 + r) = s (r - 2 s^2 (1/3 + s^2/5 + s^4/7 + ...)).
-    """
-    small = np.abs(r) < _SERIES_BELOW
-    near = np.where(small, r, 0.0)
-    s = near / (2.0 + near)
-    s2 = s * s
-    tail = 1 / 3 + s2 * (1 / 5 + s2 * (1 / 7 + s2 * (1 / 9 + s2 * (1 / 11 + s2 / 13))))
-    with np.errstate(divide="ignore"):  # ratio 0 rightly gives inf
-        return np.where(small, s * (near - 2.0 * s2 * tail), r - np.log(ratio))
+def _above_p(value, name, given):
+    """Range of q: from p to 1."""
+    return between(given["p"], 1)(value, name, given)
 
 
-def kl_of_step(mean, point, copoint, step):
-    """Return kl(mean, point) given copoint = 1 - point and step = point - mean; no checks.
-
-    Plain form: ``bernoulli_kl(mean, point)``.  The caller passes all three because it
-    knows each of them without cancellation, and the result then has full relative
-    accuracy even when two arms almost tie or a point is almost 0 or 1.
-    """
-    inner_up, inner_down = mean > 0, mean < 1
-    safe_up = np.where(inner_up, mean, 1.0)
-    safe_down = np.where(inner_down, 1.0 - mean, 1.0)
-    up = mean * _excess(step / safe_up, np.where(inner_up, point / safe_up, 1.0))
-    down = safe_down * _excess(-step / safe_down, np.where(inner_down, copoint / safe_down, 1.0))
-    # The linear terms step and -step of the two parts cancel; a mean at 0 or 1 has one part.
-    return np.where(inner_up, up, step) + np.where(inner_down, down, -step)
+PAIR = {"p": between(0, 1), "q": _above_p}
+ERROR = between(0, 0.5)
 
 
-def bernoulli_kl(p, q):
-    r"""Divergence of Bernoulli(p) from Bernoulli(q), in nats.
-
-    .. math:: \mathrm{kl}(p,q)=p\ln\frac pq+(1-p)\ln\frac{1-p}{1-q},\qquad 0\ln0=0.
-
-    Parameters
-    ----------
-    p, q : float or array_like
-        Means in [0, 1]; broadcast against each other.
-
-    Returns
-    -------
-    float or ndarray
-        The divergence; ``inf`` where ``p`` puts mass on a value that ``q`` forbids.
-
-    Raises
-    ------
-    ValueError
-        If an entry is NaN or outside [0, 1].
-
-    Notes
-    -----
-    Computed as :math:`p\,e(\frac{q-p}p)+(1-p)\,e(\frac{p-q}{1-p})` with
-    :math:`e(r)=r-\ln(1+r)\ge0`, so that no digits cancel when p and q are close.
-
-    Examples
-    --------
-    >>> from topk.hardness import bernoulli_kl
-    >>> round(bernoulli_kl(0.5, 0.25), 6)
-    0.143841
-    >>> bernoulli_kl(0.5, 0.0)
-    inf
-    """
-    shape = np.broadcast_shapes(np.shape(p), np.shape(q))
-    p = np.broadcast_to(check_unit_array(np.ravel(p), "p").reshape(np.shape(p)), shape)
-    q = np.broadcast_to(check_unit_array(np.ravel(q), "q").reshape(np.shape(q)), shape)
-    value = np.maximum(kl_of_step(p, q, 1.0 - q, q - p), 0.0)
-    return float(value) if shape == () else value
-
-
+@checked()
 def totals(arms, rewards, n):
     """Pulls and reward sums of each arm in a record.
 
@@ -130,7 +59,7 @@ def totals(arms, rewards, n):
     >>> totals([0, 2, 2], [1, 0, 1], 3)
     (array([1, 0, 2]), array([1, 0, 1]))
     """
-    arms = check_arms(arms, check_n(n))
+    arms = check_arms(arms, n)
     rewards = np.asarray(rewards)
     if rewards.shape != arms.shape:
         refuse("rewards", f"an array of shape {rewards.shape}", f"of shape {arms.shape}")
@@ -141,6 +70,7 @@ def totals(arms, rewards, n):
     return pulls, np.bincount(arms[rewards == 1], minlength=n)
 
 
+@checked(other=as_many_as("means"))
 def log_likelihood_ratio(pulls, sums, means, other):
     r"""Logarithm of how much likelier a record is under other means.
 
@@ -180,8 +110,6 @@ def log_likelihood_ratio(pulls, sums, means, other):
     >>> round(log_likelihood_ratio([2, 1], [2, 0], [0.5, 0.5], [0.75, 0.5]), 6)
     0.81093
     """
-    means = check_means(means)
-    other = _same_size(other, means)
     pulls, sums = np.asarray(pulls, dtype=float), np.asarray(sums, dtype=float)
     if pulls.shape != sums.shape or pulls.shape[-1:] != means.shape:
         refuse("pulls", f"shape {pulls.shape}", f"of the shape {sums.shape} of sums, ending in n")
@@ -197,6 +125,7 @@ def log_likelihood_ratio(pulls, sums, means, other):
     return float(value) if value.ndim == 0 else value
 
 
+@checked(other=as_many_as("means"))
 def information(pulls, means, other):
     r"""Information that pulls carry about means against others, :math:`\sum_iN_i\,\mathrm{kl}`.
 
@@ -231,8 +160,6 @@ def information(pulls, means, other):
     >>> round(information([10, 0], [0.5, 0.5], [0.25, 0.5]), 5)
     1.43841
     """
-    means = check_means(means)
-    other = _same_size(other, means)
     pulls = np.asarray(pulls, dtype=float)
     if pulls.shape[-1:] != means.shape or not (pulls >= 0).all():
         refuse("pulls", f"shape {pulls.shape}", f"non-negative, with a last axis of {means.size}")
@@ -242,27 +169,7 @@ def information(pulls, means, other):
     return float(value) if value.ndim == 0 else value
 
 
-def _same_size(other, means):
-    """Return ``other`` checked as means, of the same size."""
-    other = check_means(other, "other")
-    if other.size != means.size:
-        refuse("other", f"{other.size} entries", f"an array of {means.size} entries")
-    return other
-
-
-def _check_pair(p, q):
-    """Return 0 < p < q < 1."""
-    p = check_real(p, "p", 0, 1, low_open=True, high_open=True)
-    q = check_real(q, "q", 0, 1, low_open=True, high_open=True)
-    if not p < q:
-        refuse("q", q, f"above p = {p}")
-    return p, q
-
-
-def _check_error(error):
-    return check_real(error, "error", 0, 0.5, low_open=True, high_open=True)
-
-
+@checked(samples=integer(0), **PAIR)
 def fixed_test_error(samples, p, q):
     r"""Smallest error that a test with a fixed number of samples can have on both sides.
 
@@ -301,8 +208,6 @@ def fixed_test_error(samples, p, q):
     """
     from scipy.stats import binom
 
-    samples = check_integer(samples, "samples", 0)
-    p, q = _check_pair(p, q)
     cut = np.arange(samples + 2)  # decide for q from ``cut`` ones on
     false_q, false_p = binom.sf(cut - 1, samples, p), binom.cdf(cut - 1, samples, q)
     after = int(np.argmax(false_q <= false_p))  # the first cut with the errors in this order
@@ -311,6 +216,7 @@ def fixed_test_error(samples, p, q):
     return float(a[0] + coin * (a[1] - a[0]))
 
 
+@checked(error=ERROR, **PAIR)
 def fixed_test_samples(p, q, error):
     r"""Samples that a fixed-size test needs for a given error on both sides.
 
@@ -343,11 +249,10 @@ def fixed_test_samples(p, q, error):
     >>> fixed_test_samples(0.5, 0.54, 0.49), fixed_test_samples(0.5, 0.54, 0.01)
     (1, 3375)
     """
-    p, q = _check_pair(p, q)
-    error = _check_error(error)
     return smallest_integer(lambda m: fixed_test_error(m, p, q) <= error, 1)
 
 
+@checked(error=ERROR, **PAIR)
 def expected_samples_bound(p, q, error):
     r"""Lower bound on the expected samples of any sequential test, under p and under q.
 
@@ -382,13 +287,11 @@ def expected_samples_bound(p, q, error):
     >>> [round(bound, 2) for bound in expected_samples_bound(0.5, 0.54, 0.01)]
     [1402.75, 1405.75]
     """
-    p, q = _check_pair(p, q)
-    error = _check_error(error)
     needed = bernoulli_kl(error, 1 - error)
     return needed / bernoulli_kl(p, q), needed / bernoulli_kl(q, p)
 
 
-class Sprt(NamedTuple):
+class Sprt(namedtuple("Sprt", "threshold errors samples")):
     """Exact operating characteristics of a sequential probability ratio test.
 
     Attributes
@@ -401,11 +304,8 @@ class Sprt(NamedTuple):
         Expected samples under p and under q.
     """
 
-    threshold: float
-    errors: tuple
-    samples: tuple
 
-
+@checked(threshold=between(0, math.inf), **PAIR)
 def sprt(p, q, threshold):
     r"""Wald's sequential test of p against q, computed exactly.
 
@@ -438,8 +338,6 @@ def sprt(p, q, threshold):
     >>> [round(error, 6) for error in test.errors], round(test.samples[0], 6)
     ([0.1, 0.1], 3.2)
     """
-    p, q = _check_pair(p, q)
-    threshold = check_real(threshold, "threshold", 0, math.inf, low_open=True, high_open=True)
     up_p, samples_p = _follow(p, p, q, threshold)
     up_q, samples_q = _follow(q, p, q, threshold)
     return Sprt(threshold, (up_p, 1.0 - up_q), (samples_p, samples_q))
@@ -467,6 +365,7 @@ def _follow(mean, p, q, threshold):
     return float(above), float(samples)
 
 
+@checked(error=ERROR, **PAIR)
 def sprt_with_error(p, q, error):
     r"""The earliest-stopping symmetric sequential test that keeps a given error.
 
@@ -501,8 +400,6 @@ def sprt_with_error(p, q, error):
     >>> max(test.errors) <= 0.05, [round(count) for count in test.samples]
     (True, [131, 132])
     """
-    p, q = _check_pair(p, q)
-    error = _check_error(error)
     low, best = 0.0, sprt(p, q, math.log(1 / error))
     for _ in range(12):
         test = sprt(p, q, (low + best.threshold) / 2)
@@ -513,6 +410,7 @@ def sprt_with_error(p, q, error):
     return best
 
 
+@checked(epsilon=up_to(0.01))
 def theorem_5_1_pulls(n, k, epsilon):
     r"""Pulls that every algorithm with success probability .8 needs, :math:`\Omega(n/\epsilon^2)`.
 
@@ -551,7 +449,5 @@ def theorem_5_1_pulls(n, k, epsilon):
     >>> round(theorem_5_1_pulls(1000, 100, 0.001), 1)
     125.0
     """
-    n = check_n(n)
     check_integer(k, "k", 10, n // 2)
-    epsilon = check_epsilon(check_real(epsilon, "epsilon", 0, 0.01, low_open=True))
     return n / 200 * min(expected_samples_bound(0.5, 0.5 + 4 * epsilon, 0.49))

@@ -1,12 +1,13 @@
-"""What is promised for the exact set (SAR) or for every arm (UGapE, LUCB1, Halving, Direct).
+"""What the papers promise: right-hand sides of the upper bounds, and a table that lines them up.
 
-Bubeck et al. (2013), Gabillon et al. (2012) with UGapE's step in the plain form, and the chain of
-lemmas behind LUCB1, repaired where needed: Kalyanakrishnan et al. (2012), with what Halving and
-Direct pay after Kalyanakrishnan and Stone (2010).
+For the exact set: Bubeck et al. (2013).  For every arm: Gabillon et al. (2012) with UGapE's step in
+the plain form, and the chain of lemmas behind LUCB1, repaired where needed: Kalyanakrishnan et al.
+(2012), with what Halving and Direct pay after Kalyanakrishnan and Stone (2010).  For the average
+regret: OptMAI, uniform sampling, CLUCB-PAC, AdaptiveTopK and ImprovedTopK.
 """
 
 import math
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from scipy.special import zeta
@@ -15,23 +16,21 @@ from topk._checks import (
     as_array,
     as_numbers,
     check_budget,
-    check_delta,
-    check_epsilon,
-    check_flag,
     check_integer,
     check_k,
-    check_means,
-    check_n,
     check_real,
     check_unit_array,
     refuse,
 )
+from topk.theory import between, checked, integer, one_or_several, smallest_integer, up_to, whole
 from topk.theory.hardness import (
     gaps,
     h2,
     h_multibandit,
     lucb_complexity,
-    smallest_integer,
+    psi,
+    tolerance,
+    topk_complexity,
     ugape_complexity,
 )
 
@@ -44,6 +43,7 @@ PUBLISHED, REPAIRED = 146, 705
 # Bubeck et al. (2013)
 
 
+@checked(n=integer(1))
 def log_bar(n):
     r"""Return the constant of SAR's schedule.
 
@@ -73,9 +73,10 @@ def log_bar(n):
     >>> log_bar(2), round(log_bar(100), 3)
     (1.0, 4.687)
     """
-    return 0.5 + float(np.sum(1.0 / np.arange(2, check_n(n, smallest=1) + 1)))
+    return 0.5 + float(np.sum(1.0 / np.arange(2, n + 1)))
 
 
+@checked()
 def sar_error(means, k, budget):
     r"""Bound on the probability that SAR misses one of the k best arms.
 
@@ -113,10 +114,10 @@ def sar_error(means, k, budget):
     >>> round(sar_error([0.9, 0.5, 0.1], 1, budget=1_000), 4)
     0.0102
     """
-    means = check_means(means)
     return 2 * means.size**2 * math.exp(-sar_exponent(means, k, budget))
 
 
+@checked()
 def sar_budget(means, k, delta):
     r"""Smallest budget at which SAR's bound promises error at most delta.
 
@@ -152,9 +153,7 @@ def sar_budget(means, k, delta):
     >>> budget, sar_error([0.9, 0.5, 0.1], 1, budget) <= 0.05
     (788, True)
     """
-    means = check_means(means)
     hardness = h2(means, k)
-    delta = check_delta(delta)
     if math.isinf(hardness):
         return math.inf
     n = means.size
@@ -198,15 +197,13 @@ def multibandit_sar_error(means, budget):
     return 2 * rows.size**2 * math.exp(-sar_exponent(rows, 1, budget))
 
 
-def _one_or_several(means, k):
-    """Return means as (n,), or as (M, n) if they have two axes; then k must be 1."""
-    means = as_array(means, "means", "an array of means")
-    if means.ndim < 2:
-        return check_means(means)
-    check_k(k, largest=1)
-    return check_unit_array(means, "means", ndim=2)
+def _k_of_sar(value, name, given):
+    """Range of k: of several bandits the best arms are sought."""
+    one = given["means"].ndim == 1
+    return check_k(value, name=name, largest=given["means"].size - 1 if one else 1)
 
 
+@checked(means=one_or_several, k=_k_of_sar)
 def sar_exponent(means, k, budget):
     r"""Exponent of SAR's bound, for one bandit or several; both theorems share its form.
 
@@ -251,12 +248,11 @@ def sar_exponent(means, k, budget):
     >>> round(sar_exponent([[0.9, 0.1], [0.2, 0.8]], 1, budget=500), 3)
     6.265
     """
-    means = _one_or_several(means, k)
     hardness = h2(means, k) if means.ndim == 1 else h_multibandit(means)[1]
-    budget = check_budget(budget, smallest=means.size)
     return (budget - means.size) / (8 * log_bar(means.size) * hardness)
 
 
+@checked(means=one_or_several, k=_k_of_sar, part=up_to(1))
 def sar_windows(means, k, part=0.25):
     r"""How far an average may be off after each phase of SAR, on the event of its proof.
 
@@ -298,18 +294,17 @@ def sar_windows(means, k, part=0.25):
     >>> sar_windows([[1.0, 0.0], [0.0, 0.5]], 1)
     array([0.25 , 0.25 , 0.125])
     """
-    means = _one_or_several(means, k)
-    part = check_real(part, "part", 0, 1, low_open=True)
     widest_first = np.sort([gaps(row, k) for row in np.atleast_2d(means)], axis=None)[::-1]
     return part * widest_first[:-1]
 
 
-def _from_0_to_1(values, name):
+def _from_0_to_1(values, name, given):
     """Return a number or an array of numbers, of any shape, in [0, 1]."""
     ndim = np.ndim(as_array(values, name, "numbers in [0, 1]"))
     return check_unit_array(values, name, ndim=ndim) if ndim else check_real(values, name, 0, 1)
 
 
+@checked(mean=_from_0_to_1, off=_from_0_to_1)
 def average_off(mean, pulls, off, slack=1e-9):
     r"""Exact probability that an average of Bernoulli rewards is off by more than allowed.
 
@@ -351,7 +346,6 @@ def average_off(mean, pulls, off, slack=1e-9):
     """
     from scipy.stats import binom
 
-    mean, off = _from_0_to_1(mean, "mean"), _from_0_to_1(off, "off")
     slack = check_real(slack, "slack", 0, 1)
     pulls = as_array(pulls, "pulls", "integers of at least 1")
     if pulls.dtype.kind not in "iu" or (pulls < 1).any():
@@ -369,7 +363,10 @@ def average_off(mean, pulls, off, slack=1e-9):
 # Gabillon et al. (2012)
 
 
-class UGapEStep(NamedTuple):
+_STEP_FIELDS = "index candidates best_outside worst_inside pulled index_of_set between"
+
+
+class UGapEStep(namedtuple("UGapEStep", _STEP_FIELDS)):
     """What UGapE computes in one step.
 
     Attributes
@@ -389,14 +386,6 @@ class UGapEStep(NamedTuple):
     between : float
         U of ``best_outside`` minus L of ``worst_inside``; never below ``index_of_set``.
     """
-
-    index: np.ndarray
-    candidates: np.ndarray
-    best_outside: int
-    worst_inside: int
-    pulled: int
-    index_of_set: float
-    between: float
 
 
 def ugape_step(means, radii, k):
@@ -557,11 +546,11 @@ def ugapeb_error(means, k, budget, epsilon, a=None, b=1.0, *, variances=None):
             refuse("a", a, "left out when variances are given")
         return 5 * arms * budget * math.exp(-(budget - 2 * arms) / (2 * complexity))
     largest = (budget - arms) / (4 * complexity)
-    if a is None:
-        return 2 * arms * budget * math.exp(-2 * largest)
-    return 2 * arms * budget * math.exp(-2 * check_real(a, "a", 0, largest, low_open=True))
+    a = largest if a is None else check_real(a, "a", 0, largest, low_open=True)
+    return 2 * arms * budget * math.exp(-2 * a)
 
 
+@checked(means=one_or_several)
 def ugapeb_budget(means, k, epsilon, delta):
     r"""Smallest budget from which on UGapEb's bound promises error at most delta.
 
@@ -599,16 +588,14 @@ def ugapeb_budget(means, k, epsilon, delta):
     856
     """
     complexity = ugape_complexity(means, k, epsilon)
-    delta = check_delta(delta)
     if math.isinf(complexity):
         return math.inf
-    arms = np.size(means)
+    n, factor, constant = means.size, 2 * complexity, math.log(2 * means.size / delta)
     # (q - n) / (2 H) - ln q is convex, and too small at q = n + 1 since H >= n: one crossing.
-    constant = math.log(2 * arms / delta)
-    enough = lambda q: constant + math.log(q) <= (q - arms) / (2 * complexity)  # noqa: E731
-    return smallest_integer(enough, arms + 1)
+    return smallest_integer(lambda q: constant + math.log(q) <= (q - n) / factor, n + 1)
 
 
+@checked(means=one_or_several)
 def ugapec_pulls(means, k, epsilon, delta, b=1.0):
     r"""Pulls that UGapEc exceeds with probability at most delta.
 
@@ -651,21 +638,17 @@ def ugapec_pulls(means, k, epsilon, delta, b=1.0):
     2103
     """
     complexity = ugape_complexity(means, k, epsilon, b)
-    delta = check_delta(delta)
     if math.isinf(complexity):
         return math.inf
-    arms = np.size(means)
-    constant = math.log(4 * arms / delta)
+    n, factor, constant = means.size, 2 * complexity, math.log(4 * means.size / delta)
     # The right-hand side minus x is concave and not negative at x = 2: one last crossing.
-    beyond = smallest_integer(
-        lambda x: x > 2 * complexity * (constant + 3 * math.log(x - 1)) + arms, 2
-    )
-    return beyond - 1
+    return smallest_integer(lambda x: x > factor * (constant + 3 * math.log(x - 1)) + n, 2) - 1
 
 
 # Kalyanakrishnan et al. (2012), Kalyanakrishnan and Stone (2010)
 
 
+@checked(horizon=integer(0))
 def lucb1_coverage(n, delta, horizon=None):
     r"""Probability that some confidence interval of LUCB1 ever fails, on one side of one arm.
 
@@ -704,12 +687,11 @@ def lucb1_coverage(n, delta, horizon=None):
     >>> round(lucb1_coverage(10, 0.1) / 0.01, 3)
     0.962
     """
-    n = check_n(n)
-    delta = check_delta(delta)
-    tail = 0.0 if horizon is None else zeta(3, check_integer(horizon, "horizon", 0) + 1)
+    tail = 0.0 if horizon is None else zeta(3, horizon + 1)
     return float((zeta(3) - tail) / K1 * delta / n)
 
 
+@checked(t=integer(1))
 def lucb1_crossing(t, delta):
     r"""Probability that any arm has crossed in round t, :math:`\delta/(k_1t^3)`.
 
@@ -741,10 +723,10 @@ def lucb1_crossing(t, delta):
     >>> lucb1_crossing(10, 0.1)
     8e-05
     """
-    t = check_integer(t, "t", 1)
-    return check_delta(delta) / (K1 * t**3)
+    return delta / (K1 * t**3)
 
 
+@checked(t=integer(1))
 def lucb1_needy(means, k, epsilon, delta, t):
     r"""Probability that an arm is still needy in round t although sampled long enough.
 
@@ -789,12 +771,10 @@ def lucb1_needy(means, k, epsilon, delta, t):
     >>> round(lucb1_needy([0.75, 0.25], 1, 0.0, 0.1, t=100) * 1e9, 9)
     12.8
     """
-    complexity = lucb_complexity(means, k, epsilon)
-    delta = check_delta(delta)
-    t = check_integer(t, "t", 1)
-    return 4 * delta * complexity / (K1 * len(means) * t**4)
+    return 4 * delta * lucb_complexity(means, k, epsilon) / (K1 * len(means) * t**4)
 
 
+@checked()
 def lucb1_rounds(means, k, epsilon, delta, *, published=False):
     r"""Rounds after which LUCB1 has very probably stopped.
 
@@ -839,9 +819,7 @@ def lucb1_rounds(means, k, epsilon, delta, *, published=False):
     (24715, 5119)
     """
     complexity = lucb_complexity(means, k, epsilon)
-    delta = check_delta(delta)
-    constant = PUBLISHED if check_flag(published, "published") else REPAIRED
-    rounds = constant * complexity * math.log(complexity / delta)
+    rounds = (PUBLISHED if published else REPAIRED) * complexity * math.log(complexity / delta)
     return math.ceil(rounds) if math.isfinite(rounds) else math.inf
 
 
@@ -971,10 +949,10 @@ def lucb1_likely_pulls(means, k, epsilon, delta, *, published=False):
     >>> lucb1_likely_pulls([0.75, 0.25], 1, 0.0, 0.1)
     49432
     """
-    rounds = lucb1_rounds(means, k, epsilon, delta, published=published)
-    return len(means) + 2 * rounds
+    return 2 * lucb1_rounds(means, k, epsilon, delta, published=published) + len(means)
 
 
+@checked(k=whole, epsilon=between(0, 1))
 def halving_pulls(n, k, epsilon, delta):
     r"""Pulls of Halving: its schedule is fixed in advance.
 
@@ -1017,12 +995,7 @@ def halving_pulls(n, k, epsilon, delta):
     >>> halving_pulls(8, 2, epsilon=0.5, delta=0.1)
     9896
     """
-    n = check_n(n)
-    k = check_k(k, n, largest=n)
-    epsilon = check_epsilon(epsilon, positive=True)
-    delta = check_delta(delta)
-    total, size, level, failure = 0, n, epsilon / 4, delta / 2
-    rounds = 0
+    total, rounds, size, level, failure = 0, 0, n, epsilon / 4, delta / 2
     while k << rounds < n:  # ceil(log2(n / k)), in integers
         total += size * math.ceil(2 / level**2 * math.log(3 * k / failure))
         size, level, failure = max((size + 1) // 2, k), 0.75 * level, failure / 2
@@ -1030,6 +1003,7 @@ def halving_pulls(n, k, epsilon, delta):
     return total
 
 
+@checked(epsilon=between(0, 1))
 def direct_pulls(n, epsilon, delta):
     r"""Pulls of the direct method, :math:`n\lceil\frac2{\epsilon^2}\ln\frac n\delta\rceil`.
 
@@ -1063,7 +1037,638 @@ def direct_pulls(n, epsilon, delta):
     >>> direct_pulls(1000, epsilon=0.1, delta=0.1)
     1843000
     """
-    n = check_n(n)
-    epsilon = check_epsilon(epsilon, positive=True)
-    delta = check_delta(delta)
     return n * math.ceil(2 / epsilon**2 * math.log(n / delta))
+
+
+BETA = 0.75 * math.exp(0.2)  # OptMAI's ratio of budgets in the theorems
+
+
+@checked()
+def qe_regret(size, k, pulls, delta):
+    r"""Loss of one quartile elimination, as a bound on the fall of the k best arms' average.
+
+    .. math:: \mathrm{val}_k(V)\ge\mathrm{val}_k(S)-\epsilon,\qquad
+              \epsilon=\sqrt{\frac{|S|}Q\Bigl(10+\frac{4\ln(2/\delta)}k\Bigr)}
+              \quad\text{with probability }1-\delta.
+
+    Parameters
+    ----------
+    size : int
+        :math:`|S|`, arms at the start of the round, at least 4 k.
+    k : int
+        Arms to select.
+    pulls : int
+        Q, pulls of the round in all, at least ``size``.
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        :math:`\epsilon`; above 1 it says nothing.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Constant published: Zhou et al. (2014), Lemma 4.1.  Its proof in the supplement misses
+    a factor 2 in one exponent; the constant stands.
+
+    Examples
+    --------
+    >>> from topk.guarantees import qe_regret
+    >>> round(qe_regret(100, 10, pulls=100_000, delta=0.1), 4)
+    0.1058
+    """
+    size = check_integer(size, "size", 4 * k)
+    pulls = check_budget(pulls, "pulls", size)
+    return math.sqrt(size / pulls * (10 + 4 * math.log(2 / delta) / k))
+
+
+@checked()
+def ar_regret(size, k, pulls, delta, *, published=False):
+    r"""Loss of one accept-reject round, as a bound on the fall of the best attainable average.
+
+    .. math:: \epsilon=\sqrt{\frac{|S|}Q\Bigl(32+\frac{8\ln(2/\delta)}k\Bigr)}
+              \ \text{(repaired)},\qquad
+              \epsilon=\sqrt{\frac{|S|}Q\Bigl(4+\frac{\ln(2/\delta)}k\Bigr)}
+              \ \text{(published)}.
+
+    Parameters
+    ----------
+    size : int
+        :math:`|S|`, arms at the start of the round, 1 to 4 k.
+    k : int
+        Arms to select.
+    pulls : int
+        Q, pulls of the round in all, at least ``size``.
+    delta : float
+        In (0, 1).
+    published : bool
+        Give the printed constant, which the printed proof does not reach.
+
+    Returns
+    -------
+    float
+        :math:`\epsilon`, holding with probability 1 - delta; above 1 it says nothing.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Lemma 4.2.  The printed proof loses a factor 8: the supplement's
+    union bound needs :math:`\epsilon^2Q_0k\ge8|S|+8\ln(2/\delta)`; hence the *repaired*
+    constant.  The published constant is nevertheless true, by a
+    *derived* argument: the loss is at most :math:`\theta(G)-\theta(H)` for sets of equal size
+    inside and outside the true top with :math:`\hat\theta(G)\le\hat\theta(H)`, so that it
+    exceeds :math:`\epsilon k` with probability at most :math:`2^{|S|}e^{-\epsilon^2Q_0k}`,
+    if the round decides by rank.  Theorem 4.3 is not affected.
+
+    Examples
+    --------
+    >>> from topk.guarantees import ar_regret
+    >>> round(ar_regret(40, 10, pulls=100_000, delta=0.1), 4)
+    0.1173
+    """
+    size = check_integer(size, "size", 1, 4 * k)
+    pulls = check_budget(pulls, "pulls", size)
+    factor = 1 if published else 8
+    return math.sqrt(factor * size / pulls * (4 + math.log(2 / delta) / k))
+
+
+def _optmai_loss(n, k, delta, beta):
+    """Return c with regret <= c / sqrt(Q): the sum of the rounds' losses, see `optmai_regret`."""
+    loss, share, size, log = 0.0, 1 - beta, n, math.log(2 / delta / (1 - math.exp(-0.1)))
+    while size > 0:
+        constant = 10 + 4 * log / k if size >= 4 * k else 8 * (size * math.log(2) + log) / k
+        loss += math.sqrt(size / share * constant)
+        share, size, log = share * beta, size - math.ceil(size / 4), log + 0.1
+    return loss
+
+
+def _complement(n, k, epsilon):
+    """Return (k, epsilon) of the problem that is sampled: the smaller side, by 1 - reward."""
+    return (k, epsilon) if 2 * k <= n else (n - k, epsilon * k / (n - k))
+
+
+@checked()
+def optmai_regret(n, k, budget, delta, beta=BETA):
+    r"""Average regret that OptMAI guarantees with probability 1 - delta.
+
+    .. math:: \epsilon=\sum_r\sqrt{\frac{s_r}{\beta^r(1-\beta)Q}\,c_r},\qquad
+              c_r=10+\frac{4\ln(2/\delta_r)}k\ (s_r\ge4k),\quad
+              c_r=\frac8k\Bigl(s_r\ln2+\ln\frac2{\delta_r}\Bigr)\ (s_r<4k),
+
+    with :math:`s_0=n`, :math:`s_{r+1}=s_r-\lceil s_r/4\rceil` down to 0, and
+    :math:`\delta_r=e^{-r/10}(1-e^{-1/10})\,\delta`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n - 1. For k > n / 2 the worst n - k arms are sought
+        instead (Theorem 4.5), and the loss is spread over the k arms.
+    budget : int
+        Q, total pulls, at least n.
+    delta : float
+        In (0, 1).
+    beta : float
+        Ratio of consecutive rounds' budgets, in (3/4, 1).
+
+    Returns
+    -------
+    float
+        :math:`\epsilon`; above 1 it says nothing.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Theorem 4.3 and 4.5, state the order
+    :math:`O(\sqrt{\frac nQ(1+\frac{\ln(1/\delta)}k)})`.  The constant is *derived* here by
+    adding up Lemma 4.1 and the repaired Lemma 4.2 (with :math:`2^{|S|}` kept) over the
+    rounds, for fresh samples in every round and pulls that divide evenly; it is far from
+    tight.
+
+    Examples
+    --------
+    >>> from topk.guarantees import optmai_regret
+    >>> round(optmai_regret(1000, 100, budget=10**9, delta=0.1), 4)
+    0.0845
+    """
+    side, spread = _complement(n, k, 1.0)
+    return _optmai_loss(n, side, delta, beta) / math.sqrt(budget) / spread
+
+
+@checked(epsilon=between(0, 1))
+def optmai_pulls(n, k, epsilon, delta, beta=BETA):
+    r"""Budget with which OptMAI guarantees average regret epsilon.
+
+    The Q at which the sum of `optmai_regret` is epsilon; of the order
+    :math:`\frac n{\epsilon^2}\bigl(1+\frac{\ln(1/\delta)}k\bigr)`.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n - 1. For k > n / 2 the problem is turned round:
+        n - k arms at :math:`\epsilon k/(n-k)` (Theorem 4.5).
+    epsilon : float
+        Average regret, in (0, 1).
+    delta : float
+        In (0, 1).
+    beta : float
+        Ratio of consecutive rounds' budgets, in (3/4, 1).
+
+    Returns
+    -------
+    int
+        Total pulls, at least n.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    The shape is published (Zhou et al. (2014), Corollary 4.4 and Theorem 4.5); the constant
+    is *derived* here, as in `optmai_regret`.  What suffices in practice is several orders of
+    magnitude smaller.
+
+    Examples
+    --------
+    >>> from topk.guarantees import optmai_pulls
+    >>> optmai_pulls(1000, 100, epsilon=0.1, delta=0.1)
+    714323497
+    """
+    side, epsilon = _complement(n, k, epsilon)
+    return max(n, math.ceil((_optmai_loss(n, side, delta, beta) / epsilon) ** 2))
+
+
+@checked()
+def optmai_arm_pulls(n, budget, beta=BETA):
+    r"""Most pulls that OptMAI can spend on one arm.
+
+    .. math:: \sum_r\frac{\beta^r(1-\beta)Q}{s_r},\qquad s_0=n,\quad
+              s_{r+1}=s_r-\lceil s_r/4\rceil .
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    budget : int
+        Q, total pulls, at least n.
+    beta : float
+        Ratio of consecutive rounds' budgets, in (3/4, 1).
+
+    Returns
+    -------
+    float
+        For an arm that stays to the last possible round; of the order
+        :math:`Qn^{-.3}` for the theorem's beta and
+        :math:`Qn^{\ln(4\beta/3)/\ln(4/3)-1}` in general.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Zhou et al. (2014), Theorem 4.3, states :math:`O(Q/n^{0.3})`.  The sum is *derived*: a
+    round removes exactly :math:`\lceil s/4\rceil` arms, and pulls divide evenly.
+
+    Examples
+    --------
+    >>> from topk.guarantees import optmai_arm_pulls
+    >>> round(optmai_arm_pulls(1000, 20_000))
+    902
+    """
+    total, share, size = 0.0, (1 - beta) * budget, n
+    while size > 0:
+        total += share / size
+        share, size = share * beta, size - math.ceil(size / 4)
+    return total
+
+
+@checked(epsilon=between(0, 1))
+def uniform_pulls(n, k, epsilon, delta):
+    r"""Pulls with which uniform sampling guarantees average regret epsilon.
+
+    .. math:: nQ_0,\qquad Q_0=\Bigl\lceil\frac{2}{\epsilon^2}
+              \Bigl(\ln\frac{en}k+\frac{\ln(2/\delta)}k\Bigr)\Bigr\rceil .
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n - 1.
+    epsilon : float
+        Average regret, in (0, 1).
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    int
+        Total pulls, the same number for each arm.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Constant published: Lemma 6.1 of the supplement of Zhou et al. (2014), applied to all n
+    arms (its proof does not use :math:`n\le4k`); Remark 4.2 states the order.
+
+    Examples
+    --------
+    >>> from topk.guarantees import uniform_pulls
+    >>> uniform_pulls(1000, 100, epsilon=0.1, delta=0.1)
+    667000
+    """
+    each = 2 / epsilon**2 * (math.log(math.e * n / k) + math.log(2 / delta) / k)
+    return n * math.ceil(each)
+
+
+@checked()
+def clucb_pac_pulls(means, k, epsilon, delta, R=0.5):
+    r"""Pulls that CLUCB-PAC exceeds with probability at most delta, for top-k.
+
+    The largest integer t with
+
+    .. math:: t\le n+32R^2\ln\frac{4nt^3}\delta\sum_i
+              \min\Bigl\{\Delta_i^{-2},\frac1{4\epsilon^2}\Bigr\}
+              =O\bigl(H^{(0,\epsilon)}\ln(H^{(0,\epsilon)}/\delta)\bigr).
+
+    Parameters
+    ----------
+    means : array_like, shape (n,)
+        True means in [0, 1], in any order.
+    k : int
+        Arms to select, 1 to n - 1.
+    epsilon : float
+        Average regret, in [0, 1); the stopping threshold on the sum is k epsilon.
+    delta : float
+        In (0, 1).
+    R : float
+        Sub-Gaussian scale of the rewards; 1/2 for rewards in [0, 1]. Positive.
+
+    Returns
+    -------
+    int or float
+        Total pulls; ``inf`` when epsilon is 0 and the boundary is tied.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means``, ``k``, ``epsilon``, ``delta`` or ``R``.
+
+    Notes
+    -----
+    The order is published (quoted by Chen et al. (2017)); the constant is *derived* here
+    for size-k subsets: a pulled arm's radius is at least
+    :math:`\max(\Delta/4,\epsilon/2)`; proved in "Adaptive top-K".  The general theorem of Chen
+    et al. (2014) is only recalled.
+
+    Examples
+    --------
+    >>> from topk.guarantees import clucb_pac_pulls
+    >>> clucb_pac_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
+    3359
+    """
+    complexity = topk_complexity(means, k, epsilon, t=0)
+    if math.isinf(complexity):
+        return math.inf
+    n = len(means)
+    with_half = float(np.sum(np.maximum(gaps(means, k), 2 * epsilon) ** -2.0))
+    factor, constant = 32 * R * R * with_half, math.log(4 * n / delta)
+    return smallest_integer(lambda t: t > n + factor * (constant + 3 * math.log(t)), 1) - 1
+
+
+@checked()
+def adaptive_topk_pulls(means, k, epsilon, delta):
+    r"""Pulls that AdaptiveTopK exceeds with probability at most delta.
+
+    Arm i is pulled in at most :math:`r_i` rounds, so the total is at most
+
+    .. math:: \sum_i\sum_{r\le r_i}\Bigl\lceil4^r\ln\frac{2nr^2}\delta\Bigr\rceil,\qquad
+              4^{r_i}\le\min\Bigl\{\frac{64}{\max(\Delta_i,\Delta_{k-t})^2},
+              \frac{16}{\epsilon^2}\Bigr\},
+
+    where t is the one-sided tolerance of Theorem 4.
+
+    Parameters
+    ----------
+    means : array_like, shape (n,)
+        True means in [0, 1], in any order.
+    k : int
+        Arms to select, 1 to n - 1.
+    epsilon : float
+        Average regret, in [0, 1).
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    int or float
+        Total pulls; ``inf`` when epsilon is 0 and :math:`\Delta_{k-t}=0`.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means``, ``k``, ``epsilon`` or ``delta``.
+
+    Notes
+    -----
+    The order :math:`(\ln\ln\frac1\epsilon+\ln n+\ln\frac1\delta)H^{(t,\epsilon)}` is
+    published (Chen et al. (2017), Theorems 1 and 4).  The explicit sum is *derived* from
+    Lemmas 6 and 7; it is at most :math:`\frac{256}3\ln(2nr_*^2/\delta)` times the sum of
+    Theorem 4, plus the rounding up.
+
+    Examples
+    --------
+    >>> from topk.guarantees import adaptive_topk_pulls
+    >>> adaptive_topk_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
+    5573
+    """
+    t = tolerance(means, k, epsilon, sides="top")
+    boundary = psi(means, k, 0.0, t=t, sides="top")  # the gap at rank k - t itself
+    if max(boundary, epsilon) < 1e-150:  # zero, or so small that 4^r overflows
+        return math.inf
+    reach = np.maximum(gaps(means, k), boundary)
+    n, r, total = len(means), 0, 0
+    while True:
+        r += 1
+        active = int(np.count_nonzero(reach * 2.0**r <= 8.0)) if 2.0**r * epsilon < 4.0 else 0
+        if active == 0:
+            return total
+        total += active * math.ceil(4**r * math.log(2 * n * r * r / delta))
+
+
+@checked(epsilon=between(0, 1))
+def improved_topk_order(means, k, epsilon, delta, constant=1.0):
+    r"""Order of the pulls of ImprovedTopK; `improved_topk_pulls` has a proved constant.
+
+    .. math:: C\,H^{(t,\epsilon)}\Bigl(\ln\frac1\epsilon+\ln\frac1\delta\Bigr).
+
+    Parameters
+    ----------
+    means : array_like, shape (n,)
+        True means in [0, 1], in any order.
+    k : int
+        Arms to select, 1 to n - 1.
+    epsilon : float
+        Average regret, in (0, 1); above 1/2 the algorithm runs with 1/2.
+    delta : float
+        In (0, 1).
+    constant : float
+        C, positive.
+
+    Returns
+    -------
+    float
+        With the default constant 1 an order of magnitude, not a number of pulls.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means``, ``k``, ``epsilon``, ``delta`` or ``constant``.
+
+    Notes
+    -----
+    Chen et al. (2017), Theorem 2, which hides C; its algorithm has not been recovered.  For
+    the algorithm derived in its place (`topk.ImprovedTopK`) the proof's C is astronomical
+    and the measured one is some tens for k = n / 2 and 10^4 for k much smaller than n.
+
+    Examples
+    --------
+    >>> from topk.guarantees import improved_topk_order
+    >>> round(improved_topk_order([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05), 1)
+    74.5
+    """
+    epsilon = min(epsilon, 0.5)
+    logs = math.log(1 / epsilon) + math.log(1 / delta)
+    return constant * topk_complexity(means, k, epsilon) * logs
+
+
+def _improved_topk_constants(epsilon, delta):
+    """Return R and L = ln(2/p) of `topk.ImprovedTopK`, for epsilon at most 1/2."""
+    most_rounds = math.ceil(1 - math.log2(epsilon))
+    return most_rounds, math.log(4000 * most_rounds**3) - math.log(epsilon) - math.log(delta)
+
+
+@checked(epsilon=between(0, 1))
+def improved_topk_pulls(means, k, epsilon, delta):
+    r"""Pulls that `topk.ImprovedTopK` exceeds with probability at most delta.
+
+    With :math:`L=\ln\frac2p`, :math:`c_r=\#\{i:5\cdot2^{-(r-1)}\ge\Delta_i\}` (all arms for
+    r = 1), :math:`\rho` the largest :math:`r\le R` with :math:`2^r<40/\Psi_t`,
+    :math:`M=\sum_{r\le\rho}4^rc_r` and small corrections
+    :math:`Z,W,Z'=O(\frac\epsilon{R^3}H)`, the bound is
+
+    .. math:: \Bigl(\frac32h+33a\Bigr)(M+Z+W)+\Bigl(\frac32h+9a\Bigr)Z'
+              +24\varphi\bigl(\max_{r\le\rho}4^rc_r+Z+W+Z'\bigr),
+
+    where :math:`a=\frac L2+\frac14` pays for a batch of S, :math:`h=360L+2880\ln2+\frac58`
+    for a halving tournament and :math:`\varphi=O(1+\ln\frac1\delta)` for the final step.
+
+    Parameters
+    ----------
+    means : array_like, shape (n,)
+        True means in [0, 1], in any order.
+    k : int
+        Arms to select, 1 to n - 1.
+    epsilon : float
+        Average regret, in (0, 1); above 1/2 the algorithm runs with 1/2.
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        Pulls; of the order of `improved_topk_order`, with a constant above 10^7.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means``, ``k``, ``epsilon`` or ``delta``.
+
+    Notes
+    -----
+    *Derived* with the algorithm, in "Improved top-K": its proof, with every constant
+    kept.  That the regret is at most epsilon is part of the same event.
+
+    Examples
+    --------
+    >>> from topk.guarantees import improved_topk_pulls
+    >>> f"{improved_topk_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05):.1e}"
+    '3.0e+09'
+    """
+    epsilon = min(epsilon, 0.5)
+    boundary = psi(means, k, 0.0, t=tolerance(means, k, epsilon))
+    R, L = _improved_topk_constants(epsilon, delta)
+    p = 2 * math.exp(-L)
+    gap = gaps(means, k)
+    rounds = 2.0 ** np.arange(1, R + 1)
+    # r_i, R + 1 where it is larger: the first r with 5 / 2^r below the gap
+    first = 1 + np.count_nonzero(5 / rounds[:, None] >= gap, axis=0)
+    reach = rounds * boundary < 40
+    size = np.array([np.count_nonzero(first >= r) for r in range(1, R + 1)])
+    weights = rounds**2 * size * reach
+    M, largest = float(weights.sum()), float(weights.max())
+    late = (gap >= boundary) & (first < R)
+    M_late = float(np.sum(4.0 ** first[late])) if not reach.all() else 0.0
+    Z, Z_late = 40 * p / delta * M, 40 * p / delta * M_late
+    W = 240 * p / delta * M * (1 + 5 * p) / (1 - 30 * p)
+    a, h = L / 2 + 0.25, 360 * L + 2880 * math.log(2) + 0.625
+    few = min(1.0, 2 / (epsilon * k))  # at least 1 / k' in the final step
+    q, beta = math.exp(-0.1), BETA
+    quarters = (10 + 4 * few * math.log(16 / (delta * (1 - q)))) / (1 - beta)
+    quarters = 4 / (1 - q) ** 2 * (quarters + 0.4 * few * beta / (1 - beta) ** 2) + 1
+    last = 8 * (1 + math.log(4) + few * math.log(16 / delta)) + 0.25
+    batches = (1.5 * h + 33 * a) * (M + Z + W) + (1.5 * h + 9 * a) * Z_late
+    return batches + 24 * (quarters + last) * (largest + Z + W + Z_late)
+
+
+# The table
+
+
+@checked(epsilon=between(0, 1))
+def plan(n, k, epsilon, delta, means=None):
+    r"""Table of the pulls that each theorem asks for, smallest first.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    k : int
+        Arms to select, 1 to n - 1.
+    epsilon : float
+        Tolerance, in (0, 1): on the average regret or on every arm, as ``goal`` says.
+    delta : float
+        Probability of failure allowed, in (0, 1).
+    means : array_like, shape (n,), optional
+        True (or guessed) means in [0, 1]. Without them the bounds that depend on the
+        instance are taken at their worst, where all means are equal.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``strategy``; ``theorem``, an id of the book or, for a
+        result outside it, its source; ``goal``: "average regret",
+        "every arm" within epsilon, or "exact set"; ``pulls``; ``holds``: "always" (a fixed
+        schedule), "with probability 1 - delta" or "in expectation"; ``constant``:
+        "published", "repaired", "derived", "recalled" or "order only".  Rows that are an
+        order only come last, whatever their size.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range, or ``means`` has not n entries.
+
+    Notes
+    -----
+    A bound says what is *enough*, and these differ by orders of magnitude in how far they
+    are from what happens: compare strategies by simulation, and use the table to see
+    which theorem would let you sign a promise.  SAR and UGapEb appear with the budgets that
+    their error bounds need.
+
+    Examples
+    --------
+    >>> from topk.guarantees import plan
+    >>> table = plan(100, 10, epsilon=0.1, delta=0.05)
+    >>> table.loc[0, "strategy"], int(table.loc[0, "pulls"])
+    ('Uniform', 73500)
+    """
+    import pandas
+
+    means = np.full(n, 0.5) if means is None else means
+    if means.size != n:
+        refuse("means", f"{means.size} entries", f"an array of n = {n} entries")
+    columns = ["strategy", "theorem", "goal", "pulls", "holds", "constant"]
+    rows = [row for row in _rows(n, k, epsilon, delta, means) if math.isfinite(row[3])]
+    rows.sort(key=lambda row: (row[5] == "order only", row[3]))
+    table = pandas.DataFrame(rows, columns=columns)
+    return table.assign(pulls=np.ceil(table["pulls"]).astype("int64"))
+
+
+def _rows(n, k, epsilon, delta, means):
+    """Return the table's rows, in no particular order."""
+    sizes, here = (n, k, epsilon, delta), (means, k, epsilon, delta)
+    always, likely, expected = "always", "with probability 1 - delta", "in expectation"
+    older = "Kalyanakrishnan and Stone (2010)"
+    theorem_6, corollary_7 = "kalyanakrishnan2012/theorem-6", "kalyanakrishnan2012/corollary-7"
+    by_goal = {
+        "average regret": [
+            ("Uniform", "zhou2014/remark-4.2", uniform_pulls(*sizes), always, "published"),
+            ("OptMAI", "zhou2014/corollary-4.4", optmai_pulls(*sizes), always, "derived"),
+            ("AdaptiveTopK", "chen2017/theorem-4", adaptive_topk_pulls(*here), likely, "derived"),
+            ("ImprovedTopK", "chen2017/theorem-2", improved_topk_order(*here), likely,
+             "order only"),
+            ("CLUCB-PAC", "Chen et al. (2014)", clucb_pac_pulls(*here), likely, "derived")],
+        "every arm": [
+            ("Direct", older, direct_pulls(n, epsilon, delta), always, "recalled"),
+            ("Halving", older, halving_pulls(*sizes), always, "derived"),
+            ("LUCB1", theorem_6, lucb1_expected_pulls(*here), expected, "repaired"),
+            ("LUCB1", corollary_7, lucb1_likely_pulls(*here), likely, "repaired"),
+            ("UGapEb", "gabillon2012/theorem-1", ugapeb_budget(*here), always, "published"),
+            ("UGapEc", "gabillon2012/theorem-2", ugapec_pulls(*here), likely, "published")],
+        "exact set": [("SAR", "bubeck2013/theorem-1", sar_budget(means, k, delta), always,
+                       "published")]}  # fmt: skip
+    return [(*row[:2], goal, *row[2:]) for goal, rows in by_goal.items() for row in rows]

@@ -1,0 +1,260 @@
+// Five strategies as topk/strategies and topk/engine have them, for the panel in which a reader
+// plays. Nothing here needs a page: tests/book/test_panel.py plays recorded rewards here and in the
+// library, and compares. Where two arms are equal the library's rules decide here as well.
+(() => {
+  const ACTIVE = 0, ACCEPTED = 1, REJECTED = -1;
+  const EVERYTHING = -1; // a share: all that the budget has left, spread evenly
+
+  const range = (n) => [...Array(n).keys()];
+  const mean = (s, arm) => s.sums[arm] / s.pulls[arm];
+  const active = (s) => range(s.n).filter((arm) => s.status[arm] === ACTIVE);
+
+  // The active arms by mean, best first, then by lower index; a sign of -1 turns means around.
+  function rank(s, sign = 1) {
+    const key = (arm) => (s.pulls[arm] > 0 ? -sign * mean(s, arm) : Infinity);
+    return active(s).sort((a, b) => key(a) - key(b) || a - b);
+  }
+
+  function settle(s, arm, status) {
+    s.status[arm] = status;
+    if (status === s.sign) s.wanted -= 1; // one of those that are looked for
+  }
+
+  // Rounds: all active arms are pulled alike, then some of them are settled.
+
+  // Tell whether the rank `first` is settled next, rather than the rank `last`: the larger gap to
+  // the boundary decides, then the larger distance in rank; if that is equal too, the last leaves.
+  function firstLeaves(s, ranked, first, last) {
+    const wanted = s.wanted, size = last - first + 1;
+    if (wanted === 0 || wanted === size) return wanted === size;
+    const sum = (place) => s.sign * s.sums[ranked[place]];
+    const above = sum(first) - sum(first + wanted);
+    const below = sum(first + wanted - 1) - sum(last);
+    return above === below ? wanted > size - wanted : above > below;
+  }
+
+  const Uniform = {
+    share: () => EVERYTHING,
+    decide(s) {
+      for (const arm of rank(s)) settle(s, arm, s.wanted > 0 ? ACCEPTED : REJECTED);
+      s.stopped = "budget";
+    },
+  };
+
+  // n_1, n_2, ...: the pulls that an active arm of SAR has after each phase. In whole numbers, so
+  // that a quotient which is one is not rounded up to the next.
+  function phaseLengths(n, budget) {
+    const unit = 1n << 256n;
+    const up = (over, under) => (over + under - 1n) / under;
+    let total = up(unit, 2n);
+    for (let i = 2n; i <= n; i++) total += up(unit, i);
+    return range(n - 1).map((j) => Number(up(BigInt(budget - n) * unit, total * BigInt(n - j))));
+  }
+
+  const phase = (s, size) => s.lengths[Math.min(s.n - size, s.n - 2)];
+
+  const SAR = {
+    constants: (s) => ({ lengths: phaseLengths(s.n, s.budget) }),
+    share: (s) => phase(s, active(s).length) - s.pulls[active(s)[0]],
+    decide(s) {
+      const ranked = rank(s);
+      let first = 0, last = ranked.length - 1;
+      while (first <= last && phase(s, last - first + 1) === s.pulls[ranked[0]]) {
+        if (firstLeaves(s, ranked, first, last)) settle(s, ranked[first++], ACCEPTED);
+        else settle(s, ranked[last--], REJECTED);
+      }
+    },
+  };
+
+  const OptMAI = {
+    // The worst arms are looked for where fewer than half are unwanted.
+    constants(s) {
+      const sign = 2 * s.k < s.n ? 1 : -1, target = sign > 0 ? s.k : s.n - s.k;
+      const inflated = s.budget / (1 - s.beta ** (Math.log(s.n) / Math.log(4 / 3)));
+      return { sign, target, wanted: target, inflated, carried: 0 };
+    },
+    share(s) {
+      const size = active(s).length, left = s.budget - s.total;
+      const due = s.beta ** (s.rounds - 1) * (1 - s.beta) * s.inflated + s.carried;
+      let pulls = Math.trunc(due / size + 1e-9);
+      if (s.rounds === 1 && pulls === 0) pulls = 1;
+      pulls = Math.max(0, Math.min(pulls, Math.floor(left / size)));
+      s.carried = due - pulls * size;
+      return pulls;
+    },
+    // A quarter leaves: the last ranks, or, of few arms, those with the largest gaps.
+    decide(s) {
+      const ranked = rank(s, s.sign), size = ranked.length;
+      let first = 0, last = size - 1;
+      while (s.wanted > 0 && 4 * (last - first + 1) > 3 * size) {
+        if (size < 4 * s.target && firstLeaves(s, ranked, first, last)) {
+          settle(s, ranked[first++], s.sign);
+        } else {
+          settle(s, ranked[last--], -s.sign);
+        }
+      }
+      if (s.wanted === 0) s.stopped = "budget";
+    },
+  };
+
+  const Rounds = {
+    open(s) {
+      while (!s.stopped) {
+        const arms = active(s), left = s.budget - s.total;
+        if (arms.length === 0 || left === 0) {
+          s.stopped = "budget";
+          return;
+        }
+        s.rounds += 1;
+        const each = s.rule.share(s);
+        if (each === EVERYTHING) {
+          const more = (place) => (place < left % arms.length ? 1 : 0);
+          s.batch = arms.map((arm, place) => [arm, Math.floor(left / arms.length) + more(place)]);
+          s.batch = s.batch.filter(([, count]) => count > 0);
+          return;
+        }
+        s.batch = arms.map((arm) => [arm, each]);
+        if (each > 0) return;
+        s.rule.decide(s); // a round whose share is below one pull decides by what it finds
+      }
+    },
+    update(s) {
+      s.rule.decide(s);
+      Rounds.open(s);
+    },
+    // No rule of these looks at bounds. Shown are Hoeffding's, which hold together with 95 %.
+    bounds(s, arm) {
+      const u = s.pulls[arm], error = (3 * 0.05) / (Math.PI ** 2 * s.n * u * u);
+      return around(mean(s, arm), Math.sqrt(-Math.log(error) / (2 * u)));
+    },
+  };
+
+  // Bounds: the two arms that are most easily confused across the boundary are pulled.
+
+  const around = (middle, radius) => [middle - radius, middle + radius];
+
+  const LUCB1 = {
+    bounds(s, arm) {
+      const scale = Math.sqrt((Math.log((1.25 * s.n) / s.delta) + 4 * Math.log(s.rounds)) / 2);
+      return around(mean(s, arm), scale * (1 / Math.sqrt(s.pulls[arm])));
+    },
+  };
+
+  // The largest q with u kl(mean, q) <= level, where ones and zeros of the u rewards are counted.
+  function highest(ones, zeros, level) {
+    const u = ones + zeros;
+    if (zeros === 0) return 1;
+    if (ones === 0) return -Math.expm1(-level / u);
+    const kl = (q) => ones * Math.log(ones / u / q) + zeros * Math.log(zeros / u / (1 - q));
+    let low = ones / u, high = 1;
+    for (let i = 0; i < 60; i++) {
+      const middle = (low + high) / 2;
+      if (kl(middle) <= level) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  const KLLUCB = {
+    ownClocks: true, // an interval changes only when its arm is pulled
+    bounds(s, arm) {
+      const u = s.pulls[arm], ones = s.sums[arm];
+      const level = Math.log((2 * Math.sqrt(u) * s.n) / s.delta);
+      return [1 - highest(u - ones, ones, level), highest(ones, u - ones, level)];
+    },
+  };
+
+  const Indices = {
+    open(s) {
+      s.batch = range(s.n).map((arm) => [arm, 1]);
+      s.lines = [];
+    },
+    update(s) {
+      s.rounds += 1;
+      const moved = s.rounds > 1 && s.rule.ownClocks ? s.batch.map(([arm]) => arm) : range(s.n);
+      for (const arm of moved) s.lines[arm] = s.rule.bounds(s, arm);
+      const ranked = rank(s);
+      s.h = strongest(ranked.slice(0, s.k), (arm) => -s.lines[arm][0]);
+      s.l = strongest(ranked.slice(s.k), (arm) => s.lines[arm][1]);
+      s.overlap = s.lines[s.l][1] - s.lines[s.h][0];
+      if (s.overlap < s.epsilon) s.stopped = "rule";
+      else if (s.total === s.budget) s.stopped = "budget";
+      else s.batch = [[s.h, 1], [s.l, 1]].slice(0, s.budget - s.total);
+    },
+    bounds: (s, arm) => s.lines[arm],
+  };
+
+  // The arm with the largest key; of equal ones the lower index.
+  function strongest(arms, key) {
+    const before = (a, b) => key(a) > key(b) || (key(a) === key(b) && a < b);
+    return arms.reduce((best, arm) => (before(arm, best) ? arm : best));
+  }
+
+  const shapes = { Uniform: Rounds, SAR: Rounds, OptMAI: Rounds, LUCB1: Indices, KLLUCB: Indices };
+  const rules = { Uniform, SAR, OptMAI, LUCB1, KLLUCB };
+
+  // A play: s.batch is what it asks for, pairs of an arm and a number of pulls.
+  function start(name, parameters, n) {
+    const none = () => Array(n).fill(0);
+    const s = { name, n, rule: rules[name], shape: shapes[name], beta: 0.8, ...parameters };
+    Object.assign(s, { pulls: none(), sums: none(), status: none(), total: 0, rounds: 0 });
+    Object.assign(s, { sign: ACCEPTED, wanted: s.k, stopped: null, batch: [] });
+    Object.assign(s, s.rule.constants?.(s));
+    s.shape.open(s);
+    return s;
+  }
+
+  // Take the sums of the rewards that were asked for, in order; the next batch is open then.
+  function tell(s, sums) {
+    s.batch.forEach(([arm, count], place) => {
+      s.pulls[arm] += count;
+      s.sums[arm] += sums[place];
+      s.total += count;
+    });
+    s.shape.update(s);
+    if (s.stopped) s.batch = [];
+  }
+
+  // The set that would be returned now: the arms accepted, and the best of the active ones.
+  function selected(s) {
+    const ranked = rank(s, s.sign);
+    const rest = s.sign > 0 ? ranked.slice(0, s.wanted) : ranked.slice(s.wanted);
+    const accepted = range(s.n).filter((arm) => s.status[arm] === ACCEPTED);
+    return [...accepted, ...rest].sort((a, b) => a - b);
+  }
+
+  // Every arm's interval within [0, 1].
+  function bounds(s) {
+    const cut = (x) => Math.max(0, Math.min(1, x));
+    return range(s.n).map((arm) => (s.pulls[arm] ? s.shape.bounds(s, arm).map(cut) : [0, 1]));
+  }
+
+  // Play to the end; take(arm, count) returns the sum of the arm's next rewards.
+  function play(name, parameters, n, take) {
+    const s = start(name, parameters, n);
+    while (!s.stopped) tell(s, s.batch.map(([arm, count]) => take(arm, count)));
+    return s;
+  }
+
+  // Rewards of 0 and 1 that depend on the seed, the arm and how often it was pulled before, and
+  // not on who asks: with one seed, all strategies hear the same answers.
+  function rewards(means, seed) {
+    const [a, b] = [0x9e3779b1, 0x85ebca6b];
+    const states = means.map((_, arm) => Math.imul(seed, a) ^ Math.imul(arm + 1, b));
+    const uniform = (arm) => { // mulberry32
+      states[arm] = (states[arm] + 0x6d2b79f5) | 0;
+      let x = Math.imul(states[arm] ^ (states[arm] >>> 15), states[arm] | 1);
+      x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
+      return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
+    };
+    return (arm, count) => {
+      let sum = 0;
+      for (let i = 0; i < count; i++) if (uniform(arm) < means[arm]) sum += 1;
+      return sum;
+    };
+  }
+
+  const names = Object.keys(rules);
+  const sure = names.filter((name) => shapes[name] === Indices); // those that stop when they are
+  window.topkRules = { start, tell, selected, bounds, play, rewards, rank, names, sure };
+})();

@@ -1,0 +1,128 @@
+"""Read the numbers of two printed figures, with which pages 02 and 10 compare.
+
+Figure 2 of Zhou, Chen and Li (2014) and Figure 4 of Bubeck, Wang and Viswanathan (2013) are drawn
+with lines, and the published files have the coordinates of every point.  Run it on a paper as its
+publisher offers it, https://proceedings.mlr.press/v32/zhoub14.pdf or
+https://proceedings.mlr.press/v28/bubeck13.pdf::
+
+    python -m book.printed zhoub14.pdf
+
+The papers themselves are not part of this book.
+"""
+
+import re
+import sys
+import zlib
+from collections import Counter
+from pathlib import Path
+
+PANELS = {  # panel of Figure 2: the name its authors gave the drawing
+    "b": "rte_N_164_T_1640", "c": "rte_N_164_T_3280", "d": "rte_N_164_T_8200",
+    "e": "rte_hist_SAR_N_164_T_1640", "f": "rte_hist_A_N_164_T_1640",
+    "g": "rte_prec_N_164_T_1640", "h": "rte_prec_N_164_T_3280",
+}
+CURVES = "Uniform", "SAR", "LUCB", "OptMAI(0.8)", "OptMAI(0.9)"  # as in the legend, top down
+RIVALS = "UNI", "SR", "SAR", "Gap-E"  # of Figure 4, from left to right
+TOPS = {1: 0.5, 2: 1.0, 3: 0.18, 4: 0.3, 5: 0.6, 6: 1.0}  # the last number of its vertical axes
+
+FORM = re.compile(rb"/Subtype\s*/Form((?:(?!\bendobj\b).)*?)>>\s*stream\r?\n", re.DOTALL)
+NUMBER = r"(-?[\d.]+)"
+TICK = re.compile(rf"{NUMBER} {NUMBER} m\s{NUMBER} {NUMBER} l\sS\s(?:0 g\s)?q\s"
+                  rf"[^()]*\({NUMBER}\)Tj")
+CURVE = re.compile(rf"([\d. ]+R?G)\s((?:{NUMBER} {NUMBER} [ml]\s){{10}})S")
+SAMPLE = re.compile(rf"([\d. ]+R?G)\s{NUMBER} ({NUMBER}) m\s{NUMBER} \3 l\sS\sQ")
+DOT = re.compile(rf"{NUMBER} {NUMBER} m\s(?:(?:-?[\d.]+ ){{6}}c\s){{4}}f\s")
+LABEL = re.compile(rf"1 0 0 1 {NUMBER} {NUMBER} cm BT")
+STROKE = re.compile(rf"28575 w 1 J 1 j /Cs1 CS ([\d. ]+) SC q {NUMBER} 0 0 -\2 {NUMBER} {NUMBER} cm"
+                    r" ([-\d. ml]+) S")
+
+
+def drawing(pdf, name):
+    """Return the drawing commands of the picture of that name."""
+    for form in FORM.finditer(pdf):
+        if f"/{name}.pdf".encode() in form[1]:
+            length = int(re.search(rb"/Length (\d+)", form[1])[1])
+            return zlib.decompress(pdf[form.end():form.end() + length]).decode("latin-1")
+    raise SystemExit(f"no picture {name} in this file")
+
+
+def straight(found):
+    """Return the function from coordinates to values, by the outermost of (coordinate, value)."""
+    (low, first), (high, last) = min(found), max(found)
+    return lambda at: first + (at - low) * (last - first) / (high - low)
+
+
+def axes(commands):
+    """Return such functions for x and y of Figure 2."""
+    ticks = {0: [], 1: []}
+    for tick in TICK.finditer(commands):
+        x, y, to_x, _, value = map(float, tick.groups())
+        ticks[int(x != to_x)].append((y if x != to_x else x, value))
+    return straight(ticks[0]), straight(ticks[1])
+
+
+def curves(commands):
+    """Return the points of every curve of Figure 2: {name: {K: value}}."""
+    value_x, value_y = axes(commands)
+    drawn = CURVE.findall(commands)
+    legend = [colour for colour, *_ in SAMPLE.findall(commands)]
+    if len(drawn) != len(CURVES) or legend != [colour for colour, *_ in drawn]:
+        raise SystemExit("these are not five curves in the colours of the legend")
+    found = {}
+    for name, (_, points, *_) in zip(CURVES, drawn, strict=True):
+        each = [tuple(map(float, point)) for point in re.findall(rf"{NUMBER} {NUMBER} ", points)]
+        found[name] = {round(value_x(x)): round(value_y(y), 4) for x, y in each}
+    return found
+
+
+def dots(commands):
+    """Return how many workers have a dot at each number of tasks."""
+    value_y = axes(commands)[1]
+    heights = [value_y(float(dot[2])) for dot in DOT.finditer(commands)]  # a circle's rightmost
+    return dict(sorted(Counter(map(round, heights)).items()))
+
+
+def errors(commands, top):
+    """Return the curves of a panel of Figure 4, from m = 1 on: {name: [value, ...]}.
+
+    Points are drawn at whole points of the page, a hundredth of the axis or less; the numbers
+    of the vertical axis, 0 to ``top``, stand 6 points above their heights.
+    """
+    commands = " ".join(commands.split())
+    heights = [float(y) - 6 for _, y in LABEL.findall(commands)]
+    axis = heights[: next(i for i, y in enumerate(heights) if y < heights[0])]
+    value = straight([(axis[0], 0.0), (axis[-1], top)])
+    strokes = [(colour, float(scale), float(up), re.findall(rf"{NUMBER} {NUMBER} [ml]", path))
+               for colour, scale, _, up, path in STROKE.findall(commands)]
+    drawn = strokes[: len(RIVALS)]
+    legend = [colour for colour, *_ in strokes[len(RIVALS):]]
+    if len(strokes) != 2 * len(RIVALS) or legend != [colour for colour, *_ in drawn]:
+        raise SystemExit("these are not four curves in the colours of the legend")
+    found = {}
+    for name, (_, scale, up, ends) in zip(RIVALS, drawn, strict=True):
+        points = ends[::2] + ends[-1:]  # from one point to the next
+        found[name] = [round(value(up - scale * float(y)), 4) for _, y in points]
+    return found
+
+
+def main():
+    """Print the numbers of all panels."""
+    pdf = Path(sys.argv[1]).read_bytes()
+    if b"/exp1.pdf" in pdf:
+        for number, top in TOPS.items():
+            print(f"Figure 4, experiment {number}: errors at m = 1, 2, ...")
+            for name, values in errors(drawing(pdf, f"exp{number}"), top).items():
+                print(f"  {name:6} {values}")
+        return
+    for panel, name in PANELS.items():
+        commands = drawing(pdf, name)
+        if "hist" in name:
+            print(f"Figure 2({panel}), tasks: workers\n  {dots(commands)}")
+        else:
+            print(f"Figure 2({panel}), {'precision' if 'prec' in name else 'regret'} by K")
+            for curve, points in curves(commands).items():
+                print(f"  {curve:12} {points}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+// What is wrong with a page as it is shown. Outside code, dollars or backslashes are a formula
+// that was not set; figures stay an opaque white card in both modes.
+mode => {
+  const root = document.documentElement, wrong = [], all = q => [...document.querySelectorAll(q)];
+  const copy = new Document().importNode(document.querySelector("main, body"), true);
+  copy.querySelectorAll("script, style, pre, code, mjx-container, .sig").forEach(e => e.remove());
+  const unset = /.{0,60}(\$|\\([(\[]|begin|frac|sum|epsilon|theta)).{0,60}/s;
+  if (unset.test(copy.textContent)) wrong.push(`not set: ${copy.textContent.match(unset)[0]}`);
+  for (const e of all("mjx-merror, [data-mjx-error]")) wrong.push(`formula: ${e.outerHTML}`);
+  if (root.dataset.theme !== mode) wrong.push(`the theme is ${root.dataset.theme}`);
+  if (root.scrollWidth > innerWidth) wrong.push(`the page is ${root.scrollWidth} px wide`);
+  for (const image of document.images) {
+    if (!image.complete || !image.naturalWidth) wrong.push(`no image: ${image.src}`);
+  }
+  for (const figure of all(".bd-article img")) {
+    const {backgroundColor, filter} = getComputedStyle(figure), ground = backgroundColor + filter;
+    if (figure.alt.length <= 20) wrong.push(`alt of ${figure.src}: ${figure.alt}`);
+    if (ground !== "rgb(255, 255, 255)none") wrong.push(`ground of ${figure.src}: ${ground}`);
+  }
+  return wrong;
+}

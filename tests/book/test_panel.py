@@ -1,0 +1,338 @@
+"""The panel in which a reader plays: its rules are those of the library, and it can be used.
+
+Chromium plays recorded rewards by `panel-rules.js`, a live session plays the same ones. Neither
+needs a built site, and no page here asks for anything.
+"""
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import topk
+
+STATIC = Path(__file__).resolve().parents[2] / "book/_static"
+CHROMIUM = os.environ.get("TOPK_CHROMIUM", "/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND"]
+
+N, TAPES, LENGTH = 8, 100, 1000
+
+pytestmark = pytest.mark.skipif(
+    not Path(CHROMIUM).exists() and not os.environ.get("TOPK_SITE_REQUIRED"),
+    reason="no Chromium",
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+def watched(page):
+    """Note in ``page.wrong`` what goes wrong in a page, and whatever it asks for."""
+    page.wrong = []
+    page.on("console", lambda message: page.wrong.append(message.text))
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.on("request", lambda request: page.wrong.append(request.url))
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    """An empty page."""
+    page = watched(browser.new_page())
+    yield page
+    assert page.wrong == []
+    page.close()
+
+
+def budgets(name, rng):
+    return {"k": int(rng.integers(1, N)), "budget": int(rng.integers(N + (name == "SAR"), 1500))}
+
+
+def promises(name, rng):
+    """Some of them never sure within the budget, some sure soon."""
+    return {
+        "k": int(rng.integers(1, N)),
+        "epsilon": float(rng.choice([0, 0.1, 0.3, 0.5])),
+        "delta": float(rng.choice([0.01, 0.05, 0.3])),
+        "budget": int(rng.integers(N, 1000)),
+    }
+
+
+PARAMETERS = {"Uniform": budgets, "SAR": budgets, "OptMAI": budgets}
+PARAMETERS |= {"LUCB1": promises, "KLLUCB": promises}
+
+
+@cache
+def tapes():
+    """Rewards of 0 and 1, (tape, arm, pull); some arms are equal, some certain."""
+    rng = np.random.default_rng(20)
+    means = rng.choice(np.linspace(0, 1, 11), (TAPES, N, 1))
+    return rng.random((TAPES, N, LENGTH)) < means
+
+
+def played_live(strategy, tape):
+    """Play a tape in a live session."""
+    session, used = strategy.start(N), np.zeros(N, dtype=int)
+    while not session.done:
+        arms, counts = session.ask()
+        wanted = zip(arms, used[arms], counts, strict=True)
+        session.tell(arms, [tape[arm, at : at + count].sum() for arm, at, count in wanted], counts)
+        used[arms] += counts
+    assert used.max() <= LENGTH, "tape too short for this test"
+    return {
+        "pulls": session.pulls.tolist(),
+        "selected": session.selected.tolist(),
+        "stopped": session.stopped,
+        "bounds": np.transpose(session.bounds()),
+    }
+
+
+@cache
+def known(name):
+    """Return a strategy's parameters on every tape, and how the library plays it there."""
+    rng = np.random.default_rng(7)
+    every = [PARAMETERS[name](name, rng) for _ in range(TAPES)]
+    plays = zip(every, tapes(), strict=True)
+    return [(x, played_live(getattr(topk, name)(**x), tape)) for x, tape in plays]
+
+
+PLAY = """([name, parameters, tape]) => {
+  const used = tape.map(() => 0);
+  const take = (arm, count) => {
+    const part = tape[arm].slice(used[arm], used[arm] += count);
+    return part.length - part.replaceAll("1", "").length;
+  };
+  const s = topkRules.play(name, parameters, tape.length, take);
+  return {pulls: s.pulls, selected: topkRules.selected(s), stopped: s.stopped,
+          bounds: topkRules.bounds(s)};
+}"""
+
+
+def differences(page, name):
+    """Yield the numbers of the tapes on which the page does not play as the library does."""
+    for number, (tape, (parameters, expected)) in enumerate(zip(tapes(), known(name), strict=True)):
+        text = ["".join("01"[reward] for reward in row) for row in tape.astype(int)]
+        found = page.evaluate(PLAY, [name, parameters, text])
+        shown, right = np.array(found.pop("bounds")), dict(expected)
+        close = np.allclose(shown, right.pop("bounds"), rtol=0, atol=1e-9)
+        if found != right or not close:
+            yield number
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_the_panel_plays_as_the_library(name, page):
+    """A hundred tapes: the same pulls of every arm, the same set and bounds, the same end."""
+    page.evaluate((STATIC / "panel-rules.js").read_text(encoding="utf-8"))
+    assert list(differences(page, name)) == []
+    ends = {expected["stopped"] for _, expected in known(name)}
+    assert ends == ({"rule", "budget"} if name in ("LUCB1", "KLLUCB") else {"budget"})
+
+
+BREAKS = [
+    ("Uniform", "place < left % arms.length", "place >= arms.length - (left % arms.length)"),
+    ("SAR", "wanted > size - wanted :", "wanted < size - wanted :"),
+    ("SAR", "(over + under - 1n) / under", "over / under"),
+    ("OptMAI", "4 * (last - first + 1) > 3 * size", "4 * (last - first + 1) >= 3 * size"),
+    ("OptMAI", "s.carried = due - pulls * size", "s.carried = 0"),
+    ("LUCB1", "4 * Math.log(s.rounds)", "4 * Math.log(s.total)"),
+    ("LUCB1", "key(a) === key(b) && a < b", "key(a) === key(b) && a > b"),
+    ("KLLUCB", "2 * Math.sqrt(u) * s.n", "2 * Math.sqrt(u + 1) * s.n"),
+]
+
+
+@pytest.mark.parametrize(("name", "rule", "broken"), BREAKS)
+def test_a_rule_that_is_broken_is_noticed(name, rule, broken, page):
+    text = (STATIC / "panel-rules.js").read_text(encoding="utf-8")
+    assert text.count(rule) == 1
+    page.evaluate(text.replace(rule, broken))
+    assert next(differences(page, name), None) is not None
+
+
+def test_the_rules_are_short():
+    assert len((STATIC / "panel-rules.js").read_text(encoding="utf-8").splitlines()) <= 400
+
+
+# What the theme gives a page, in its two modes.
+THEME = """:root { --pst-color-text-base: #222832; --pst-color-background: #fff;
+  --pst-color-surface: #f3f4f5; --pst-color-border: #d1d5da; --pst-color-text-muted: #48566b }
+html[data-theme="dark"] { --pst-color-text-base: #ced6dd; --pst-color-background: #121212;
+  --pst-color-surface: #29313d; --pst-color-border: #48566b; --pst-color-text-muted: #9ca4af }
+body { background: var(--pst-color-background); color: var(--pst-color-text-base) }"""
+
+
+@pytest.fixture
+def panel(browser):
+    """A page with nothing but the panel; its clock stands still."""
+    page = watched(browser.new_page())
+    page.clock.install()
+    style, rules, script = (
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("topk.css", "panel-rules.js", "panel.js")
+    )
+    page.set_content(
+        f"""<!doctype html><html lang="en" data-theme="light"><title>Play</title>
+        <meta name="viewport" content="width=device-width"><style>{THEME}{style}</style>
+        <body><main class="bd-article"><h1>Play</h1><div class="topk-panel">no scripts</div></main>
+        <script>{rules}</script><script>{script}</script>"""
+    )
+    page.wait_for_selector(".topk-panel button")
+    yield page
+    assert page.wrong == []
+    page.close()
+
+
+def told(page):
+    return page.locator(".topk-panel-told").inner_text()
+
+
+def now(page):
+    """Return how the play stands, as it is shown."""
+    rows = page.locator(".topk-panel-now > div").all()
+    return {row.locator("dt").inner_text(): row.locator("dd").inner_text() for row in rows}
+
+
+def press(page, name):
+    page.get_by_role("button", name=name).press("Enter")
+
+
+def test_a_play_is_told_decision_by_decision(panel):
+    """SAR settles the eight arms one by one: seven decisions, each a sentence of its own."""
+    sentences = [told(panel)]
+    while "budget spent" not in now(panel)["Stopped"]:
+        press(panel, "One decision")
+        sentences.append(told(panel))
+    assert len(sentences) == len(set(sentences)) == 8
+    assert all(re.search("arms? [1-8].* (accepted|rejected)", text) for text in sentences[1:])
+    marks = "".join(panel.locator(".topk-panel-arms i").all_inner_texts())
+    assert sorted(marks) == sorted("✓✓✓✗✗✗✗✗")
+    known = {"Tries": "317 of 320", "Its set now": "1, 2 and 3", "Right": "✓ yes"}
+    assert known.items() <= now(panel).items()
+    assert "Its set is 1, 2 and 3: right." in told(panel)
+    read = panel.locator(".topk-panel-read").all_inner_texts()
+    assert read[0].startswith("Arm 1: accepted, ") and "between" in read[7]
+    before = told(panel)
+    press(panel, "One decision")  # it is over
+    assert told(panel) == before
+
+
+def test_means_are_dragged_with_the_keyboard(panel):
+    press(panel, "One decision")
+    slider = panel.get_by_label("true mean of arm 4")
+    slider.focus()
+    for _ in range(3):
+        panel.keyboard.press("ArrowUp")
+    assert slider.input_value() == "0.68" and now(panel)["Tries"] == "0 of 320"
+    panel.keyboard.press("End")
+    assert slider.input_value() == "1"
+    assert panel.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+
+
+def test_the_thumb_is_where_the_mean_is_drawn(panel):
+    """Dragged from the height of its mean to another one."""
+    plot = panel.locator(".topk-panel-plot svg").bounding_box()
+    x, slider = plot["x"] + plot["width"] * 7.5 / 8, panel.get_by_label("true mean of arm 8")
+    panel.mouse.move(x, plot["y"] + plot["height"] * (1 - 0.2))
+    panel.mouse.down()
+    panel.mouse.move(x, plot["y"] + plot["height"] * (1 - 0.7), steps=5)
+    panel.mouse.up()
+    assert abs(float(slider.input_value()) - 0.7) < 0.015
+    panel.mouse.click(x, plot["y"] + plot["height"] * 0.9)  # elsewhere it cannot be touched
+    assert abs(float(slider.input_value()) - 0.7) < 0.015
+
+
+@pytest.mark.parametrize("name", ["Uniform", "SAR", "OptMAI", "LUCB1", "KLLUCB"])
+def test_a_play_runs_to_its_end_and_again_with_another_seed(name, panel):
+    panel.get_by_label("Strategy").select_option(name)
+    if name in ("LUCB1", "KLLUCB"):
+        panel.get_by_label("Tolerance").select_option("0.2")
+        assert not panel.get_by_label("Budget").is_visible()
+    pulls = []
+    for start in ("Run", "Again, seed 2"):
+        press(panel, start)
+        panel.clock.run_for(30_000)
+        assert now(panel)["Stopped"].startswith("yes") and ": right." in told(panel)
+        pulls.append(panel.locator(".topk-panel-arms span[aria-hidden]").all_inner_texts())
+    assert name == "Uniform" or pulls[0] != pulls[1]
+
+
+def test_a_run_can_be_paused(panel):
+    panel.get_by_label("Strategy").select_option("LUCB1")
+    press(panel, "Run")
+    panel.clock.run_for(1000)
+    press(panel, "Pause")
+    tries = now(panel)["Tries"]
+    panel.clock.run_for(1000)
+    assert now(panel)["Tries"] == tries and int(tries) > 8
+    assert panel.locator(".topk-panel-told").get_attribute("aria-live") == "polite"
+
+
+def test_whoever_wants_no_motion_sees_the_end(panel):
+    panel.emulate_media(reduced_motion="reduce")
+    press(panel, "Run")
+    assert "budget spent" in now(panel)["Stopped"]
+
+
+def test_a_rule_that_cannot_be_sure_gives_up(panel):
+    slider = panel.get_by_label("true mean of arm 4")
+    slider.fill("0.75")
+    panel.get_by_label("Strategy").select_option("LUCB1")
+    panel.emulate_media(reduced_motion="reduce")
+    press(panel, "Run")
+    known = {"Tries": "50,000", "Stopped": "gave up", "Right": "✓ yes"}
+    assert known.items() <= now(panel).items()
+
+
+def test_many_plays_are_counted(panel):
+    """As often right as the library is, whose plays are others."""
+    press(panel, "100 plays")
+    panel.clock.run_for(60_000)
+    found = re.fullmatch(
+        r"SAR, K = 3, budget 320: right in (\d+) of 100 plays, 3\d\d tries on average.",
+        panel.locator(".topk-panel-tally li").inner_text(),
+    )
+    assert 75 <= int(found[1]) <= 98  # 0.88 in the long run
+
+
+def test_who_guesses_first_sees_no_mean(panel):
+    panel.get_by_label("Guess first").check()
+    slider = panel.locator(".topk-panel-means input").first
+    assert not slider.is_visible()
+    press(panel, "Run")
+    panel.clock.run_for(30_000)
+    assert now(panel)["Right"] == "hidden" and "right" not in told(panel)
+    panel.get_by_label("Guess first").uncheck()
+    assert slider.is_visible() and re.search(": (right|wrong)", told(panel))
+
+
+def test_the_panel_is_for_everybody(panel):
+    """Nothing that axe finds, before a play and after it, wide and narrow, light and dark."""
+    from axe_playwright_python.base import AXE_SCRIPT
+
+    panel.evaluate(AXE_SCRIPT)
+    for width, mode in [(1280, "light"), (390, "dark")]:
+        panel.set_viewport_size({"width": width, "height": 900})
+        panel.evaluate("mode => { document.documentElement.dataset.theme = mode }", mode)
+        for name in ("SAR", "LUCB1"):
+            panel.get_by_label("Strategy").select_option(name)
+            press(panel, "Run")
+            panel.clock.run_for(10_000)
+            found = panel.evaluate("async () => (await axe.run({preload: false})).violations")
+            assert [rule["id"] for rule in found] == []
+        assert panel.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("source", ["book/intro.md", "notebooks/01-problem.md"])
+def test_without_scripts_a_page_says_what_is_missing(source):
+    text = (STATIC.parents[1] / source).read_text(encoding="utf-8")
+    assert re.search('<div class="topk-panel">\n<p>[^<]*scripts[^<]*</p>\n</div>', text)

@@ -1,0 +1,64 @@
+"""Cells that make verdicts are short, and no verdict comes from a bare truth value."""
+
+import ast
+
+import pytest
+from chapters import cells
+
+LONGEST = 40
+PAGES = sorted(path.stem for path in cells.NOTEBOOKS.glob("*.md"))
+MAKERS = {"Claim", "Ledger", "Verdict", "Points", "Judgement",
+          "paired", "counts", "exact", "always", "most", "fact", "not_comparable"}
+
+
+def makes_verdicts(source):
+    """Whether a cell compares, judges or enters claims."""
+    return any(isinstance(node, ast.Attribute) and (
+        node.attr in ("judge", "proved", "not_comparable")
+        or node.attr in MAKERS and ast.unparse(node.value) in ("claims", "verdicts"))
+        for node in ast.walk(ast.parse(source)))
+
+
+def bare(source):
+    """Judgements that are truth values: `topk.book.verdicts` has no say in them."""
+    tree = ast.parse(source)
+    given = [node.args[0] if node.args else node.keywords[0].value for node in ast.walk(tree)
+             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".judge")]
+    named = {node.targets[0].id: node.value for node in ast.walk(tree)
+             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
+    found = [named.get(ast.unparse(x), x) for x in given]
+    return [ast.unparse(x) for x in found
+            if isinstance(x, (ast.Compare, ast.BoolOp, ast.UnaryOp))
+            or isinstance(x, ast.Constant) and x.value is not None
+            or isinstance(x, ast.Call) and ast.unparse(x.func) in ("bool", "all", "any")
+            or isinstance(x, ast.Call) and ast.unparse(x.func).endswith((".all", ".any"))]
+
+
+def sources(name):
+    """The cells of a page that make verdicts."""
+    return [source.strip() for _, source in cells.read(name)[0] if makes_verdicts(source)]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_verdicts_cell_is_short_and_its_judgement_no_truth_value(name):
+    for source in sources(name):
+        assert len(source.splitlines()) <= LONGEST, source
+        assert bare(source) == []
+
+
+def test_every_page_with_a_ledger_has_such_cells():
+    with_ledger = [name for name in PAGES if any("Ledger(" in s for _, s in cells.read(name)[0])]
+    assert with_ledger and all(sources(name) for name in with_ledger)
+
+
+@pytest.mark.parametrize("source, judges, truths", [
+    ("claims.Ledger(rows)", True, []),
+    ("x = verdicts.most(points)\nrow = claim('a').judge(x, 'seen')", True, []),
+    ("row = claim('a').judge(None, 'seen', 'why')", True, []),
+    ("row = claim('a').judge(largest == 143)", True, ["largest == 143"]),
+    ("ok = bool(a > b)\nrow = claim('a').judge(ok)", True, ["bool(a > b)"]),
+    ("row = claim('a').judge((loads == 143).all())", True, ["(loads == 143).all()"]),
+    ("row = claim('a').judge(judgement=True)", True, ["True"]),
+    ("most = loads.max()\nprint(most)", False, [])])
+def test_what_counts(source, judges, truths):
+    assert makes_verdicts(source) == judges and bare(source) == truths

@@ -1,0 +1,79 @@
+"""Several strategies side by side."""
+
+import numpy as np
+import pytest
+
+import topk
+from topk.stats import mean_interval, paired_difference
+
+BANDIT = topk.BernoulliBandit([0.8, 0.6, 0.4, 0.2])
+FIXED = {"SAR": topk.SAR(2, 60), "even": topk.Uniform(2, 60)}
+SURE = {"LUCB1": topk.LUCB1(2, 0.1, 0.1), "Racing": topk.Racing(2, 0.1, 0.1)}
+
+
+def test_every_strategy_plays_as_alone_and_the_table_is_paired():
+    found = topk.compare(FIXED, BANDIT, runs=30, seed=3, budgets=[20, 60])
+    assert found.points == (20, 60)
+    regrets = {}
+    for name, strategy in (("SAR", topk.SAR), ("even", topk.Uniform)):
+        for budget, reps in zip((20, 60), found.replications[name], strict=True):
+            alone = topk.replicate(strategy(2, budget), BANDIT, 30, seed=3)
+            assert reps == alone
+            regrets[name, budget] = alone.frame().aggregate_regret.to_numpy()
+    table = found.table().set_index(["strategy", "pulls"])
+    for (name, budget), values in regrets.items():
+        row = table.loc[name, budget]
+        best = min((regrets[other, budget] for other in FIXED), key=np.mean)
+        assert row[["mean", "low", "high"]].tolist() == list(mean_interval(values))
+        expected = paired_difference(values, best)  # one rival: no correction
+        assert row[["worse_by", "worse_low", "worse_high"]].tolist() == list(expected)
+    assert len(found.frame()) == 2 * 2 * 30 and set(found.frame().pulls) == {20, 60}
+
+
+def test_checkpoints_are_looked_at_in_one_play_and_rivals_share_the_error():
+    three = SURE | {"UGapEc": topk.UGapEc(2, 0.1, 0.1)}
+    found = topk.compare(three, BANDIT, runs=20, checkpoints=[10, 50])
+    assert {len(studies) for studies in found.replications.values()} == {1}
+    frame, table = found.frame(), found.table("simple_regret")
+    at = {name: frame[(frame.strategy == name) & (frame.pulls == 10)].simple_regret.to_numpy()
+          for name in three}
+    best = min(at.values(), key=np.mean)
+    row = table[(table.strategy == "UGapEc") & (table.pulls == 10)].iloc[0]
+    assert row.worse_high == paired_difference(at["UGapEc"], best, 0.975).high
+
+
+def test_without_points_strategies_with_a_promise_are_compared_by_pulls():
+    found = topk.compare(SURE, BANDIT, runs=10)
+    pulls = {name: reps[0].total_pulls.mean() for name, reps in found.replications.items()}
+    assert found.table().set_index("strategy")["mean"].to_dict() == pulls
+    wrong = found.table("misidentified").iloc[0]
+    assert wrong["mean"] == 0 < wrong.high  # Clopper and Pearson: ten plays prove little
+    line = found.plot().axes[0].lines[-1].get_xdata()[0]
+    time = topk.hardness.characteristic_time(BANDIT.means, 2).value
+    assert line == pytest.approx(time * 0.8 * np.log(9))  # kl(0.1, 0.9)
+
+
+def test_curves_begin_and_end_at_the_points():
+    axes = topk.compare(FIXED, BANDIT, runs=5, budgets=[20, 60]).plot().axes[0]
+    assert [line.get_label() for line in axes.lines] == list(FIXED)
+    assert axes.lines[0].get_xdata().tolist() == [20, 60]
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"strategies": {}}, "strategies"),
+        ({"strategies": {"x": "SAR"}}, "strategies"),
+        ({"runs": 1}, "runs"),
+        ({"budgets": [20], "checkpoints": [20]}, "checkpoints"),
+        ({"strategies": SURE | {"own": topk.ImprovedTopK(2, 0.1, 0.1)}, "budgets": [2]}, "budget"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(changed, name):
+    with pytest.raises(ValueError, match=f"^{name}"):
+        topk.compare(**{"strategies": FIXED, "bandit": BANDIT, "runs": 5} | changed)
+
+
+def test_an_unknown_measure_is_refused():
+    with pytest.raises(ValueError, match="^measure"):
+        topk.compare(FIXED, BANDIT, runs=2).table("precision")

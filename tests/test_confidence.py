@@ -1,0 +1,335 @@
+"""Intervals and evidence that hold at all times: against integrals, exact numbers, and walks."""
+
+import math
+from contextlib import suppress
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+
+import topk
+from topk.confidence import evidence, interval, mixture_cost, separation
+
+
+def grid():
+    """Return pulls and sums, whole and fractional ones, ends included."""
+    rng = np.random.default_rng(1)
+    pairs = [(u, s) for u in range(1, 8) for s in np.arange(0, u + 0.25, 0.25)]
+    for u in (10, 29, 30, 31, 59, 60, 61, 200):
+        pairs += [(u, s) for s in [0, 0.3, 1, 29.7, 30.3, u / 3, u - 1, u, *rng.uniform(0, u, 5)]]
+    pairs = [(u, s) for u, s in pairs if 0 <= s <= u]
+    return np.array(pairs, dtype=float).T
+
+
+def ln_likelihood(pulls, sums, p):
+    """ln L(p), with 0 ln 0 = 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ones, zeros = sums * np.log(p), (pulls - sums) * np.log1p(-p)
+    return np.where(sums > 0, ones, 0) + np.where(pulls > sums, zeros, 0)
+
+
+def ln_mixture(pulls, sums):
+    """ln KT by integration: p = sin(angle)**2 makes the law Beta(1/2, 1/2) a uniform one."""
+    angle = math.pi / 2 * (np.arange(4000) + 0.5) / 4000
+    logs = ln_likelihood(pulls[:, None], sums[:, None], np.sin(angle) ** 2)
+    most = logs.max(axis=1)
+    return most + np.log(np.exp(logs - most[:, None]).mean(axis=1))
+
+
+@pytest.mark.parametrize("delta", [0.9, 0.05, 1e-4, 1e-12])
+def test_at_the_bounds_the_mixture_is_one_over_delta(delta):
+    pulls, sums = grid()
+    low, high = interval(pulls, sums, delta)
+    mixture, tolerance = ln_mixture(pulls, sums), np.where(sums == np.floor(sums), 1e-9, 1e-4)
+    with np.errstate(divide="ignore"):
+        for bound, there in ((low, sums > 0), (high, high < 1 - 1e-6)):  # else as exact as 1 - x
+            ratio = mixture - ln_likelihood(pulls, sums, bound) + math.log(delta)
+            assert (abs(ratio) < tolerance)[there].all()
+    assert (low <= sums / pulls).all() and (sums / pulls <= high).all()
+    assert (low[sums == 0] == 0).all() and (high[sums == pulls] == 1).all()
+
+
+def test_the_mixture_is_behind_the_best_p_by_at_most_two_roots():
+    pulls, sums = grid()
+    most = np.where((sums > 0) & (sums < pulls), sums / pulls, np.where(sums > 0, 1, 0))
+    with np.errstate(divide="ignore"):
+        best = ln_likelihood(pulls, sums, most)
+    whole = sums == np.floor(sums)
+    np.testing.assert_allclose(
+        mixture_cost(pulls, sums)[whole], (best - ln_mixture(pulls, sums))[whole], atol=1e-10
+    )
+    for u in [*range(1, 400), 10**4, 10**7, 10**12]:
+        share = np.linspace(0, 1, 401)
+        cost = mixture_cost(np.full(401, float(u)), u * share)
+        assert (cost <= math.log(2 * math.sqrt(u)) + 1e-13).all()
+        assert cost.argmax() in (0, 400) and cost.min() > 0.4
+        assert u == 1 or cost.max() < math.log(2 * math.sqrt(u)) - 1e-3
+
+
+def test_the_mixture_of_one_more_pull():
+    """KT after a reward 1 is KT times (S + 1/2)/(u + 1): holds from 1 to 10**12 pulls."""
+    rng = np.random.default_rng(2)
+    u = np.floor(10 ** rng.uniform(0, 12, 10**4))
+    s = np.floor(u * rng.random(10**4) ** 3)
+
+    def ln_best(u, s):  # in units of the old one, without cancellation
+        share = np.where(s > 0, s, 1)
+        return s * np.log1p(1 / share) + np.log(s + 1) - u * np.log1p(1 / u) - np.log(u + 1)
+
+    more = mixture_cost(u + 1, s + 1) - mixture_cost(u, s)
+    near = abs(more - ln_best(u, s) + np.log((s + 0.5) / (u + 1)))
+    assert near.max() < 1e-13 * 30
+
+
+def test_rewards_between_0_and_1_do_not_raise_the_mean_of_the_ratio():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        u, law, values = float(rng.integers(1, 30)), rng.dirichlet(np.ones(4)), rng.random(4)
+        s, mean = u * rng.random(), (law * values).sum()
+
+        def ln_ratio(u, s, mean=mean):
+            share = s / u
+            best = s * np.log(share) + (u - s) * np.log1p(-share)
+            return best - mixture_cost(u, s) - s * np.log(mean) - (u - s) * np.log1p(-mean)
+
+        after = ln_ratio(np.full(4, u + 1), s + values)
+        assert (law * np.exp(after)).sum() <= np.exp(ln_ratio(u, s)) * (1 + 1e-12)
+
+
+def exactly(share, bound, pulls):
+    """u kl(S/u, bound) of a fraction and a float, with 60 digits."""
+    with localcontext(prec=60):
+        p, q, total = share, Decimal(bound), Decimal(0)
+        if p > 0:
+            total += p * (p / q).ln()
+        if p < 1:
+            total += (1 - p) * ((1 - p) / (1 - q)).ln()
+        return float(pulls * total)
+
+
+@pytest.mark.parametrize("delta", [0.9, 0.05, 1e-300])
+@pytest.mark.parametrize("pulls", [1, 7, 10**3, 10**6, 10**9, 10**12])
+def test_bounds_are_outside_by_rounding_only(pulls, delta):
+    for sums in {0, 1, min(3, pulls), pulls // 10**4, pulls // 2, pulls - 1, pulls}:
+        low, high = (float(x) for x in interval(pulls, sums, delta))
+        level = mixture_cost(np.array([pulls]), np.array([sums]))[0] - math.log(delta)
+        with localcontext(prec=60):
+            share = Decimal(sums) / Decimal(pulls)
+        assert 0 <= low <= share <= high <= 1
+        if sums == 0:
+            assert low == 0 and high == pytest.approx(-math.expm1(-level / pulls), rel=1e-11)
+        if sums == pulls:
+            assert high == 1 and low == pytest.approx(math.exp(-level / pulls), rel=1e-11)
+        for bound in [x for x in (low, high) if 1e-307 < x < 1]:
+            # a float can be no closer than that to the mean, or to 1
+            spacing, exact = 8 * np.spacing(bound), Decimal(bound)
+            close = float(min(abs(exact - share), 1 - exact))
+            found = exactly(share, bound, pulls)
+            assert level <= found <= level * (1 + 1e-11 + 9 * spacing / close), (sums, bound)
+
+
+def test_intervals_grow_with_confidence():
+    pulls, sums = grid()
+    pulls, sums = np.append(pulls, [1e12] * 3), np.append(sums, [3, 5e11, 1e12 - 2])
+    for sigma in (None, 2.0):
+        lows, highs = zip(
+            *(interval(pulls, sums, x, sigma) for x in np.geomspace(0.999, 1e-300, 300)),
+            strict=True,
+        )
+        assert (np.diff(lows, axis=0) <= 0).all() and (np.diff(highs, axis=0) >= 0).all()
+
+
+def test_shapes_and_arms_without_pulls():
+    low, high = interval([[0], [10]], [0.0, 0.0, 0.0], 0.1)
+    assert low.shape == high.shape == (2, 3)
+    assert low.tolist() == [[0] * 3] * 2 and high[0].tolist() == [1] * 3
+    low, high = interval(4, 2, 0.1)
+    assert low.shape == () and low < 0.5 < high and low == pytest.approx(1 - high)
+    low, high = interval([0, 3], [0, -5.0], 0.1, sigma=2.0)
+    assert (low[0], high[0]) == (-math.inf, math.inf) and low[1] < -5 / 3 < high[1]
+    low, high = interval([3, 3], [0.0, 1e-320], 0.1)
+    assert low.tolist() == [0, 0] and high[0] == high[1]
+    assert interval([], [], 0.1)[0].shape == (0,)
+
+
+def walks(means, steps, delta, draw, sigma=None):
+    """Return in which of 10**5 walks an interval misses its mean at some time."""
+    rng = np.random.default_rng(4)
+    sums, missed = np.zeros(10**5), np.zeros(10**5, dtype=bool)
+    for u in range(1, steps + 1):
+        sums += draw(rng, sums.size)
+        if sigma is None:  # whole sums: a table
+            low, high = interval(u, np.arange(u + 1), delta)
+            at = sums.astype(int)
+            missed |= (low[at] > means) | (high[at] < means)
+        else:
+            low, high = interval(u, sums, delta, sigma)
+            missed |= (low > means) | (high < means)
+    return missed.mean()
+
+
+@pytest.mark.parametrize(
+    ("mean", "steps", "sigma"), [(0.5, 500, None), (0.02, 1000, None), (-1.0, 200, 3.0)]
+)
+def test_walks_leave_their_intervals_with_probability_at_most_delta(mean, steps, sigma):
+    """10**5 walks: exp(-2 * 10**5 x**2) < 1e-7 for x = 0.009, by Hoeffding's inequality.
+
+    So many leave that intervals of far too high a level would be noticed.
+    """
+
+    def draw(rng, size):
+        return rng.random(size) < mean if sigma is None else rng.normal(mean, sigma, size)
+
+    for delta in (0.5, 0.1):
+        found = walks(mean, steps, delta, draw, sigma)
+        assert delta / 4 < found < delta + 0.009
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("pulls", (-1, 0, 0.1)), ("pulls", (1.5, 1, 0.1)), ("pulls", (math.nan, 0, 0.1)),
+        ("pulls", ("3", 1, 0.1)), ("pulls", (2**54, 1, 0.1)),
+        ("sums", (3, 3.1, 0.1)), ("sums", (3, -0.1, 0.1)), ("sums", (3, math.nan, 0.1)),
+        ("sums", ([1, 2], [1, 1, 1], 0.1)), ("sums", (3, math.inf, 0.1, 1.0)),
+        ("delta", (3, 1, 0.0)), ("delta", (3, 1, 1.0)), ("delta", (3, 1, [0.1])),
+        ("sigma", (3, 1, 0.1, 0.0)), ("sigma", (3, 1, 0.1, math.nan)),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_by_name(name, given):
+    with pytest.raises(ValueError, match=rf"^{name} must be"):
+        interval(*given)
+
+
+# Evidence
+
+
+def plain_evidence(pulls, sums, chosen, epsilon, gone=()):
+    """By integrals, and by looking at many x."""
+    n, k, found = len(pulls), len(chosen), 0.0
+    pulls, sums = np.array(pulls, dtype=float), np.array(sums, dtype=float)
+    best = ln_likelihood(pulls, sums, np.clip(sums / pulls, 1e-300, 1 - 1e-16))
+    lack = best - ln_mixture(pulls, sums)
+    for a in chosen:
+        for b in {*range(n)} - {*chosen} - {*gone}:
+            low, high = max(sums[b] / pulls[b] - epsilon, 0), min(sums[a] / pulls[a], 1 - epsilon)
+            x = np.linspace(low, max(low, high), 10**5 + 1)
+            ln = ln_likelihood(pulls[a], sums[a], x) + ln_likelihood(pulls[b], sums[b], x + epsilon)
+            apart = sums[b] / pulls[b] < sums[a] / pulls[a] + epsilon
+            z = best[a] + best[b] - np.max(ln) if apart else 0.0
+            found = max(found, math.exp(lack[a] + lack[b] - z))
+    return min(1.0, found * (n - k) * (n + k - 1) / 2)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.3, 0.9])
+def test_evidence_is_that_of_its_definition(epsilon):
+    rng, below_one = np.random.default_rng(5), 0
+    for _ in range(40):
+        n = int(rng.integers(2, 6))
+        pulls = rng.integers(1, 60, n)
+        sums = rng.binomial(pulls, np.sort(rng.random(n))[::-1] ** [1, 0.2][int(rng.integers(2))])
+        chosen = np.arange(int(rng.integers(1, n)))
+        gone = [n - 1] if n - chosen.size > 1 and rng.random() < 0.3 else []
+        found = evidence(pulls, sums, chosen, epsilon, gone)
+        assert found == pytest.approx(plain_evidence(pulls, sums, chosen, epsilon, gone), rel=1e-6)
+        below_one += found < 1
+    assert below_one >= [0, 20][epsilon > 0.1]
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_top_two_stops_when_the_evidence_does(epsilon):
+    """The rule's own numbers, in scalars, are those of `evidence`, in arrays."""
+    rng, means = np.random.default_rng(6), np.array([0.9, 0.7, 0.5, 0.2])
+    for k in (1, 2, 3):
+        session = topk.TopTwo(k, epsilon, 0.1).start(4, rng=k)
+        for arm in ([], [3])[k == 1]:
+            session.withdraw(arm)
+        while not session.done:
+            before = session.evidence()
+            arms, _ = session.ask()
+            session.tell(arms, (rng.random(arms.size) < means[arms]).astype(float))
+        assert session.evidence() < 0.1 <= before
+        assert session.evidence(epsilon=0.5) <= session.evidence() <= session.evidence(0.0)
+
+
+WATCHED = [
+    topk.KLLUCB(2, 0.0, 0.2, budget=100), topk.LUCB1(2, 0.0, 0.2, budget=100),
+    topk.TopTwo(2, 0.0, 0.2, budget=100), topk.SAR(2, budget=100), topk.Uniform(2, budget=100),
+    topk.GapE(2, budget=100, complexity=60.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("strategy", WATCHED, ids=lambda x: type(x).__name__)
+def test_watched_at_every_moment_a_wrong_set_has_little_evidence(strategy):
+    """Of 60 plays at most 0.2 * 60 + 22 do: exp(-2 * 22**2 / 60) < 1e-7, by Hoeffding.
+
+    An arm may leave; rewards of a batch come one by one.
+    """
+    rng, means, fooled = np.random.default_rng(7), np.array([0.5, 0.45, 0.4, 0.38]), 0
+    for number in range(60):
+        session, wrong_and_sure = strategy.start(4, rng=number if strategy.random else None), False
+        order = rng.permutation(means)
+        leaves = rng.integers(4, 200)
+        while not session.done:
+            arms, counts = session.ask()
+            arm = arms[rng.integers(arms.size)]
+            session.tell([arm], [float(rng.random() < order[arm])])
+            if session.pulls.sum() == leaves:
+                with suppress(ValueError):  # SAR may have accepted it
+                    session.withdraw(int(rng.integers(4)))
+            chosen = session.selected
+            if chosen is not None:
+                others = np.delete(order, [*chosen, *session.withdrawn])
+                if others.max(initial=-1) > order[chosen].min():
+                    wrong_and_sure |= session.evidence(0.0) <= 0.2
+        fooled += wrong_and_sure
+    assert fooled <= 12 + 22
+
+
+def test_looking_at_evidence_whenever_one_likes():
+    """Two equal arms but for 0.001: 4,000 plays, 300 looks; a set is named wrongly all the time.
+
+    Of a rightful p at most delta of the plays fool: false alarm exp(-2 * 4000 * 0.045**2) < 1e-7.
+    Without the mixtures' price more than that do, so that the test has something to see.
+    """
+    rng, delta, n = np.random.default_rng(8), 0.3, 300
+    ones = (rng.random((2, 4000, n)) < np.array([0.5, 0.501])[:, None, None]).cumsum(axis=2)
+    u, wrong = np.arange(1.0, n + 1), ones[0] > ones[1]
+    z = separation(u, ones[0], u, ones[1], 0.0)
+    lacks = mixture_cost(np.broadcast_to(u, ones.shape), ones.astype(float)).sum(axis=0)
+    for price, fair in ((lacks, True), (0.0, False)):
+        fooled = (wrong & (np.exp(price - z) <= delta)).any(axis=1).mean()
+        assert (fooled <= delta + 0.045) == fair
+
+
+def test_evidence_of_a_play_and_of_several_bandits():
+    bandit = topk.BernoulliBandit([0.9, 0.8, 0.1, 0.2])
+    outcome = topk.run(topk.LUCB1(2, 0.05, 0.1), bandit, rng=0)
+    assert outcome.epsilon == 0.05 and outcome.evidence() <= outcome.evidence(0.0) < 0.01
+    assert topk.run(topk.CLUCBPAC(2, 0.05, 0.1), bandit, rng=0).epsilon == 0
+    assert topk.run(topk.UGapEb(2, 90, complexity=9.0, epsilon=0.2), bandit, rng=0).epsilon == 0
+    pulls, sums = np.full((2, 3), 40), np.array([[30.0, 10, 9], [5, 35, 10]])
+    both = evidence(pulls, sums, [[0], [1]])
+    single = [evidence(pulls[m], sums[m], [m]) for m in (0, 1)]
+    assert both == pytest.approx(2 * max(single)) and both < 1
+    assert evidence(pulls, sums, [[1], [1]]) == 1
+    session = topk.MultiBanditGapE(budget=60, complexity=5.0).start((2, 3))
+    assert session.evidence() == 1.0  # no pull yet
+    assert evidence([3, 0], [3, 0], [0]) == 1.0
+    assert evidence([3, 0], [3, 0], [0], withdrawn=[1]) == 0  # nobody else is left
+    assert evidence([0, 0, 0, 0], [0, 0, 0, 0], [0], 0.5, [3]) == 1.0
+    many = evidence(np.full(3000, 10**12), np.linspace(9e11, 1e11, 3000), np.arange(1500))
+    assert many < 1e-300
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("epsilon", {"epsilon": 1.0}), ("epsilon", {"epsilon": -0.1}), ("chosen", {"chosen": [3]}),
+        ("sums", {"sums": [4, 0, 0]}), ("pulls", {"pulls": [3, -1, 1]}),
+    ],
+)  # fmt: skip
+def test_bad_evidence_is_refused_by_name(name, given):
+    good = {"pulls": [3, 3, 3], "sums": [3, 0, 0], "chosen": [0]}
+    with pytest.raises(ValueError, match=rf"^{name} must be"):
+        evidence(**good | given)

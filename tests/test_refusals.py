@@ -1,0 +1,184 @@
+"""Every function refuses what is outside its range, by name, whichever argument it is.
+
+One right call of each function; then every argument in turn takes values that are wrong
+wherever an argument of that name stands, and those that only this function refuses.  What is
+right is mostly the same for arguments of one name, too.
+"""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+import topk
+from topk import guarantees as g
+from topk import hardness as h
+from topk import instances, stats
+from topk import lower_bounds as lb
+from topk.book import glue_all, numbered_results, recording, verdicts
+
+MEANS, ROWS, NU = [0.9, 0.6, 0.3, 0.1], [[0.9, 0.1], [0.2, 0.8]], [0.7, 0.5, 0.3]
+RIGHT = {
+    "means": MEANS, "n": 12, "k": 2, "m": 6, "epsilon": 0.001, "delta": 0.01, "budget": 100,
+    "b": 1.0, "R": 1, "c": 1, "constant": 1, "beta": 0.8, "published": True, "ties": "distinct",
+    "t": 1, "sides": "both", "part": 0.25, "mean": 0.5, "pulls": 40, "off": 0.1, "slack": 0,
+    "gap": 0.1, "radius": 0.1, "horizon": 3, "rounds": 10**9, "size": 8, "signs": [True, True],
+    "ones": 2, "selected": [0, 1], "arms": [0, 1], "rewards": [0, 1], "log_term": 1,
+    "members": (1, 2, 3, 4, 5), "sums": [1, 0], "other": [0.5, 0.6, 0.5, 0.5], "samples": 1,
+    "p": 0.4, "q": 0.5, "error": 0.1, "threshold": 1, "number": 1, "rng": 0, "seed": 0,
+    "values": [0.1, 0.2], "level": 0.9, "successes": 1, "trials": 2,
+    "strategy": topk.Uniform(2, 100), "plays": 2, "runs": 2, "nu": NU, "nu_prime": NU,
+    "false_alarm": 0.1, "ratio": 2, "make": lambda budget: topk.Uniform(2, budget),
+    "hypothesis": 1, "bandit": topk.BernoulliBandit(NU), "frames": 2, "prefix": "crowd",
+    "family": "bernoulli", "sigma": None, "id": "bubeck2013/theorem-1",
+    "statement": "It errs rarely.", "anchor": "thm-sar",
+    "function": "topk.guarantees.sar_error", "test": "tests/test_x.py::test_y",
+}  # fmt: skip
+NOT_REAL = [-0.1, math.nan, math.inf, "x", None, True]
+WRONG = {
+    "means": [[0.5], [0.5, 1.2], [0.5, math.nan], [], "no", [0.1, None], [[[0.1, 0.2]] * 2]],
+    "k": [0, 1.0, True, "2"], "n": [0, 1, 2.5, True, "4"], "m": [0], "t": [-1, 0.5], "seed": [-1],
+    "budget": [3, 100.0, True, 2**54], "ties": ["nearest", None], "sides": ["left"],
+    "published": ["yes", 1], "number": [0, 7, True, [1], 1.0], "rng": [-1, "seed", 0.5],
+    "level": [1, "x"], "beta": [0.75, 1], "horizon": [-1, 0.5], "epsilon": [*NOT_REAL, 1.0],
+    "delta": [*NOT_REAL, 0, 1.0], "error": [*NOT_REAL, 0.0, 0.5], "slack": [*NOT_REAL, 2],
+} | dict.fromkeys("constant b R c threshold log_term".split(), [*NOT_REAL, 0])
+LOWER = {"epsilon": [0], "p": [*NOT_REAL, 0.0], "q": [*NOT_REAL, 0.4, 1]}  # of all lower bounds
+ZERO, HALF = {"epsilon": [0]}, {"k": [7]}
+
+SPECIAL = {  # what is right for this function alone, and what else is wrong
+    instances.synthetic: ({"p": 1}, {"p": [0, -1, math.nan]}),
+    stats.mean_interval: ({}, {"values": [0.1, [0.1, math.nan], ["a", "b"]]}),
+    stats.paired_difference: ({"a": np.ones((2, 2)), "b": np.ones((2, 2))},
+                              {"b": [[0.1, 0.2, 0.3], np.ones((2, 3))]}),
+    stats.proportion_interval: ({}, {"trials": [0], "successes": [0.5, 3, -1]}),
+    lb.algorithm_b: ({}, {"epsilon": [0.125], "pulls": [0]}),
+    lb.change_of_measure: (
+        {"strategy": topk.Uniform(1, 9)},
+        {"nu": [[0.5, 1.5, 0.1]], "nu_prime": [[0.5, 0.5]], "runs": [1], "false_alarm": [0],
+         "event": [lambda reps: reps.sums]}),
+    lb.smallest_budget: ({"n": 6, "epsilon": 0.1}, {"k": [4], "ratio": [1.0]}),
+    lb.group_plays: ({"n": 6}, {"epsilon": [1 / 16], "hypothesis": [4]}),
+    recording.record: ({}, {"bandit": [[0.5, 0.4]], "frames": [1]}),
+    numbered_results.checked: ({}, {
+        "id": ["bubeck2013/theorem-3", "theorem-1"], "statement": [" "], "anchor": ["#thm"],
+        "function": ["topk.guarantees.sar_mistake", "numpy.sum", "topk.guarantees"],
+        "test": ["tests/test_x.py"]}),
+    glue_all: ({}, {"prefix": ["", "two words", "1st", None]}),
+    **dict.fromkeys((h.gaps, h.spread_constant), ({}, {"means": [ROWS]})),
+    h.characteristic_time: ({}, {"means": [ROWS], "family": ["normal", None], "sigma": [1.0]}),
+    h.h_multibandit: ({"means": ROWS}, {"means": [[0.1, 0.2], [[0.1], [0.2]]]}),
+    h.ugape_complexity: ({"variances": [0.1] * 4},
+                         {"variances": [[0.1], [0.1, 0.1, 0.1, 2.0], ROWS]}),
+    **dict.fromkeys((h.psi, h.topk_complexity), ({}, {"t": [2]})),
+    h.spread_bounds: ({}, HALF | ZERO | {"c": [0.5]}),
+    g.plan: ({"n": 4}, ZERO | {"means": [[0.1, 0.2]]}),
+    g.sar_exponent: ({}, {"means": ["ab"]}),
+    g.sar_windows: ({}, {"part": [0, 1.1], "means": [[[0.1, 0.2], [0.3]]]}),
+    g.multibandit_sar_error: ({"means": ROWS}, {"means": [[0.1, 0.2]]}),
+    g.average_off: ({}, {"mean": [1.1, [0.1, 2]], "pulls": [0, 2.0], "off": [-0.1, [0.1, 2.0]]}),
+    g.ugapeb_error: ({"a": 0.1}, {"a": [1e9, 0]}),
+    g.ugape_ceiling: ({}, {"gap": [-0.1], "radius": [0.0]}),
+    g.lucb1_crossing: ({}, {"t": [0, 1.0]}),
+    g.lucb1_needy: ({}, {"t": [0]}),
+    g.lucb1_overrun: ({}, {"rounds": [10, math.inf]}),
+    g.halving_pulls: ({}, ZERO | {"k": [13]}),
+    **dict.fromkeys((g.direct_pulls, g.optmai_pulls, g.uniform_pulls, g.improved_topk_order,
+                     g.improved_topk_pulls), ({}, ZERO)),
+    g.qe_regret: ({}, {"size": [7], "pulls": [7]}),
+    g.ar_regret: ({}, {"size": [9, 0], "pulls": [7]}),
+    g.optmai_regret: ({}, {"budget": [11]}),
+    lb.paired_means: ({}, {"signs": [[0.5], [], True]}),
+    lb.pair_log_odds: ({}, {"arms": [[4, 0]], "rewards": [[0.5, 1]]}),
+    lb.pair_error: ({}, {"pulls": [-1, 0.5]}),
+    lb.pair_counts: ({}, {"selected": [[0, 0], [0, 4], [0], [0.0, 1.0]], "signs": [[]]}),
+    **dict.fromkeys((lb.theorem_3_pulls, lb.theorem_3_success),
+                    ({}, {"n": [5], "epsilon": [0.01]})),
+    lb.theorem_7_1_pulls: ({}, HALF | {"epsilon": [0.01]}),
+    lb.uniform_failure: ({}, HALF | {"epsilon": [0.2], "pulls": [0, 0.5]}),
+    lb.group_family: ({}, HALF | {"epsilon": [0.07]}),
+    lb.mannor_tsitsiklis_family: ({}, {"epsilon": [0.6]}),
+    lb.group_log_ratio: ({}, {"ones": [41, [1, 1], -1]}),
+    lb.group_argument: ({}, HALF | {"epsilon": [0.02], "delta": [0.03]}),
+    lb.printed_split: ({}, {"epsilon": [0.02], "delta": [0.02]}),
+    lb.randomised_argument: ({}, HALF | {"epsilon": [0.02], "delta": [0.02]}),
+    lb.theorem_5_5_pulls: ({}, HALF | {"delta": [0.02]}),
+    lb.theorem_5_6_pulls: ({"k": 8}, {"k": [5], "epsilon": [0.01]}),
+    lb.explore_m_families: ({"size": 5}, {"m": [7], "size": [1, 4, 7]}),
+    lb.explore_m_means: ({}, {"members": [(0, 1), (1, 1), (12,)], "epsilon": [0.2]}),
+    lb.explore_m_optimal: ({}, {"members": [(1,)]}),
+    lb.count_pairs: ({}, {"m": [7]}),
+    lb.explore_m_argument: ({}, {"m": [5], "delta": [0.3], "epsilon": [0.2]}),
+    lb.theorem_8_constant: ({}, {"log_term": [math.inf]}),
+    lb.theorem_8_pulls: ({}, {"m": [5, 7], "epsilon": [0.2]}),
+    lb.lemma_10_probability: ({}, {"horizon": [0]}),
+    lb.totals: ({"n": 2}, {"arms": [[0, 2]], "rewards": [[0], [0, 0.5]]}),
+    lb.log_likelihood_ratio: (
+        {"pulls": [1, 1], "means": [0.5, 0.5], "other": [0.5, 0.6]},
+        {"sums": [[2, 0], [0.5, 0]], "pulls": [[1]], "other": [[0.5] * 3]}),
+    lb.information: ({"pulls": [1, 1, 0, 0]}, {"pulls": [[1, -1, 0, 0], [1]]}),
+    lb.fixed_test_error: ({}, {"samples": [-1, 0.5]}),
+    lb.theorem_5_1_pulls: ({"n": 40, "k": 10}, {"k": [9], "epsilon": [0.02]}),
+}  # fmt: skip
+OTHERWISE = {g.log_bar, g.ugape_step, h.bernoulli_kl, lb.complement_epsilon}  # see REFUSED
+AROUND = [recording.record, numbered_results.checked, glue_all, stats.mean_interval,
+          stats.paired_difference, stats.proportion_interval]
+AROUND += [each for name, each in vars(instances).items()
+           if getattr(each, "__module__", "") == "topk.instances" and name[0] != "_"
+           and name != "rte_workers"]
+FORMULAS = {getattr(front, name) for front in (h, g, lb) for name in front.__all__
+            if name[0].islower()}
+CALLS = [*AROUND, *sorted(FORMULAS - OTHERWISE, key=lambda function: function.__name__)]
+
+
+@pytest.mark.parametrize("function", CALLS, ids=lambda function: function.__name__)
+def test_a_wrong_argument_is_refused_by_name(function):
+    alone, wrong = SPECIAL.get(function, ({}, {}))
+    right = {name: RIGHT[name] for name in inspect.signature(function).parameters if name in RIGHT}
+    function(**(right := right | alone))
+    for name in {*right, *wrong}:
+        values = [*WRONG.get(name, ()), *wrong.get(name, ())]
+        values += LOWER.get(name, ()) if hasattr(lb, function.__name__) else ()
+        if name == "k" and {"n", "means"} & {*right} and function is not g.halving_pulls:
+            values.append(right.get("n") or len(right["means"]))
+        for value in values:
+            with pytest.raises(ValueError, match=f"^{name} must be "):
+                function(**right | {name: value})
+
+
+REFUSED = [
+    *((lambda x=x: g.ugape_step(x, [0.1, 0.1], 1), "means") for x in ([0.5, math.nan], "ab")),
+    (lambda: g.ugape_step([[0.5, 0.4]], [[0.1, 0.1]], 1), "means"),
+    *((lambda x=x: g.ugape_step([0.5, 0.4], x, 1), "radii") for x in ([0.1], [0.1, 0.0])),
+    (lambda: g.ugape_step([0.5, 0.4], [0.1, 0.1], 2), "k"),
+    (lambda: lb.algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10), "k"),
+    (lambda: lb.algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0), "runs"),
+    (lambda: lb.group_plays(topk.Uniform(4, 100), 6, 0.01, 4), "k"),
+    (lambda: stats.mean_interval([0.1]), "the number of runs in values"),
+    (lambda: verdicts.paired([1.0, 2.0], [1.0, 2.0, 3.0]), "b|a"),
+    (lambda: verdicts.paired([1.0], [1.0]), "the number of runs in (a|b)"),
+    (lambda: verdicts.paired([math.nan, 1.0], [1.0, 2.0]), "a|b"),
+    *((lambda wins=wins: verdicts.counts([wins], [3], 5), "wins and losses") for wins in (3, -1)),
+    (lambda: g.ugapeb_error(MEANS, 2, 100, 0.1, 1.0, variances=[0.1] * 4), "a"),
+    (lambda: g.ugapeb_error(MEANS, 2, 8, 0.1, variances=[0.1] * 4), "budget"),
+    (lambda: g.sar_exponent(ROWS, 2, 9), "k"),
+    (lambda: g.sar_exponent([[[0.1], [0.2]]], 1, 9), "means"),
+    (lambda: g.average_off([0.5, 0.1], 3, [0.1] * 3), "off"),
+    (lambda: recording.side_by_side(), "recordings"),
+    (lambda: recording.side_by_side("SAR"), "recordings"),
+    *((lambda n=n: g.log_bar(n), "n") for n in (0, 2.5, True, "4")),
+    *((lambda p=p: h.bernoulli_kl(p, 0.5), "p") for p in (1.5, -0.1, "x", None)),
+    *((lambda q=q: h.bernoulli_kl(0.5, q), "q") for q in (-0.2, [0.1, math.nan])),
+    *((lambda x=x: lb.complement_epsilon(9, 3, x), "epsilon") for x in [0, *NOT_REAL]),
+    *((lambda k=k: lb.complement_epsilon(9, k, 0.1), "k") for k in [9, *WRONG["k"]]),
+    *((lambda n=n: lb.complement_epsilon(n, 3, 0.1), "n") for n in WRONG["n"]),
+    *((lambda x=x: verdicts.always(x), "readings") for x in ({}, True)),
+    *((lambda x=x: verdicts.most(x), "readings") for x in ({}, True)),
+    *((lambda x=x: verdicts.fact(x), "readings") for x in ({}, 1))]
+
+
+@pytest.mark.parametrize(("call", "name"), REFUSED)
+def test_and_so_are_these(call, name):
+    with pytest.raises(ValueError, match=f"^({name}) must be "):
+        call()

@@ -1,0 +1,147 @@
+"""Where a live study stands."""
+
+import json
+
+import numpy as np
+import pytest
+
+import topk
+from topk import confidence
+
+
+def study(strategy=None, pulls=40):
+    """A session in which arm i has had so many pulls, i in five of them rewards."""
+    session = (strategy or topk.Uniform(2, 1000)).start(5)
+    return session.tell(range(5), [pulls * i / 5 for i in range(5)], counts=[pulls] * 5)
+
+
+def test_a_report_has_a_row_an_arm_in_the_order_of_the_means():
+    table = study().report()
+    assert table.arm.tolist() == [4, 3, 2, 1, 0]
+    assert table.chosen.tolist() == [True, True, False, False, False]
+    low, high = confidence.interval([40] * 5, [32, 24, 16, 8, 0], 0.05 / 5)
+    assert np.allclose(table.low, low) and np.allclose(table.high, high)
+    other = {arm: set(row) for arm, row in zip(table.arm, table.undecided_with, strict=True)}
+    assert other == {4: {2}, 3: {2, 1}, 2: {4, 3}, 1: {3}, 0: set()}
+    assert table.attrs["delta"] == 0.05 and table.attrs["evidence"] == study().evidence()
+
+
+def test_the_reached_epsilon_is_where_the_evidence_becomes_enough():
+    session = study(topk.Racing(2, 0.1, 0.2), pulls=1)
+    for _ in range(4):
+        arms, _ = session.ask()
+        session.tell(arms, [float(i >= 3) for i in arms])
+    reached = session.report().attrs
+    assert reached["delta"] == 0.2 and 0 < reached["epsilon"] < 1
+    assert session.evidence(reached["epsilon"]) <= 0.2 < session.evidence(reached["epsilon"] - 2e-4)
+
+
+def test_before_the_first_pull_everything_is_open():
+    table = topk.Uniform(2, 1000).start(5).report()
+    assert not table.chosen.any() and table["mean"].isna().all()
+    assert (table.low == 0).all() and (table.high == 1).all()
+    assert table.attrs["evidence"] == 1.0 == table.attrs["epsilon"]
+    assert table.undecided_with.tolist() == [[]] * 5
+
+
+def test_arms_that_left_are_not_undecided_with_anybody():
+    session = study()
+    session.withdraw(2)
+    table = session.report().set_index("arm")
+    assert table.withdrawn[2] and not table.undecided_with[2] and 2 not in table.undecided_with[3]
+
+
+def test_of_several_bandits_there_is_no_report():
+    with pytest.raises(ValueError, match="^session"):
+        topk.MultiBanditSAR(100).start((2, 3)).report()
+
+
+def test_a_figure_shows_bounds_and_boundary():
+    axes = study().plot().axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == list("43210")
+    assert axes.lines[-1].get_xdata()[0] == 1.5
+    low, high = axes.lines[0].get_ydata()
+    assert (low, high) == tuple(study().report().loc[0, ["low", "high"]])
+
+
+def test_a_saved_study_goes_on_and_is_replaced_at_once(tmp_path):
+    path, session = tmp_path / "study.json", study()
+    session.save(path)
+    session.tell([0], [1.0])
+    session.save(path)
+    again = topk.load(path)
+    assert again.state() == session.state() and list(tmp_path.iterdir()) == [path]
+    assert topk.resume(json.dumps(session.state())).state() == session.state()
+
+
+def test_what_cannot_be_written_leaves_the_old_file(tmp_path):
+    path = tmp_path / "study.json"
+    study().save(path)
+    before = path.read_text()
+
+    class Odd:
+        pass
+
+    session = study()
+    session._play = Odd()
+    with pytest.raises(AttributeError):
+        session.save(path)
+    assert path.read_text() == before and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "{}",
+        lambda text: "[]",
+        lambda text: "\x00",
+        lambda text: text.replace('"library": "', '"library": "0'),
+        lambda text: text.replace("Uniform", "Uniforn"),
+        lambda text: text.replace("1000", "1001"),
+    ],
+)
+def test_a_file_that_is_damaged_or_of_other_sources_is_refused(change, tmp_path):
+    path = tmp_path / "study.json"
+    study().save(path)
+    path.write_text(change(path.read_text()))
+    with pytest.raises(ValueError, match="^(path|digest|state)"):
+        topk.load(path)
+
+
+def test_arms_may_have_names():
+    """Everything that is taken and given is in them; the play is that of the numbers."""
+    names = ["red", "green", "blue", "grey"]
+    named, plain = topk.LUCB1(2, 0.1, 0.1).start(names), topk.LUCB1(2, 0.1, 0.1).start(4)
+    for _ in range(30):
+        arms, counts = plain.ask()
+        asked, same = named.ask()
+        assert asked.tolist() == [names[arm] for arm in arms] and same.tolist() == counts.tolist()
+        rewards = [float(arm >= 2) for arm in arms]
+        plain.tell(arms, rewards)
+        named.tell(asked, rewards)
+    assert named.selected.tolist() == ["blue", "grey"] and plain.selected.tolist() == [2, 3]
+    assert named.pulls.tolist() == plain.pulls.tolist()
+    assert named.evidence() == plain.evidence()
+    table = named.withdraw("red").report()
+    assert set(table.arm) == set(names) and named.withdrawn == ["red"]
+    assert table[table.withdrawn].arm.tolist() == ["red"]
+    again = topk.resume(json.loads(json.dumps(named.state())))
+    assert again.names == names and again.ask()[0].tolist() == named.ask()[0].tolist()
+    assert again.withdrawn == ["red"] and again.state() == named.state()
+
+
+@pytest.mark.parametrize("names", [["a", "a", "b"], ["a"], [], ["a", 1], "ab", [1, 2, 3]])
+def test_names_that_are_none_are_refused(names):
+    with pytest.raises(ValueError, match="^n "):
+        topk.Uniform(1, 100).start(names)
+
+
+@pytest.mark.parametrize("arm", ["violet", 0, None])
+def test_an_unknown_name_is_refused_and_nothing_changes(arm):
+    session = topk.Uniform(1, 100).start(["red", "green"])
+    for act in (lambda: session.tell([arm], [1.0]), lambda: session.withdraw(arm)):
+        with pytest.raises(ValueError, match="^arms? .*red"):
+            act()
+    assert session.pulls.sum() == 0 and session.withdrawn == []
+    assert session.tell("red", [1.0]).pulls.tolist() == [1, 0]

@@ -1,0 +1,262 @@
+"""Rewards on another scale than [0, 1]."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import topk
+from topk.bandits import UNIT, Scale, scale_of
+
+RNG = np.random.default_rng
+
+
+def test_there_and_back():
+    scale = scale_of(bounds=(-3, 12))
+    x = RNG(0).uniform(-3, 12, 50)
+    sums, squares = scale.to_unit(50, x.sum(), (x * x).sum())
+    unit = (x + 3) / 15
+    assert sums == pytest.approx(unit.sum()) and squares == pytest.approx((unit**2).sum())
+    assert scale.from_unit(50, sums) == pytest.approx(x.sum())
+    assert scale_of() is UNIT and UNIT.to_unit(3, 2.5, 1.0) == (2.5, 1.0)
+    assert scale_of(sigma=2.0) == Scale(0.0, 4.0, bounded=False)
+
+
+@pytest.mark.parametrize("bounds", [(1, 0), (0, 0), (0, np.inf), (np.nan, 1), 3, (0, 1, 2), "ab"])
+def test_bounds_that_are_none_are_refused(bounds):
+    with pytest.raises(ValueError, match="^bounds"):
+        scale_of(bounds)
+
+
+@pytest.mark.parametrize("sigma", [0, -1, np.inf, np.nan, "x"])
+def test_a_sigma_that_is_none_is_refused(sigma):
+    with pytest.raises(ValueError, match="^sigma"):
+        topk.GaussianBandit([0, 1], sigma)
+
+
+def test_only_one_of_bounds_and_sigma():
+    with pytest.raises(ValueError, match="^bounds"):
+        scale_of((0, 1), 1.0)
+
+
+@pytest.mark.parametrize("bad", [1.5, -0.1, np.nan])
+def test_a_reward_out_of_bounds_is_named_with_its_arm(bad):
+    class Odd(topk.Bandit):
+        def sample(self, arm, count, rng):
+            return np.full(count, bad if arm == 1 else 0.5)
+
+    with pytest.raises(ValueError, match=r"^a reward of arm 1 must be in \[0, 1\]"):
+        Odd([0.5, 0.5, 0.5]).pull([0, 1], [2, 2], RNG(0))
+
+
+def test_normal_rewards_have_their_law():
+    bandit = topk.GaussianBandit([100.0, -5.0], 3.0)
+    sums, squares = bandit.pull([0, 1], [20_000, 20_000], RNG(1))
+    assert np.allclose(sums / 20_000, [100, -5], atol=5 * 3 / np.sqrt(20_000))  # 6e-7 each
+    spread = squares / 20_000 - (sums / 20_000) ** 2
+    assert np.allclose(spread, 9, rtol=5 * np.sqrt(2 / 20_000))
+
+
+def test_a_table_becomes_a_bandit():
+    frame = pd.DataFrame({"variant": ["b", "a", "b", "c"], "score": [-2.0, 5.0, 0.0, 12.0]})
+    bandit = topk.ReplayBandit.from_frame(frame, "variant", "score", bounds=(-3, 12))
+    assert bandit.names == ["b", "a", "c"] and bandit.means.tolist() == [-1.0, 5.0, 12.0]
+    assert sorted(set(bandit.sample(0, 50, RNG(0)))) == [-2.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"arm": "x"}, "arm"),
+        ({"reward": "x"}, "reward"),
+        ({"bounds": (0, 1)}, "answers of arm 0"),
+        ({"frame": pd.DataFrame({"arm": [1, 2], "reward": [np.nan, 1]})}, "reward"),
+        ({"frame": pd.DataFrame({"arm": [1, None], "reward": [0, 1]})}, "arm"),
+        ({"frame": [[1, 2]]}, "arm"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(changed, name):
+    frame = pd.DataFrame({"arm": [1, 2], "reward": [2.0, 1.0]})
+    with pytest.raises(ValueError, match=f"^{name}"):
+        topk.ReplayBandit.from_frame(**{"frame": frame} | changed)
+
+
+def test_a_frame_in_place_of_records_is_told_where_to_go():
+    with pytest.raises(ValueError, match="from_frame"):
+        topk.ReplayBandit(pd.DataFrame({"a": [0, 1]}))
+
+
+class Wide(topk.Bandit):
+    """Beta rewards on a scale of the test's choice."""
+
+    def __init__(self, bounds):
+        self.bounds, self.low, self.width = bounds, bounds[0], bounds[1] - bounds[0]
+        self.a = np.array([6.0, 4.0, 3.0, 2.0])
+        super().__init__(self.low + self.width * self.a / 8)
+
+    def sample(self, arm, count, rng):
+        return self.low + self.width * rng.beta(self.a[arm], 8 - self.a[arm], size=count)
+
+
+SCALED = {
+    "SAR": lambda width: topk.SAR(2, 200),
+    "LUCB1": lambda width: topk.LUCB1(2, 0.1 * width, 0.1, budget=3000),
+    "KLLUCB": lambda width: topk.KLLUCB(2, 0.1 * width, 0.1, budget=3000),
+    "TopTwo": lambda width: topk.TopTwo(2, 0.1 * width, 0.1, budget=500),
+    "AdaptiveTopK": lambda width: topk.AdaptiveTopK(2, 0.1 * width, 0.1, budget=3000),
+    "UGapEb": lambda width: topk.UGapEb(2, 300, 0.1 * width, complexity=50 / width**2),
+    "variance": lambda width: topk.UGapEc(2, 0.1 * width, 0.1, budget=3000, variance=True),
+    "GapE": lambda width: topk.GapE(2, 300, 50 / width**2),
+}
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_play_does_not_depend_on_the_units(name):
+    """Epsilon and the complexity are in the user's; powers of two scale without rounding."""
+    strategy, unit, wide = SCALED[name], Wide((0.0, 1.0)), Wide((0.0, 4.0))
+    for seed in range(5):
+        one, other = topk.run(strategy(1), unit, seed), topk.run(strategy(4), wide, seed)
+        assert one.pulls.tolist() == other.pulls.tolist()
+        assert one.selected.tolist() == other.selected.tolist()
+        assert (4 * one.sums).tolist() == other.sums.tolist()
+        assert one.evidence(0.05) == pytest.approx(other.evidence(0.2))
+    marks = [40, 77] if strategy(1).anytime else None
+    one, other = (topk.replicate(strategy(width), bandit, 6, 3, marks)
+                  for width, bandit in ((1, unit), (4, wide)))
+    assert (one.selected == other.selected).all()
+    regrets = 4 * one.frame().aggregate_regret
+    assert other.frame().aggregate_regret.tolist() == regrets.tolist()
+
+
+def test_rewards_may_be_negative():
+    shifted, unit = Wide((-3.0, 12.0)), Wide((0.0, 1.0))
+    ours, same = (topk.run(topk.SAR(2, 200), bandit, rng=1) for bandit in (shifted, unit))
+    assert ours.pulls.tolist() == same.pulls.tolist()
+    assert ours.sums == pytest.approx(15 * same.sums - 3 * same.pulls)
+
+
+class Undeclared(topk.Bandit):
+    """Normal rewards with a standard deviation of 3, and no word about it."""
+
+    def sample(self, arm, count, rng):
+        return rng.normal(self.means[arm], 3, count)
+
+
+class OwnPull(Undeclared):
+    def pull(self, arms, counts, rng):
+        return topk.bandits.Rewards(2.0 * counts, 4.0 * counts)
+
+
+@pytest.mark.parametrize("kind", [Undeclared, OwnPull])
+@pytest.mark.parametrize("strategy", [topk.LUCB1(1, 0.3, 0.1), topk.Racing(1, 0.3, 0.1)])
+def test_undeclared_rewards_stop_a_simulation(kind, strategy):
+    """They were certified in every play, and wrong in most."""
+    with pytest.raises(ValueError, match=r"rewards? of arm \d must be (each )?in \[0, 1\]"):
+        topk.run(strategy, kind([0.6, 0.4, 0.5]), rng=0)
+
+
+def test_promises_for_normal_rewards():
+    """Of 300 plays at most 70 go wrong with probability above 1 - 1e-6 if delta = 0.1 holds."""
+    bandit = topk.GaussianBandit([5.0, 3.0, 2.0], sigma=2.0)
+    reps = topk.replicate(topk.LUCB1(1, 0.9, 0.1), bandit, 300, seed=2)
+    assert reps.certified.all() and (reps.selected[:, 0, 0] != 0).sum() <= 70
+    mean = reps.sums.sum(axis=0) / reps.pulls.sum(axis=0)
+    assert np.abs(mean - bandit.means).max() < 0.2  # in the user's units
+
+
+def test_kl_lucb_of_normal_rewards_has_the_bounds_of_the_normal_mixture():
+    """Held to a play by hand with `topk.confidence.interval`."""
+    bandit = topk.GaussianBandit([3.0, 2.0, 0.0, 4.0], sigma=1.5)
+    outcome = topk.run(topk.KLLUCB(2, 0.5, 0.1), bandit, rng=4, trace=True)
+    arms, rewards = outcome.trace
+    pulls, sums = np.bincount(arms[:4], minlength=4), np.bincount(arms[:4], rewards[:4], 4)
+    for first, second in zip(arms[4::2], arms[5::2], strict=True):
+        low, high = topk.confidence.interval(pulls, sums, 0.1 / 4, sigma=1.5)
+        best = np.argsort(-sums / pulls)
+        h, l = min(best[:2], key=low.__getitem__), max(best[2:], key=high.__getitem__)  # noqa: E741
+        assert (first, second) == (h, l) and high[l] - low[h] >= 0.5
+        for place in (4 + 2 * ((pulls.sum() - 4) // 2), 5 + 2 * ((pulls.sum() - 4) // 2)):
+            sums[arms[place]] += rewards[place]
+            pulls[arms[place]] += 1
+    low, high = topk.confidence.interval(pulls, sums, 0.1 / 4, sigma=1.5)
+    best = np.argsort(-sums / pulls)
+    assert outcome.certified and max(high[best[2:]]) - min(low[best[:2]]) < 0.5
+    assert outcome.total_pulls < topk.run(topk.LUCB1(2, 0.5, 0.1), bandit, rng=4).total_pulls
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        topk.KLLUCB(1, 0.1, 0.1, rate="published"),
+        topk.TopTwo(1, 0.1, 0.1),
+        topk.UGapEc(1, 0.1, 0.1, variance=True),
+    ],
+    ids=repr,
+)
+def test_what_needs_bounded_rewards_says_so(strategy):
+    with pytest.raises(ValueError, match="^sigma"):
+        topk.run(strategy, topk.GaussianBandit([1, 0], 1.0), rng=0)
+
+
+def test_evidence_needs_bounds():
+    outcome = topk.run(topk.SAR(1, 50), topk.GaussianBandit([1, 0], 1.0), rng=0)
+    with pytest.raises(ValueError, match="^sigma"):
+        outcome.evidence()
+
+
+def played_live(session, low, width, rounds=40):
+    """Tell a session rewards that are low + width * u, the same u every time."""
+    rng = RNG(5)
+    for _ in range(rounds):
+        arms, counts = asked = session.ask()
+        drawn = (rng.beta(2 + arm, 4, count) for arm, count in zip(*asked, strict=True))
+        values = [np.round(x, 3) for x in drawn]
+        if session.done:
+            break
+        sums = [(low + width * x).sum() for x in values]
+        squares = [((low + width * x) ** 2).sum() for x in values]
+        session.tell(arms, sums, counts=counts, squares=squares)
+    return session
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_live_study_does_not_depend_on_the_units(name):
+    rng = {"rng": 0} if name == "TopTwo" else {}
+    unit = played_live(SCALED[name](1).start(4, **rng), 0, 1)
+    wide = played_live(SCALED[name](8).start(4, bounds=(-2, 6), **rng), -2, 8)
+    if name != "TopTwo":  # whose coin may fall otherwise by the last bit
+        assert unit.pulls.tolist() == wide.pulls.tolist()
+        assert wide.means == pytest.approx(8 * unit.means - 2)
+        assert np.array(wide.bounds()) == pytest.approx(8 * np.array(unit.bounds()) - 2)
+        assert wide.evidence(0.8) == pytest.approx(unit.evidence(0.1))
+        one, other = unit.report(), wide.report()
+        assert other.arm.tolist() == one.arm.tolist() and other.high.max() <= 6
+        assert other.low.to_numpy() == pytest.approx(8 * one.low.to_numpy() - 2)
+        assert other.attrs["epsilon"] == pytest.approx(8 * one.attrs["epsilon"])
+    again = topk.resume(wide.state())
+    assert again.state() == wide.state() and again.means.tolist() == wide.means.tolist()
+
+
+@pytest.mark.parametrize("bad", [-2.1, 6.1, np.nan])
+def test_a_live_reward_out_of_bounds_is_refused_and_nothing_changes(bad):
+    session = topk.SAR(1, 40).start(3, bounds=(-2, 6))
+    with pytest.raises(ValueError, match=r"^rewards .*\[-2, 6\]"):
+        session.tell([0, 1], [3.0, bad])
+    assert session.pulls.sum() == 0
+    assert session.tell([0, 1], [-2.0, 6.0]).means[:2].tolist() == [-2.0, 6.0]
+
+
+def test_a_live_study_of_normal_rewards():
+    session, rng, truth = topk.KLLUCB(1, 0.5, 0.1).start(3, sigma=2.0), RNG(1), [10.0, 7.0, 4.0]
+    while not session.done:
+        arms, counts = session.ask()
+        session.tell(arms, [rng.normal(truth[arm], 2.0) for arm in arms])
+    assert session.selected.tolist() == [0] and session.certified
+    table = session.report()
+    assert (table.low < truth).all() and (table.high > truth).all()  # of one seed
+    low, high = topk.confidence.interval(session.pulls, session.pulls * session.means, 0.1 / 3, 2.0)
+    assert np.allclose(table.low, low) and np.allclose(session.bounds()[1], high)
+    assert set(table.attrs) == {"delta"} and topk.resume(session.state()).certified
+    with pytest.raises(ValueError, match="^sigma"):
+        session.evidence()
+    with pytest.raises(ValueError, match="^sigma"):
+        topk.TopTwo(1, 0.1, 0.1).start(3, sigma=1.0, rng=0)

@@ -1,0 +1,229 @@
+"""Several strategies on the same arms: one table, one frame, one figure."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from topk._checks import check_choice, refuse
+from topk.bandits import BernoulliBandit
+from topk.engine.strategy import Strategy
+from topk.results import MEASURES
+from topk.simulate import replicate
+from topk.stats import mean_interval, paired_difference, proportion_interval
+
+COSTS = (*(name for name in MEASURES if name != "precision"), "pulls_used")
+LEVEL = 0.95
+
+
+def compare(
+    strategies, bandit, runs=100, seed=1, budgets=None, checkpoints=None, jobs=None, store=None
+):
+    """Play several strategies on the same arms, play by play with the same streams.
+
+    Parameters
+    ----------
+    strategies : dict of str to Strategy
+        What to play, by the name it is shown with.
+    bandit, runs, seed, jobs, store
+        As in `topk.replicate`; at least two runs.
+    budgets : sequence of int, optional
+        Every strategy is played once with each of these in place of its own budget.
+    checkpoints : sequence of int, optional
+        Every strategy is played once, and its set looked at after so many pulls; only for
+        strategies whose rule does not depend on a budget.  Not together with ``budgets``.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If there is no strategy, one is none or takes no budget where ``budgets`` are given, both
+        ``budgets`` and ``checkpoints`` are, or as `topk.replicate` does.
+
+    Examples
+    --------
+    >>> import topk
+    >>> bandit = topk.BernoulliBandit([0.8, 0.6, 0.4, 0.2])
+    >>> found = compare({"SAR": topk.SAR(2, 100), "uniform": topk.Uniform(2, 100)}, bandit, runs=20)
+    >>> found.table().columns.tolist()
+    ['strategy', 'pulls', 'mean', 'low', 'high', 'worse_by', 'worse_low', 'worse_high']
+    """
+    if not isinstance(strategies, dict) or not strategies:
+        refuse("strategies", strategies, "a dict of strategies by name, at least one")
+    if not all(isinstance(each, Strategy) for each in strategies.values()):
+        refuse("strategies", strategies, "made of strategies")
+    if budgets is not None and checkpoints is not None:
+        refuse("checkpoints", checkpoints, "left out where budgets are given")
+    if runs < 2:
+        refuse("runs", runs, "at least 2")
+    played = {}
+    for name, strategy in strategies.items():
+        if budgets is not None and "budget" not in {field.name for field in fields(strategy)}:
+            refuse("strategies", name, "made of strategies with a budget, where budgets are given")
+        versions = [strategy]
+        if budgets is not None:
+            versions = [replace(strategy, budget=budget) for budget in budgets]
+        played[name] = [
+            replicate(each, bandit, runs, seed, checkpoints, jobs=jobs, store=store)
+            for each in versions
+        ]
+    points = budgets if budgets is not None else checkpoints
+    return Comparison(dict(strategies), bandit, played, tuple(() if points is None else points))
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What several strategies came to on the same arms; made by `compare`.
+
+    Attributes
+    ----------
+    strategies : dict of str to Strategy
+        What was played.
+    bandit : Bandit, sequence of Bandits, or function
+        On which arms.
+    replications : dict of str to list of Replications
+        The plays: a study for each budget, or a single one.
+    points : tuple of int
+        The budgets or checkpoints; empty if there are none.
+    """
+
+    strategies: dict
+    bandit: object
+    replications: dict
+    points: tuple
+
+    def frame(self, epsilon=None):
+        """Return a row for each strategy, play and budget or checkpoint.
+
+        Parameters
+        ----------
+        epsilon : float, optional
+            Tolerance in [0, 1) of the metrics that have one.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``strategy``, ``pulls`` (budget or checkpoint, nan without either), and the columns of
+            `topk.Replications.frame` without ``checkpoint``.
+        """
+        import pandas
+
+        frames = []
+        for name, studies in self.replications.items():
+            for budget, reps in zip(self.points or (np.nan,), studies, strict=False):
+                rows = reps.frame(epsilon)
+                pulls = rows.pop("checkpoint").fillna(budget)
+                rows.insert(0, "strategy", name)
+                rows.insert(1, "pulls", pulls)
+                frames.append(rows)
+        return pandas.concat(frames, ignore_index=True)
+
+    def table(self, measure=None):
+        """Return the mean of a measure, and by how much each strategy is worse than the best.
+
+        Parameters
+        ----------
+        measure : {"aggregate_regret", "simple_regret", "misidentified", "pulls_used"}, optional
+            Of what; less is better.  Unless given the pulls to stop, if there are no budgets or
+            checkpoints and every strategy has a promise, else the aggregate regret.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each strategy and budget or checkpoint: ``strategy``, ``pulls``, ``mean``
+            with its 95 % interval ``low`` to ``high``, and ``worse_by``, the mean difference to
+            the strategy with the least mean there, play by play, with ``worse_low`` and
+            ``worse_high``: 95 % for all of a point together (Bonferroni).
+        """
+        import pandas
+
+        rows = []
+        share = self._measure(measure) == "misidentified"
+        for pulls, values in self._values(measure):
+            best = values[min(values, key=lambda name: values[name].mean())]
+            level = 1 - (1 - LEVEL) / max(1, len(values) - 1)
+            for name, each in values.items():
+                own = (proportion_interval(int(each.sum()), each.size, LEVEL) if share
+                       else mean_interval(each, LEVEL))
+                rows.append([name, pulls, *own, *paired_difference(each, best, level)])
+        columns = "strategy pulls mean low high worse_by worse_low worse_high".split()
+        return pandas.DataFrame(rows, columns=columns)
+
+    def plot(self, measure=None):
+        """Draw the measure against the budgets or checkpoints, or how it is distributed.
+
+        Parameters
+        ----------
+        measure : str, optional
+            As in `table`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Means with 95 % bands; without budgets or checkpoints the share of plays with at most so
+            much, and for pulls to stop of Bernoulli arms a line at what no exact strategy can do
+            without, T* kl(delta, 1 - delta), for the largest delta that was played.
+        """
+        from topk.book import plots
+
+        measure = self._measure(measure)
+        figure, (ax,) = plots.panels(1, 1, height=3.2)
+        figure.set_layout_engine("constrained")
+        label = measure.replace("_", " ").replace("pulls used", "pulls to stop")
+        if self.points:
+            self._draw_curves(ax, measure)
+            ax.set(xlabel="pulls", ylabel=label)
+        else:
+            self._draw_shares(ax, measure)
+            ax.set(xlabel=label, ylabel="share of plays")
+        ax.legend()
+        return figure
+
+    def _draw_curves(self, ax, measure):
+        from topk.book import plots
+
+        points = [values for _, values in self._values(measure)]
+        for name, strategy in self.strategies.items():
+            values = np.stack([values[name] for values in points], axis=-1)
+            plots.curve_with_band(ax, self.points, values, strategy, label=name, floor=0)
+
+    def _draw_shares(self, ax, measure):
+        import seaborn
+
+        from topk.book import plots
+
+        values = next(self._values(measure))[1]
+        for name, strategy in self.strategies.items():
+            look = plots.style(strategy)
+            seaborn.ecdfplot(x=values[name], color=look.color, linestyle=look.linestyle,
+                             label=name, ax=ax)
+        if measure == "pulls_used" and self._promised():
+            if isinstance(self.bandit, BernoulliBandit):
+                ax.axvline(self._needed(), color=plots.GREY, linestyle=":", label="T* kl(δ, 1 - δ)")
+
+    def _needed(self):
+        """Return T* kl(delta, 1 - delta)."""
+        from topk.theory.characteristic import characteristic_time
+        from topk.theory.likelihood import bernoulli_kl
+
+        delta = max(strategy.delta for strategy in self.strategies.values())
+        k = next(iter(self.strategies.values())).k
+        return characteristic_time(self.bandit.means, k).value * bernoulli_kl(delta, 1 - delta)
+
+    def _measure(self, measure):
+        if measure is not None:
+            return check_choice(measure, "measure", COSTS)
+        return "pulls_used" if self._promised() and not self.points else "aggregate_regret"
+
+    def _promised(self):
+        return all(strategy.certifies for strategy in self.strategies.values())
+
+    def _values(self, measure):
+        """Yield each point with every strategy's values (runs,); means over several bandits."""
+        rows = self.frame().groupby(["pulls", "strategy", "run"], dropna=False)
+        means = rows[self._measure(measure)].mean()
+        for pulls, of_point in means.groupby(level="pulls", dropna=False):
+            names = of_point.groupby(level="strategy")
+            yield pulls, {name: names.get_group(name).to_numpy(float) for name in self.strategies}

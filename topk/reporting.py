@@ -1,0 +1,104 @@
+"""Where a live study stands: a table, and a figure."""
+
+import numpy as np
+
+from topk._checks import refuse
+from topk.session import DELTA
+
+
+def report(session):
+    """Return where a study stands, a row for each arm, in the order of the means.
+
+    Parameters
+    ----------
+    session : topk.Session
+        Of one bandit, at any time.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``arm``; ``pulls``; ``mean``, nan without pulls; ``low`` and ``high``, the interval of
+        `topk.confidence.interval` at delta / n: all of them hold at all times together with
+        probability 1 - delta; ``chosen``, whether the arm is in the set that would be chosen now;
+        ``undecided_with``, the list of arms on the other side of the boundary whose intervals
+        overlap with its own; ``withdrawn``.  In ``attrs``: ``delta``, the strategy's or 0.05;
+        ``evidence``, see `topk.Session.evidence`; and ``epsilon``, the least for which the
+        evidence is at most delta: by so much at most is the set wrong, as far as one knows.
+        The last two are left out where rewards have no bounds.
+
+    Raises
+    ------
+    ValueError
+        If the session is of several bandits.
+    """
+    import pandas
+
+    if session.strategy.several:
+        refuse("session", session.strategy, "one of a single bandit")
+    pulls, means, arms = session.pulls, session.means, np.arange(session.n)
+    delta, units = getattr(session.strategy, "delta", DELTA), session._units
+    low, high = (units.from_unit(1, end) for end in session._intervals())
+    selected = session._chosen() if session.selected is not None else []
+    chosen, gone = np.isin(arms, selected), np.isin(arms, session._withdrawn)
+    across = (chosen[:, None] != chosen) & ~gone[:, None] & ~gone
+    overlap = across & (low[:, None] < high) & (low < high[:, None]) & (len(selected) > 0)
+    order = np.lexsort((arms, -np.nan_to_num(means, nan=-np.inf), ~chosen))
+    names = arms if session.names is None else np.array(session.names)
+    columns = {"arm": names, "pulls": pulls, "mean": means, "low": low, "high": high}
+    undecided = [names[row].tolist() for row in overlap]
+    columns |= {"chosen": chosen, "undecided_with": undecided}
+    table = pandas.DataFrame(columns | {"withdrawn": gone}).iloc[order].reset_index(drop=True)
+    table.attrs = {"delta": delta}
+    if units.bounded:
+        table.attrs["evidence"] = session.evidence()
+        table.attrs["epsilon"] = units.width * least_epsilon(session, delta)
+    return table
+
+
+def least_epsilon(session, delta):
+    """Return the least share of the range for which the evidence is at most delta, or 1.0.
+
+    To 1e-4.
+    """
+    low, high, width = 0.0, 1.0 - 1e-4, session._units.width
+    if session.evidence(width * high) > delta:
+        return 1.0
+    if session.evidence(0.0) <= delta:
+        return 0.0
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        enough = session.evidence(width * middle) <= delta
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def plot(session):
+    """Draw the intervals of a `report`, the boundary of the set, and what is undecided.
+
+    Parameters
+    ----------
+    session : topk.Session
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Arms by rank: filled those that would be chosen now; red those whose interval overlaps
+        with one from the other side of the boundary.
+    """
+    from topk.book import plots
+
+    table = report(session)
+    figure, (ax,) = plots.panels(1, 1, height=3.2)
+    figure.set_layout_engine("constrained")
+    for place, row in table.iterrows():
+        color = plots.RED if row.undecided_with else plots.BLUE
+        ax.plot([place, place], [row.low, row.high], color=color, linewidth=1.5)
+        ax.plot(place, row["mean"], "o", color=color,
+                markerfacecolor=color if row.chosen else "white")
+    if table.chosen.any():
+        ax.axvline(table.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
+    places = range(0, len(table), 1 + len(table) // 40)
+    ax.set_xticks(places, table.arm[places])
+    level = 1 - table.attrs["delta"]
+    ax.set(xlabel="arm, by rank", ylabel=f"mean, joint {level:.0%} bounds")
+    return figure
