@@ -71,9 +71,9 @@ def check_at_most_half(n, k, name="k"):
     return n, check_k(k, name=name, largest=n // 2)
 
 
-def check_epsilon(epsilon, name="epsilon", *, positive=False):
-    """Return ``epsilon`` as a ``float`` in [0, 1), or in (0, 1) when ``positive``."""
-    return check_real(epsilon, name, 0, 1, low_open=positive, high_open=True)
+def check_epsilon(epsilon, name="epsilon"):
+    """Return ``epsilon`` as a ``float`` in [0, 1)."""
+    return check_real(epsilon, name, 0, 1, high_open=True)
 
 
 def check_delta(delta, name="delta"):
@@ -124,15 +124,15 @@ def factor(value, name):
     return check_real(value, name, 0, 1e6, low_open=True)
 
 
-def positive_epsilon(value, name):
-    """Return an epsilon in (0, 1)."""
-    return check_epsilon(value, name, positive=True)
+def tolerance(value, name):
+    """Return an epsilon in units of reward; when a play begins it is held against their range."""
+    return check_real(value, name, 0, 1e300)
 
 
 PARAMETERS = {  # of strategies, those that mean the same everywhere: how they are checked
     "k": lambda value, name: check_k(value),
     "budget": check_budget,
-    "epsilon": check_epsilon,
+    "epsilon": tolerance,
     "delta": check_delta,
 }
 
@@ -170,6 +170,15 @@ def check_means(means, name="means", smallest=2, ndim=1):
     array = check_unit_array(means, name, ndim=ndim)
     if array.shape[-1] < smallest:
         refuse(name, f"{array.shape[-1]} arm(s)", f"an array of at least {smallest} arms")
+    return array
+
+
+def check_any_means(means, name="means"):
+    """Return the arms' means as a float array (n,) of finite numbers, at least two."""
+    allowed = "a vector of at least 2 finite numbers"
+    array = as_numbers(means, name, allowed)
+    if array.ndim != 1 or array.size < 2 or not np.isfinite(array).all():
+        refuse(name, means, allowed)
     return array
 
 

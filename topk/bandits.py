@@ -12,7 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import as_numbers, check_arms, check_counts, check_means, check_real, refuse
+from topk._checks import (
+    as_numbers,
+    check_any_means,
+    check_arms,
+    check_counts,
+    check_means,
+    check_real,
+    refuse,
+)
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
 
@@ -34,6 +42,18 @@ class Scale(NamedTuple):
     low: float = 0.0
     width: float = 1.0
     bounded: bool = True
+
+    @property
+    def sigma(self):
+        """That of sub-Gaussian rewards on the strategies' scale, 1/2; None of bounded ones."""
+        return None if self.bounded else 0.5
+
+    def unit_epsilon(self, epsilon):
+        """Return a tolerance, in the user's units, on the strategies' scale; or refuse it."""
+        if not self.bounded:
+            return check_real(epsilon, "epsilon", 0, 1e150) / self.width
+        epsilon = check_real(epsilon, "epsilon", 0, self.width, high_open=True)
+        return min(epsilon / self.width, 1 - 2**-53)
 
     def to_unit(self, counts, sums, squares):
         """Return the sums and sums of squares that the rewards have on the strategies' scale."""
@@ -376,13 +396,10 @@ class GaussianBandit(Bandit):
     """
 
     def __init__(self, means, sigma):
-        allowed = "a vector of at least 2 finite numbers"
-        array = as_numbers(means, "means", allowed)
-        if array.ndim != 1 or array.size < 2 or not np.isfinite(array).all():
-            refuse("means", means, allowed)
+        means = check_any_means(means)
         scale_of(sigma=sigma)
         self.sigma = float(sigma)
-        super().__init__(array)
+        super().__init__(means)
 
     def sample(self, arm, count, rng):
         """Return ``count`` rewards of one arm; see `Bandit.sample`."""
