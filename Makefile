@@ -60,7 +60,7 @@ browser-test: $(STAMP) ## open every page of the built site in Chromium, with no
 bench: $(STAMP) ## run the speed measurements, which the book's speed figures read
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done
 
-evidence: $(STAMP) ## make the plays that hold promises to their word (about half an hour)
+evidence: $(STAMP) ## make the plays that hold promises to their word (a quarter of an hour)
 	$(BIN)/python tests/evidence/plays.py
 
 lock: ## resolve the dependencies again (needs uv)

@@ -41,6 +41,7 @@ PAPERS = {
     "zhou2014": "Zhou, Chen and Li (2014): OptMAI",
     "chen2017": "Chen, Chen, Zhang and Zhou (2017): AdaptiveTopK",
 }
+OUTSIDE = {"you2023": "You, Qin, Wang and Yang (2023), none of the five"}
 
 VERSIONED = ("topk", "numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
 
@@ -111,7 +112,8 @@ def ledger(claims: list[dict], preview: bool) -> str:
     for paper, group in groups:
         if group:
             total = f"Claims: {len(group)} ({counts(group)})."
-            parts.append(f"## {PAPERS.get(paper, paper)}\n\n{total}\n\n{table(group)}")
+            title = (PAPERS | OUTSIDE).get(paper, paper)
+            parts.append(f"## {title}\n\n{total}\n\n{table(group)}")
     return "\n".join(parts)
 
 

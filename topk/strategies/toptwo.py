@@ -34,17 +34,8 @@ class TopTwo(Indices):
 
     Parameters
     ----------
-    k : int
-        How many arms are wanted, 1 to n - 1.
-    epsilon : float
-        Per-arm tolerance, in [0, 1): with probability 1 - delta every returned arm has
-        a mean of at least the k-th largest minus epsilon.  With 0 and a tie at the
-        boundary the play ends only with its budget.
-    delta : float
-        Probability of failure, in (0, 1).
-    budget : int, optional
-        The most pulls that may be made, at least n.  When it ends the play, the k largest
-        means are returned without a certificate.
+    k, epsilon, delta, budget
+        As for `KLLUCB`, with the same promise.
 
     Raises
     ------
@@ -63,8 +54,9 @@ class TopTwo(Indices):
     :math:`M_a M_b` is a non-negative supermartingale that begins at 1, since pulls come one by
     one.  C counts the pairs that can make a set wrong, see `topk.confidence.pairs`: whatever arms
     are withdrawn, the promise stays as it is, about those that are left.  (If none ever were, C
-    could be k(n - k).)  Of equal weights the pair, and of equal pulls the arm, of lower index
-    comes first.
+    could be k(n - k).)  With rewards that are sigma-sub-Gaussian Z and g are those of the normal
+    mixture, see `topk.confidence.evidence`.  Of equal weights the pair, and of equal pulls the
+    arm, of lower index comes first.
 
     Each pull looks at all k(n - k) pairs, and computes those of the arm that was pulled: about
     0.6 microseconds with n = 20, 120 with n = 1000 and k = 50, and from some thousand arms on,
