@@ -61,7 +61,7 @@ bench: $(STAMP) ## run the speed measurements, which the book's speed figures re
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done
 
 evidence: $(STAMP) ## make the plays that hold promises to their word (a quarter of an hour)
-	$(BIN)/python tests/evidence/plays.py
+	cd tests && ../$(BIN)/python -c "from evidence.plays import main; main()"
 
 lock: ## resolve the dependencies again (needs uv)
 	$(LOCK) --output-file requirements.lock
