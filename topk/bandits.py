@@ -481,7 +481,8 @@ class ReplayBandit(Bandit):
                 refuse(name, column, f"one of the columns {list(frame.columns)}")
             if frame[column].isna().any():
                 refuse(name, f"column {column!r} with missing values", "a column without any")
-        as_numbers(frame[reward], f"column {reward!r}", "made of numbers")
+        if frame[reward].dtype.kind not in "fiub":
+            refuse("reward", f"column {reward!r} of {frame[reward].dtype}", "a column of numbers")
         groups = frame.groupby(arm, sort=False)[reward]
         return cls({name: record.to_numpy() for name, record in groups}, bounds)
 
