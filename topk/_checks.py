@@ -139,10 +139,13 @@ PARAMETERS = {  # of strategies, those that mean the same everywhere: how they a
 
 def as_array(values, name, allowed):
     """Return ``values`` as an array of whatever type, or refuse what is none."""
+    if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 2) > 1:
+        refuse(name, f"a pandas {type(values).__name__}", allowed)
     try:
         return np.asarray(values)
-    except (TypeError, ValueError, OverflowError):
-        refuse(name, values, allowed)
+    except (TypeError, ValueError, OverflowError) as error:
+        uneven = "inhomogeneous" in str(error)
+        refuse(name, "lists of different lengths" if uneven else values, allowed)
 
 
 def as_numbers(values, name, allowed):

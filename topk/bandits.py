@@ -394,10 +394,15 @@ class ReplayBandit(Bandit):
 
     Parameters
     ----------
-    answers : sequence of n array_like of float, n >= 2
+    answers : sequence of n array_like of float, or dict of them by name, n >= 2
         The recorded rewards of each arm, at least one, each within the bounds.
     bounds : pair of float, optional
         The least and the largest reward that there can be; (0, 1) unless given.
+
+    Attributes
+    ----------
+    names : list or None
+        What the arms are called, if the records have names.
 
     Raises
     ------
@@ -418,10 +423,14 @@ class ReplayBandit(Bandit):
     names = None
 
     def __init__(self, answers, bounds=None):
-        if hasattr(answers, "columns"):
-            refuse("answers", "a data frame", "a sequence; see ReplayBandit.from_frame")
+        allowed = "a list with the rewards of each of at least 2 arms, or a dict of them by name"
+        if type(answers).__module__.partition(".")[0] == "pandas":
+            seen = f"a pandas {type(answers).__name__}"
+            refuse("answers", seen, f"{allowed} (of a table see ReplayBandit.from_frame)")
+        if isinstance(answers, dict):
+            self.names, answers = list(answers), list(answers.values())
         if not hasattr(answers, "__len__") or len(answers) < 2:
-            refuse("answers", answers, "a sequence of the records of at least 2 arms")
+            refuse("answers", answers, allowed)
         self.bounds, scale = bounds, scale_of(bounds)
         allowed = f"a vector of at least one number, each {scale}"
         self.answers = [as_numbers(record, "answers", allowed) for record in answers]
@@ -454,7 +463,8 @@ class ReplayBandit(Bandit):
         Raises
         ------
         ValueError
-            If a column does not exist, or an arm or a reward is missing (nan).
+            If ``frame`` is no data frame, a column does not exist, a reward is no number, or an
+            arm or a reward is missing (nan).
 
         Examples
         --------
@@ -464,16 +474,17 @@ class ReplayBandit(Bandit):
         >>> bandit.names, bandit.means.tolist()
         (['b', 'a'], [0.5, 0.0])
         """
+        if not hasattr(frame, "columns"):
+            refuse("frame", type(frame).__name__, "a pandas DataFrame")
         for name, column in (("arm", arm), ("reward", reward)):
-            if column not in getattr(frame, "columns", ()):
-                refuse(name, column, "a column of the data frame")
+            if column not in frame.columns:
+                refuse(name, column, f"one of the columns {list(frame.columns)}")
             if frame[column].isna().any():
                 refuse(name, f"column {column!r} with missing values", "a column without any")
+        if frame[reward].dtype.kind not in "fiub":
+            refuse("reward", f"column {reward!r} of {frame[reward].dtype}", "a column of numbers")
         groups = frame.groupby(arm, sort=False)[reward]
-        records = {name: record.to_numpy() for name, record in groups}
-        bandit = cls(list(records.values()), bounds)
-        bandit.names = list(records)
-        return bandit
+        return cls({name: record.to_numpy() for name, record in groups}, bounds)
 
     def sample(self, arm, count, rng):
         """Return ``count`` recorded rewards of one arm; see `Bandit.sample`."""

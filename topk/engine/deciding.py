@@ -218,7 +218,20 @@ class RuledPlay:
 
     def update(self, arms):
         """Take note that a whole batch, of these arms, has been counted."""
-        self._python(loop.update)(self.s, len(arms), arms)
+        try:
+            self._python(loop.update)(self.s, len(arms), arms)
+        except TypeError as error:
+            error.add_note(self.returns)
+            raise
+
+    @property
+    def returns(self):
+        """What to do if the rule returns something else than a number."""
+        kind = type(self.strategy).__name__
+        return (
+            f"Does the rule of {kind} return numbers? `share` returns how many pulls, `pick` how "
+            "many arms it has written (1 or 2), `done` True or False."
+        )
 
     def recommend(self):
         """Return the set that would be returned now, (k,) or (M k,), sorted."""
@@ -268,10 +281,15 @@ class View:
     memory : dict
         Free for the strategy's own use.  Plain JSON values only (dicts with texts as keys,
         lists, texts, numbers, True, False, None), or `topk.Session.state` refuses it.
+    rng : numpy.random.Generator
+        For random numbers in ``ask`` and ``update``, a stream of the play's own, stored with a
+        session; only of a strategy with ``random = True``.
     """
 
-    def __init__(self, counted):
+    def __init__(self, counted, rng=None):
         self.n, self.memory = counted.pulls.size, {}
+        if rng is not None:
+            self.rng = rng
         self.pulls, self.sums, self.squares = map(_locked, vars(counted).values())
 
     @property
@@ -300,7 +318,8 @@ class PlainPlay:
         self.strategy, self.bandits, size = strategy, bandits, bandits * n
         pulls, squares = np.zeros(size, dtype=np.int64), np.zeros(size * strategy.uses_squares)
         self.seen = SimpleNamespace(pulls=pulls, sums=np.zeros(size), squares=squares)
-        self.view = View(self.seen)
+        rng = (rng or np.random.default_rng()) if strategy.random else None
+        self.view = View(self.seen, rng)
         self.ended = RUNNING
         self._plan()
 
@@ -311,7 +330,10 @@ class PlainPlay:
 
     def _plan(self):
         """Ask the strategy for the next batch; refuse what cannot be."""
-        arms, counts = self.strategy.ask(self.view)
+        answer = self.strategy.ask(self.view)
+        if not isinstance(answer, tuple | list | np.ndarray) or len(answer) != 2:
+            refuse("what Strategy.ask returns", answer, "a pair (arms, counts)")
+        arms, counts = answer
         arms = check_arms(np.asarray(arms), self.view.n, "arms of Strategy.ask")
         counts = check_counts(np.asarray(counts), arms.size, "counts of Strategy.ask")
         if np.unique(arms).size != arms.size:
@@ -348,7 +370,7 @@ class PlainPlay:
         k = self.bandits * self.strategy.k
         found = np.asarray(self.strategy.recommend(self.view))
         arms = check_arms(found, self.view.n, "Strategy.recommend")
-        if np.unique(arms).size != k:
+        if arms.size != k or np.unique(arms).size != k:
             refuse("Strategy.recommend", arms.tolist(), f"{k} different arms")
         return np.sort(arms)
 
@@ -363,6 +385,8 @@ class PlainPlay:
             refuse("memory", memory, allowed)
         counted = {name: plain(array) for name, array in vars(self.seen).items()}
         kept = {"memory": check_json(memory, "memory", allowed), "ended": self.ended}
+        if self.strategy.random:
+            kept["rng"] = self.view.rng.bit_generator.state
         return counted | kept | {"wanted": [part.tolist() for part in self.wanted]}
 
     def load(self, stored):
@@ -371,6 +395,8 @@ class PlainPlay:
         self.view.memory, self.ended = check_json(stored["memory"], "memory"), stored["ended"]
         arms = check_arms(stored["wanted"][0], self.view.n, "wanted")
         self.wanted = arms, check_counts(stored["wanted"][1], arms.size, "wanted")
+        if self.strategy.random:
+            self.view.rng.bit_generator.state = stored["rng"]
 
 
 def plain(array):
