@@ -14,7 +14,7 @@ from scipy.special import zeta
 
 from topk._checks import (
     as_array,
-    as_numbers,
+    as_vector,
     check_budget,
     check_integer,
     check_k,
@@ -426,11 +426,9 @@ def ugape_step(means, radii, k):
     >>> step.index.tolist(), step.candidates.tolist(), step.pulled
     ([0.125, 0.625, 0.875], [0], 0)
     """
-    means, radii = as_numbers(means, "means", "numbers"), as_numbers(radii, "radii", "numbers")
-    if means.ndim != 1 or not np.isfinite(means).all():
-        refuse("means", means.tolist(), "finite numbers, shape (n,)")
-    if radii.shape != means.shape or not (radii > 0).all():
-        refuse("radii", radii.tolist(), "positive numbers, one for each of the means")
+    means, radii = as_vector(means, "means"), as_vector(radii, "radii", positive=True)
+    if radii.size != means.size:
+        refuse("radii", f"{radii.size} numbers", f"as many as means, {means.size}")
     check_k(k, means.size)
     upper, lower = means + radii, means - radii
     by_upper = np.argsort(-upper, kind="stable")
