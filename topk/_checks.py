@@ -164,11 +164,20 @@ def as_vector(values, name, *, positive=False):
     return array
 
 
+def common_shape(name, *arrays):
+    """Return the shape that some arrays broadcast to; refuse those that do not."""
+    shapes = [np.shape(array) for array in arrays]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        refuse(name, f"one of the shapes {shapes}", "broadcastable against the others")
+
+
 def check_unit_array(values, name, *, ndim=1):
-    """Return ``values`` as a new float array with ``ndim`` axes and entries in [0, 1]."""
-    allowed = f"an array with {ndim} axis/axes and entries in [0, 1]"
+    """Return ``values`` as a new float array with entries in [0, 1]; None for any ``ndim``."""
+    allowed = f"an array with {ndim or 'any number of'} axis/axes and entries in [0, 1]"
     array = as_numbers(values, name, allowed)
-    if array.ndim != ndim or array.size == 0:
+    if ndim not in (None, array.ndim) or array.size == 0:
         refuse(name, f"an array of shape {array.shape}", allowed)
     bad = ~((array >= 0) & (array <= 1))  # written so that NaN counts as bad
     if bad.any():

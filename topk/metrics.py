@@ -14,7 +14,7 @@ means of their own, ``selected`` (runs, checkpoints, k) goes with ``means[:, Non
 
 import numpy as np
 
-from topk._checks import as_array, as_finite, check_epsilon, refuse
+from topk._checks import as_array, as_finite, check_epsilon, common_shape, refuse
 
 SLACK = 2.0**-48
 """What a comparison with a positive epsilon forgives (about 3.6e-15).
@@ -313,11 +313,7 @@ def _sorted_means(selected, means):
     """Return the chosen and the k best means, each (..., k) and in decreasing order."""
     means = as_finite(means, "means")
     selected = _check_selected(selected, means.shape[-1])
-    try:
-        lead = np.broadcast_shapes(selected.shape[:-1], means.shape[:-1])
-    except ValueError:
-        refuse("means", f"an array of shape {means.shape}",
-               f"broadcastable against selected's leading axes {selected.shape[:-1]}")
+    lead = common_shape("means", selected[..., 0], means[..., 0])
     k = selected.shape[-1]
     best = np.broadcast_to(-np.sort(-means, axis=-1)[..., :k], (*lead, k))
     if means.ndim == 1:

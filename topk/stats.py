@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import as_finite, check_integer, check_real, refuse
+from topk._checks import as_finite, check_integer, check_real, common_shape, refuse
 
 __all__ = ["Interval", "Tally", "compare", "mean_interval", "paired_difference",
            "proportion_interval"]  # fmt: skip
@@ -98,11 +98,8 @@ def paired_difference(a, b, level=0.95):
     a, b = _check_plays(a, "a"), _check_plays(b, "b")
     if a.shape[0] != b.shape[0]:
         refuse("b", f"{b.shape[0]} plays", f"of as many plays as a ({a.shape[0]})")
-    try:
-        difference = a - b
-    except ValueError:
-        refuse("b", f"an array of shape {b.shape}", f"broadcastable against a's {a.shape}")
-    return mean_interval(difference, level)
+    common_shape("b", a, b)
+    return mean_interval(a - b, level)
 
 
 def proportion_interval(successes, trials, level=0.95):
