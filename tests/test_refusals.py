@@ -160,8 +160,6 @@ REFUSED = [
     (lambda: verdicts.paired([1.0], [1.0]), "the number of runs in (a|b)"),
     (lambda: verdicts.paired([math.nan, 1.0], [1.0, 2.0]), "a|b"),
     *((lambda wins=wins: verdicts.counts([wins], [3], 5), "wins and losses") for wins in (3, -1)),
-    (lambda: g.ugapeb_error(MEANS, 2, 100, 0.1, 1.0, variances=[0.1] * 4), "a"),
-    (lambda: g.ugapeb_error(MEANS, 2, 8, 0.1, variances=[0.1] * 4), "budget"),
     (lambda: g.sar_exponent(ROWS, 2, 9), "k"),
     (lambda: g.sar_exponent([[[0.1], [0.2]]], 1, 9), "means"),
     (lambda: g.average_off([0.5, 0.1], 3, [0.1] * 3), "off"),

@@ -47,9 +47,9 @@ def check_real(value, name, low, high, *, low_open=False, high_open=False):
     return number
 
 
-def check_n(n, name="n", smallest=2):
+def check_n(n, smallest=2):
     """Return the number of arms as an ``int`` of at least ``smallest``."""
-    return check_integer(n, name, smallest)
+    return check_integer(n, "n", smallest)
 
 
 def check_k(k, n=None, name="k", largest=None):
@@ -63,12 +63,6 @@ def check_sizes(n, k):
     """Return the number of arms and ``k``, 1 to n - 1."""
     n = check_n(n)
     return n, check_k(k, n)
-
-
-def check_at_most_half(n, k, name="k"):
-    """Return the number of arms and ``k``, 1 to n / 2."""
-    n = check_n(n)
-    return n, check_k(k, name=name, largest=n // 2)
 
 
 def check_epsilon(epsilon, name="epsilon", *, positive=False):
@@ -156,11 +150,37 @@ def as_numbers(values, name, allowed):
     return array.astype(np.float64)
 
 
-def check_unit_array(values, name, *, ndim=1):
-    """Return ``values`` as a new float array with ``ndim`` axes and entries in [0, 1]."""
-    allowed = f"an array with {ndim} axis/axes and entries in [0, 1]"
+def as_finite(values, name, allowed="an array of finite numbers"):
+    """Return ``values`` as a float array with one axis or more and finite entries."""
     array = as_numbers(values, name, allowed)
-    if array.ndim != ndim or array.size == 0:
+    if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
+        refuse(name, values, allowed)
+    return array
+
+
+def as_vector(values, name, *, positive=False):
+    """Return ``values`` as a float array (n,) of at least 2 finite, perhaps positive, numbers."""
+    allowed = f"a vector of at least 2 finite{' and positive' * positive} numbers"
+    array = as_finite(values, name, allowed)
+    if array.ndim > 1 or array.size < 2 or (positive and not (array > 0).all()):
+        refuse(name, values, allowed)
+    return array
+
+
+def common_shape(name, *arrays):
+    """Return the shape that some arrays broadcast to; refuse those that do not."""
+    shapes = [np.shape(array) for array in arrays]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        refuse(name, f"one of the shapes {shapes}", "broadcastable against the others")
+
+
+def check_unit_array(values, name, *, ndim=1):
+    """Return ``values`` as a new float array with entries in [0, 1]; None for any ``ndim``."""
+    allowed = f"an array with {ndim or 'any number of'} axis/axes and entries in [0, 1]"
+    array = as_numbers(values, name, allowed)
+    if ndim not in (None, array.ndim) or array.size == 0:
         refuse(name, f"an array of shape {array.shape}", allowed)
     bad = ~((array >= 0) & (array <= 1))  # written so that NaN counts as bad
     if bad.any():
@@ -168,11 +188,11 @@ def check_unit_array(values, name, *, ndim=1):
     return array
 
 
-def check_means(means, name="means", smallest=2, ndim=1):
+def check_means(means, name="means", ndim=1):
     """Return the arms' means as a new float array (n,) or (M, n), entries in [0, 1]."""
     array = check_unit_array(means, name, ndim=ndim)
-    if array.shape[-1] < smallest:
-        refuse(name, f"{array.shape[-1]} arm(s)", f"an array of at least {smallest} arms")
+    if array.shape[-1] < 2:
+        refuse(name, "1 arm", "an array of at least 2 arms")
     return array
 
 

@@ -44,7 +44,7 @@ def two_group(n, k):
 
     Notes
     -----
-    TWOGROUP of Chen et al. (2017), section 5.
+    TWOGROUP of Chen et al. (2017), section 3.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def uniform(n):
 
     Notes
     -----
-    UNIFORM of Chen et al. (2017), section 5.
+    UNIFORM of Chen et al. (2017), section 3.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def synthetic(p, n, k):
 
     Notes
     -----
-    SYNTHETIC-p of Chen et al. (2017), section 5.  *A reconstruction*: the formula did not
+    SYNTHETIC-p of Chen et al. (2017), section 3.  *A reconstruction*: the formula did not
     survive in the text we could read.  This one has every property the text states: it is
     `uniform` at p = 1, spans [0, 1], and moves the arms towards the boundary as p grows.
 

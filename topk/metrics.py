@@ -14,7 +14,7 @@ means of their own, ``selected`` (runs, checkpoints, k) goes with ``means[:, Non
 
 import numpy as np
 
-from topk._checks import as_array, as_numbers, check_epsilon, refuse
+from topk._checks import as_array, as_finite, check_epsilon, common_shape, refuse
 
 SLACK = 2.0**-48
 """What a comparison with a positive epsilon forgives (about 3.6e-15).
@@ -311,13 +311,9 @@ def _forgiving(epsilon):
 
 def _sorted_means(selected, means):
     """Return the chosen and the k best means, each (..., k) and in decreasing order."""
-    means = _check_means(means)
+    means = as_finite(means, "means")
     selected = _check_selected(selected, means.shape[-1])
-    try:
-        lead = np.broadcast_shapes(selected.shape[:-1], means.shape[:-1])
-    except ValueError:
-        refuse("means", f"an array of shape {means.shape}",
-               f"broadcastable against selected's leading axes {selected.shape[:-1]}")
+    lead = common_shape("means", selected[..., 0], means[..., 0])
     k = selected.shape[-1]
     best = np.broadcast_to(-np.sort(-means, axis=-1)[..., :k], (*lead, k))
     if means.ndim == 1:
@@ -326,16 +322,6 @@ def _sorted_means(selected, means):
         values = np.broadcast_to(means, (*lead, means.shape[-1]))
         chosen = np.take_along_axis(values, np.broadcast_to(selected, (*lead, k)), axis=-1)
     return -np.sort(-chosen, axis=-1), best
-
-
-def _check_means(means):
-    allowed = "a rectangular array of finite numbers, one axis or more"
-    means = as_numbers(means, "means", allowed)
-    if means.ndim == 0 or means.size == 0:
-        refuse("means", means, allowed)
-    if (bad := ~np.isfinite(means)).any():
-        refuse("means", float(means[bad][0]), allowed)
-    return means
 
 
 def _check_selected(selected, n):

@@ -49,6 +49,11 @@ def one_or_several(value, name, given):
     return _checks.check_unit_array(value, name, ndim=2) if axes > 1 else _checks.check_means(value)
 
 
+def any_unit(value, name, given):
+    """Range of a number or an array of numbers, of any shape, in [0, 1]."""
+    return _checks.check_unit_array(value, name, ndim=None)
+
+
 def as_many_as(first):
     """Range of means, as many as those that are called ``first``."""
     def check(value, name, given):

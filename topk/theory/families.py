@@ -674,8 +674,10 @@ def printed_split(epsilon, delta):
 
     Notes
     -----
-    A slip in the supplement of Zhou et al. (2014), p. 13: the second factor is below
-    :math:`\delta^{1/4}` unless delta is below about 1e-8.  The lemma survives, see
+    A slip in the supplement of Zhou et al. (2014), p. 13: the second factor exceeds
+    :math:`\delta^{1/4}` only if :math:`\sqrt{\ln\frac1\delta}>
+    \frac{2}{15\epsilon}\ln\frac1{1-32\epsilon}`, that is, for delta below 3.3e-12 at
+    epsilon = .01 and below 1.2e-8 however small epsilon is.  The lemma survives, see
     `group_argument`.
 
     Examples

@@ -14,15 +14,25 @@ from scipy.special import zeta
 
 from topk._checks import (
     as_array,
-    as_numbers,
+    as_vector,
     check_budget,
     check_integer,
     check_k,
     check_real,
     check_unit_array,
+    common_shape,
     refuse,
 )
-from topk.theory import between, checked, integer, one_or_several, smallest_integer, up_to, whole
+from topk.theory import (
+    any_unit,
+    between,
+    checked,
+    integer,
+    one_or_several,
+    smallest_integer,
+    up_to,
+    whole,
+)
 from topk.theory.hardness import (
     gaps,
     h2,
@@ -298,13 +308,7 @@ def sar_windows(means, k, part=0.25):
     return part * widest_first[:-1]
 
 
-def _from_0_to_1(values, name, given):
-    """Return a number or an array of numbers, of any shape, in [0, 1]."""
-    ndim = np.ndim(as_array(values, name, "numbers in [0, 1]"))
-    return check_unit_array(values, name, ndim=ndim) if ndim else check_real(values, name, 0, 1)
-
-
-@checked(mean=_from_0_to_1, off=_from_0_to_1)
+@checked(mean=any_unit, off=any_unit)
 def average_off(mean, pulls, off, slack=1e-9):
     r"""Exact probability that an average of Bernoulli rewards is off by more than allowed.
 
@@ -350,11 +354,7 @@ def average_off(mean, pulls, off, slack=1e-9):
     pulls = as_array(pulls, "pulls", "integers of at least 1")
     if pulls.dtype.kind not in "iu" or (pulls < 1).any():
         refuse("pulls", pulls.tolist(), "integers of at least 1")
-    shapes = [np.shape(values) for values in (mean, pulls, off)]
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        refuse("off", f"the shapes {shapes}", "of a shape that goes with those of mean and pulls")
+    common_shape("off", mean, pulls, off)
     low = np.ceil(pulls * (mean - off - slack))
     high = np.floor(pulls * (mean + off + slack))
     return binom.cdf(low - 1, pulls, mean) + binom.sf(high, pulls, mean)
@@ -426,11 +426,9 @@ def ugape_step(means, radii, k):
     >>> step.index.tolist(), step.candidates.tolist(), step.pulled
     ([0.125, 0.625, 0.875], [0], 0)
     """
-    means, radii = as_numbers(means, "means", "numbers"), as_numbers(radii, "radii", "numbers")
-    if means.ndim != 1 or not np.isfinite(means).all():
-        refuse("means", means.tolist(), "finite numbers, shape (n,)")
-    if radii.shape != means.shape or not (radii > 0).all():
-        refuse("radii", radii.tolist(), "positive numbers, one for each of the means")
+    means, radii = as_vector(means, "means"), as_vector(radii, "radii", positive=True)
+    if radii.size != means.size:
+        refuse("radii", f"{radii.size} numbers", f"as many as means, {means.size}")
     check_k(k, means.size)
     upper, lower = means + radii, means - radii
     by_upper = np.argsort(-upper, kind="stable")
@@ -488,7 +486,8 @@ def ugape_ceiling(gap, radius):
     return (np.minimum(0, 2 * radius - gap) + 2 * radius)[()]
 
 
-def ugapeb_error(means, k, budget, epsilon, a=None, b=1.0, *, variances=None):
+@checked(means=one_or_several)
+def ugapeb_error(means, k, budget, epsilon, a=None):
     r"""Bound on the probability that UGapEb's arms are not all within epsilon.
 
     .. math:: \tilde\delta\le2nQ\,e^{-2a}\quad\text{for}\quad0<a\le\frac{Q-n}{4H_\epsilon},
@@ -501,16 +500,11 @@ def ugapeb_error(means, k, budget, epsilon, a=None, b=1.0, *, variances=None):
     k : int
         Arms to select in each bandit, 1 to n - 1.
     budget : int
-        Q, total pulls, above n (above 2 n with ``variances``).
+        Q, total pulls, above n.
     epsilon : float
         Tolerance per arm, in [0, 1).
     a : float, optional
         Exploration parameter of the radius; the largest that is covered unless given.
-    b : float
-        Rewards lie in [0, b].
-    variances : array_like, same shape as ``means``, optional
-        True variances; then the bound of UGapEb-V at its best a,
-        :math:`5nQ\exp(-\frac{Q-2n}{2H^\sigma_\epsilon})`, is returned.
 
     Returns
     -------
@@ -522,14 +516,13 @@ def ugapeb_error(means, k, budget, epsilon, a=None, b=1.0, *, variances=None):
     ------
     ValueError
         For arguments that `topk.hardness.ugape_complexity` refuses, a budget that is too
-        small, ``a`` not positive or above the theorem's range, or ``a`` given together
-        with ``variances``.
+        small, or ``a`` not positive or above the theorem's range.
 
     Notes
     -----
     Constant published: Gabillon et al. (2012), Theorem 1, read with
-    :math:`\tilde\delta=\Pr[r>\epsilon]` (the text prints :math:`\ge`, a slip).  The
-    variance form and several bandits are derived here.
+    :math:`\tilde\delta=\Pr[r>\epsilon]` (the text prints :math:`\ge`, a slip).  Several
+    bandits are derived here.
 
     Examples
     --------
@@ -537,17 +530,11 @@ def ugapeb_error(means, k, budget, epsilon, a=None, b=1.0, *, variances=None):
     >>> round(ugapeb_error([0.9, 0.5, 0.1], 1, budget=1_000, epsilon=0.1), 6)
     0.008263
     """
-    complexity = ugape_complexity(means, k, epsilon, b, variances=variances)
-    arms = np.size(means)
-    starts = 1 if variances is None else 2  # the variance form pulls every arm twice first
-    budget = check_budget(budget, smallest=starts * arms + 1)
-    if variances is not None:
-        if a is not None:
-            refuse("a", a, "left out when variances are given")
-        return 5 * arms * budget * math.exp(-(budget - 2 * arms) / (2 * complexity))
-    largest = (budget - arms) / (4 * complexity)
+    complexity = ugape_complexity(means, k, epsilon)
+    budget = check_budget(budget, smallest=means.size + 1)
+    largest = (budget - means.size) / (4 * complexity)
     a = largest if a is None else check_real(a, "a", 0, largest, low_open=True)
-    return 2 * arms * budget * math.exp(-2 * a)
+    return 2 * means.size * budget * math.exp(-2 * a)
 
 
 @checked(means=one_or_several)
@@ -596,7 +583,7 @@ def ugapeb_budget(means, k, epsilon, delta):
 
 
 @checked(means=one_or_several)
-def ugapec_pulls(means, k, epsilon, delta, b=1.0):
+def ugapec_pulls(means, k, epsilon, delta):
     r"""Pulls that UGapEc exceeds with probability at most delta.
 
     The largest integer :math:`\tilde n` with
@@ -613,8 +600,6 @@ def ugapec_pulls(means, k, epsilon, delta, b=1.0):
         Tolerance per arm, in [0, 1).
     delta : float
         In (0, 1).
-    b : float
-        Rewards lie in [0, b].
 
     Returns
     -------
@@ -637,7 +622,7 @@ def ugapec_pulls(means, k, epsilon, delta, b=1.0):
     >>> ugapec_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     2103
     """
-    complexity = ugape_complexity(means, k, epsilon, b)
+    complexity = ugape_complexity(means, k, epsilon)
     if math.isinf(complexity):
         return math.inf
     n, factor, constant = means.size, 2 * complexity, math.log(4 * means.size / delta)
@@ -823,7 +808,7 @@ def lucb1_rounds(means, k, epsilon, delta, *, published=False):
     return math.ceil(rounds) if math.isfinite(rounds) else math.inf
 
 
-def lucb1_overrun(means, k, epsilon, delta, rounds, *, published=False):
+def lucb1_overrun(means, k, epsilon, delta, rounds):
     r"""Probability that LUCB1 has not stopped after T rounds, :math:`4\delta/T^2`.
 
     Parameters
@@ -838,8 +823,6 @@ def lucb1_overrun(means, k, epsilon, delta, rounds, *, published=False):
         In (0, 1).
     rounds : int
         T, at least :math:`T_1^*` (see `lucb1_rounds`).
-    published : bool
-        Accept T from the published :math:`T_1^*` on.
 
     Returns
     -------
@@ -853,8 +836,8 @@ def lucb1_overrun(means, k, epsilon, delta, rounds, *, published=False):
 
     Notes
     -----
-    Published: Kalyanakrishnan et al. (2012), Lemma 5; :math:`T_1^*` *repaired* unless
-    ``published``.  The repaired proof even gives :math:`2\delta/T^2`.
+    Published: Kalyanakrishnan et al. (2012), Lemma 5; :math:`T_1^*` *repaired*.  The repaired
+    proof even gives :math:`2\delta/T^2`.
 
     Examples
     --------
@@ -862,11 +845,11 @@ def lucb1_overrun(means, k, epsilon, delta, rounds, *, published=False):
     >>> round(lucb1_overrun([0.75, 0.25], 1, 0.0, 0.1, rounds=50_000) * 1e9, 6)
     0.16
     """
-    first = lucb1_rounds(means, k, epsilon, delta, published=published)
+    first = lucb1_rounds(means, k, epsilon, delta)
     return 4 * delta / check_real(rounds, "rounds", first, math.inf, high_open=True) ** 2
 
 
-def lucb1_expected_pulls(means, k, epsilon, delta, *, published=False):
+def lucb1_expected_pulls(means, k, epsilon, delta):
     r"""Bound on the expected number of pulls of LUCB1.
 
     .. math:: n+2\Bigl(T_1^*+\sum_{t\ge T_1^*}\frac{4\delta}{t^2}\Bigr)
@@ -882,8 +865,6 @@ def lucb1_expected_pulls(means, k, epsilon, delta, *, published=False):
         Tolerance per arm, in [0, 1).
     delta : float
         In (0, 1).
-    published : bool
-        Use the published constant 146 in :math:`T_1^*` instead of the repaired 705.
 
     Returns
     -------
@@ -906,13 +887,13 @@ def lucb1_expected_pulls(means, k, epsilon, delta, *, published=False):
     >>> round(lucb1_expected_pulls([0.75, 0.25], 1, 0.0, 0.1))
     49432
     """
-    rounds = lucb1_rounds(means, k, epsilon, delta, published=published)
+    rounds = lucb1_rounds(means, k, epsilon, delta)
     if math.isinf(rounds):
         return math.inf
     return float(len(means) + 2 * (rounds + 4 * delta * zeta(2, rounds)))
 
 
-def lucb1_likely_pulls(means, k, epsilon, delta, *, published=False):
+def lucb1_likely_pulls(means, k, epsilon, delta):
     r"""Pulls that LUCB1 exceeds with probability at most delta, :math:`n+2T_1^*`.
 
     Parameters
@@ -925,8 +906,6 @@ def lucb1_likely_pulls(means, k, epsilon, delta, *, published=False):
         Tolerance per arm, in [0, 1).
     delta : float
         In (0, 1).
-    published : bool
-        Use the published constant 146 in :math:`T_1^*` instead of the repaired 705.
 
     Returns
     -------
@@ -949,7 +928,7 @@ def lucb1_likely_pulls(means, k, epsilon, delta, *, published=False):
     >>> lucb1_likely_pulls([0.75, 0.25], 1, 0.0, 0.1)
     49432
     """
-    return 2 * lucb1_rounds(means, k, epsilon, delta, published=published) + len(means)
+    return 2 * lucb1_rounds(means, k, epsilon, delta) + len(means)
 
 
 @checked(k=whole, epsilon=between(0, 1))

@@ -5,9 +5,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import check_integer, check_real, check_unit_array, refuse
+from topk._checks import check_integer, check_real, check_unit_array, common_shape, refuse
 from topk.metrics import SLACK
-from topk.theory import between, checked, half, inverse_square, kl_of_step, one_or_several
+from topk.theory import any_unit, between, checked, half, inverse_square, kl_of_step, one_or_several
 
 
 @checked()
@@ -447,6 +447,7 @@ def topk_complexity(means, k, epsilon, t=None, *, sides="both"):
     return float(inverse_square(np.maximum(gaps(means, k), level)).sum())
 
 
+@checked(p=any_unit, q=any_unit)
 def bernoulli_kl(p, q):
     r"""Divergence of Bernoulli(p) from Bernoulli(q), in nats.
 
@@ -480,9 +481,8 @@ def bernoulli_kl(p, q):
     >>> bernoulli_kl(0.5, 0.0)
     inf
     """
-    shape = np.broadcast_shapes(np.shape(p), np.shape(q))
-    p = np.broadcast_to(check_unit_array(np.ravel(p), "p").reshape(np.shape(p)), shape)
-    q = np.broadcast_to(check_unit_array(np.ravel(q), "q").reshape(np.shape(q)), shape)
+    shape = common_shape("q", p, q)
+    p, q = np.broadcast_to(p, shape), np.broadcast_to(q, shape)
     value = np.maximum(kl_of_step(p, q, 1.0 - q, q - p), 0.0)
     return float(value) if shape == () else value
 
