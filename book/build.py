@@ -68,7 +68,11 @@ def write_records(root: Path, lists: dict[str, list[dict]], state: dict) -> None
 
 def write_times(root: Path, results: list[execution.Result]) -> None:
     """Write the seconds of every cell, for the next build's `progress` once it is copied there."""
-    lines = [f"{json.dumps(result.name)}: {json.dumps(result.cells)}" for result in results]
+    times = {}
+    for result in results:
+        code = [cell["id"] for cell in result.executed["cells"] if cell["cell_type"] == "code"]
+        times[result.name] = dict(zip(code, result.cells, strict=True))
+    lines = [f"{json.dumps(name)}: {json.dumps(cells)}" for name, cells in times.items()]
     execution.write_atomic(root / "_build/times.json", "{\n" + ",\n".join(lines) + "\n}\n")
 
 
