@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from book import execution, records, rendering
+from book import execution, publishing, records, rendering
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -30,7 +30,7 @@ def build(root: Path, preview: bool = False) -> int:
         print(f"\n{len(failures)} notebook(s) failed: {names}", file=sys.stderr)
         return 1
     executed = {name: results[name].executed for name in names}
-    tree = rendering.repository_tree(root)
+    tree = publishing.tree(root)
     found = [record for name in names for record in records.take(name, executed[name], tree)]
     state = records.status([page_status(book, results[book.name]) for book in notebooks])
     lists = {kind: records.select(found, kind) for kind in records.FIELDS}
