@@ -17,11 +17,12 @@ STATEMENT = re.compile(
     r'<div class="proof (?P<sort>\w+) admonition" id="(?P<id>[^"]+)">\s*'
     r'<p class="admonition-title"><span class="caption-number">(?P<title>[^<]*)</span>'
 )
-PROOF = re.compile(r'<div class="(?P<classes>[^"]*\bproof admonition)" id="proof">\s*<p>Proof\. ')
+PROOF = re.compile(r'<div class="proof admonition" id="proof">\s*<p>Proof\. ')
+OF = re.compile(r"<em>(of .*?)\.?</em>\s*", re.S | re.I)
 IDEA = re.compile(r"<em>(?:The i|I)dea\.</em>.*?</p>\s*", re.S)
 DIV = re.compile(r"<(/?)div\b[^>]*>")
 LINK = re.compile(r'<a class="reference internal" href="([^"#]*)#([^"]+)"')
-NEVER_PROVED = ("algorithm", "definition", "notation", "example")
+SELDOM_PROVED = ("algorithm", "definition", "notation", "example")
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,10 @@ class Proof:
     """A proof, what it proves (None where nothing is left to prove), and where it stands."""
 
     of: Statement | None
+    title: str  # what the fold says that it hides
     begin: int
-    body: int  # behind its first word, "Proof."
+    body: int  # behind the words that are in the title
     end: int
-
-    @property
-    def title(self) -> str:
-        """What the fold says that it hides."""
-        return f"Proof of {self.of.title}" if self.of else "Proof"
 
 
 def closing(text: str, begin: int) -> int:
@@ -71,29 +68,34 @@ def statements(text: str) -> list[Statement]:
 def proofs(text: str) -> list[Proof]:
     """Return the proofs of a page, each of the last statement before it that has none yet.
 
-    The class ``of-<label>`` of a `prf:proof` names another statement of the page.
+    One that begins with ``*Of ...*`` says itself what it proves, by the link in these words.
     """
-    stated = statements(text)
-    named, left, found = {s.id: s for s in stated}, list(stated), []
+    stated, found = statements(text), []
+    left = list(stated)
     for head in PROOF.finditer(text):
-        label = re.search(r"\bof-(\S+)", head["classes"])
-        before = [s for s in left if s.begin < head.start() and s.sort not in NEVER_PROVED]
-        of = named[label[1]] if label else before[-1] if before else None
+        begin, body = head.span()
+        before = [s for s in left if s.begin < begin]
+        likely = [s for s in before if s.sort not in SELDOM_PROVED] or before
+        of = likely[-1] if likely else None
+        title = f"of {of.title}" if of else ""
+        if said := OF.match(text, body):
+            body, title = said.end(), "of" + re.sub("<[^>]*>", "", said[1])[2:]
+            link = LINK.search(said[1])
+            of = next((s for s in stated if link and s.id == link[2]), of)
         if of in left:
             left.remove(of)
-        found.append(Proof(of, head.start(), head.end(), closing(text, head.start())))
+        found.append(Proof(of, f"Proof {title}".strip(), begin, body, closing(text, begin)))
     return found
 
 
 def fold(text: str) -> str:
     """Fold every proof of a page; a first paragraph that begins with *Idea.* stays in sight."""
-    for proof in reversed(proofs(text)):
-        label = proof.of.id if proof.of else f"at-{proof.begin}"
+    for number, proof in reversed([*enumerate(proofs(text), start=1)]):
         body = "<p>" + text[proof.body : proof.end - len("</div>")]
         idea = IDEA.match(body, len("<p>"))
         shown, body = (body[: idea.end()], body[idea.end() :]) if idea else ("", body)
         folded = (
-            f'<div class="proof admonition topk-proof" id="proof-of-{label}">{shown}<details>'
+            f'<div class="proof admonition topk-proof" id="proof-{number}">{shown}<details>'
             f"<summary>{proof.title}</summary>\n{body}</details></div>"
         )
         text = text[: proof.begin] + folded + text[proof.end :]

@@ -17,10 +17,10 @@ def stated(label, title, sort="theorem", body="<p>It holds.</p>"):
             f'<section id="content">\n{body}\n</section>\n</div>')
 
 
-def proved(text, classes="proof admonition"):
+def proved(text):
     """Return a proof as sphinx-proof renders it."""
-    math = "<div class=\"math\">x</div>"
-    return f"<div class=\"{classes}\" id=\"proof\">\n<p>Proof. {text}</p>\n{math}\n</div>"
+    return ('<div class="proof admonition" id="proof">\n'
+            f'<p>Proof. {text}</p>\n<div class="math">x</div>\n</div>')
 
 
 def summaries(text):
@@ -34,22 +34,32 @@ def test_a_proof_is_folded_whole_and_nothing_else_changes():
     assert folded[begin:end] == ('<details><summary>Proof of Theorem 1.1</summary>\n'
                                  '<p>By <em>A</em>.</p>\n<div class="math">x</div>\n')
     assert folded[:begin] == text[: text.index('<div class="proof admonition"')] + (
-        '<div class="proof admonition topk-proof" id="proof-of-thm-a">')
+        '<div class="proof admonition topk-proof" id="proof-1">')
     assert folded[end:] == "</details></div> after"
 
 
 def test_a_proof_belongs_to_the_last_statement_without_one():
     text = (stated("thm-a", "Theorem 1.1") + stated("lem-b", "Lemma 1.2", "lemma")
             + proved("Of b.")
-            + stated("def-c", "Definition 1.3", "definition")
             + proved("Of a.") + proved("Of what?"))
     assert summaries(reading.fold(text)) == ["Proof of Lemma 1.2", "Proof of Theorem 1.1", "Proof"]
 
 
-def test_a_class_names_what_is_proved():
+def test_a_proof_may_say_itself_what_it_proves():
+    link = '<a class="reference internal" href="#thm-a"><span>Theorem 1.1</span></a>'
     text = (stated("thm-a", "Theorem 1.1") + stated("lem-b", "Lemma 1.2", "lemma")
-            + proved("Of a.", "of-thm-a proof admonition") + proved("Of b."))
-    assert summaries(reading.fold(text)) == ["Proof of Theorem 1.1", "Proof of Lemma 1.2"]
+            + proved(f"<em>Of {link}, part 1.</em> First.") + proved("Of b.")
+            + proved(f"<em>of {link}, part 2.</em> Then."))
+    folded = reading.fold(text)
+    assert summaries(folded) == ["Proof of Theorem 1.1, part 1", "Proof of Lemma 1.2",
+                                 "Proof of Theorem 1.1, part 2"]
+    assert "<p>First.</p>" in folded and "<p>Then.</p>" in folded
+
+
+def test_a_definition_is_proved_only_where_nothing_else_is_left():
+    text = (stated("alg-a", "Algorithm 1.1", "algorithm") + stated("lem-b", "Lemma 1.2", "lemma")
+            + stated("def-c", "Definition 1.3", "definition") + proved("Of b.") + proved("Of c."))
+    assert summaries(reading.fold(text)) == ["Proof of Lemma 1.2", "Proof of Definition 1.3"]
 
 
 def test_the_idea_stays_in_sight():
