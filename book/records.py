@@ -42,7 +42,7 @@ PAPERS = {
     "chen2017": "Chen, Chen, Zhang and Zhou (2017): AdaptiveTopK",
 }
 
-VERSIONED = ("topk", "numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
+VERSIONED = ("numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
 
 
 def take(name: str, notebook: dict, repository: str = "") -> list[dict]:
@@ -168,8 +168,9 @@ def title(record: dict) -> str:
 
 
 def test_link(test: str, repository: str) -> str:
-    """Return a Markdown link to the file of a test."""
-    return f"[`{test.removeprefix('tests/')}`]({repository}/{test.partition('::')[0]})"
+    """Return a test's name as Markdown, a link to its file where the repository has an address."""
+    name = f"`{test.removeprefix('tests/')}`"
+    return f"[{name}]({repository}/{test.partition('::')[0]})" if repository else name
 
 
 def register(records: list[dict], repository: str, preview: bool) -> str:
@@ -224,7 +225,8 @@ def register_row(record: dict | None, name: str, repository: str) -> list[str]:
 
 def status(pages: list[dict]) -> dict:
     """Return seconds and seed of every page, and the versions that made them."""
-    versions = {"python": python_version(), **{name: version(name) for name in VERSIONED}}
+    own = {"python": python_version(), "topk": topk.__version__}
+    versions = own | {name: version(name) for name in VERSIONED}
     total = round(sum(page["seconds"] for page in pages), 1)
     return {"pages": pages, "versions": versions, "total_seconds": total}
 
