@@ -566,10 +566,12 @@ def test_a_play_ends_after_max_pulls_as_with_a_budget_and_is_else_the_same(entry
                                topk.run(strategy, bandit, rng=6).stopped)
 
 
-@pytest.mark.parametrize("law", [zero_one_bandit, real_bandit])
-def test_of_the_last_batch_an_even_part_is_pulled_and_checkpoints_look_at_it(law):
+@pytest.mark.parametrize("bandit", [
+    topk.BernoulliBandit(np.linspace(0.2, 0.8, 7)), real_bandit(7, np.random.default_rng(2)),
+], ids=["zero-one", "real"])  # fmt: skip
+def test_of_the_last_batch_an_even_part_is_pulled_and_checkpoints_look_at_it(bandit):
     """Of a round of 20 pulls an arm seven arms get 3 and 4; then the best means are named."""
-    strategy, bandit = topk.Uniform(2, 140), law(7, np.random.default_rng(2))
+    strategy = topk.Uniform(2, 140)
     end = topk.run(strategy, bandit, rng=3, max_pulls=24)
     assert sorted(end.pulls.tolist()) == [3, 3, 3, 3, 4, 4, 4] and end.stopped == "budget"
     order, _ = topk.streams(3, 0, 7)
