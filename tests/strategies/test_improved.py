@@ -150,14 +150,3 @@ class Constant(topk.Bandit):
 
     def sample(self, arm, count, rng):
         return np.full(count, self.means[arm])
-
-
-WRONG = {"k": (0, 31, 2.0), "eta": (0, 1, math.nan), "delta": (0, 1), "slack": (-1, 2, 0.5)}
-WRONG |= {"rng": (-1, "x"), "bandit": ([0.1, 0.2],)}
-
-
-@pytest.mark.parametrize(("name", "value"), [(name, x) for name in WRONG for x in WRONG[name]])
-def test_bad_arguments_of_kth_arm_are_refused_by_name(name, value):
-    right = {"bandit": topk.instances.uniform(30), "k": 3, "eta": 0.2, "delta": 0.1}
-    with pytest.raises(ValueError, match=rf"\b{name}\b"):
-        topk.kth_arm(**right | {name: value})

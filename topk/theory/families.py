@@ -1124,26 +1124,22 @@ def explore_m_argument(m, epsilon, delta, constant=PUBLISHED_CONSTANT):
     (True, 1.099)
     """
     log_term = math.log(m / (8 * delta))
-    horizon, deviation = _horizon(constant, epsilon, log_term)
+    horizon = 16 * constant / epsilon**2 * log_term
+    deviation = 2 * epsilon * horizon + math.sqrt(horizon)
     stated = -32 * epsilon * deviation
     exact = -4 * deviation * math.atanh(4 * epsilon)
     factor = math.exp(-log_term)
     return ExploreMArgument(log_term, horizon, deviation, exact, stated, factor, -stated < log_term)
 
 
-def _horizon(constant, epsilon, log_term):
-    """Return T* and Delta*."""
-    horizon = 16 * constant / epsilon**2 * log_term
-    return horizon, 2 * epsilon * horizon + math.sqrt(horizon)
-
-
 @checked()
 def theorem_8_constant(log_term=1.0):
-    r"""The largest C for which Lemma 12 goes through, found by a solver.
+    r"""The largest C for which Lemma 12 goes through.
 
-    Solves :math:`32\epsilon\Delta^*=L` for C; epsilon cancels:
+    The root of :math:`32\epsilon\Delta^*=L`, from which epsilon cancels:
 
-    .. math:: 1024\,C+128\sqrt{C/L}=1,\qquad L=\ln\frac m{8\delta}.
+    .. math:: 1024\,C+128\sqrt{C/L}=1,\qquad
+              C=\frac L{1024\,(2+\sqrt{4+L})^2},\qquad L=\ln\frac m{8\delta}.
 
     Parameters
     ----------
@@ -1171,13 +1167,7 @@ def theorem_8_constant(log_term=1.0):
     >>> round(1 / theorem_8_constant(), 2)
     18374.93
     """
-    from scipy.optimize import brentq
-
-
-    def shortfall(constant, epsilon=0.1):
-        return 32 * epsilon * _horizon(constant, epsilon, log_term)[1] - log_term
-
-    return brentq(shortfall, 0.0, 1 / 1024, xtol=1e-18, rtol=1e-14)
+    return log_term / (1024 * (2 + math.sqrt(4 + log_term)) ** 2)
 
 
 @checked(m=half)
