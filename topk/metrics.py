@@ -76,10 +76,8 @@ def simple_regret(selected, means):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
 
     Returns
     -------
@@ -113,10 +111,8 @@ def precision(selected, means):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
 
     Returns
     -------
@@ -154,10 +150,8 @@ def misidentified(selected, means):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
 
     Returns
     -------
@@ -194,10 +188,8 @@ def explore_m(selected, means, epsilon):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
     epsilon : float
         Tolerance per arm, in [0, 1).
 
@@ -231,10 +223,8 @@ def elementwise_optimal(selected, means, epsilon):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
     epsilon : float
         Tolerance per rank, in [0, 1).
 
@@ -272,10 +262,8 @@ def regret_within(selected, means, epsilon):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
     epsilon : float
         Tolerance on average, in [0, 1).
 

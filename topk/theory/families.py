@@ -261,10 +261,8 @@ def theorem_3_success(n, epsilon):
 
     Parameters
     ----------
-    n : int
-        Number of arms, even.
-    epsilon : float
-        Tolerance on the average regret, in (0, 1/256].
+    n, epsilon
+        As for `theorem_3_pulls`.
 
     Returns
     -------
@@ -706,10 +704,8 @@ def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5):
 
     Parameters
     ----------
-    n : int
-        Number of arms.
-    k : int
-        Arms to select, 1 to n / 2.
+    n, k
+        As for `group_argument`.
     epsilon : float
         Tolerance on the average regret, in (0, 0.01].
     delta : float
@@ -750,14 +746,8 @@ def theorem_5_5_pulls(n, k, epsilon, delta):
 
     Parameters
     ----------
-    n : int
-        Number of arms.
-    k : int
-        Arms to select, 1 to n / 2.
-    epsilon : float
-        Tolerance on the average regret, in (0, 0.01].
-    delta : float
-        In (0, 0.01].
+    n, k, epsilon, delta
+        As for `randomised_argument`.
 
     Returns
     -------
@@ -1180,12 +1170,8 @@ def theorem_8_pulls(n, m, epsilon, delta, constant=PUBLISHED_CONSTANT):
     ----------
     n : int
         Number of arms, at least 2 m.
-    m : int
-        Arms to select, at least 6.
-    epsilon : float
-        Tolerance per arm, in (0, sqrt(1/32)].
-    delta : float
-        In (0, 1/4].
+    m, epsilon, delta
+        As for `explore_m_argument`.
     constant : float
         C; published 1 / 18375.
 

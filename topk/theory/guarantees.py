@@ -135,10 +135,8 @@ def sar_budget(means, k, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `sar_error`.
     delta : float
         Probability of error allowed, in (0, 1).
 
@@ -274,10 +272,8 @@ def sar_windows(means, k, part=0.25):
 
     Parameters
     ----------
-    means : array_like, shape (n,) or (M, n)
-        True means in [0, 1], in any order; two axes mean M bandits.
-    k : int
-        Arms to select, 1 to n - 1; 1 for several bandits.
+    means, k
+        As for `sar_exponent`.
     part : float
         In (0, 1]: the part of a gap that is allowed; a quarter in the proof.
 
@@ -495,14 +491,10 @@ def ugapeb_error(means, k, budget, epsilon, a=None):
 
     Parameters
     ----------
-    means : array_like, shape (n,) or (M, n)
-        True means in [0, 1]; two axes mean M bandits, and n above is then M n.
-    k : int
-        Arms to select in each bandit, 1 to n - 1.
+    means, k, epsilon
+        As for `ugapeb_budget`.
     budget : int
         Q, total pulls, above n.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
     a : float, optional
         Exploration parameter of the radius; the largest that is covered unless given.
 
@@ -592,14 +584,8 @@ def ugapec_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,) or (M, n)
-        True means in [0, 1]; two axes mean M bandits, and n above is then M n.
-    k : int
-        Arms to select in each bandit, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `ugapeb_budget`.
 
     Returns
     -------
@@ -722,14 +708,8 @@ def lucb1_needy(means, k, epsilon, delta, t):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
     t : int
         Round, at least 1.
 
@@ -813,14 +793,8 @@ def lucb1_overrun(means, k, epsilon, delta, rounds):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
     rounds : int
         T, at least :math:`T_1^*` (see `lucb1_rounds`).
 
@@ -857,14 +831,8 @@ def lucb1_expected_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
 
     Returns
     -------
@@ -898,14 +866,8 @@ def lucb1_likely_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
 
     Returns
     -------
@@ -1080,12 +1042,10 @@ def ar_regret(size, k, pulls, delta, *, published=False):
     ----------
     size : int
         :math:`|S|`, arms at the start of the round, 1 to 4 k.
-    k : int
-        Arms to select.
+    k, delta
+        As for `qe_regret`.
     pulls : int
         Q, pulls of the round in all, at least ``size``.
-    delta : float
-        In (0, 1).
     published : bool
         Give the printed constant, which the printed proof does not reach.
 
@@ -1198,17 +1158,10 @@ def optmai_pulls(n, k, epsilon, delta, beta=BETA):
 
     Parameters
     ----------
-    n : int
-        Number of arms.
-    k : int
-        Arms to select, 1 to n - 1. For k > n / 2 the problem is turned round:
-        n - k arms at :math:`\epsilon k/(n-k)` (Theorem 4.5).
+    n, k, delta, beta
+        As for `optmai_regret`.
     epsilon : float
         Average regret, in (0, 1).
-    delta : float
-        In (0, 1).
-    beta : float
-        Ratio of consecutive rounds' budgets, in (3/4, 1).
 
     Returns
     -------
@@ -1394,14 +1347,10 @@ def adaptive_topk_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k, delta
+        As for `clucb_pac_pulls`.
     epsilon : float
         Average regret, in [0, 1).
-    delta : float
-        In (0, 1).
 
     Returns
     -------
@@ -1509,14 +1458,8 @@ def improved_topk_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Average regret, in (0, 1); above 1/2 the algorithm runs with 1/2.
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `improved_topk_order`.
 
     Returns
     -------

@@ -74,10 +74,8 @@ def h1(means, k, *, ties="infinite"):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     ties : {"infinite", "distinct"}
         As in `gaps`.
 
@@ -116,10 +114,8 @@ def h2(means, k, *, ties="infinite"):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     ties : {"infinite", "distinct"}
         As in `gaps`.
 
@@ -200,10 +196,8 @@ def lucb_complexity(means, k, epsilon):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     epsilon : float
         Tolerance per arm, in [0, 1).
 
@@ -303,10 +297,8 @@ def tolerance(means, k, epsilon, *, sides="both"):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     epsilon : float
         Tolerance on the average regret, in [0, 1).
     sides : {"both", "top"}
@@ -364,10 +356,8 @@ def psi(means, k, epsilon, *, t=None, sides="both"):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     epsilon : float
         Tolerance on the average regret, in [0, 1).
     t : int, optional
@@ -408,10 +398,8 @@ def topk_complexity(means, k, epsilon, t=None, *, sides="both"):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     epsilon : float
         Tolerance on the average regret, in [0, 1).
     t : int, optional
