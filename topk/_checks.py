@@ -108,20 +108,18 @@ def check_pair(shape):
         refuse("n", shape, allowed)
 
 
-def positive(value, name):
-    """Return a positive number."""
-    return check_real(value, name, 0, 1e300, low_open=True)
+def up_to(high):
+    """Return a check of a number above 0 and at most ``high``."""
+    return lambda value, name, given=None: check_real(value, name, 0, high, low_open=True)
 
 
-def factor(value, name):
-    """Return a number in (0, 1e6]."""
-    return check_real(value, name, 0, 1e6, low_open=True)
+def between(low, high):
+    """Return a check of a number above ``low`` and below ``high``."""
+    ends = {"low_open": True, "high_open": True}
+    return lambda value, name, given=None: check_real(value, name, low, high, **ends)
 
 
-def positive_epsilon(value, name):
-    """Return an epsilon in (0, 1)."""
-    return check_epsilon(value, name, positive=True)
-
+positive, factor, positive_epsilon = up_to(1e300), up_to(1e6), between(0, 1)
 
 PARAMETERS = {  # of strategies, those that mean the same everywhere: how they are checked
     "k": lambda value, name: check_k(value),

@@ -28,6 +28,7 @@ from topk.theory import (
     between,
     checked,
     integer,
+    inverse_square,
     one_or_several,
     smallest_integer,
     up_to,
@@ -566,10 +567,8 @@ def ugapeb_budget(means, k, epsilon, delta):
     >>> ugapeb_budget([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     856
     """
-    complexity = ugape_complexity(means, k, epsilon)
-    if math.isinf(complexity):
-        return math.inf
-    n, factor, constant = means.size, 2 * complexity, math.log(2 * means.size / delta)
+    n, factor = means.size, 2 * ugape_complexity(means, k, epsilon)
+    constant = math.log(2 * n / delta)
     # (q - n) / (2 H) - ln q is convex, and too small at q = n + 1 since H >= n: one crossing.
     return smallest_integer(lambda q: constant + math.log(q) <= (q - n) / factor, n + 1)
 
@@ -608,10 +607,8 @@ def ugapec_pulls(means, k, epsilon, delta):
     >>> ugapec_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     2103
     """
-    complexity = ugape_complexity(means, k, epsilon)
-    if math.isinf(complexity):
-        return math.inf
-    n, factor, constant = means.size, 2 * complexity, math.log(4 * means.size / delta)
+    n, factor = means.size, 2 * ugape_complexity(means, k, epsilon)
+    constant = math.log(4 * n / delta)
     # The right-hand side minus x is concave and not negative at x = 2: one last crossing.
     return smallest_integer(lambda x: x > factor * (constant + 3 * math.log(x - 1)) + n, 2) - 1
 
@@ -1324,12 +1321,8 @@ def clucb_pac_pulls(means, k, epsilon, delta, R=0.5):
     >>> clucb_pac_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     3359
     """
-    complexity = topk_complexity(means, k, epsilon, t=0)
-    if math.isinf(complexity):
-        return math.inf
-    n = len(means)
-    with_half = float(np.sum(np.maximum(gaps(means, k), 2 * epsilon) ** -2.0))
-    factor, constant = 32 * R * R * with_half, math.log(4 * n / delta)
+    with_half = float(inverse_square(np.maximum(gaps(means, k), 2 * epsilon)).sum())
+    n, factor, constant = len(means), 32 * R * R * with_half, math.log(4 * len(means) / delta)
     return smallest_integer(lambda t: t > n + factor * (constant + 3 * math.log(t)), 1) - 1
 
 
