@@ -176,6 +176,8 @@ REFUSED = [
     (lambda: g.average_off([0.5, 0.1], 3, [0.1] * 3), "off"),
     (lambda: recording.side_by_side(), "recordings"),
     (lambda: recording.side_by_side("SAR"), "recordings"),
+    *((lambda x=x: h.characteristic_time([1, 0], 1, "gaussian", x), "sigma") for x in (None, 0)),
+    (lambda: h.characteristic_time([1, math.nan], 1, "gaussian", 1), "means"),
     *((lambda n=n: g.log_bar(n), "n") for n in (0, 2.5, True, "4")),
     *((lambda p=p: h.bernoulli_kl(p, 0.5), "p") for p in (1.5, -0.1, "x", None)),
     *((lambda q=q: h.bernoulli_kl(0.5, q), "q") for q in (-0.2, [0.1, math.nan])),

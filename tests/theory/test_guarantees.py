@@ -421,23 +421,6 @@ def configurations(seed, count, coarse=False):
         yield means, radii, int(rng.integers(1, n))
 
 
-def test_the_strategy_pulls_what_the_plain_form_pulls():
-    bandit = topk.BernoulliBandit([0.9, 0.7, 0.65, 0.6, 0.2])
-    session = topk.UGapEb(2, budget=300, epsilon=0.0, a=1.5).start(5)
-    rng = np.random.default_rng(2)
-    followed = 0
-    while not session.done:
-        arms, counts = session.ask()
-        if (session.pulls > 0).all():
-            step = g.ugape_step(session.means, np.sqrt(1.5 / session.pulls), 2)
-            gaps = np.abs(np.subtract.outer(step.index, step.index))[np.triu_indices(5, 1)]
-            if gaps.min() > 1e-9:  # rounding settles no tie
-                assert arms.tolist() == [step.pulled]
-                followed += 1
-        session.tell(arms, bandit.pull(arms, counts, rng).sums, counts=counts)
-    assert followed > 50
-
-
 @pytest.mark.parametrize("coarse", [False, True])
 def test_lemma_3_lemma_4_and_corollary_1(coarse):
     pulled_outside = 0
@@ -446,6 +429,12 @@ def test_lemma_3_lemma_4_and_corollary_1(coarse):
         upper, lower = means + radii, means - radii
         for i in range(means.size):  # the index by its definition
             assert step.index[i] == np.sort(np.delete(upper, i))[-k] - lower[i]
+        assert step.candidates.tolist() == sorted(np.argsort(step.index, kind="stable")[:k])
+        rest = np.setdiff1d(np.arange(means.size), step.candidates)
+        for arm, among, bound in ((step.best_outside, rest, -upper),
+                                  (step.worst_inside, step.candidates, lower)):
+            best = among[bound[among] == bound[among].min()]  # of equal ones the widest, the first
+            assert arm == best[radii[best] == radii[best].max()][0]
         assert step.index_of_set <= step.between + 1e-12
         if step.pulled == step.best_outside:
             pulled_outside += 1

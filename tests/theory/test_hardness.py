@@ -289,11 +289,6 @@ def test_characteristic_time_of_normal_arms():
         assert 1 / cost.max() == pytest.approx(time.lower)
         shifted = characteristic_time(3 * means + 7, k, family="gaussian", sigma=3 * sigma)
         assert shifted.value == pytest.approx(time.value)
-    for wrong in ({"family": "gaussian"}, {"family": "gaussian", "sigma": 0}):
-        with pytest.raises(ValueError, match="^sigma"):
-            characteristic_time([1, 0], 1, **wrong)
-    with pytest.raises(ValueError, match="^means"):
-        characteristic_time([1, np.nan], 1, family="gaussian", sigma=1)
 
 
 def test_characteristic_time_survives_hostile_means():
