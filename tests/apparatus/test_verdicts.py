@@ -97,6 +97,8 @@ def test_other_losses_by_students_test_of_the_differences_or_halls():
         [larger_p(a[:, j], b[:, j]) for j in range(3)], rel=1e-6)
     # Where all differences are equal the sign test stands in: five plays decide nothing.
     assert paired([0.1] * 5, [0.2] * 5).p.item() == 2 / 2**5
+    # Six small losses weigh less than four large ones.
+    assert paired([0.2] * 6 + [0.0] * 4, [0.1] * 6 + [1.0] * 4).sign.item() == 1
     # What rounding leaves is a tie.
     assert paired([0.1 + 0.2] * 50, [0.3] * 50).sign.item() == 0
 

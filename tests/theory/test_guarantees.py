@@ -435,6 +435,8 @@ def test_lemma_3_lemma_4_and_corollary_1(coarse):
                                   (step.worst_inside, step.candidates, lower)):
             best = among[bound[among] == bound[among].min()]  # of equal ones the widest, the first
             assert arm == best[radii[best] == radii[best].max()][0]
+        pair = sorted((step.best_outside, step.worst_inside))
+        assert step.pulled == max(pair, key=lambda arm: radii[arm])
         assert step.index_of_set <= step.between + 1e-12
         if step.pulled == step.best_outside:
             pulled_outside += 1

@@ -144,7 +144,7 @@ def test_tie_convention_of_experiments_1_and_2():
         assert round(hardness.h1(two, m, ties="distinct")) == 12031
     for m in (1, 6):
         assert hardness.h1(two, m) == hardness.h1(two, m, ties="distinct")
-    assert hardness.h2([0.5] * 4, 2, ties="distinct") == math.inf
+    assert hardness.h1([0.5] * 4, 2, ties="distinct") == math.inf
 
 
 def test_several_bandits_are_measured_like_one_with_all_gaps():

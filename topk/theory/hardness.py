@@ -106,7 +106,7 @@ def h1(means, k, *, ties="infinite"):
     return float(inverse_square(gaps(means, k, ties=ties)).sum())
 
 
-def h2(means, k, *, ties="infinite"):
+def h2(means, k):
     r"""Hardness of the sorted gaps, :math:`H_2=\max_i i\,\Delta_{(i)}^{-2}`.
 
     Here :math:`\Delta_{(1)}\le\dots\le\Delta_{(n)}`, and
@@ -116,13 +116,11 @@ def h2(means, k, *, ties="infinite"):
     ----------
     means, k
         As for `gaps`.
-    ties : {"infinite", "distinct"}
-        As in `gaps`.
 
     Returns
     -------
     float
-        ``inf`` when the boundary is tied and ``ties`` is "infinite".
+        ``inf`` when the boundary is tied.
 
     Raises
     ------
@@ -139,7 +137,7 @@ def h2(means, k, *, ties="infinite"):
     >>> h2([0.75, 0.5, 0.25, 0.25], 1)
     32.0
     """
-    return _h2_of_gaps(gaps(means, k, ties=ties))
+    return _h2_of_gaps(gaps(means, k))
 
 
 def _h2_of_gaps(all_gaps):
@@ -148,7 +146,7 @@ def _h2_of_gaps(all_gaps):
     return float((np.arange(1, ordered.size + 1) * inverse_square(ordered)).max())
 
 
-def h_multibandit(means, *, ties="infinite"):
+def h_multibandit(means):
     r"""Hardness of finding the best arm of each of M bandits.
 
     .. math:: H_1^{[M]}=\sum_{m,i}\Delta_i(m)^{-2},\qquad
@@ -161,13 +159,11 @@ def h_multibandit(means, *, ties="infinite"):
     ----------
     means : array_like, shape (M, n)
         True means in [0, 1], a row for each bandit; n >= 2.
-    ties : {"infinite", "distinct"}
-        As in `gaps`, for each row.
 
     Returns
     -------
     tuple of float
-        (H1, H2); both ``inf`` when a row's best arm is tied and ``ties`` is "infinite".
+        (H1, H2); both ``inf`` when a row's best arm is tied.
 
     Raises
     ------
@@ -186,7 +182,7 @@ def h_multibandit(means, *, ties="infinite"):
     (40.0, 32.0)
     """
     rows = check_unit_array(means, "means", ndim=2)
-    all_gaps = np.array([gaps(row, 1, ties=ties) for row in rows])
+    all_gaps = np.array([gaps(row, 1) for row in rows])
     return float(inverse_square(all_gaps).sum()), _h2_of_gaps(all_gaps)
 
 
