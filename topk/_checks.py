@@ -191,17 +191,25 @@ def check_means(means, name="means", ndim=1):
     return array
 
 
-def check_integers(values, name, most, size=None):
-    """Return an int64 array of integers from 0 to ``most``, with one axis; ``size`` of them."""
-    allowed = f"{'' if size is None else f'{size} of them: '}an array of integers from 0 to {most}"
+def as_integers(values, name, low, high=2**53, allowed=None):
+    """Return ``values`` as an int64 array, of any shape, of integers from ``low`` to ``high``."""
+    allowed = allowed or f"made of integers from {low} to {high}"
     array = as_array(values, name, allowed)
-    kind = array.dtype.kind if array.size else "i"  # [] has another one
-    if array.ndim != 1 or kind not in "iu" or size not in (None, array.size):
+    if array.size and array.dtype.kind not in "iu":  # [] has another kind
         refuse(name, values, allowed)
-    bad = (array < 0) | (array > most)
+    bad = (array < low) | (array > high)
     if bad.any():
         refuse(name, int(array[bad][0]), allowed)
     return array.astype(np.int64)
+
+
+def check_integers(values, name, most, size=None):
+    """Return an int64 array of integers from 0 to ``most``, with one axis; ``size`` of them."""
+    allowed = f"{'' if size is None else f'{size} of them: '}an array of integers from 0 to {most}"
+    array = as_integers(values, name, 0, most, allowed)
+    if array.ndim != 1 or size not in (None, array.size):
+        refuse(name, values, allowed)
+    return array
 
 
 def check_arms(arms, n, name="arms"):

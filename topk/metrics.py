@@ -14,7 +14,7 @@ means of their own, ``selected`` (runs, checkpoints, k) goes with ``means[:, Non
 
 import numpy as np
 
-from topk._checks import as_array, as_finite, check_epsilon, common_shape, refuse
+from topk._checks import as_finite, as_integers, check_epsilon, common_shape, refuse
 
 SLACK = 2.0**-48
 """What a comparison with a positive epsilon forgives (about 3.6e-15).
@@ -314,14 +314,11 @@ def _sorted_means(selected, means):
 
 def _check_selected(selected, n):
     allowed = f"an array (..., k) of distinct integers from 0 to {n - 1}"
-    arms = as_array(selected, "selected", allowed)
-    if arms.ndim == 0 or arms.shape[-1] == 0 or arms.dtype.kind not in "iu":
+    arms = as_integers(selected, "selected", 0, n - 1, allowed)
+    if arms.ndim == 0 or arms.shape[-1] == 0:
         refuse("selected", selected, allowed)
-    outside = (arms < 0) | (arms >= n)
-    if outside.any():
-        refuse("selected", int(arms[outside][0]), allowed)
     ordered = np.sort(arms, axis=-1)
     twice = ordered[..., 1:] == ordered[..., :-1]
     if twice.any():
         refuse("selected", f"arm {int(ordered[..., 1:][twice][0])} twice", allowed)
-    return arms.astype(np.int64)
+    return arms

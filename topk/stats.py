@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import as_finite, between, check_integer, common_shape, refuse
+from topk._checks import as_finite, as_integers, between, check_integer, common_shape, refuse
 
 __all__ = ["Interval", "Tally", "compare", "mean_interval", "paired_difference",
            "proportion_interval"]  # fmt: skip
@@ -142,11 +142,9 @@ def proportion_interval(successes, trials, level=0.95):
     from scipy.special import betaincinv
 
     level = _level(level, "level")
-    trials, successes = np.asarray(trials), np.asarray(successes)
-    if trials.dtype.kind not in "iu" or (trials < 1).any():
-        refuse("trials", trials, "made of integers of at least 1")
-    if successes.dtype.kind not in "iu" or (successes < 0).any() or (successes > trials).any():
-        refuse("successes", successes, "made of integers from 0 to trials")
+    trials, successes = as_integers(trials, "trials", 1), as_integers(successes, "successes", 0)
+    if (successes > trials).any():
+        refuse("successes", successes, "at most trials")
     tail, failures = (1 - level) / 2, trials - successes
     low = betaincinv(np.maximum(successes, 1), failures + 1, tail)
     high = betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import zeta
 
 from topk._checks import (
-    as_array,
+    as_integers,
     as_vector,
     check_budget,
     check_integer,
@@ -348,9 +348,7 @@ def average_off(mean, pulls, off, slack=1e-9):
     from scipy.stats import binom
 
     slack = check_real(slack, "slack", 0, 1)
-    pulls = as_array(pulls, "pulls", "integers of at least 1")
-    if pulls.dtype.kind not in "iu" or (pulls < 1).any():
-        refuse("pulls", pulls.tolist(), "integers of at least 1")
+    pulls = as_integers(pulls, "pulls", 1)
     common_shape("off", mean, pulls, off)
     low = np.ceil(pulls * (mean - off - slack))
     high = np.floor(pulls * (mean + off + slack))
