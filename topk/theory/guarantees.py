@@ -27,22 +27,13 @@ from topk.theory import (
     any_unit,
     between,
     checked,
+    hardness,
     integer,
     inverse_square,
     one_or_several,
     smallest_integer,
     up_to,
     whole,
-)
-from topk.theory.hardness import (
-    gaps,
-    h2,
-    h_multibandit,
-    lucb_complexity,
-    psi,
-    tolerance,
-    topk_complexity,
-    ugape_complexity,
 )
 
 K1 = 1.25  # the constant k_1 of the radius beta_1
@@ -162,11 +153,11 @@ def sar_budget(means, k, delta):
     >>> budget, sar_error([0.9, 0.5, 0.1], 1, budget) <= 0.05
     (788, True)
     """
-    hardness = h2(means, k)
-    if math.isinf(hardness):
+    h = hardness.h2(means, k)
+    if math.isinf(h):
         return math.inf
     n = means.size
-    return math.ceil(n + 8 * log_bar(n) * hardness * math.log(2 * n * n / delta))
+    return math.ceil(n + 8 * log_bar(n) * h * math.log(2 * n * n / delta))
 
 
 def multibandit_sar_error(means, budget):
@@ -257,8 +248,8 @@ def sar_exponent(means, k, budget):
     >>> round(sar_exponent([[0.9, 0.1], [0.2, 0.8]], 1, budget=500), 3)
     6.265
     """
-    hardness = h2(means, k) if means.ndim == 1 else h_multibandit(means)[1]
-    return (budget - means.size) / (8 * log_bar(means.size) * hardness)
+    h = hardness.h2(means, k) if means.ndim == 1 else hardness.h_multibandit(means)[1]
+    return (budget - means.size) / (8 * log_bar(means.size) * h)
 
 
 @checked(means=one_or_several, k=_k_of_sar, part=up_to(1))
@@ -301,7 +292,7 @@ def sar_windows(means, k, part=0.25):
     >>> sar_windows([[1.0, 0.0], [0.0, 0.5]], 1)
     array([0.25 , 0.25 , 0.125])
     """
-    widest_first = np.sort([gaps(row, k) for row in np.atleast_2d(means)], axis=None)[::-1]
+    widest_first = np.sort([hardness.gaps(row, k) for row in np.atleast_2d(means)], axis=None)[::-1]
     return part * widest_first[:-1]
 
 
@@ -521,7 +512,7 @@ def ugapeb_error(means, k, budget, epsilon, a=None):
     >>> round(ugapeb_error([0.9, 0.5, 0.1], 1, budget=1_000, epsilon=0.1), 6)
     0.008263
     """
-    complexity = ugape_complexity(means, k, epsilon)
+    complexity = hardness.ugape_complexity(means, k, epsilon)
     budget = check_budget(budget, smallest=means.size + 1)
     largest = (budget - means.size) / (4 * complexity)
     a = largest if a is None else check_real(a, "a", 0, largest, low_open=True)
@@ -565,7 +556,7 @@ def ugapeb_budget(means, k, epsilon, delta):
     >>> ugapeb_budget([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     856
     """
-    n, factor = means.size, 2 * ugape_complexity(means, k, epsilon)
+    n, factor = means.size, 2 * hardness.ugape_complexity(means, k, epsilon)
     constant = math.log(2 * n / delta)
     # (q - n) / (2 H) - ln q is convex, and too small at q = n + 1 since H >= n: one crossing.
     return smallest_integer(lambda q: constant + math.log(q) <= (q - n) / factor, n + 1)
@@ -605,7 +596,7 @@ def ugapec_pulls(means, k, epsilon, delta):
     >>> ugapec_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     2103
     """
-    n, factor = means.size, 2 * ugape_complexity(means, k, epsilon)
+    n, factor = means.size, 2 * hardness.ugape_complexity(means, k, epsilon)
     constant = math.log(4 * n / delta)
     # The right-hand side minus x is concave and not negative at x = 2: one last crossing.
     return smallest_integer(lambda x: x > factor * (constant + 3 * math.log(x - 1)) + n, 2) - 1
@@ -731,7 +722,7 @@ def lucb1_needy(means, k, epsilon, delta, t):
     >>> round(lucb1_needy([0.75, 0.25], 1, 0.0, 0.1, t=100) * 1e9, 9)
     12.8
     """
-    return 4 * delta * lucb_complexity(means, k, epsilon) / (K1 * len(means) * t**4)
+    return 4 * delta * hardness.lucb_complexity(means, k, epsilon) / (K1 * len(means) * t**4)
 
 
 @checked()
@@ -778,7 +769,7 @@ def lucb1_rounds(means, k, epsilon, delta, *, published=False):
     >>> lucb1_rounds(means, 1, 0.0, 0.1), lucb1_rounds(means, 1, 0.0, 0.1, published=True)
     (24715, 5119)
     """
-    complexity = lucb_complexity(means, k, epsilon)
+    complexity = hardness.lucb_complexity(means, k, epsilon)
     rounds = (PUBLISHED if published else REPAIRED) * complexity * math.log(complexity / delta)
     return math.ceil(rounds) if math.isfinite(rounds) else math.inf
 
@@ -1319,7 +1310,7 @@ def clucb_pac_pulls(means, k, epsilon, delta, R=0.5):
     >>> clucb_pac_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     3359
     """
-    with_half = float(inverse_square(np.maximum(gaps(means, k), 2 * epsilon)).sum())
+    with_half = float(inverse_square(np.maximum(hardness.gaps(means, k), 2 * epsilon)).sum())
     n, factor, constant = len(means), 32 * R * R * with_half, math.log(4 * len(means) / delta)
     return smallest_integer(lambda t: t > n + factor * (constant + 3 * math.log(t)), 1) - 1
 
@@ -1366,11 +1357,11 @@ def adaptive_topk_pulls(means, k, epsilon, delta):
     >>> adaptive_topk_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     5573
     """
-    t = tolerance(means, k, epsilon, sides="top")
-    boundary = psi(means, k, 0.0, t=t, sides="top")  # the gap at rank k - t itself
+    t = hardness.tolerance(means, k, epsilon, sides="top")
+    boundary = hardness.psi(means, k, 0.0, t=t, sides="top")  # the gap at rank k - t itself
     if max(boundary, epsilon) < 1e-150:  # zero, or so small that 4^r overflows
         return math.inf
-    reach = np.maximum(gaps(means, k), boundary)
+    reach = np.maximum(hardness.gaps(means, k), boundary)
     n, r, total = len(means), 0, 0
     while True:
         r += 1
@@ -1423,7 +1414,7 @@ def improved_topk_order(means, k, epsilon, delta, constant=1.0):
     """
     epsilon = min(epsilon, 0.5)
     logs = math.log(1 / epsilon) + math.log(1 / delta)
-    return constant * topk_complexity(means, k, epsilon) * logs
+    return constant * hardness.topk_complexity(means, k, epsilon) * logs
 
 
 def _improved_topk_constants(epsilon, delta):
@@ -1474,10 +1465,10 @@ def improved_topk_pulls(means, k, epsilon, delta):
     '3.0e+09'
     """
     epsilon = min(epsilon, 0.5)
-    boundary = psi(means, k, 0.0, t=tolerance(means, k, epsilon))
+    boundary = hardness.psi(means, k, 0.0, t=hardness.tolerance(means, k, epsilon))
     R, L = _improved_topk_constants(epsilon, delta)
     p = 2 * math.exp(-L)
-    gap = gaps(means, k)
+    gap = hardness.gaps(means, k)
     rounds = 2.0 ** np.arange(1, R + 1)
     # r_i, R + 1 where it is larger: the first r with 5 / 2^r below the gap
     first = 1 + np.count_nonzero(5 / rounds[:, None] >= gap, axis=0)
