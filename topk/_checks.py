@@ -108,20 +108,18 @@ def check_pair(shape):
         refuse("n", shape, allowed)
 
 
-def positive(value, name):
-    """Return a positive number."""
-    return check_real(value, name, 0, 1e300, low_open=True)
+def up_to(high):
+    """Return a check of a number above 0 and at most ``high``."""
+    return lambda value, name, given=None: check_real(value, name, 0, high, low_open=True)
 
 
-def factor(value, name):
-    """Return a number in (0, 1e6]."""
-    return check_real(value, name, 0, 1e6, low_open=True)
+def between(low, high):
+    """Return a check of a number above ``low`` and below ``high``."""
+    ends = {"low_open": True, "high_open": True}
+    return lambda value, name, given=None: check_real(value, name, low, high, **ends)
 
 
-def positive_epsilon(value, name):
-    """Return an epsilon in (0, 1)."""
-    return check_epsilon(value, name, positive=True)
-
+positive, factor, positive_epsilon = up_to(1e300), up_to(1e6), between(0, 1)
 
 PARAMETERS = {  # of strategies, those that mean the same everywhere: how they are checked
     "k": lambda value, name: check_k(value),
@@ -196,17 +194,25 @@ def check_means(means, name="means", ndim=1):
     return array
 
 
-def check_integers(values, name, most, size=None):
-    """Return an int64 array of integers from 0 to ``most``, with one axis; ``size`` of them."""
-    allowed = f"{'' if size is None else f'{size} of them: '}an array of integers from 0 to {most}"
+def as_integers(values, name, low, high=2**53, allowed=None):
+    """Return ``values`` as an int64 array, of any shape, of integers from ``low`` to ``high``."""
+    allowed = allowed or f"made of integers from {low} to {high}"
     array = as_array(values, name, allowed)
-    kind = array.dtype.kind if array.size else "i"  # [] has another one
-    if array.ndim != 1 or kind not in "iu" or size not in (None, array.size):
+    if array.size and array.dtype.kind not in "iu":  # [] has another kind
         refuse(name, values, allowed)
-    bad = (array < 0) | (array > most)
+    bad = (array < low) | (array > high)
     if bad.any():
         refuse(name, int(array[bad][0]), allowed)
     return array.astype(np.int64)
+
+
+def check_integers(values, name, most, size=None):
+    """Return an int64 array of integers from 0 to ``most``, with one axis; ``size`` of them."""
+    allowed = f"{'' if size is None else f'{size} of them: '}an array of integers from 0 to {most}"
+    array = as_integers(values, name, 0, most, allowed)
+    if array.ndim != 1 or size not in (None, array.size):
+        refuse(name, values, allowed)
+    return array
 
 
 def check_arms(arms, n, name="arms"):

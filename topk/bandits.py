@@ -12,15 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import (
-    as_numbers,
-    as_vector,
-    check_arms,
-    check_counts,
-    check_means,
-    check_real,
-    refuse,
-)
+from topk._checks import as_numbers, as_vector, check_arms, check_counts, check_means, refuse, up_to
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
 
@@ -88,7 +80,7 @@ def scale_of(bounds=None, sigma=None):
     if sigma is not None:
         if bounds is not None:
             refuse("bounds", bounds, "left out where sigma is given")
-        return Scale(0.0, 2 * check_real(sigma, "sigma", 0, 1e150, low_open=True), bounded=False)
+        return Scale(0.0, 2 * up_to(1e150)(sigma, "sigma"), bounded=False)
     if bounds is None:
         return UNIT
     allowed = "a pair (low, high) of finite numbers, low < high"
@@ -347,7 +339,7 @@ class TruncatedNormalBandit(Bandit):
         from scipy.stats import truncnorm
 
         loc = check_means(loc, "loc")
-        self.scale = check_real(scale, "scale", 0, 1e6, low_open=True)
+        self.scale = up_to(1e6)(scale, "scale")
         law = truncnorm(-loc / self.scale, (1 - loc) / self.scale, loc, self.scale)
         self.loc = loc
         super().__init__(np.clip(law.mean(), 0.0, 1.0))

@@ -59,10 +59,8 @@ def two_point(n, k):
 
     Parameters
     ----------
-    n : int
-        Number of arms, at least 2.
-    k : int
-        Number of good arms, from 1 to n - 1.
+    n, k
+        As for `two_group`.
 
     Returns
     -------
@@ -303,11 +301,8 @@ def truncated_normal(n, rng):
 
     Parameters
     ----------
-    n : int
-        Number of arms, at least 2.
-    rng : numpy.random.Generator or int
-        Where the means come from; one uniform number an arm, through the inverse of the
-        distribution function.
+    n, rng
+        As for `unif01`.
 
     Returns
     -------
@@ -342,11 +337,8 @@ def beta41(n, rng):
 
     Parameters
     ----------
-    n : int
-        Number of arms, at least 2.
-    rng : numpy.random.Generator or int
-        Where the means come from; one uniform number u an arm, which becomes
-        :math:`u^{1/4}`.
+    n, rng
+        As for `unif01`.
 
     Returns
     -------

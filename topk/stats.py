@@ -4,10 +4,13 @@ from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import as_finite, check_integer, check_real, common_shape, refuse
+from topk._checks import as_finite, as_integers, between, check_integer, common_shape, refuse
 
 __all__ = ["Interval", "Tally", "compare", "mean_interval", "paired_difference",
            "proportion_interval"]  # fmt: skip
+
+
+_level = between(0, 1)
 
 
 class Interval(namedtuple("Interval", "estimate low high")):
@@ -56,7 +59,7 @@ def mean_interval(values, level=0.95):
     """
     from scipy.special import stdtrit
 
-    values, level = _check_plays(values, "values"), _check_level(level)
+    values, level = _check_plays(values, "values"), _level(level, "level")
     runs = values.shape[0]
     mean = values.mean(axis=0)
     half = stdtrit(runs - 1, (1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(runs)
@@ -138,12 +141,10 @@ def proportion_interval(successes, trials, level=0.95):
     """
     from scipy.special import betaincinv
 
-    level = _check_level(level)
-    trials, successes = np.asarray(trials), np.asarray(successes)
-    if trials.dtype.kind not in "iu" or (trials < 1).any():
-        refuse("trials", trials, "made of integers of at least 1")
-    if successes.dtype.kind not in "iu" or (successes < 0).any() or (successes > trials).any():
-        refuse("successes", successes, "made of integers from 0 to trials")
+    level = _level(level, "level")
+    trials, successes = as_integers(trials, "trials", 1), as_integers(successes, "successes", 0)
+    if (successes > trials).any():
+        refuse("successes", successes, "at most trials")
     tail, failures = (1 - level) / 2, trials - successes
     low = betaincinv(np.maximum(successes, 1), failures + 1, tail)
     high = betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail)
@@ -204,10 +205,6 @@ def compare(a, b):
     interval = paired_difference(a, b)
     wins, losses = np.sum(interval.high < 0), np.sum(interval.low > 0)
     return Tally(int(wins), int(losses), int(np.size(interval.estimate) - wins - losses))
-
-
-def _check_level(level):
-    return check_real(level, "level", 0, 1, low_open=True, high_open=True)
 
 
 def _check_plays(values, name):

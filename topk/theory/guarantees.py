@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import zeta
 
 from topk._checks import (
-    as_array,
+    as_integers,
     as_vector,
     check_budget,
     check_integer,
@@ -27,21 +27,13 @@ from topk.theory import (
     any_unit,
     between,
     checked,
+    hardness,
     integer,
+    inverse_square,
     one_or_several,
     smallest_integer,
     up_to,
     whole,
-)
-from topk.theory.hardness import (
-    gaps,
-    h2,
-    h_multibandit,
-    lucb_complexity,
-    psi,
-    tolerance,
-    topk_complexity,
-    ugape_complexity,
 )
 
 K1 = 1.25  # the constant k_1 of the radius beta_1
@@ -135,10 +127,8 @@ def sar_budget(means, k, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `sar_error`.
     delta : float
         Probability of error allowed, in (0, 1).
 
@@ -163,11 +153,11 @@ def sar_budget(means, k, delta):
     >>> budget, sar_error([0.9, 0.5, 0.1], 1, budget) <= 0.05
     (788, True)
     """
-    hardness = h2(means, k)
-    if math.isinf(hardness):
+    h = hardness.h2(means, k)
+    if math.isinf(h):
         return math.inf
     n = means.size
-    return math.ceil(n + 8 * log_bar(n) * hardness * math.log(2 * n * n / delta))
+    return math.ceil(n + 8 * log_bar(n) * h * math.log(2 * n * n / delta))
 
 
 def multibandit_sar_error(means, budget):
@@ -258,8 +248,8 @@ def sar_exponent(means, k, budget):
     >>> round(sar_exponent([[0.9, 0.1], [0.2, 0.8]], 1, budget=500), 3)
     6.265
     """
-    hardness = h2(means, k) if means.ndim == 1 else h_multibandit(means)[1]
-    return (budget - means.size) / (8 * log_bar(means.size) * hardness)
+    h = hardness.h2(means, k) if means.ndim == 1 else hardness.h_multibandit(means)[1]
+    return (budget - means.size) / (8 * log_bar(means.size) * h)
 
 
 @checked(means=one_or_several, k=_k_of_sar, part=up_to(1))
@@ -274,10 +264,8 @@ def sar_windows(means, k, part=0.25):
 
     Parameters
     ----------
-    means : array_like, shape (n,) or (M, n)
-        True means in [0, 1], in any order; two axes mean M bandits.
-    k : int
-        Arms to select, 1 to n - 1; 1 for several bandits.
+    means, k
+        As for `sar_exponent`.
     part : float
         In (0, 1]: the part of a gap that is allowed; a quarter in the proof.
 
@@ -304,7 +292,7 @@ def sar_windows(means, k, part=0.25):
     >>> sar_windows([[1.0, 0.0], [0.0, 0.5]], 1)
     array([0.25 , 0.25 , 0.125])
     """
-    widest_first = np.sort([gaps(row, k) for row in np.atleast_2d(means)], axis=None)[::-1]
+    widest_first = np.sort([hardness.gaps(row, k) for row in np.atleast_2d(means)], axis=None)[::-1]
     return part * widest_first[:-1]
 
 
@@ -351,9 +339,7 @@ def average_off(mean, pulls, off, slack=1e-9):
     from scipy.stats import binom
 
     slack = check_real(slack, "slack", 0, 1)
-    pulls = as_array(pulls, "pulls", "integers of at least 1")
-    if pulls.dtype.kind not in "iu" or (pulls < 1).any():
-        refuse("pulls", pulls.tolist(), "integers of at least 1")
+    pulls = as_integers(pulls, "pulls", 1)
     common_shape("off", mean, pulls, off)
     low = np.ceil(pulls * (mean - off - slack))
     high = np.floor(pulls * (mean + off + slack))
@@ -495,14 +481,10 @@ def ugapeb_error(means, k, budget, epsilon, a=None):
 
     Parameters
     ----------
-    means : array_like, shape (n,) or (M, n)
-        True means in [0, 1]; two axes mean M bandits, and n above is then M n.
-    k : int
-        Arms to select in each bandit, 1 to n - 1.
+    means, k, epsilon
+        As for `ugapeb_budget`.
     budget : int
         Q, total pulls, above n.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
     a : float, optional
         Exploration parameter of the radius; the largest that is covered unless given.
 
@@ -530,7 +512,7 @@ def ugapeb_error(means, k, budget, epsilon, a=None):
     >>> round(ugapeb_error([0.9, 0.5, 0.1], 1, budget=1_000, epsilon=0.1), 6)
     0.008263
     """
-    complexity = ugape_complexity(means, k, epsilon)
+    complexity = hardness.ugape_complexity(means, k, epsilon)
     budget = check_budget(budget, smallest=means.size + 1)
     largest = (budget - means.size) / (4 * complexity)
     a = largest if a is None else check_real(a, "a", 0, largest, low_open=True)
@@ -574,10 +556,8 @@ def ugapeb_budget(means, k, epsilon, delta):
     >>> ugapeb_budget([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     856
     """
-    complexity = ugape_complexity(means, k, epsilon)
-    if math.isinf(complexity):
-        return math.inf
-    n, factor, constant = means.size, 2 * complexity, math.log(2 * means.size / delta)
+    n, factor = means.size, 2 * hardness.ugape_complexity(means, k, epsilon)
+    constant = math.log(2 * n / delta)
     # (q - n) / (2 H) - ln q is convex, and too small at q = n + 1 since H >= n: one crossing.
     return smallest_integer(lambda q: constant + math.log(q) <= (q - n) / factor, n + 1)
 
@@ -592,14 +572,8 @@ def ugapec_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,) or (M, n)
-        True means in [0, 1]; two axes mean M bandits, and n above is then M n.
-    k : int
-        Arms to select in each bandit, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `ugapeb_budget`.
 
     Returns
     -------
@@ -622,10 +596,8 @@ def ugapec_pulls(means, k, epsilon, delta):
     >>> ugapec_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     2103
     """
-    complexity = ugape_complexity(means, k, epsilon)
-    if math.isinf(complexity):
-        return math.inf
-    n, factor, constant = means.size, 2 * complexity, math.log(4 * means.size / delta)
+    n, factor = means.size, 2 * hardness.ugape_complexity(means, k, epsilon)
+    constant = math.log(4 * n / delta)
     # The right-hand side minus x is concave and not negative at x = 2: one last crossing.
     return smallest_integer(lambda x: x > factor * (constant + 3 * math.log(x - 1)) + n, 2) - 1
 
@@ -722,14 +694,8 @@ def lucb1_needy(means, k, epsilon, delta, t):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
     t : int
         Round, at least 1.
 
@@ -756,7 +722,7 @@ def lucb1_needy(means, k, epsilon, delta, t):
     >>> round(lucb1_needy([0.75, 0.25], 1, 0.0, 0.1, t=100) * 1e9, 9)
     12.8
     """
-    return 4 * delta * lucb_complexity(means, k, epsilon) / (K1 * len(means) * t**4)
+    return 4 * delta * hardness.lucb_complexity(means, k, epsilon) / (K1 * len(means) * t**4)
 
 
 @checked()
@@ -803,7 +769,7 @@ def lucb1_rounds(means, k, epsilon, delta, *, published=False):
     >>> lucb1_rounds(means, 1, 0.0, 0.1), lucb1_rounds(means, 1, 0.0, 0.1, published=True)
     (24715, 5119)
     """
-    complexity = lucb_complexity(means, k, epsilon)
+    complexity = hardness.lucb_complexity(means, k, epsilon)
     rounds = (PUBLISHED if published else REPAIRED) * complexity * math.log(complexity / delta)
     return math.ceil(rounds) if math.isfinite(rounds) else math.inf
 
@@ -813,14 +779,8 @@ def lucb1_overrun(means, k, epsilon, delta, rounds):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
     rounds : int
         T, at least :math:`T_1^*` (see `lucb1_rounds`).
 
@@ -857,14 +817,8 @@ def lucb1_expected_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
 
     Returns
     -------
@@ -898,14 +852,8 @@ def lucb1_likely_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
 
     Returns
     -------
@@ -1080,12 +1028,10 @@ def ar_regret(size, k, pulls, delta, *, published=False):
     ----------
     size : int
         :math:`|S|`, arms at the start of the round, 1 to 4 k.
-    k : int
-        Arms to select.
+    k, delta
+        As for `qe_regret`.
     pulls : int
         Q, pulls of the round in all, at least ``size``.
-    delta : float
-        In (0, 1).
     published : bool
         Give the printed constant, which the printed proof does not reach.
 
@@ -1198,17 +1144,10 @@ def optmai_pulls(n, k, epsilon, delta, beta=BETA):
 
     Parameters
     ----------
-    n : int
-        Number of arms.
-    k : int
-        Arms to select, 1 to n - 1. For k > n / 2 the problem is turned round:
-        n - k arms at :math:`\epsilon k/(n-k)` (Theorem 4.5).
+    n, k, delta, beta
+        As for `optmai_regret`.
     epsilon : float
         Average regret, in (0, 1).
-    delta : float
-        In (0, 1).
-    beta : float
-        Ratio of consecutive rounds' budgets, in (3/4, 1).
 
     Returns
     -------
@@ -1371,12 +1310,8 @@ def clucb_pac_pulls(means, k, epsilon, delta, R=0.5):
     >>> clucb_pac_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     3359
     """
-    complexity = topk_complexity(means, k, epsilon, t=0)
-    if math.isinf(complexity):
-        return math.inf
-    n = len(means)
-    with_half = float(np.sum(np.maximum(gaps(means, k), 2 * epsilon) ** -2.0))
-    factor, constant = 32 * R * R * with_half, math.log(4 * n / delta)
+    with_half = float(inverse_square(np.maximum(hardness.gaps(means, k), 2 * epsilon)).sum())
+    n, factor, constant = len(means), 32 * R * R * with_half, math.log(4 * len(means) / delta)
     return smallest_integer(lambda t: t > n + factor * (constant + 3 * math.log(t)), 1) - 1
 
 
@@ -1394,14 +1329,10 @@ def adaptive_topk_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k, delta
+        As for `clucb_pac_pulls`.
     epsilon : float
         Average regret, in [0, 1).
-    delta : float
-        In (0, 1).
 
     Returns
     -------
@@ -1426,11 +1357,11 @@ def adaptive_topk_pulls(means, k, epsilon, delta):
     >>> adaptive_topk_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     5573
     """
-    t = tolerance(means, k, epsilon, sides="top")
-    boundary = psi(means, k, 0.0, t=t, sides="top")  # the gap at rank k - t itself
+    t = hardness.tolerance(means, k, epsilon, sides="top")
+    boundary = hardness.psi(means, k, 0.0, t=t, sides="top")  # the gap at rank k - t itself
     if max(boundary, epsilon) < 1e-150:  # zero, or so small that 4^r overflows
         return math.inf
-    reach = np.maximum(gaps(means, k), boundary)
+    reach = np.maximum(hardness.gaps(means, k), boundary)
     n, r, total = len(means), 0, 0
     while True:
         r += 1
@@ -1483,7 +1414,7 @@ def improved_topk_order(means, k, epsilon, delta, constant=1.0):
     """
     epsilon = min(epsilon, 0.5)
     logs = math.log(1 / epsilon) + math.log(1 / delta)
-    return constant * topk_complexity(means, k, epsilon) * logs
+    return constant * hardness.topk_complexity(means, k, epsilon) * logs
 
 
 def _improved_topk_constants(epsilon, delta):
@@ -1509,14 +1440,8 @@ def improved_topk_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Average regret, in (0, 1); above 1/2 the algorithm runs with 1/2.
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `improved_topk_order`.
 
     Returns
     -------
@@ -1540,10 +1465,10 @@ def improved_topk_pulls(means, k, epsilon, delta):
     '3.0e+09'
     """
     epsilon = min(epsilon, 0.5)
-    boundary = psi(means, k, 0.0, t=tolerance(means, k, epsilon))
+    boundary = hardness.psi(means, k, 0.0, t=hardness.tolerance(means, k, epsilon))
     R, L = _improved_topk_constants(epsilon, delta)
     p = 2 * math.exp(-L)
-    gap = gaps(means, k)
+    gap = hardness.gaps(means, k)
     rounds = 2.0 ** np.arange(1, R + 1)
     # r_i, R + 1 where it is larger: the first r with 5 / 2^r below the gap
     first = 1 + np.count_nonzero(5 / rounds[:, None] >= gap, axis=0)
