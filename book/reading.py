@@ -17,9 +17,9 @@ STATEMENT = re.compile(
     r'<div class="proof (?P<sort>\w+) admonition" id="(?P<id>[^"]+)">\s*'
     r'<p class="admonition-title"><span class="caption-number">(?P<title>[^<]*)</span>'
 )
-PROOF = re.compile(r'<div class="proof admonition" id="proof">\s*<p>Proof\. ')
+PROOF = re.compile(r'<div class="proof admonition" id="proof">\s*<p>Proof\.(?:\s*</p>\s*<p>|\s+)')
 OF = re.compile(r"<em>(of .*?)\.?</em>\s*", re.S | re.I)
-IDEA = re.compile(r"<em>(?:The i|I)dea\.</em>.*?</p>\s*", re.S)
+IDEA = re.compile(r"(?:<em>(?:The i|I)dea\.</em>|The idea:).*?</p>\s*", re.S)
 DIV = re.compile(r"<(/?)div\b[^>]*>")
 LINK = re.compile(r'<a class="reference internal" href="([^"#]*)#([^"]+)"')
 SELDOM_PROVED = ("algorithm", "definition", "notation", "example")
@@ -89,7 +89,7 @@ def proofs(text: str) -> list[Proof]:
 
 
 def fold(text: str) -> str:
-    """Fold every proof of a page; a first paragraph that begins with *Idea.* stays in sight."""
+    """Fold every proof of a page; a first paragraph that begins with *The idea.* stays in sight."""
     for number, proof in reversed([*enumerate(proofs(text), start=1)]):
         body = "<p>" + text[proof.body : proof.end - len("</div>")]
         idea = IDEA.match(body, len("<p>"))

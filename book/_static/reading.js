@@ -12,7 +12,7 @@ window.addEventListener("hashchange", unfold);
 
 // On paper nothing can be unfolded any more.
 window.addEventListener("beforeprint", () => {
-  for (const fold of document.querySelectorAll(".topk-proof details")) fold.open = true;
+  for (const fold of document.querySelectorAll(".topk-proof details, .topk-note")) fold.open = true;
 });
 
 // A link to a statement, an equation or a term shows it when it is pointed at or focused. The card

@@ -62,10 +62,16 @@ def test_a_definition_is_proved_only_where_nothing_else_is_left():
     assert summaries(reading.fold(text)) == ["Proof of Lemma 1.2", "Proof of Definition 1.3"]
 
 
-def test_the_idea_stays_in_sight():
-    text = stated("thm-a", "Theorem 1.1") + proved("<em>Idea.</em> Look.</p>\n<p>First, …")
+@pytest.mark.parametrize("idea", ["<em>The idea.</em>", "<em>Idea.</em>", "The idea:"])
+def test_the_idea_stays_in_sight(idea):
+    text = stated("thm-a", "Theorem 1.1") + proved(f"{idea} Look.</p>\n<p>First, …")
     shown, hidden = reading.fold(text).split("<details>")
-    assert shown.endswith("<p><em>Idea.</em> Look.</p>\n") and "<p>First, …</p>" in hidden
+    assert shown.endswith(f"<p>{idea} Look.</p>\n") and "<p>First, …</p>" in hidden
+
+
+def test_a_proof_after_an_empty_line_is_folded_too():
+    text = stated("thm-a", "Theorem 1.1") + proved("</p>\n<p>First, …")
+    assert "</summary>\n<p>First, …</p>" in reading.fold(text)
 
 
 def test_a_statement_names_whose_proofs_link_to_it():
