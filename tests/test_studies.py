@@ -234,7 +234,7 @@ def test_a_batch_of_an_index_strategy_imagines_that_means_stay(entry):
             arms, counts = (x[: size - asked.sum()] for x in plain.ask())
             asked[arms] += counts
             means, seen = plain.means.ravel()[arms], plain._play.seen
-            squares = (seen.squares if entry.strategy.uses_squares else seen.sums)[arms]
+            squares = (seen.squares if strategy.uses_squares else seen.sums)[arms]
             plain.tell(arms, means, counts=counts, squares=squares / seen.pulls[arms])
         if plain.stopped == "rule":
             continue
@@ -272,7 +272,7 @@ WRONG = [
     ("observe", ([0, 1], [1.0, 1.0], [1, 2**53 + 1])), ("observe", ([0, 0], [0, 0], [2**53] * 2)),
     ("observe", ([0], [1.0], [2], [1.5])), ("lost", ([0], [10**6])), ("lost", ([0, 99],)),
     ("lost", ([0] * 100_000,)), ("lost", ([1], [-1])), ("lost", ([1], [0.5])), ("lost", (["x"],)),
-    ("tell", ([0, 1], [0.0, 0.0], [10**6, 0])), ("tell", ([0], [2.0])), ("tell", ([99], [1.0])),
+    ("tell", ([0], [2.0])), ("tell", ([99], [1.0])),
     ("ask", (0,)), ("ask", (-1,)), ("ask", (1.5,)), ("ask", ("10",)), ("ask", (True,)),
     ("withdraw", (99,)), ("withdraw", (-1,)),
 ]  # fmt: skip
