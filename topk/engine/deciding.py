@@ -340,13 +340,6 @@ class RuledPlay:
         self._python(loop.restore)(s)
 
 
-def twin(value):
-    """Return a copy of a state; it shares the generator of a rule that draws random numbers."""
-    if hasattr(value, "_make"):
-        return value._make(map(twin, value))
-    return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
-
-
 def count_at_means(s, arms, counts):
     """Count pulls whose rewards are imagined: all at their arm's mean, with its mean square."""
     sums = s.sums[arms] / s.pulls[arms] * counts
