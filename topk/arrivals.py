@@ -45,7 +45,7 @@ class Arrivals:
         """Open a batch; of it nothing but what was kept has been told."""
         self.arms, self.wanted[:] = arms.copy(), 0
         self.wanted[arms] = counts
-        for arm in self.kept.keys() & {*arms.tolist()}:
+        for arm in sorted(self.kept.keys() & {*arms.tolist()}):  # the same after a restart
             waiting = self.kept.pop(arm)
             while waiting and room(arm):
                 self.take(arm, waiting.popleft(), room(arm))

@@ -420,7 +420,7 @@ class Session:
         use everything at once: their bounds hold after any number of pulls, so that the promise
         stays.  The clock t of `LUCB1`, and that of `KLLUCB`'s published rate, is then at least
         the largest number of pulls of an arm.  With a budget all that is used counts, and going
-        over it ends the play.
+        over it ends the play; what `UGapEb` promises is about a budget that it spends itself.
 
         The others decide by exactly what they asked for, and their promise is about that: `SAR`
         and `SuccessiveRejects` compare arms after equal pulls, `OptMAI` and `Uniform` share out a
@@ -438,8 +438,8 @@ class Session:
         to come, has to have the mean of its arm.  So it may be late or `lost`, and data may be
         chosen, but not because of what the rewards are.  When clicks arrive at once, and their
         absence only after a wait, tell each arm's results in the order of its pulls, without
-        gaps.  A log has to be complete from its beginning, and to be told once.  `TopTwo` and
-        `evidence` need, besides, that delays have nothing to do with the rewards at all.
+        gaps; that mends it for bounds of single arms, not for `TopTwo`, and see `evidence`.  A
+        log has to be complete from its beginning, and to be told once.
         """
         few = "counts: of {} reward(s) of arm {} only {} can be counted"
         return self._sort_in(arms, rewards, counts, squares, MOST - self._told()[0], few)
