@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
-from topk._checks import check_any_means, check_choice, check_means, check_real, refuse
+from topk._checks import as_vector, check_choice, check_means, check_real, refuse
 from topk.theory import checked, kl_of_step
 
 _GAP = 1e-9  # relative duality gap at which the method stops
@@ -47,7 +47,7 @@ class CharacteristicTime(namedtuple("CharacteristicTime", _FIELDS)):
 
 def _means(value, name, given):
     """Range of the means: in [0, 1], or, of normal arms, any."""
-    return check_any_means(value) if given["family"] == "gaussian" else check_means(value)
+    return as_vector(value, name) if given["family"] == "gaussian" else check_means(value)
 
 
 def _sigma(value, name, given):
