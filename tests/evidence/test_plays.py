@@ -1,0 +1,95 @@
+"""The recorded plays of ``make evidence`` keep their promises; the first of them come out again.
+
+No chance enters: seeds are fixed.
+"""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from evidence import plays
+from evidence.plays import DELTAS, REPLAYED, RESULT, watch, wrong_evidence
+
+import topk
+from topk.engine.composing import compose
+from topk.engine.loop import WITHDRAWN
+from topk.engine.ranking import best_of
+from topk.play import Play
+
+RECORDED = json.loads(RESULT.read_text(encoding="utf-8"))
+CASES = {case[0]: case for case in plays.cases()}
+
+
+def test_the_file_is_whole():
+    assert RECORDED["plays"] >= 500 and REPLAYED == RECORDED["replayed"] >= 200
+    assert RECORDED["seed"] == plays.SEED and tuple(RECORDED["deltas"]) == DELTAS
+    for part in ("watched", "failures", "shrunk"):
+        assert {"processor", "library", "date"} <= RECORDED[f"{part}_with"].keys()
+    rows = [(row["strategy"], row["case"]) for row in RECORDED["failures"]]
+    assert rows == [(name, title) for name in ("KLLUCB", "TopTwo") for title in CASES]
+    assert len(CASES) >= 40 and max(case[1].n for case in CASES.values()) == 12
+    rows = [(row["strategy"], row["instance"], row["way"]) for row in RECORDED["watched"]]
+    assert rows == plays.watched_rows()
+    assert len({row[:2] for row in rows if row[2] == "alone"}) == 18
+
+
+@pytest.mark.parametrize("name", ["KLLUCB", "TopTwo"])
+def test_promises_fail_in_at_most_delta_of_the_plays(name):
+    for row in RECORDED["failures"]:
+        if row["strategy"] == name:
+            assert row["failures"] <= row["delta"] * RECORDED["plays"] and row["pulls"] <= 3000
+            again = plays.failures(name, CASES[row["case"]], REPLAYED)
+            assert (again["epsilon"], again["delta"]) == (row["epsilon"], row["delta"])
+            assert again["first"] == row["first"], row
+
+
+@pytest.mark.parametrize("name", [*plays.WATCHED, "in turn"])
+def test_watched_evidence_for_a_wrong_set_is_rarely_small(name):
+    for row in RECORDED["watched"]:
+        if row["strategy"] == name:
+            within = row["counts"] <= np.array(DELTAS) * RECORDED["plays"]
+            if row["way"] == "late zeros":  # why delays must not depend on the reward
+                assert row["instance"] != "two alike" or not within.any()
+            else:
+                assert within.all(), row
+            again = plays.watched_row(name, row["instance"], row["way"], REPLAYED)
+            assert again["first"] == row["first"], row
+
+
+def test_a_shorter_threshold_is_noticed():
+    for name in ("KLLUCB", "TopTwo"):
+        rows = [row for row in RECORDED["shrunk"] if row["strategy"] == name]
+        assert [row["factor"] for row in rows] == [*plays.FACTORS] and rows[-1]["noticed"] > 0
+
+
+@pytest.mark.parametrize("way", ["alone", "an arm leaves", "in batches"])
+@pytest.mark.parametrize("name", plays.WATCHED)
+def test_what_is_watched_is_the_evidence_of_the_set_named_now(name, way):
+    """The compiled watch against `topk.confidence.evidence` and `topk.metrics`, at every moment."""
+    looked = []
+
+    def plainly(u, ones, status, means, k, taken):
+        gone = np.flatnonzero(status == WITHDRAWN)
+        if (np.delete(u, gone) == 0).any():
+            return 2.0
+        chosen = np.sort(best_of(status, ones, u, 1, k))
+        others = np.delete(means, [*chosen, *gone])
+        if others.max(initial=-1) <= means[chosen].min():
+            return 2.0
+        looked.append(topk.confidence.evidence(u, ones, chosen, 0.0, gone))
+        return looked[-1]
+
+    for means, k in plays.INSTANCES.values():
+        found = []
+        for given in ({}, {wrong_evidence: plainly}):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(plays, "HORIZON", 300)
+                play = Play(plays.WATCHED[name](k), topk.BernoulliBandit(means), 3, 0)
+                run, _ = compose(watch, dict(play.state.given) | given)
+            n, leaves = len(means), 150 if way == "an arm leaves" else math.inf
+            room = play.arms, play.counts, play.sums, np.zeros(n, np.int64), np.zeros(n)
+            room += np.zeros(n, np.bool_), np.zeros(301, np.int64), 1 + 9 * (way == "in batches")
+            found.append(run(play.state.s, play.means, play.rng, *room, leaves))
+        assert found[0] == pytest.approx(found[1], rel=1e-9)
+    assert len(looked) > 30
