@@ -25,7 +25,7 @@ NAMES = {
     "topk.results": "Outcome Replications Summary",
     "topk.session": "Session",
     "topk.storing": "load resume",
-    "topk.simulate": "replicate run",
+    "topk.simulate": "replicate run warm",
 }
 STRATEGIES = {  # in the order of their reference
     "topk.strategies.optmai": "Uniform OptMAI",

@@ -85,7 +85,7 @@ def plot(session):
     -------
     matplotlib.figure.Figure
         Arms by rank: filled those that would be chosen now; red those whose interval overlaps
-        with one from the other side of the boundary.
+        with one from the other side of the boundary; grey those that have been withdrawn.
     """
     from topk.book import plots
 
@@ -94,13 +94,16 @@ def plot(session):
     figure.set_layout_engine("constrained")
     for place, row in table.iterrows():
         color = plots.RED if row.undecided_with else plots.BLUE
+        color = plots.GREY if row.withdrawn else color
         ax.plot([place, place], [row.low, row.high], color=color, linewidth=1.5)
         ax.plot(place, row["mean"], "o", color=color,
                 markerfacecolor=color if row.chosen else "white")
     if table.chosen.any():
         ax.axvline(table.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
     places = range(0, len(table), 1 + len(table) // 40)
-    ax.set_xticks(places, table.arm[places])
+    shown = table.arm[places].astype(str)
+    upright = shown.str.len().sum() < 90  # letters beside each other
+    ax.set_xticks(places, shown, rotation=0 if upright else 90)
     level = 1 - table.attrs["delta"]
     ax.set(xlabel="arm, by rank", ylabel=f"mean, joint {level:.0%} bounds")
     return figure

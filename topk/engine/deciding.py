@@ -24,6 +24,7 @@ from topk.engine.strategy import means_of
 COUNTERS = ("total", "live", "wanted", "rounds", "most", "each", "cut", "ended", "picked")
 FOUND = ("lowest", "highest", "last", "next")
 NOW = dict.fromkeys(COUNTERS + FOUND, 0) | {"scale": 0.0}
+KEPT = 4096  # arms; of so many the beginning of a play is kept, to begin others with
 KINDS = {  # of arrays: type, least and largest entry
     "count": (np.int64, 0, 2**53),
     "arm": (np.int64, -1, 2**53),
@@ -62,6 +63,24 @@ def new_state(strategy, bandits, n, search, rng=None):
         fields["rng"] = rng if rng is not None else np.random.default_rng()
     kinds = {name: kind for name, (kind, _) in arrays.items()}
     return state_type(type(strategy), tuple(sorted(fields)))(**fields), kinds
+
+
+@lru_cache(maxsize=16)
+def opened(strategy, normal, bandits, n, search, rng=None):
+    """Return what `new_state` does for a play of which the first batch is settled.
+
+    ``normal`` is the strategy's; it does not count where strategies are compared.
+    """
+    s, kinds = new_state(strategy, bandits, n, search, rng)
+    python_form(loop.open_play, functions_of(strategy, search))(s)
+    return s, kinds
+
+
+def twin(value):
+    """Return a copy of a state; it shares the generator of a rule that draws random numbers."""
+    if hasattr(value, "_make"):
+        return value._make(map(twin, value))
+    return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
 
 
 @lru_cache(maxsize=256)
@@ -168,9 +187,13 @@ class RuledPlay:
     def __init__(self, strategy, shape, rng=None, search=None):
         self.strategy, self.search = strategy, search
         self.bandits, n = strategy.check_shape(shape)
-        self.s, self.kinds = new_state(strategy, self.bandits, n, search, rng)
         self.given = functions_of(strategy, search)
-        self._python(loop.open_play)(self.s)
+        given = strategy, strategy.normal, self.bandits, n, search
+        if strategy.random or self.bandits * n > KEPT:
+            self.s, self.kinds = opened.__wrapped__(*given, rng)
+        else:
+            s, self.kinds = opened(*given)
+            self.s = twin(s)
 
     def _python(self, function):
         return python_form(function, self.given)
@@ -223,7 +246,20 @@ class RuledPlay:
         """
         if surplus or self.s.now.most:
             self.s.now.most = self.s.pulls.max()
-        self._python(loop.update)(self.s, len(arms), arms)
+        try:
+            self._python(loop.update)(self.s, len(arms), arms)
+        except TypeError as error:
+            error.add_note(self.returns)
+            raise
+
+    @property
+    def returns(self):
+        """What to do if the rule returns something else than a number."""
+        kind = type(self.strategy).__name__
+        return (
+            f"Does the rule of {kind} return numbers? `share` returns how many pulls, `pick` how "
+            "many arms it has written (1 or 2), `done` True or False."
+        )
 
     @property
     def pools(self):
@@ -304,13 +340,6 @@ class RuledPlay:
         self._python(loop.restore)(s)
 
 
-def twin(value):
-    """Return a copy of a state; it shares the generator of a rule that draws random numbers."""
-    if hasattr(value, "_make"):
-        return value._make(map(twin, value))
-    return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
-
-
 def count_at_means(s, arms, counts):
     """Count pulls whose rewards are imagined: all at their arm's mean, with its mean square."""
     sums = s.sums[arms] / s.pulls[arms] * counts
@@ -332,10 +361,15 @@ class View:
     memory : dict
         Free for the strategy's own use.  Plain JSON values only (dicts with texts as keys,
         lists, texts, numbers, True, False, None), or `topk.Session.state` refuses it.
+    rng : numpy.random.Generator
+        For random numbers in ``ask`` and ``update``, a stream of the play's own, stored with a
+        session; only of a strategy with ``random = True``.
     """
 
-    def __init__(self, counted):
+    def __init__(self, counted, rng=None):
         self.n, self.memory = counted.pulls.size, {}
+        if rng is not None:
+            self.rng = rng
         self.pulls, self.sums, self.squares = map(_locked, vars(counted).values())
 
     @property
@@ -366,7 +400,8 @@ class PlainPlay:
         self.strategy, self.bandits, size = strategy, bandits, bandits * n
         pulls, squares = np.zeros(size, dtype=np.int64), np.zeros(size * strategy.uses_squares)
         self.seen = SimpleNamespace(pulls=pulls, sums=np.zeros(size), squares=squares)
-        self.view = View(self.seen)
+        rng = (rng or np.random.default_rng()) if strategy.random else None
+        self.view = View(self.seen, rng)
         self.ended = RUNNING
         self._plan()
 
@@ -377,7 +412,10 @@ class PlainPlay:
 
     def _plan(self):
         """Ask the strategy for the next batch; refuse what cannot be."""
-        arms, counts = self.strategy.ask(self.view)
+        answer = self.strategy.ask(self.view)
+        if not isinstance(answer, tuple | list | np.ndarray) or len(answer) != 2:
+            refuse("what Strategy.ask returns", answer, "a pair (arms, counts)")
+        arms, counts = answer
         arms = check_arms(np.asarray(arms), self.view.n, "arms of Strategy.ask")
         counts = check_counts(np.asarray(counts), arms.size, "counts of Strategy.ask")
         if np.unique(arms).size != arms.size:
@@ -414,7 +452,7 @@ class PlainPlay:
         k = self.bandits * self.strategy.k
         found = np.asarray(self.strategy.recommend(self.view))
         arms = check_arms(found, self.view.n, "Strategy.recommend")
-        if np.unique(arms).size != k:
+        if arms.size != k or np.unique(arms).size != k:
             refuse("Strategy.recommend", arms.tolist(), f"{k} different arms")
         return np.sort(arms)
 
@@ -429,6 +467,8 @@ class PlainPlay:
             refuse("memory", memory, allowed)
         counted = {name: plain(array) for name, array in vars(self.seen).items()}
         kept = {"memory": check_json(memory, "memory", allowed), "ended": self.ended}
+        if self.strategy.random:
+            kept["rng"] = self.view.rng.bit_generator.state
         return counted | kept | {"wanted": [part.tolist() for part in self.wanted]}
 
     def load(self, stored):
@@ -437,6 +477,8 @@ class PlainPlay:
         self.view.memory, self.ended = check_json(stored["memory"], "memory"), stored["ended"]
         arms = check_arms(stored["wanted"][0], self.view.n, "wanted")
         self.wanted = arms, check_counts(stored["wanted"][1], arms.size, "wanted")
+        if self.strategy.random:
+            self.view.rng.bit_generator.state = stored["rng"]
 
 
 def plain(array):
