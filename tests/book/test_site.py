@@ -70,10 +70,18 @@ def window(browser):
     context.close()
 
 
+@pytest.fixture
+def own_window(browser):
+    """Open a window for one test: a clock that stands still does so in all pages of a window."""
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
 def open_page(window, url, width=1280, mode="light", own_clock=False):
     """Open a page, wait for its formulas, and return it with everything that goes wrong in it.
 
-    With a clock of its own, the page's time stands still from then on.
+    With a clock of its own, time stands still from then on in all pages of the window.
     """
     page, wrong = window.new_page(), []
     page.set_viewport_size({"width": width, "height": 900})
@@ -85,7 +93,7 @@ def open_page(window, url, width=1280, mode="light", own_clock=False):
     page.on("requestfailed", lambda request: wrong.append(f"failed: {request.url}"))
     page.on("response", lambda r: wrong.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
     page.goto(url, wait_until="load")
-    page.evaluate("() => window.MathJax?.startup?.promise")
+    page.wait_for_function("async () => { await window.MathJax?.startup?.promise; return true; }")
     page.evaluate("() => window.scrollTo(0, document.body.scrollHeight)")
     page.wait_for_load_state("networkidle")
     page.wait_for_function(AT_REST)
@@ -98,7 +106,7 @@ def turn(page, width, mode):
     """Show an open page in another width and mode, as if it had been opened in them."""
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=mode)
-    page.evaluate(TURNED)
+    page.wait_for_function(TURNED)  # which, unlike `evaluate`, gives up
     page.wait_for_function(AT_REST)
 
 
@@ -187,8 +195,8 @@ def test_search_finds_a_page(window, address):
     view.close()
 
 
-def test_a_recorded_play_can_be_watched_with_the_keyboard(window, address):
-    view, wrong = open_page(window, f"{address}/book/intro.html", own_clock=True)
+def test_a_recorded_play_can_be_watched_with_the_keyboard(own_window, address):
+    view, wrong = open_page(own_window, f"{address}/book/intro.html", own_clock=True)
     player = view.locator(".topk-player").first
     told, slider = player.locator(".topk-player-told"), player.locator("input[type=range]")
     counts = player.locator(".count")

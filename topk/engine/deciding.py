@@ -15,13 +15,13 @@ from types import SimpleNamespace
 import numpy as np
 
 from topk._checks import check_arms, check_budget, check_counts, check_json, refuse
-from topk.engine import loop
+from topk.engine import indices, loop
 from topk.engine.composing import compose
 from topk.engine.loop import ACTIVE, BY_BUDGET, BY_RULE, RUNNING, WRONG
 from topk.engine.strategy import means_of
 
 # the scalars of a play, in one block: counters of all shapes, then what a search has found
-COUNTERS = ("total", "live", "wanted", "rounds", "each", "cut", "ended", "picked")
+COUNTERS = ("total", "live", "wanted", "rounds", "most", "each", "cut", "ended", "picked")
 FOUND = ("lowest", "highest", "last", "next")
 NOW = dict.fromkeys(COUNTERS + FOUND, 0) | {"scale": 0.0}
 KINDS = {  # of arrays: type, least and largest entry
@@ -216,8 +216,13 @@ class RuledPlay:
         """Add a batch to what has been seen."""
         loop.count(self.s, len(arms), arms, counts, sums, squares)
 
-    def update(self, arms):
-        """Take note that a whole batch, of these arms, has been counted."""
+    def update(self, arms, surplus=False):
+        """Take note that a batch of these arms, or ``surplus`` more than that, has been counted.
+
+        From then on the clock of rounds, below which pulls may stay in radii, is no longer enough.
+        """
+        if surplus or self.s.now.most:
+            self.s.now.most = self.s.pulls.max()
         try:
             self._python(loop.update)(self.s, len(arms), arms)
         except TypeError as error:
@@ -232,6 +237,51 @@ class RuledPlay:
             f"Does the rule of {kind} return numbers? `share` returns how many pulls, `pick` how "
             "many arms it has written (1 or 2), `done` True or False."
         )
+
+    @property
+    def pools(self):
+        """Whether the rule takes all results at once; see `topk.Strategy.pools`."""
+        return self.strategy.pools(self.s)
+
+    @property
+    def active(self):
+        """Whether each arm is neither settled nor withdrawn, (n,)."""
+        return self.s.status == ACTIVE
+
+    def can_begin(self, pulls):
+        """Tell whether the rule's bounds can be formed after so many pulls of each arm."""
+        return (pulls[self.active] >= self.s.first).all()
+
+    def imagine(self, told, flight, pulls):
+        """Return how the next ``pulls`` are shared out if rewards come at the arms' means, (n,).
+
+        None are where the rule does not pick arms one by one, or has nobody to pick.
+
+        Parameters
+        ----------
+        told : tuple of ndarray, shape (n,) each
+            Counts, sums and sums of squares that have been told and not been counted yet.
+        flight : ndarray of int64, shape (n,)
+            Pulls whose rewards are imagined as well.
+        """
+        s, shares, left = twin(self.s), np.zeros(self.s.n, dtype=np.int64), pulls
+        if not hasattr(self.strategy, "pick") or s.now.rounds == 0:
+            return shares
+        guess = self._python(indices.imagine)
+        arms = np.flatnonzero(self.active & (told[0] + flight > 0))
+        if arms.size:
+            loop.count(s, arms.size, arms, *(x[arms] for x in told))
+            count_at_means(s, arms, flight[arms])
+            guess(s, arms.size, arms)
+        while left > 0 and s.now.picked > 0:
+            arms = s.picked[: s.now.picked].copy()
+            each = np.full(arms.size, max(1, pulls // (100 * arms.size)))
+            each = np.diff(np.minimum(each.cumsum(), left), prepend=0)
+            count_at_means(s, arms, each)
+            shares[arms] += each
+            left -= each.sum()
+            guess(s, arms.size, arms)
+        return shares
 
     def recommend(self):
         """Return the set that would be returned now, (k,) or (M k,), sorted."""
@@ -265,6 +315,20 @@ class RuledPlay:
         if self.strategy.random:
             s.rng.bit_generator.state = stored["rng"]
         self._python(loop.restore)(s)
+
+
+def twin(value):
+    """Return a copy of a state; it shares the generator of a rule that draws random numbers."""
+    if hasattr(value, "_make"):
+        return value._make(map(twin, value))
+    return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
+
+
+def count_at_means(s, arms, counts):
+    """Count pulls whose rewards are imagined: all at their arm's mean, with its mean square."""
+    sums = s.sums[arms] / s.pulls[arms] * counts
+    squares = s.squares[arms] / s.pulls[arms] * counts if s.squares.size else sums
+    loop.count(s, arms.size, arms, counts, sums, squares)
 
 
 class View:
@@ -313,6 +377,8 @@ def _locked(values):
 class PlainPlay:
     """A play of a strategy in plain Python; the same face as `RuledPlay`."""
 
+    pools = active = False  # who is still in the play, only the strategy knows
+
     def __init__(self, strategy, shape, rng=None):
         bandits, n = strategy.check_shape(shape)
         self.strategy, self.bandits, size = strategy, bandits, bandits * n
@@ -360,7 +426,7 @@ class PlainPlay:
             if total.size:
                 np.add.at(total, arms, more)
 
-    def update(self, arms):
+    def update(self, arms, surplus=False):
         """Take note that a whole batch has been counted."""
         self.strategy.update(self.view)
         self._plan()

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import warnings
 from importlib import import_module
 from inspect import getattr_static
 
@@ -161,6 +162,13 @@ class Strategy:
     def update(self, view):
         """Take note of a whole batch; the place to change ``view.memory``."""
 
+    def pools(self, s):
+        """Tell whether the rule takes results that it has not asked for, all of them at once.
+
+        Otherwise a session keeps them until the rule asks for their arm.
+        """
+        return False
+
     def recommend(self, view):
         """Return the k arms to choose now; by default those with the largest means."""
         return ranked_by(view.sums, view.pulls, np.arange(view.n), 1.0)[: self.k]
@@ -204,6 +212,9 @@ class Strategy:
         """
         from topk.session import Session
 
+        if getattr(self, "delta", 0) > 0.5:
+            told = f"delta = {self.delta} is the probability of failure, not of success"
+            warnings.warn(f"{told}: did you mean {1 - self.delta:.3g}?", stacklevel=2)
         return Session(self, n, rng, bounds, sigma)
 
     def bounds(self, seen):
@@ -490,6 +501,10 @@ class Indices(Ruled):
     def arrays(self, bandits, n):
         """Return room for the arms that are picked."""
         return {"picked": ("arm", 2)}
+
+    def pools(self, s):
+        """Bounds hold after any number of pulls."""
+        return True
 
     def bounds(self, seen):
         """Return the bounds of the current round, none before the first; see `Strategy.bounds`."""
