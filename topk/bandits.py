@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import as_numbers, check_arms, check_counts, check_means, check_real, refuse
+from topk._checks import as_numbers, as_vector, check_arms, check_counts, check_means, refuse, up_to
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
 
@@ -80,7 +80,7 @@ def scale_of(bounds=None, sigma=None):
     if sigma is not None:
         if bounds is not None:
             refuse("bounds", bounds, "left out where sigma is given")
-        return Scale(0.0, 2 * check_real(sigma, "sigma", 0, 1e150, low_open=True), bounded=False)
+        return Scale(0.0, 2 * up_to(1e150)(sigma, "sigma"), bounded=False)
     if bounds is None:
         return UNIT
     allowed = "a pair (low, high) of finite numbers, low < high"
@@ -307,7 +307,8 @@ class BetaBandit(Bandit):
     """
 
     def __init__(self, a, b):
-        self.a, self.b = _positive(a, "a"), _positive(b, "b")
+        self.a = as_vector(a, "a", positive=True)
+        self.b = as_vector(b, "b", positive=True)
         if self.a.shape != self.b.shape:
             refuse("b", f"an array of shape {self.b.shape}", f"of a's shape {self.a.shape}")
         super().__init__(self.a / (self.a + self.b))
@@ -338,7 +339,7 @@ class TruncatedNormalBandit(Bandit):
         from scipy.stats import truncnorm
 
         loc = check_means(loc, "loc")
-        self.scale = check_real(scale, "scale", 0, 1e6, low_open=True)
+        self.scale = up_to(1e6)(scale, "scale")
         law = truncnorm(-loc / self.scale, (1 - loc) / self.scale, loc, self.scale)
         self.loc = loc
         super().__init__(np.clip(law.mean(), 0.0, 1.0))
@@ -376,13 +377,9 @@ class GaussianBandit(Bandit):
     """
 
     def __init__(self, means, sigma):
-        allowed = "a vector of at least 2 finite numbers"
-        array = as_numbers(means, "means", allowed)
-        if array.ndim != 1 or array.size < 2 or not np.isfinite(array).all():
-            refuse("means", means, allowed)
         scale_of(sigma=sigma)
         self.sigma = float(sigma)
-        super().__init__(array)
+        super().__init__(as_vector(means, "means"))
 
     def sample(self, arm, count, rng):
         """Return ``count`` rewards of one arm; see `Bandit.sample`."""
@@ -532,11 +529,3 @@ def draw_bernoulli(means, arms, counts, m, rng, sums):
             sums[j] = rng.binomial(counts[j], means[arms[j]])
         else:
             sums[j] = 0.0
-
-
-def _positive(values, name):
-    allowed = "a vector of at least 2 positive, finite numbers"
-    array = as_numbers(values, name, allowed)
-    if array.ndim != 1 or array.size < 2 or not (np.isfinite(array) & (array > 0)).all():
-        refuse(name, values, allowed)
-    return array

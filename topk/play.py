@@ -8,10 +8,11 @@ import numpy as np
 from topk._checks import check_integer, check_n, refuse
 from topk.bandits import BernoulliBandit, exact_sum
 from topk.engine import loop
+from topk.engine.laws import draw, law_of, play_singly
 from topk.engine.loop import ALONE, BY_RULE, CROSSING, DONE, PAUSED
 from topk.engine.ranking import best_of, recommend_best
 from topk.engine.seeding import Rewinding, beginnings
-from topk.engine.strategy import Ruled
+from topk.engine.strategy import Indices, Ruled
 from topk.results import Outcome
 from topk.session import STOPPED, by_bandit, peek
 
@@ -117,6 +118,12 @@ class Play:
         self.fused, self.batch = self.ruled and self.zero_one and not record, ALONE
         if self.fused:
             self.means, self.sums = bandit.means.ravel()[self.order], np.zeros(bandit.n)
+        self.law = None
+        if isinstance(strategy, Indices) and not record and strategy.first <= 2:
+            self.law = law_of(bandit, self.order)
+        if self.law:
+            self.fused, self.rewards = True, np.zeros((2, bandit.n))
+            self.state.given += ((draw, self.law[0]),)
         self.wanted = 0 if self.fused else self.state.ask(self.arms, self.counts)
 
     @cached_property
@@ -184,9 +191,14 @@ class Play:
         return status
 
     def _slice(self, until, steps):
-        room = self.arms, self.counts, self.sums
-        given = self.state.s, self.batch, self.means, self.rng, *room, until, steps
-        return self._compiled(loop.play, *given)
+        s, room = self.state.s, (self.rng, self.arms, self.counts)
+        if self.law:
+            return self._compiled(
+                play_singly, s, *self.law[1:], *room, self.rewards, until, steps
+            )
+        return self._compiled(
+            loop.play, s, self.batch, self.means, *room, self.sums, until, steps
+        )
 
     def _compiled(self, function, *given):
         """Call a loop in its compiled form; say of a rule that cannot be compiled what to do."""
@@ -345,7 +357,7 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=None):
     """
     play = Play(strategy, bandits[0], seed, numbers.start, stop=stop)
     generator, orders = Rewinding(), np.empty((len(numbers), bandits[0].n), dtype=np.int64)
-    if not (play.fused and generator.known) or strategy.random or numbers.stop > 2**32:
+    if not (play.fused and generator.known) or play.law or strategy.random or numbers.stop > 2**32:
         return None
     for order, first in zip(orders, beginnings(seed, numbers, ORDER), strict=True):
         generator.bits[:], generator.kept[0] = first, 0

@@ -153,7 +153,10 @@ def test_every_page_has_language_title_and_description(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_in_four_views(page, window, address):
-    """No error, no request elsewhere, every formula set, every image there, no sideways scroll."""
+    """No error, no request elsewhere, every formula set, every image there, no sideways scroll.
+
+    Each width and each mode is seen folded once, and once with everything unfolded.
+    """
     from axe_playwright_python.base import AXE_SCRIPT
 
     view, wrong = open_page(window, f"{address}/{page}", *VIEWS[0])
@@ -161,6 +164,8 @@ def test_page_in_four_views(page, window, address):
     problems = []
     for width, mode in VIEWS:
         turn(view, width, mode)
+        if (width, mode) == VIEWS[2]:
+            view.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
         wrong += view.evaluate(FAULTS, mode) + view.evaluate(AXE, mode)
         problems += [f"{width} px, {mode}: {fault}" for fault in wrong]
         wrong.clear()
@@ -263,3 +268,84 @@ def test_every_numbered_result_has_its_place_on_the_site():
     assert {result["id"] for result in results} == expected and len(results) == len(expected)
     for result in results:
         assert set(result) == {"id", "paper", "kind", "number", "page", "function", "test"}
+
+
+def chapter_with(pattern):
+    """Return the first chapter whose text has a pattern, and what it found."""
+    for page in PAGES:
+        text = (SITE / page).read_text(encoding="utf-8")
+        if page.startswith("notebooks/") and (found := re.search(pattern, text, re.S)):
+            return page, found
+    pytest.fail(f"no chapter has {pattern}")
+
+
+HIDDEN = "() => document.querySelector('.topk-proof details > :last-child')"
+
+
+def test_a_link_into_a_folded_proof_opens_it(window, address):
+    page, inside = chapter_with(r'<details><summary>Proof(?:(?!</details>).)*<div[^>]* id="([^"]+)')
+    view, wrong = open_page(window, f"{address}/{page}")
+    place = view.locator(f"[id='{inside[1]}']")
+    assert not place.is_visible()
+    view.evaluate(f"location.hash = '#{inside[1]}'")
+    place.wait_for(state="visible")
+    view.goto("about:blank")
+    view.goto(f"{address}/{page}#{inside[1]}")
+    place.wait_for(state="visible")
+    assert wrong == []
+    view.close()
+
+
+def test_proofs_are_unfolded_on_paper_and_without_scripts(browser, window, address):
+    page, _ = chapter_with("<details><summary>Proof of")
+    seen = f"({HIDDEN})().checkVisibility({{contentVisibilityAuto: true}})"
+    view, _ = open_page(window, f"{address}/{page}")
+    assert not view.evaluate(seen)
+    view.emulate_media(media="print")
+    assert view.evaluate(seen)
+    view.close()
+    context = browser.new_context(java_script_enabled=False)
+    view = context.new_page()
+    view.goto(f"{address}/{page}")
+    assert view.locator(".topk-proof details > p").first.bounding_box()["height"] > 10
+    context.close()
+
+
+def test_a_link_to_a_statement_shows_it(window, address):
+    """On the same page and from another one, with pointer and keyboard, until Escape."""
+    there = r'<a class="reference internal" href="([^"#]+)#[^"]*"><span class="std std-ref">Theorem'
+    page, link = chapter_with(there)
+    view, wrong = open_page(window, f"{address}/{page}")
+    view.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    card = view.locator("#topk-preview")
+    name = view.locator(f"a.reference.internal[href^='{link[1]}#']", has_text="Theorem").first
+    name.hover()
+    card.wait_for(state="visible")
+    assert name.inner_text() in card.inner_text()
+    assert "\\(" not in card.inner_text() and card.locator("a").count() == 0
+    view.keyboard.press("Escape")
+    card.wait_for(state="detached")
+    view.keyboard.press("Tab")  # from here on what has the focus shows that it has
+    name.focus()
+    card.wait_for(state="visible")
+    assert name.get_attribute("aria-describedby") == "topk-preview" and wrong == []
+    view.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("which algorithm", "40-which-algorithm"),
+        ("A/B test", "book/summary"),
+        ("how many samples", "book/summary"),
+        ("stop when", "book/summary"),
+    ],
+)
+def test_search_leads_to_the_page_that_answers(query, page, window, address):
+    view, _ = open_page(window, f"{address}/search.html?q={query.replace(' ', '+')}")
+    view.wait_for_selector("#search-results li a")
+    told = "document.querySelector('.search-summary')?.textContent"
+    view.wait_for_function(f"() => /found/.test({told})")
+    links = view.locator("#search-results li > a").evaluate_all("all => all.map((a) => a.href)")
+    assert any(page in link for link in links[:3]), links[:5]
+    view.close()

@@ -24,6 +24,7 @@ from topk.engine.strategy import means_of
 COUNTERS = ("total", "live", "wanted", "rounds", "most", "each", "cut", "ended", "picked")
 FOUND = ("lowest", "highest", "last", "next")
 NOW = dict.fromkeys(COUNTERS + FOUND, 0) | {"scale": 0.0}
+KEPT = 4096  # arms; of so many the beginning of a play is kept, to begin others with
 KINDS = {  # of arrays: type, least and largest entry
     "count": (np.int64, 0, 2**53),
     "arm": (np.int64, -1, 2**53),
@@ -62,6 +63,24 @@ def new_state(strategy, bandits, n, search, rng=None):
         fields["rng"] = rng if rng is not None else np.random.default_rng()
     kinds = {name: kind for name, (kind, _) in arrays.items()}
     return state_type(type(strategy), tuple(sorted(fields)))(**fields), kinds
+
+
+@lru_cache(maxsize=16)
+def opened(strategy, normal, bandits, n, search, rng=None):
+    """Return what `new_state` does for a play of which the first batch is settled.
+
+    ``normal`` is the strategy's; it does not count where strategies are compared.
+    """
+    s, kinds = new_state(strategy, bandits, n, search, rng)
+    python_form(loop.open_play, functions_of(strategy, search))(s)
+    return s, kinds
+
+
+def twin(value):
+    """Return a copy of a state; it shares the generator of a rule that draws random numbers."""
+    if hasattr(value, "_make"):
+        return value._make(map(twin, value))
+    return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
 
 
 @lru_cache(maxsize=256)
@@ -168,9 +187,13 @@ class RuledPlay:
     def __init__(self, strategy, shape, rng=None, search=None):
         self.strategy, self.search = strategy, search
         self.bandits, n = strategy.check_shape(shape)
-        self.s, self.kinds = new_state(strategy, self.bandits, n, search, rng)
         self.given = functions_of(strategy, search)
-        self._python(loop.open_play)(self.s)
+        given = strategy, strategy.normal, self.bandits, n, search
+        if strategy.random or self.bandits * n > KEPT:
+            self.s, self.kinds = opened.__wrapped__(*given, rng)
+        else:
+            s, self.kinds = opened(*given)
+            self.s = twin(s)
 
     def _python(self, function):
         return python_form(function, self.given)
@@ -315,13 +338,6 @@ class RuledPlay:
         if self.strategy.random:
             s.rng.bit_generator.state = stored["rng"]
         self._python(loop.restore)(s)
-
-
-def twin(value):
-    """Return a copy of a state; it shares the generator of a rule that draws random numbers."""
-    if hasattr(value, "_make"):
-        return value._make(map(twin, value))
-    return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
 
 
 def count_at_means(s, arms, counts):

@@ -29,6 +29,7 @@ from numba.core import event
 from numba.extending import intrinsic
 
 from topk.engine.composing import compose, digest, larger
+from topk.engine.ranking import order, order_by_digits
 
 try:  # not documented by numba
     from numba.core.compiler import CompileResult
@@ -99,9 +100,10 @@ def compiled(function, given, name, lean, store=True):
         Whether to keep it on disk.
     """
     lean = lean and PRIVATE
-    plain, made = compose(function, given)
     if config.DISABLE_JIT:
-        return plain
+        return compose(function, given)[0]
+    given = given | {order: order_by_digits}
+    _, made = compose(function, given)
     key = f"{function.__name__}_{name}_{digest([*made, inner, fused])}"
     if any(getattr(f, "__closure__", None) for f in made):  # the hash does not see what they hold
         return fused(function, given, key, lean, store)
