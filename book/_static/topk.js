@@ -4,9 +4,9 @@ window.addEventListener("load", () => {
     + ".cell_output figure)";
   const mark = () => {
     for (const element of document.querySelectorAll(wide)) {
-      const scrolls = element.scrollWidth > element.clientWidth;
-      element.toggleAttribute("data-wide", scrolls);
-      if (scrolls) element.tabIndex = 0;
+      const beyond = element.scrollWidth - element.clientWidth;
+      element.toggleAttribute("data-wide", beyond > 3); // less is a border
+      if (beyond > 0) element.tabIndex = 0;
       else element.removeAttribute("tabindex");
     }
   };
