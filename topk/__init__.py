@@ -23,8 +23,9 @@ NAMES = {
     "topk.experiments": "KthArm kth_arm",
     "topk.play": "streams",
     "topk.results": "Outcome Replications Summary",
-    "topk.session": "Session load resume",
-    "topk.simulate": "replicate run",
+    "topk.session": "Session",
+    "topk.storing": "load resume",
+    "topk.simulate": "replicate run warm",
 }
 STRATEGIES = {  # in the order of their reference
     "topk.strategies.optmai": "Uniform OptMAI",

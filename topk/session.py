@@ -1,31 +1,20 @@
-"""Live use: the strategy asks, the world answers, in any order and in any portions.
+"""Live use: the strategy asks, the world answers, in any order and in any portions."""
 
-A stored session holds the strategy's name and parameters, what its play declares to be stored,
-and what was told of the current batch, as plain JSON with a digest: what was damaged or changed
-is refused.  What follows from the counts is computed again.
-"""
-
-import dataclasses
 import functools
-import hashlib
-import json
 import math
-import os
 import reprlib
-import secrets
 import threading
-from pathlib import Path
+from collections import Counter
 
 import numpy as np
 
-import topk
-from topk import confidence
-from topk._checks import as_numbers, check_arms, check_counts, check_integer, check_json, refuse
+from topk import confidence, storing
+from topk._checks import as_numbers, check_arms, check_counts, check_integer, refuse
+from topk.arrivals import MOST, Arrivals, spread
 from topk.bandits import UNIT, scale_of
 from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
-from topk.engine.strategy import Strategy, means_of
+from topk.engine.strategy import means_of
 
-FORMAT, VERSION = "topk-session", 4
 DELTA = 0.05  # of intervals where the strategy has none of its own
 STOPPED = {RUNNING: None, BY_RULE: "rule", BY_BUDGET: "budget"}
 
@@ -47,7 +36,12 @@ class Session:
     """A play whose rewards come from outside.
 
     Made by ``strategy.start(n)``.  `ask` says what is wanted, `tell` takes rewards as they
-    arrive; when a batch is complete the strategy moves on.  Arms keep their numbers.
+    arrive; when a batch is complete the strategy moves on.  Arms keep their numbers.  For many
+    pulls at a time, of which results are late, ``ask(size)`` hands out the next ones and `observe`
+    takes any data.  A session may be used by several threads.
+
+    Arms can be withdrawn, and none can be added: every radius holds for the n arms of the
+    start together.  Start again with the new arms, and let `observe` take what is known.
 
     With several bandits, ``strategy.start((M, n))``, arm i of bandit m is ``m * n + i`` in
     `ask`, `tell` and `withdraw`.  What is shown of every arm has the shape (M, n), and
@@ -88,22 +82,22 @@ class Session:
         n = self._play.seen.pulls.size
         self.layout = (self._play.bandits, n // self._play.bandits) if strategy.several else n
         self._withdrawn = []
-        # of the current batch: what each arm is asked for, and what of it is still missing
-        self._counts, self._left = np.zeros((2, n), dtype=np.int64)
-        # arm -> its rewards, and arm -> their squares, if anybody looks at them; see `add_exactly`
-        self._parts = [{}, {}][: 1 + bool(self._play.seen.squares.size)]
+        sums, own = 1 + bool(self._play.seen.squares.size), generator and generator.spawn(1)[0]
+        self._arrivals = Arrivals(n, sums, self._units.bounded, own)
         self._open_batch()
 
+    @locked
     def __repr__(self):
-        now = f"stopped by its {self.stopped}" if self.done else f"wants {self._left.sum()} more"
+        left, flying = self._arrivals.left.sum(), self._arrivals.flight.sum()
+        now = f"stopped by its {self.stopped}" if self.done else f"wants {left} more"
+        now += f", {flying} in flight" if flying else ""
         return f"<Session of {self.strategy}: {self.n} arms, {self.pulls.sum()} pulls, {now}>"
 
     def _open_batch(self):
-        """Take the next batch from the strategy; nothing of it has been told yet."""
+        """Take the next batch from the strategy."""
         arms, counts = np.empty((2, self.n), dtype=np.int64)
         m = self._play.ask(arms, counts)
-        self._arms = arms[:m].copy()
-        self._counts[self._arms] = self._left[self._arms] = counts[:m]
+        self._arrivals.open(arms[:m], counts[:m], self._room)
 
     @property
     def n(self):
@@ -138,6 +132,18 @@ class Session:
         return self._units.from_unit(1, means_of(*self._told())).reshape(self.layout)
 
     @property
+    @locked
+    def in_flight(self):
+        """Pulls of each arm that were handed out by `ask` and not come back, int (n,) or (M, n)."""
+        return self._arrivals.flight.reshape(self.layout).copy()
+
+    @property
+    @locked
+    def surplus(self):
+        """Results of each arm that the rule has not asked for (yet), int (n,) or (M, n)."""
+        return self._arrivals.surplus.reshape(self.layout)
+
+    @property
     def withdrawn(self):
         """Arms that left, list in the order in which they did."""
         return self._named(np.array(self._withdrawn, dtype=np.int64)).tolist()
@@ -170,12 +176,13 @@ class Session:
 
     def _chosen(self):
         """Return the numbers of the arms that would be chosen now, or None."""
-        pulls, sums = self._told()
-        pulls[self._withdrawn] = 1
-        if (pulls == 0).any() and not self.done:
+        pulls, sums = self._counted()
+        seen, new = pulls > 0, self._arrivals.new
+        arms = np.flatnonzero(new)
+        seen[self._withdrawn] = True
+        if not (seen.all() or self.done):
             return None
-        told = self._counts[self._arms] - self._left[self._arms]
-        return by_bandit(peek(self._play, self._arms, told, sums[self._arms]), self.layout)
+        return by_bandit(peek(self._play, arms, new[arms], sums[arms]), self.layout)
 
     @locked
     def bounds(self):
@@ -237,18 +244,69 @@ class Session:
         return confidence.evidence(*told, chosen, epsilon, self._withdrawn)
 
     @locked
-    def ask(self):
-        """Say what is still wanted of the current batch.
+    def ask(self, size=None):
+        """Say what is still wanted of the current batch, or hand out the next pulls.
+
+        Parameters
+        ----------
+        size : int, optional
+            How many pulls can be made now, at least 1.  Then those are returned that this rule
+            would make next, beyond what is in flight, and from now on they are in flight, until
+            they are told, observed or lost.
 
         Returns
         -------
         arms : ndarray of int64, or of str if the arms have names, shape (m,)
         counts : ndarray of int64, shape (m,)
             ``counts[j]`` more rewards of arm ``arms[j]``; empty when the play is over.
-            Asking changes nothing.
+            Without ``size`` asking changes nothing.
+
+        Raises
+        ------
+        ValueError
+            If ``size`` is no number of pulls.
+
+        Notes
+        -----
+        What is handed out, up to ``size`` pulls:
+
+        * By an index strategy, after a first reward of every arm, what it would pull if all that
+          is in flight came in at the arms' means: pull for pull, or of more than 100 in a hundred
+          steps.  It stops for real rewards only.  Before that, and by `Racing`, pulls that keep
+          the arms equal.
+        * By other strategies in rounds what the round still wants, and then, equally, pulls of the
+          arms that are not settled: the next rounds will ask for them.
+        * By one in plain Python what is wanted.
+
+        With a budget no more than it has left beyond what is in flight.  So fewer pulls than
+        ``size`` mean that it is used up, or that results have to come in first.
         """
-        arms = self._arms[self._left[self._arms] > 0]
-        return self._named(arms), self._left[arms]
+        if size is not None:
+            shares = self._next(check_integer(size, "size", 1, MOST))
+            self._arrivals.flight += shares
+            return self._named(np.flatnonzero(shares)), shares[shares > 0]
+        left, arms = self._arrivals.left, self._arrivals.arms
+        arms = arms[left[arms] > 0]
+        return self._named(arms), left[arms]
+
+    def _next(self, size):
+        """Return how many pulls of each arm are handed out next, (n,)."""
+        play, new, flight = self._play, self._arrivals.new, self._arrivals.flight
+        budget = getattr(self.strategy, "budget", None) or MOST
+        most = budget - play.total - int(new.sum() + flight.sum())
+        if self.done or most <= 0:
+            return np.zeros(self.n, dtype=np.int64)
+        size = min(size, most)
+        if play.pools:
+            shares = play.imagine(self._arrivals.told(), flight, size)
+            have = play.seen.pulls + new + flight + shares
+        else:
+            left = self._arrivals.left
+            shares = spread(new + flight, np.maximum(left - flight, 0), size)
+            have = np.maximum(flight - left, 0) + self._arrivals.surplus  # ahead of the batch
+            size = min(size, max(shares.sum(), most - have[play.active].sum()))
+        more = np.where(play.active, size, 0)
+        return shares + spread(have, more, size - shares.sum())
 
     @locked
     def state(self):
@@ -264,19 +322,7 @@ class Session:
         ValueError
             If a strategy of your own keeps in its memory what JSON would not give back.
         """
-        strategy, arms = self.strategy, self._arms
-        batch = np.stack([arms, self._counts[arms], self._left[arms]], axis=1).tolist()
-        batch = [row + [[*parts.get(row[0], ())] for parts in self._parts] for row in batch]
-        stored = {
-            "format": FORMAT,
-            "version": VERSION,
-            "strategy": f"{type(strategy).__module__}.{type(strategy).__name__}",
-            "parameters": parameters(strategy),
-            "n": list(self.layout) if strategy.several else self.names or self.n,
-            "scale": self._scale,
-        }
-        stored |= {"play": self._play.dump(), "batch": batch, "withdrawn": list(self._withdrawn)}
-        return stored | {"digest": digest(stored)}
+        return storing.state(self)
 
     def save(self, path):
         """Write everything needed to go on later to a file; see `topk.load`.
@@ -294,15 +340,7 @@ class Session:
         OSError
             If the file cannot be written.
         """
-        from topk.store import SOURCES
-
-        path, text = Path(path), json.dumps({"library": SOURCES, "session": self.state()})
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        try:
-            part.write_text(text + "\n", encoding="utf-8")
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        storing.save(self, path)
 
     def report(self):
         """Return where the study stands: see `topk.reporting.report`."""
@@ -318,7 +356,11 @@ class Session:
 
     @locked
     def tell(self, arms, rewards, counts=None, squares=None):
-        """Take rewards that have arrived; any part of what is wanted, in any order.
+        """Take rewards that have arrived; any part of what is wanted or in flight, in any order.
+
+        Of an arm no more are taken than the batch still wants, or are in flight if those are
+        more: what was not asked for is for `observe`, which says what becomes of results that the
+        rule has not asked for yet.  Late ones of an arm that was withdrawn are taken as well.
 
         Parameters
         ----------
@@ -344,20 +386,101 @@ class Session:
             if a strategy of your own then asks for what cannot be: this session cannot go
             on, and the state stored before is the one to resume with a mended strategy.
         """
-        told = self._checked(arms, rewards, counts, squares)
-        for arm, count, *sums in zip(*(x.tolist() for x in told), strict=True):
-            for parts, more in zip(self._parts, sums if count else (), strict=False):
-                add_exactly(parts.setdefault(arm, []), more)
-            self._left[arm] -= count
-        if not self.done:
-            self._go_on()
+        if self.done and not self._arrivals.flight.any():
+            raise ValueError("arms: this session is done, and takes what Session.observe is told")
+        allowed = np.maximum(self._arrivals.left, self._arrivals.flight)
+        allowed[self._withdrawn] = MOST
+        wanted = "arms: {} reward(s) of arm {} were told, but {} are wanted now; see Session.ask"
+        return self._sort_in(arms, rewards, counts, squares, allowed, wanted)
+
+    @locked
+    def observe(self, arms, rewards, counts=None, squares=None):
+        """Take any results, at any time: logged before, late, of arms that left, or not asked for.
+
+        What is in flight becomes less by as many.
+
+        Parameters
+        ----------
+        arms, rewards, counts, squares
+            As for `tell`, in any number.
+
+        Returns
+        -------
+        Session
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If a result cannot be; then nothing is changed.
+
+        Notes
+        -----
+        Index strategies (`LUCB1`, `KLLUCB`, `TopTwo`, `UGapEc`, `CLUCB`, `GapE`, ...) and `Racing`
+        use everything at once: their bounds hold after any number of pulls, so that the promise
+        stays.  The clock t of `LUCB1`, and that of `KLLUCB`'s published rate, is then at least
+        the largest number of pulls of an arm.  With a budget all that is used counts, and going
+        over it ends the play; what `UGapEb` promises is about a budget that it spends itself.
+
+        The others decide by exactly what they asked for, and their promise is about that: `SAR`
+        and `SuccessiveRejects` compare arms after equal pulls, `OptMAI` and `Uniform` share out a
+        budget, `Halving`, `AdaptiveTopK`, `ImprovedTopK` and `LUCB1`'s guard want fresh rewards in
+        each round, and of a rule in plain Python nothing is known.  With them results wait, in
+        the order in which they came, until the rule asks for their arm.  Of a sum of more
+        rewards than are wanted a random part is taken, as if it were one of zeros and ones; tell
+        other rewards one by one, if this matters.  Where there are no bounds, or squares are
+        looked at, such a sum waits until it is wanted as a whole.
+
+        Results of arms that are settled or withdrawn, and those that come after the end, count
+        in `pulls`, `means`, `evidence` and `report`, and in no budget.
+
+        Whatever comes in, each reward, given all that was counted before and that it is the next
+        to come, has to have the mean of its arm.  So it may be late or `lost`, and data may be
+        chosen, but not because of what the rewards are.  When clicks arrive at once, and their
+        absence only after a wait, tell each arm's results in the order of its pulls, without
+        gaps; that mends it for bounds of single arms, not for `TopTwo`, and see `evidence`.  A
+        log has to be complete from its beginning, and to be told once.
+        """
+        few = "counts: of {} reward(s) of arm {} only {} can be counted"
+        return self._sort_in(arms, rewards, counts, squares, MOST - self._told()[0], few)
+
+    @locked
+    def lost(self, arms, counts=None):
+        """Give back pulls that are in flight and will not be answered: `ask` hands out others.
+
+        Parameters
+        ----------
+        arms : array_like of int, or of str if the arms have names, shape (m,)
+            Which arms; an arm may occur several times.
+        counts : array_like of int, shape (m,), optional
+            How many pulls of each, one unless given.
+
+        Returns
+        -------
+        Session
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If that is more than is in flight; then nothing is changed.
+
+        Notes
+        -----
+        That a result is lost must have nothing to do with what it would have been; see `observe`.
+        """
+        arms, counts, _ = self._entries(arms, counts)
+        flying = "counts: {} pull(s) of arm {} are lost, but {} are in flight"
+        self._check_most(arms, counts, self._arrivals.flight, flying)
+        np.subtract.at(self._arrivals.flight, arms, counts)
         return self
 
     @locked
     def withdraw(self, arm):
         """Go on without an arm: the worker left, the variant was taken down.
 
-        Its outstanding pulls are dropped and it is not chosen.  The strategy's promise
+        Its outstanding pulls are dropped (those in flight stay so until they come back) and it is
+        not chosen.  The strategy's promise
         holds for the remaining arms, provided that the arm's leaving had nothing to do
         with its rewards.  Arms that had been rejected before do not come back: with a
         strategy that rejects on the way, the promise is about the arms that were still
@@ -387,48 +510,86 @@ class Session:
             return self
         self._play.withdraw(arm)
         self._withdrawn.append(arm)
-        self._credit(self._arms[self._arms == arm])
-        self._arms = self._arms[self._arms != arm]
+        self._credit(np.array([arm]))
+        self._arrivals.drop(arm)
         self._go_on()
         return self
 
+    def _sort_in(self, *told):
+        """Check and take results, and let the strategy move on."""
+        flight = self._arrivals.flight
+        for arm, count, *sums in zip(*(x.tolist() for x in self._checked(*told)), strict=True):
+            if count:
+                flight[arm] -= min(count, flight[arm])
+                result = [count, *sums[: len(self._arrivals.parts)]]
+                self._arrivals.take(arm, result, self._room(arm))
+        self._go_on()
+        return self
+
+    def _room(self, arm):
+        """Return how many results of an arm the rule takes now."""
+        if self.done:
+            return 0
+        if self._play.pools:
+            return MOST if self._play.active[arm] else 0
+        return max(0, int(self._arrivals.wanted[arm] - self._arrivals.new[arm]))
+
     def _credit(self, arms):
-        """Add what was told of some arms of the batch to the tally; nothing more is wanted."""
-        told = [[math.fsum(x.pop(arm, ())) for arm in arms.tolist()] for x in self._parts]
-        counts = self._counts[arms] - self._left[arms]
-        self._play.count(arms, counts, np.array(told[0]), np.array(told[-1]))
-        self._counts[arms] = self._left[arms] = 0
+        """Add what is new of some arms to the tally."""
+        self._play.count(arms, *self._arrivals.settle(arms))
 
     def _go_on(self):
-        """When the batch is complete, hand it to the strategy and open the next one."""
-        if not self._left[self._arms].any():
-            self._credit(self._arms)
-            self._play.update(self._arms)
+        """Hand what is new to the strategy, and open the next batch, as long as it is enough."""
+        while not self.done and self._is_enough():
+            arms, surplus = self._arrivals.touched, self._has_surplus()
+            self._credit(arms)
+            self._play.update(arms, surplus)
             self._open_batch()
+
+    def _is_enough(self):
+        """Tell whether the batch is complete, or results beyond it are to be used at once."""
+        if not self._arrivals.left.any():
+            return True
+        return self._has_surplus() and self._play.can_begin(self._counted()[0])
+
+    def _has_surplus(self):
+        """Tell whether more than the batch is new."""
+        return (self._arrivals.new > self._arrivals.wanted).any()
+
+    def _counted(self):
+        """Return pulls and sums (n,) of everything that the rule takes."""
+        counts, sums, _ = self._arrivals.told()
+        return self._play.seen.pulls + counts, self._play.seen.sums + sums
 
     def _told(self):
         """Return pulls and sums (n,) of everything that was told."""
-        sums = self._play.seen.sums.copy()
-        for arm, parts in self._parts[0].items():
-            sums[arm] += math.fsum(parts)
-        return self._play.seen.pulls + self._counts - self._left, sums
+        pulls, sums = self._counted()
+        for arm, results in self._arrivals.kept.items():
+            sums[arm] = math.fsum([sums[arm], *(result[1] for result in results)])
+        return pulls + self._arrivals.surplus, sums
 
-    def _checked(self, arms, rewards, counts, squares):
-        """Return what was told in canonical form; refuse it as a whole if anything is wrong."""
-        if self.done:
-            raise ValueError("arms: this session is done and takes no more rewards")
+    def _entries(self, arms, counts):
+        """Return arms and counts in canonical form, and the name of what comes with them."""
         arms = self._numbered(arms, "arms")
         arms, name = check_arms(arms if np.iterable(arms) else [arms], self.n), "sums"
         if counts is None:
             counts, name = np.ones(arms.size, dtype=np.int64), "rewards"
-        counts = check_counts(counts if np.iterable(counts) else [counts], arms.size)
-        sums, told = _check_sums(rewards, counts, name, self._units), {}
+        return arms, check_counts(counts if np.iterable(counts) else [counts], arms.size), name
+
+    def _check_most(self, arms, counts, most, message):
+        """Refuse counts of an arm that add up to more than its entry of ``most`` (n,)."""
+        told = Counter()
         for arm, count in zip(arms.tolist(), counts.tolist(), strict=True):
-            told[arm] = told.get(arm, 0) + count
-        for arm in told:
-            if told[arm] > self._left[arm]:
-                was, wanted = f"{told[arm]} reward(s) of arm {arm} were told", self._left[arm]
-                raise ValueError(f"arms: {was}, but {wanted} are wanted now; see Session.ask")
+            told[arm] += count
+        for arm, count in told.items():
+            if count > most[arm]:
+                raise ValueError(message.format(count, self._named(arm), most[arm]))
+
+    def _checked(self, arms, rewards, counts, squares, most, message):
+        """Return what was told in canonical form; refuse it as a whole if anything is wrong."""
+        arms, counts, name = self._entries(arms, counts)
+        sums = _check_sums(rewards, counts, name, self._units)
+        self._check_most(arms, counts, most, message)
         if squares is not None:
             squares = as_numbers(squares, "squares", f"{counts.size} number(s)")
             _, squares = self._units.to_unit(counts, sums, squares)
@@ -489,26 +650,6 @@ def by_bandit(chosen, layout):
     return chosen.reshape(layout[0], -1) % layout[1]
 
 
-def add_exactly(parts, x):
-    """Add ``x`` to a sum that is kept exactly, as a short list of floats.
-
-    The plain form is ``parts.append(x)``: ``math.fsum(parts)`` is the same either way.
-    Two floats are replaced by their rounded sum and its rounding error, which is a float
-    as well (Shewchuk 1997), so that the list stays short.
-    """
-    kept = 0
-    for y in parts:
-        if abs(x) < abs(y):
-            x, y = y, x
-        high = x + y
-        low = y - (high - x)
-        if low:
-            parts[kept] = low
-            kept += 1
-        x = high
-    parts[kept:] = [x]
-
-
 def peek(play, arms, counts, sums):
     """Return the set that would be recommended if part of a batch had been counted.
 
@@ -529,135 +670,3 @@ def peek(play, arms, counts, sums):
         return play.recommend()
     finally:  # a strategy in plain Python may raise
         seen.pulls[arms], seen.sums[arms] = before
-
-
-def resume(state):
-    """Go on with a stored session exactly where it stopped.
-
-    Parameters
-    ----------
-    state : dict or str
-        What `Session.state` returned, or JSON text of it.  The session of a strategy of your
-        own can be resumed once its class has been defined.
-
-    Returns
-    -------
-    topk.Session
-
-    Raises
-    ------
-    ValueError
-        If the state is of an unknown version, damaged or changed.
-
-    Examples
-    --------
-    >>> import json, topk
-    >>> session = topk.Uniform(1, budget=6).start(3).tell([0, 2], [1, 0])
-    >>> again = topk.resume(json.loads(json.dumps(session.state())))
-    >>> again.ask()[1].tolist()
-    [1, 2, 1]
-    """
-    if isinstance(state, str):
-        state = parsed(state, "state")
-    if not isinstance(state, dict):
-        refuse("state", type(state).__name__, "a dict made by Session.state")
-    for name, right in (("format", FORMAT), ("version", VERSION)):
-        if state.get(name) != right:
-            refuse(name, state.get(name), f"{right!r}, the one that this release reads")
-    if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
-        refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
-    try:
-        strategy = named_strategy(state["strategy"], state["parameters"])
-        session = Session(strategy, state["n"], **state["scale"])
-        session._play.load(state["play"])
-        session._withdrawn = list(state["withdrawn"])
-        session._counts[session._arms] = session._left[session._arms] = 0
-        session._arms = np.array([row[0] for row in state["batch"]], dtype=np.int64)
-        for arm, count, left, *told in state["batch"]:
-            session._counts[arm], session._left[arm] = count, left
-            for parts, part in zip(session._parts, told, strict=True):
-                parts[arm] = [*map(float, part)]
-    except (AttributeError, IndexError, KeyError, TypeError) as reason:
-        raise ValueError(f"state: a session cannot hold this: {reason!r}") from reason
-    return session
-
-
-def load(path):
-    """Go on with a session that `Session.save` has written, exactly where it stopped.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    topk.Session
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or was written by other sources of this library.
-    OSError
-        If it cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile, topk
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     topk.Uniform(1, budget=6).start(3).tell([0, 2], [1, 0]).save(f"{folder}/study.json")
-    ...     topk.load(f"{folder}/study.json").ask()[1].tolist()
-    [1, 2, 1]
-    """
-    from topk.store import SOURCES
-
-    stored = parsed(Path(path).read_text(encoding="utf-8", errors="replace"), "path")
-    if not isinstance(stored, dict) or stored.keys() != {"library", "session"}:
-        refuse("path", str(path), "a file that Session.save has written")
-    if stored["library"] != SOURCES:
-        refuse("path", str(path), "a file written by the same sources of this library")
-    return resume(stored["session"])
-
-
-def parsed(text, name):
-    """Return what JSON text holds."""
-    try:
-        return json.loads(text)
-    except ValueError as reason:
-        raise ValueError(f"{name}: this is no JSON, or damaged: {reason}") from reason
-
-
-def digest(state):
-    """Return a hash of JSON values; 1.0 is 1 for some writers of JSON, and so it is here."""
-
-    def number(text):
-        return int(x) if (x := float(text)).is_integer() else x
-
-    text = json.dumps(check_json(state, "state"))
-    plain = json.dumps(json.loads(text, parse_float=number), sort_keys=True)
-    return hashlib.sha256(plain.encode()).hexdigest()
-
-
-def parameters(strategy):
-    """Return a strategy's parameters as JSON values; refuse what JSON would change."""
-    if not dataclasses.is_dataclass(strategy):
-        refuse("strategy", type(strategy).__name__, "a dataclass, for its session to be stored")
-    found = {field.name: getattr(strategy, field.name) for field in dataclasses.fields(strategy)}
-    plain = {x: y.item() if isinstance(y, np.generic) else y for x, y in found.items()}
-    return {name: check_json(value, name) for name, value in plain.items()}
-
-
-def named_strategy(full_name, values):
-    """Return the strategy of that name.
-
-    If several classes have it, the one of its module, or else the one defined last: a
-    class of a script has another module in another script.
-    """
-    module, _, name = str(full_name).rpartition(".")
-    getattr(topk.strategies, name, None)  # one of the library may not have been imported yet
-    classes = [Strategy]
-    for cls in classes:
-        classes += cls.__subclasses__()
-    fitting = [x for x in classes if x.__name__ == name and "__dataclass_fields__" in vars(x)]
-    if not fitting:
-        refuse("strategy", name, "a strategy class; import the module of your own before")
-    return sorted(fitting, key=lambda cls: cls.__module__ == module)[-1](**values)

@@ -48,6 +48,21 @@ def test_draws_are_numpys(form, batch, seed):
 
 
 @FORMS
+@given(
+    values=st.lists(st.one_of(st.floats(allow_nan=False), st.integers(-3, 3)), max_size=8),
+    times=st.sampled_from([1, 30]),
+    seed=st.integers(0, 2**32),
+)
+def test_digits_put_keys_in_order(form, values, times, seed):
+    """Of few keys and of many, infinities and both zeros among them; equal ones stay in order."""
+    keys = np.random.default_rng(seed).permutation(np.array(values * times, dtype=float))
+    before = keys.copy()
+    found = formed(form, ranking.order_by_digits)(keys)
+    assert found.tolist() == sorted(range(keys.size), key=keys.tolist().__getitem__)
+    assert keys.tolist() == before.tolist()
+
+
+@FORMS
 @given(n=st.integers(1, 12), data=st.data())
 def test_ranks_are_those_of_exact_fractions(form, n, data):
     pulls = np.array(data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)))
@@ -82,7 +97,7 @@ def test_the_largest_of_some_values(form, values, data):
     arms = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
     rank, count = data.draw(st.integers(1, n)), data.draw(st.integers(-1, n + 1))
     in_order = sorted(range(n), key=lambda place: (values[place], place))
-    assert formed(form, ranking.order)(values).tolist() == in_order
+    assert ranking.order(values).tolist() == in_order
     assert formed(form, ranking.kth_largest)(values, rank) == sorted(values)[-rank]
     wanted = sorted(sorted(arms.tolist(), key=lambda arm: (-values[arm], arm))[: max(count, 0)])
     assert formed(form, ranking.largest)(values, arms, count).tolist() == wanted

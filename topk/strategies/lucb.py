@@ -146,7 +146,8 @@ class LUCB1(Indices):
     -----
     Kalyanakrishnan, Tewari, Auer and Stone (2012), Section 3; the radius and k_1 are
     restored from an independent implementation, the formula being lost in the text that
-    we read.  t counts rounds; the first test is at t = 1, after one pull of every arm.
+    we read.  t counts rounds; the first test is at t = 1, after one pull of every arm.  In a
+    session that has taken in other data t is at least the largest number of pulls of an arm.
     Ties go to the arm of lower index.  A pair that would exceed the budget pulls h only.
     The guard is the paper's remark on the worst case; that the switch comes when Halving's
     own number of pulls is reached is our choice of its constant.
@@ -175,6 +176,10 @@ class LUCB1(Indices):
 
     lean = property(lambda self: not self.guard)  # Halving makes arrays
 
+    def pools(self, s):
+        """Halving looks at exactly what it asked for."""
+        return not s.now.guarded
+
     def constants(self, n):
         """Return ln(k_1 n / delta), and for the guard when it begins and what Halving needs."""
         if not self.guard:
@@ -200,7 +205,7 @@ class LUCB1(Indices):
 
     @rule
     def scale(s):
-        return scale_in_round(s, s.now.rounds)
+        return scale_in_round(s, max(s.now.rounds, s.now.most))
 
     @rule
     def pick(s, arms):
@@ -229,7 +234,7 @@ def update_guarded(s, m, arms):
         return
     update_pair(s, m, arms)
     if not s.now.ended and s.now.total >= s.patience:
-        s.now.guarded, s.now.rounds = s.now.rounds, 0
+        s.now.guarded, s.now.rounds = max(s.now.rounds, s.now.most), 0
         open_round(s)
 
 
