@@ -53,3 +53,10 @@ window.addEventListener("load", () => {
     entry.setAttribute("role", "listitem");
   }
 });
+
+// A page whose title has the words that were searched for stands before all others.
+document.addEventListener("DOMContentLoaded", () => {
+  if (typeof Scorer === "undefined") return; // every page but that of the search
+  const words = new URLSearchParams(location.search).get("q")?.trim().toLowerCase();
+  Scorer.score = ([, title, , , score]) => score + (title.toLowerCase().includes(words) ? 50 : 0);
+});
