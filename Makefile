@@ -19,7 +19,7 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml --all-extras --group bui
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help book pdf preview serve sync test browser-test bench lock clean
+.PHONY: help address book pdf preview serve sync test browser-test bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -46,6 +46,9 @@ preview: $(STAMP) ## a fraction of the scale, for authors, into _build/preview/h
 
 serve: ## show the built site on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
+
+address: $(STAMP) ## say where the repository is published: make address URL=https://github.com/owner/name
+	$(BIN)/python -m book.publishing "$(URL)"
 
 sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md
 	$(BIN)/python -m book.build --sync

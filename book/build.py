@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from book import execution, records, rendering
+from book import execution, publishing, records, rendering
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -30,7 +30,7 @@ def build(root: Path, preview: bool = False) -> int:
         print(f"\n{len(failures)} notebook(s) failed: {names}", file=sys.stderr)
         return 1
     executed = {name: results[name].executed for name in names}
-    tree = rendering.repository_tree(root)
+    tree = publishing.tree(root)
     found = [record for name in names for record in records.take(name, executed[name], tree)]
     state = records.status([page_status(book, results[book.name]) for book in notebooks])
     lists = {kind: records.select(found, kind) for kind in records.FIELDS}
@@ -68,7 +68,11 @@ def write_records(root: Path, lists: dict[str, list[dict]], state: dict) -> None
 
 def write_times(root: Path, results: list[execution.Result]) -> None:
     """Write the seconds of every cell, for the next build's `progress` once it is copied there."""
-    lines = [f"{json.dumps(result.name)}: {json.dumps(result.cells)}" for result in results]
+    times = {}
+    for result in results:
+        code = [cell["id"] for cell in result.executed["cells"] if cell["cell_type"] == "code"]
+        times[result.name] = dict(zip(code, result.cells, strict=True))
+    lines = [f"{json.dumps(name)}: {json.dumps(cells)}" for name, cells in times.items()]
     execution.write_atomic(root / "_build/times.json", "{\n" + ",\n".join(lines) + "\n}\n")
 
 

@@ -258,7 +258,7 @@ def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dic
     known = {} if preview else progress.recorded(root)
     state = progress.Progress(
         {
-            book.name: progress.stretch(known.get(book.name, []), code_cells(book))
+            book.name: progress.match(known.get(book.name, {}), code_cells(book))
             for book in missing
         },
         alone=[book.name for book in alone],
@@ -278,10 +278,12 @@ def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dic
     return results
 
 
-def code_cells(notebook: Notebook) -> int:
-    """Return how many cells of a notebook will be executed."""
-    cells = jupytext.reads(notebook.source, fmt="md:myst").cells
-    return sum(cell.cell_type == "code" for cell in cells) + bool(notebook.parameters)
+def code_cells(notebook: Notebook) -> list[str]:
+    """Return the ids of the cells of a notebook that will be executed."""
+    source = jupytext.reads(notebook.source, fmt="md:myst")
+    name_cells(source)
+    injected = ["parameters"] if notebook.parameters else []
+    return injected + [cell["id"] for cell in source.cells if cell.cell_type == "code"]
 
 
 def _pool(group: list[Notebook], root: Path, preview: bool, at_once: int, events):

@@ -1,8 +1,8 @@
 """What a build says while it runs: pages done, pages running and how far, the time that is left.
 
-How long each cell took when the times were last recorded stands in ``book/times.json``. It is
-scaled by how much faster or slower the cells of this build were so far, which also says how far
-a page is inside a cell that takes minutes.
+How long each cell took when the times were last recorded stands in ``book/times.json``, under the
+cell's id, which is made from its text. It is scaled by how much faster or slower the cells of this
+build were so far, which also says how far a page is inside a cell that takes minutes.
 """
 
 from __future__ import annotations
@@ -14,22 +14,34 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from difflib import SequenceMatcher
 from pathlib import Path
 
 TRUST = 10.0  # seconds for which the recorded pace is believed before this machine's own is
 EVERY = {True: 1.0, False: 30.0}  # seconds between two lines: on a terminal, and on a pipe
 
 
-def recorded(root: Path) -> dict[str, list[float]]:
-    """Return the recorded seconds of every code cell, by page; none where nothing is recorded."""
+def recorded(root: Path) -> dict[str, dict[str, float]]:
+    """Return the recorded seconds of every code cell, by page and id; none where nothing is."""
     path = root / "book/times.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def stretch(times: list[float], count: int) -> list[float]:
-    """Fit recorded times to a page that now has `count` cells: by number, the rest at the mean."""
-    mean = sum(times) / len(times) if times else 1.0
-    return (times + [mean] * count)[:count]
+def match(times: dict[str, float], cells: list[str]) -> list[float]:
+    """Fit recorded times, by id and in order, to the ids of the cells that a page has now.
+
+    A cell that was moved keeps its time. Where cells were rewritten, the new ones take the times of
+    the old ones that stood there, in order; what is new takes as long as a cell does on average.
+    """
+    mean = sum(times.values()) / len(times) if times else 1.0
+    known, fitted = list(times), dict(times)
+    steps = SequenceMatcher(None, known, cells, autojunk=False).get_opcodes()
+    for step, i, j, begin, end in steps:
+        if step == "replace":
+            old = [name for name in known[i:j] if name not in cells]
+            new = [name for name in cells[begin:end] if name not in times]
+            fitted.update(zip(new, map(times.get, old), strict=False))
+    return [fitted.get(name, mean) for name in cells]
 
 
 class Progress:

@@ -8,11 +8,12 @@ pages.
 from __future__ import annotations
 
 import html
-import re
 from importlib.metadata import version
 from platform import python_version
 
 import topk
+from book import tables
+from book.tables import formulas
 from topk.book.claims import MARKS, MIME
 from topk.book.numbered_results import RESULTS
 
@@ -42,13 +43,14 @@ PAPERS = {
     "chen2017": "Chen, Chen, Zhang and Zhou (2017): AdaptiveTopK",
 }
 
-VERSIONED = ("topk", "numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
+VERSIONED = ("numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
 
 
 def take(name: str, notebook: dict, repository: str = "") -> list[dict]:
     """Take the records out of a notebook and return them, with their ``page`` filled in.
 
-    A numbered result leaves a line with its function and its test in the notebook.
+    A numbered result leaves a line with its function and its test in the notebook, and claims leave
+    their table.
     """
     found = []
     for cell in notebook["cells"]:
@@ -56,10 +58,14 @@ def take(name: str, notebook: dict, repository: str = "") -> list[dict]:
             continue
         for output in cell["outputs"]:
             given = output.get("data", {}).pop(MIME, [])
-            for record in given if isinstance(given, list) else [given]:
-                found.append(complete(record, f"notebooks/{name}.html"))
-                if record["kind"] == "result":
-                    output["data"]["text/markdown"] = checked_line(record, repository)
+            given = given if isinstance(given, list) else [given]
+            records = [complete(record, f"notebooks/{name}.html") for record in given]
+            if records and records[0]["kind"] == "result":
+                output["data"]["text/markdown"] = checked_line(records[0], repository)
+            elif records:
+                output["data"].pop("text/html")
+                output["data"]["text/markdown"] = tables.claims(records)
+            found += records
         cell["outputs"] = [output for output in cell["outputs"] if output.get("data") != {}]
     return found
 
@@ -69,17 +75,12 @@ def complete(record: dict, page: str) -> dict:
 
     Without an anchor of its own, a claim's is its row in the table that `topk.book.claims` shows.
     """
-    anchor = record.get("anchor") or row_id(str(record.get("id")))
+    anchor = record.get("anchor") or tables.row_id(str(record.get("id")))
     record = {"note": "", "page": f"{page}#{anchor}", **record}
     missing = [name for name in FIELDS[record["kind"]] if name not in record]
     if missing:
         raise ValueError(f"{page}: the record {record.get('id')!r} has no {', '.join(missing)}")
     return record
-
-
-def row_id(claim: str) -> str:
-    """Return the HTML id of a claim's row, as `topk.book.claims` writes it."""
-    return "claim-" + re.sub(r"[^A-Za-z0-9-]+", "-", claim).lower()
 
 
 def select(records: list[dict], kind: str) -> list[dict]:
@@ -111,7 +112,8 @@ def ledger(claims: list[dict], preview: bool) -> str:
     for paper, group in groups:
         if group:
             total = f"Claims: {len(group)} ({counts(group)})."
-            parts.append(f"## {PAPERS.get(paper, paper)}\n\n{total}\n\n{table(group)}")
+            rows = tables.claims(group, here=False)
+            parts.append(f"## {PAPERS.get(paper, paper)}\n\n{total}\n\n{rows}")
     return "\n".join(parts)
 
 
@@ -119,35 +121,6 @@ def counts(claims: list[dict]) -> str:
     """Say how many claims have each verdict."""
     verdicts = [claim["verdict"] for claim in claims]
     return ", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in MARKS)
-
-
-def table(claims: list[dict]) -> str:
-    """Return one paper's claims as a MyST list-table."""
-    lines = ["```{list-table}", ":header-rows: 1", ":widths: 36 46 18", ":class: topk-claims"]
-    lines += ["", "* - The paper says", "  - Observed here", "  - Verdict"]
-    for claim in claims:
-        lines += [f"* - {cell}" if i == 0 else f"  - {cell}" for i, cell in enumerate(row(claim))]
-    return "\n".join([*lines, "```", ""])
-
-
-def row(claim: dict) -> list[str]:
-    """Return the three cells of a claim: what was said and where, what was seen, the verdict."""
-    link = f'<a href="../{html.escape(claim["page"])}">{html.escape(claim["id"])}</a>'
-    value = f" Published: {plain(claim['published'])}." if claim["published"] else ""
-    said = f"{plain(claim['statement'])}{value} ({plain(claim['where'])}; {link})"
-    note = f" <small>{plain(claim['note'])}</small>" if claim["note"] else ""
-    return [said, plain(claim["observed"]) + note, badge(claim["verdict"])]
-
-
-def badge(verdict: str) -> str:
-    """Return a verdict as `topk.book.claims` shows it: a mark and the word, not colour alone."""
-    mark = f'<span aria-hidden="true">{MARKS[verdict]} </span>'
-    return f'<span class="topk-verdict topk-{verdict.replace(" ", "-")}">{mark}{verdict}</span>'
-
-
-def plain(value: object) -> str:
-    """Return plain text on one line, as a table cell needs it, with Markdown's signs escaped."""
-    return re.sub(r"([\\`*_\[\]<>$#|~^{}])", r"\\\1", " ".join(str(value).split()))
 
 
 # Numbered results
@@ -168,8 +141,9 @@ def title(record: dict) -> str:
 
 
 def test_link(test: str, repository: str) -> str:
-    """Return a Markdown link to the file of a test."""
-    return f"[`{test.removeprefix('tests/')}`]({repository}/{test.partition('::')[0]})"
+    """Return a test's name as Markdown, a link to its file where the repository has an address."""
+    name = f"`{test.removeprefix('tests/')}`"
+    return f"[{name}]({repository}/{test.partition('::')[0]})" if repository else name
 
 
 def register(records: list[dict], repository: str, preview: bool) -> str:
@@ -201,9 +175,9 @@ def proved(statements: list[dict]) -> list[str]:
         "",
     ]
     for record in statements:
-        link = f'<a href="../{html.escape(record["page"])}">{html.escape(record["id"])}</a>'
-        said = f"{plain(record['statement'])} ({plain(record['where'])}; {link})"
-        lines.append(f"- {said} {plain(record['observed'])} {plain(record['note'])}".rstrip())
+        link = f'<a href="../{html.escape(record["page"])}">{formulas(record["where"])}</a>'
+        said = f"{formulas(record['statement'])} ({link})"
+        lines.append(f"- {said} {formulas(record['observed'])} {formulas(record['note'])}".rstrip())
     return [*lines, ""]
 
 
@@ -214,7 +188,7 @@ def register_row(record: dict | None, name: str, repository: str) -> list[str]:
     link = f'<a href="../{html.escape(record["page"])}">{title(record)}</a>'
     function = f"{{py:{record['role']}}}`{record['function']}`"
     return [
-        f"* - **{link}.** {plain(record['statement'])}",
+        f"* - **{link}.** {formulas(record['statement'])}",
         f"  - {function} {test_link(record['test'], repository)}",
     ]
 
@@ -224,15 +198,16 @@ def register_row(record: dict | None, name: str, repository: str) -> list[str]:
 
 def status(pages: list[dict]) -> dict:
     """Return seconds and seed of every page, and the versions that made them."""
-    versions = {"python": python_version(), **{name: version(name) for name in VERSIONED}}
+    own = {"python": python_version(), "topk": topk.__version__}
+    versions = own | {name: version(name) for name in VERSIONED}
     total = round(sum(page["seconds"] for page in pages), 1)
     return {"pages": pages, "versions": versions, "total_seconds": total}
 
 
 def status_html(state: dict) -> str:
     """Return the status as two HTML tables, put into the one page whose bytes may change."""
-    pages = [(page["page"], f"{page['seconds']:.1f}", page["seed"]) for page in state["pages"]]
-    pages.append(("all pages", f"{state['total_seconds']:.1f}", ""))
+    pages = [(page["page"], f"{page['seconds']:,.1f}", page["seed"]) for page in state["pages"]]
+    pages.append(("all pages", f"{state['total_seconds']:,.1f}", ""))
     times = html_table(("Page", "Seconds", "Seed"), pages)
     return times + html_table(("Package", "Version"), state["versions"].items())
 

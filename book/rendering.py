@@ -21,6 +21,7 @@ from urllib.parse import unquote
 
 import yaml
 
+from book import publishing, reading
 from book.execution import KERNEL_ENVIRONMENT, library_digest, write_atomic
 
 BANNER = (
@@ -96,12 +97,6 @@ def _files(toc):
         yield from _files(branch)
 
 
-def repository_tree(root: Path) -> str:
-    """Return the address under which the repository's files can be read."""
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["repository"]
-    return f"{config['url']}/blob/{config['branch']}"
-
-
 def stage(layout: Layout, notebooks: dict[str, dict], generated: dict[str, str]) -> None:
     """Lay out everything that Jupyter Book reads."""
     shutil.rmtree(layout.stage, ignore_errors=True)
@@ -115,8 +110,12 @@ def stage(layout: Layout, notebooks: dict[str, dict], generated: dict[str, str])
         page = layout.stage / f"book/{name}.md"
         text = page.read_text(encoding="utf-8").replace(f"<!-- {name} -->", content)
         page.write_text(text, encoding="utf-8")
+    url = publishing.address(layout.root)
+    for page in (layout.stage / "book").rglob("*.md"):
+        page.write_text(publishing.fill(page.read_text(encoding="utf-8"), url), encoding="utf-8")
     copy_mathjax(layout.stage / "book/_static/mathjax")
     config = yaml.safe_load((layout.root / "_config.yml").read_text(encoding="utf-8"))
+    publishing.configure(config)
     if layout.preview:
         config["html"]["announcement"] = BANNER
     (layout.stage / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
@@ -166,6 +165,7 @@ def finish(site: Path, status: str) -> None:
     page = site / STATUS_PAGE
     page.write_text(page.read_text(encoding="utf-8").replace(STATUS, status), encoding="utf-8")
     (site / "index.html").write_text(FRONT_DOOR, encoding="utf-8")
+    reading.help_readers(site)
     (site / ".buildinfo").unlink(missing_ok=True)
     for leftover in site.glob("_static/*webpack-macros.html"):
         leftover.unlink()

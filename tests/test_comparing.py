@@ -53,6 +53,35 @@ def test_without_points_strategies_with_a_promise_are_compared_by_pulls():
     assert line == pytest.approx(time * 0.8 * np.log(9))  # kl(0.1, 0.9)
 
 
+def test_the_line_is_that_of_the_arms_and_is_left_out_where_none_is_known():
+    """Normal arms have one, too; tied ones, several bandits and several k have none."""
+    normal = topk.GaussianBandit([3.0, 2.0, 0.0], sigma=0.5)
+    sure = {"KL-LUCB": topk.KLLUCB(1, 0.5, 0.1), "LUCB1": topk.LUCB1(1, 0.5, 0.05)}
+    line = topk.compare(sure, normal, runs=2).plot().axes[0].lines[-1]
+    time = topk.hardness.characteristic_time(normal.means, 1, "gaussian", 0.5).value
+    assert line.get_label().startswith("T*")
+    assert line.get_xdata()[0] == pytest.approx(time * 0.8 * np.log(9))  # of the larger delta
+    pair = topk.MultiBandit([[0.9, 0.1], [0.8, 0.2]])
+    several = {"UGapEc": topk.MultiBanditUGapEc(1, 0.3, 0.1)}
+    tied, more = topk.BernoulliBandit([0.9, 0.9, 0.1]), {"two": topk.KLLUCB(2, 0.3, 0.1)}
+    for strategies, bandit in ((several, pair), (sure, tied), (sure | more, tied)):
+        axes = topk.compare(strategies, bandit, runs=2).plot().axes[0]
+        assert [x.get_label() for x in axes.lines] == list(strategies)
+
+
+def test_forms_of_one_class_differ_in_their_lines():
+    forms = {"plain": topk.UGapEc(2, 0.3, 0.1), "own": topk.UGapEc(2, 0.3, 0.1, variance=True)}
+    for points in ({}, {"checkpoints": [10, 50]}):
+        lines = topk.compare(forms, BANDIT, runs=3, **points).plot().axes[0].lines[:2]
+        assert len({line.get_linestyle() for line in lines}) == 2
+
+
+def test_what_is_shown_is_short_and_plays_may_be_limited():
+    found = topk.compare(SURE, BANDIT, runs=3, max_pulls=20)
+    assert repr(found) == "Comparison(['LUCB1', 'Racing'], runs=3)"
+    assert (found.frame().pulls_used <= 20).all()
+
+
 def test_curves_begin_and_end_at_the_points():
     axes = topk.compare(FIXED, BANDIT, runs=5, budgets=[20, 60]).plot().axes[0]
     assert [line.get_label() for line in axes.lines] == list(FIXED)
@@ -65,6 +94,8 @@ def test_curves_begin_and_end_at_the_points():
         ({"strategies": {}}, "strategies"),
         ({"strategies": {"x": "SAR"}}, "strategies"),
         ({"runs": 1}, "runs"),
+        ({"runs": 2.5}, "runs"),
+        ({"max_pulls": 3}, "max_pulls"),
         ({"budgets": [20], "checkpoints": [20]}, "checkpoints"),
         ({"strategies": SURE | {"own": topk.ImprovedTopK(2, 0.1, 0.1)}, "budgets": [2]}, "budget"),
     ],

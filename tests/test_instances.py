@@ -101,8 +101,3 @@ def test_drawn_means_depend_on_the_generator_alone(draw):
     assert rng.random() == after.random()  # one uniform number an arm, as documented
     fresh = pickle.loads(pickle.dumps(partial(draw, 50)))
     assert np.array_equal(fresh(np.random.default_rng(7)).means, first)
-
-
-def test_the_documented_deviation_of_the_cut_normal():
-    assert LAWS[instances.truncated_normal].std() == pytest.approx(0.191, abs=5e-4)
-    assert LAWS[instances.truncated_normal].mean() == pytest.approx(0.5)

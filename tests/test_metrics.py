@@ -74,16 +74,6 @@ def test_signs_and_the_exact_zero(choice):
     assert (regret == 0.0) == optimal
 
 
-@given(any_means(), st.floats(0, 0.99))
-def test_what_implies_what(choice, epsilon):
-    selected, means = choice
-    if metrics.elementwise_optimal(selected, means, epsilon):
-        assert all(passes(selected, means, epsilon) for passes in TOLERANT)
-    if not metrics.misidentified(selected, means):
-        assert metrics.elementwise_optimal(selected, means, epsilon)
-        assert metrics.precision(selected, means) == 1
-
-
 def test_an_arm_exactly_epsilon_below_is_allowed():
     assert 0.4 - 0.3 > 0.1  # the trap
     assert all(passes([1], [0.4, 0.3], 0.1) for passes in TOLERANT)

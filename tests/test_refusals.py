@@ -17,6 +17,7 @@ from topk import hardness as h
 from topk import instances, stats
 from topk import lower_bounds as lb
 from topk.book import glue_all, numbered_results, recording, verdicts
+from topk.strategies.sar import replay_phases
 
 MEANS, ROWS, NU = [0.9, 0.6, 0.3, 0.1], [[0.9, 0.1], [0.2, 0.8]], [0.7, 0.5, 0.3]
 RIGHT = {
@@ -60,6 +61,15 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
          "event": [lambda reps: reps.sums]}),
     lb.smallest_budget: ({"n": 6, "epsilon": 0.1}, {"k": [4], "ratio": [1.0]}),
     lb.group_plays: ({"n": 6}, {"epsilon": [1 / 16], "hypothesis": [4]}),
+    topk.kth_arm: ({"eta": 0.2}, {"bandit": [[0.1, 0.2]], "k": [4], "eta": [*NOT_REAL, 0, 1],
+                                  "slack": [-1, 1, 0.5]}),
+    replay_phases: (
+        {"strategy": topk.SAR(1, 12), "layout": 3, "sums": [[1, 2, 0]] * 2},
+        {"strategy": [topk.Uniform(1, 12)],
+         "sums": [[[1, 2, 0]], [[4, 2, 0]] * 2,  # four ones among three rewards
+                  [[1, 2, 0], [0, 2, 0]],
+                  [[1, 2, 0], [1, 2, 3]],  # arm 2 is gone, and still has a single reward
+                  [[1.0, 2.0, 0.0]] * 2, [["1", "2", "0"]] * 2]}),
     recording.record: ({}, {"bandit": [[0.5, 0.4]], "frames": [1]}),
     numbered_results.checked: ({}, {
         "id": ["bubeck2013/theorem-3", "theorem-1"], "statement": [" "], "anchor": ["#thm"],
@@ -122,8 +132,8 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     lb.theorem_5_1_pulls: ({"n": 40, "k": 10}, {"k": [9], "epsilon": [0.02]}),
 }  # fmt: skip
 OTHERWISE = {g.log_bar, g.ugape_step, h.bernoulli_kl, lb.complement_epsilon}  # see REFUSED
-AROUND = [recording.record, numbered_results.checked, glue_all, stats.mean_interval,
-          stats.paired_difference, stats.proportion_interval]
+AROUND = [topk.kth_arm, replay_phases, recording.record, numbered_results.checked, glue_all,
+          stats.mean_interval, stats.paired_difference, stats.proportion_interval]
 AROUND += [each for name, each in vars(instances).items()
            if getattr(each, "__module__", "") == "topk.instances" and name[0] != "_"
            and name != "rte_workers"]
@@ -155,18 +165,19 @@ REFUSED = [
     (lambda: lb.algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10), "k"),
     (lambda: lb.algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0), "runs"),
     (lambda: lb.group_plays(topk.Uniform(4, 100), 6, 0.01, 4), "k"),
+    (lambda: replay_phases(topk.SAR(1, budget=3), 3, [[0, 0, 0]] * 2), "budget"),
     (lambda: stats.mean_interval([0.1]), "the number of runs in values"),
     (lambda: verdicts.paired([1.0, 2.0], [1.0, 2.0, 3.0]), "b|a"),
     (lambda: verdicts.paired([1.0], [1.0]), "the number of runs in (a|b)"),
     (lambda: verdicts.paired([math.nan, 1.0], [1.0, 2.0]), "a|b"),
     *((lambda wins=wins: verdicts.counts([wins], [3], 5), "wins and losses") for wins in (3, -1)),
-    (lambda: g.ugapeb_error(MEANS, 2, 100, 0.1, 1.0, variances=[0.1] * 4), "a"),
-    (lambda: g.ugapeb_error(MEANS, 2, 8, 0.1, variances=[0.1] * 4), "budget"),
     (lambda: g.sar_exponent(ROWS, 2, 9), "k"),
     (lambda: g.sar_exponent([[[0.1], [0.2]]], 1, 9), "means"),
     (lambda: g.average_off([0.5, 0.1], 3, [0.1] * 3), "off"),
     (lambda: recording.side_by_side(), "recordings"),
     (lambda: recording.side_by_side("SAR"), "recordings"),
+    *((lambda x=x: h.characteristic_time([1, 0], 1, "gaussian", x), "sigma") for x in (None, 0)),
+    (lambda: h.characteristic_time([1, math.nan], 1, "gaussian", 1), "means"),
     *((lambda n=n: g.log_bar(n), "n") for n in (0, 2.5, True, "4")),
     *((lambda p=p: h.bernoulli_kl(p, 0.5), "p") for p in (1.5, -0.1, "x", None)),
     *((lambda q=q: h.bernoulli_kl(0.5, q), "q") for q in (-0.2, [0.1, math.nan])),

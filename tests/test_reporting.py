@@ -64,6 +64,16 @@ def test_a_figure_shows_bounds_and_boundary():
     assert (low, high) == tuple(study().report().loc[0, ["low", "high"]])
 
 
+def test_arms_that_left_are_grey_and_long_names_stand_upright():
+    session = topk.Uniform(2, 1000).start([f"variant number {i}" for i in range(10)])
+    session.tell(session.names, range(10), counts=[10] * 10).withdraw("variant number 4")
+    axes = session.plot().axes[0]
+    assert {text.get_rotation() for text in axes.get_xticklabels()} == {90.0}
+    grey = [line for line in axes.lines[:-1] if line.get_color() == topk.plots.GREY]
+    assert [line.get_xdata()[0] for line in grey] == [5, 5]  # its interval and its mean
+    assert {text.get_rotation() for text in study().plot().axes[0].get_xticklabels()} == {0.0}
+
+
 def test_a_saved_study_goes_on_and_is_replaced_at_once(tmp_path):
     path, session = tmp_path / "study.json", study()
     session.save(path)

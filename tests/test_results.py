@@ -52,6 +52,15 @@ def test_what_is_shown_is_short():
     assert "n=(3, 2), k=1" in repr(several)
 
 
+def test_an_outcome_has_means_in_units_of_reward():
+    bandit = topk.GaussianBandit([120.0, 90.0, 60.0], sigma=5.0)
+    outcome = topk.run(topk.Uniform(1, 300), bandit, rng=1)
+    assert np.allclose(outcome.means, bandit.means, atol=3)  # six standard deviations
+    assert outcome.means.tolist() == (outcome.sums / outcome.pulls).tolist()
+    none = topk.Outcome(np.array([0]), np.array([[2, 0]]), np.array([[1.0, 0.0]]), 2, False, "rule")
+    assert np.array_equal(none.means, [[0.5, np.nan]], equal_nan=True)
+
+
 def test_results_are_equal_when_all_their_numbers_are():
     first, again = (topk.run(LUCB, BANDIT, 1, trace=True) for _ in range(2))
     assert first == again and first != topk.run(LUCB, BANDIT, 1) and first != "that"

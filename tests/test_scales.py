@@ -71,7 +71,8 @@ def test_a_table_becomes_a_bandit():
         ({"bounds": (0, 1)}, "answers of arm 0"),
         ({"frame": pd.DataFrame({"arm": [1, 2], "reward": [np.nan, 1]})}, "reward"),
         ({"frame": pd.DataFrame({"arm": [1, None], "reward": [0, 1]})}, "arm"),
-        ({"frame": [[1, 2]]}, "arm"),
+        ({"frame": pd.DataFrame({"arm": [1, 2], "reward": ["a", "b"]})}, "reward"),
+        ({"frame": [[1, 2]]}, "frame"),
     ],
 )
 def test_a_table_that_is_none_is_refused(changed, name):
@@ -80,9 +81,34 @@ def test_a_table_that_is_none_is_refused(changed, name):
         topk.ReplayBandit.from_frame(**{"frame": frame} | changed)
 
 
-def test_a_frame_in_place_of_records_is_told_where_to_go():
-    with pytest.raises(ValueError, match="from_frame"):
-        topk.ReplayBandit(pd.DataFrame({"a": [0, 1]}))
+def test_records_of_any_length_are_taken_with_or_without_names():
+    table = pd.DataFrame({"page": ["b", "a", "b"], "sold": [1, 0, 0]})
+    records = {"b": table.sold[table.page == "b"], "a": [0]}
+    for answers, names in ((list(records.values()), None), (records, ["b", "a"])):
+        bandit = topk.ReplayBandit(answers)
+        assert bandit.means.tolist() == [0.5, 0.0] and bandit.names == names
+
+
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x.a, lambda x: x.groupby("a").b],
+                         ids=["frame", "column", "groups"])
+def test_what_pandas_makes_is_called_what_it_is(make):
+    frame = pd.DataFrame({"a": [0, 1], "b": [1, 0]})
+    with pytest.raises(ValueError, match="^answers must .*from_frame.*got 'a pandas"):
+        topk.ReplayBandit(make(frame))
+
+
+@pytest.mark.parametrize("values, text", [
+    (pd.DataFrame({"a": [0.1, 0.2]}), "a pandas DataFrame"),
+    ([[0.1, 0.2], [0.3]], "lists of different lengths"),
+])
+def test_tables_and_ragged_lists_are_called_what_they_are(values, text):
+    session = topk.Uniform(1, 100).start(3)
+    acts = {"means": topk.BernoulliBandit, "arms": lambda x: session.tell(x, [1]),
+            "rewards": lambda x: session.tell([0, 1], x)}
+    for name, act in acts.items():
+        with pytest.raises(ValueError, match=f"^{name} must .* got '{text}'"):
+            act(values)
+    assert topk.BernoulliBandit(pd.Series([0.1, 0.2])).means.tolist() == [0.1, 0.2]
 
 
 class Wide(topk.Bandit):

@@ -16,7 +16,7 @@ from strategies.registry import ENTRIES, cases, start
 from strategies.tapes import Tapes
 
 import topk
-from topk.session import add_exactly
+from topk.arrivals import add_exactly
 
 each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 

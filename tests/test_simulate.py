@@ -20,7 +20,7 @@ from strategies.registry import ENTRIES, cases, random_bandit, real_bandit, zero
 
 import topk
 from topk import simulate
-from topk.play import water_fill
+from topk.play import DONE, water_fill
 from topk.simulate import Cut, each
 
 ROOT = Path(topk.__file__).parents[1]
@@ -540,6 +540,151 @@ def test_strategies_and_bandits_must_suit_each_other():
             play()
 
 
+# An end for every play
+
+
+@each_strategy
+def test_a_play_ends_after_max_pulls_as_with_a_budget_and_is_else_the_same(entry):
+    strategy, bandit, rng = short(entry, 41)
+    plain = topk.replicate(strategy, bandit, 4, seed=6)
+    totals, most = plain.total_pulls, int(plain.total_pulls.max())
+    assert topk.replicate(strategy, bandit, 4, seed=6, max_pulls=most) == plain
+    for limit in sorted({bandit.n, int(rng.integers(bandit.n, most)), most - 1}):
+        reps = topk.replicate(strategy, bandit, 4, seed=6, max_pulls=limit)
+        assert reps.total_pulls.tolist() == np.minimum(totals, limit).tolist()
+        assert reps.certified.tolist() == (plain.certified & (totals <= limit)).tolist()
+        assert reps.pulls.reshape(4, -1).sum(axis=1).tolist() == reps.total_pulls.tolist()
+        for play in np.flatnonzero(totals <= limit):
+            for name in ARRAYS[:-1]:
+                assert np.array_equal(getattr(reps, name)[play], getattr(plain, name)[play])
+        one = topk.run(strategy, bandit, rng=6, max_pulls=limit, trace=True)
+        assert one.pulls.tolist() == reps.pulls[0].tolist() and len(one.trace[0]) == totals.clip(
+            max=limit)[0]
+        assert one.sums.tolist() == reps.sums[0].tolist()
+        assert one.selected.tolist() == reps.selected[0, 0].tolist()
+        assert one.stopped == ("budget" if totals[0] > limit else
+                               topk.run(strategy, bandit, rng=6).stopped)
+
+
+@pytest.mark.parametrize("bandit", [
+    topk.BernoulliBandit(np.linspace(0.2, 0.8, 7)), real_bandit(7, np.random.default_rng(2)),
+], ids=["zero-one", "real"])  # fmt: skip
+def test_of_the_last_batch_an_even_part_is_pulled_and_checkpoints_look_at_it(bandit):
+    """Of a round of 20 pulls an arm seven arms get 3 and 4; then the best means are named."""
+    strategy = topk.Uniform(2, 140)
+    end = topk.run(strategy, bandit, rng=3, max_pulls=24)
+    assert sorted(end.pulls.tolist()) == [3, 3, 3, 3, 4, 4, 4] and end.stopped == "budget"
+    order, _ = topk.streams(3, 0, 7)
+    assert end.selected.tolist() == best_of_means(2, end.means, order)
+    racing = topk.Racing(2, 0.0, 0.01)
+    marks, limit = [10, 31, 50, 80], 40
+    reps = topk.replicate(racing, bandit, 3, seed=3, checkpoints=marks, max_pulls=limit)
+    plain = topk.replicate(racing, bandit, 3, seed=3, max_pulls=limit)
+    for name in ARRAYS[1:]:
+        assert np.array_equal(getattr(reps, name), getattr(plain, name))
+    assert np.array_equal(reps.selected[:, 2:], np.repeat(plain.selected, 2, axis=1))
+    free = topk.replicate(racing, bandit, 3, seed=3, checkpoints=marks[:2])
+    assert np.array_equal(reps.selected[:, :1], free.selected[:, :1])
+
+
+def best_of_means(k, means, order):
+    """Ties to the lower index in the strategy's own order."""
+    place = np.argsort(order)
+    return sorted(sorted(range(means.size), key=lambda arm: (-means[arm], place[arm]))[:k])
+
+
+@dataclass(frozen=True)
+class Endless(topk.Strategy):
+    """A faulty rule: it goes on for ever, three pulls at a time."""
+
+    k: int
+
+    def ask(self, view):
+        return range(view.n), [3] * view.n
+
+
+def test_a_rule_that_never_stops_comes_to_an_end():
+    ended = topk.run(Endless(1), TWO, rng=None, max_pulls=1000)
+    assert (ended.total_pulls, ended.stopped, ended.certified) == (1000, "budget", False)
+    tied = topk.BernoulliBandit([0.5, 0.5])
+    reps = topk.replicate(topk.LUCB1(1, 0.0, 0.1), tied, 20, seed=None, max_pulls=500, jobs=1)
+    assert (reps.total_pulls == 500).all() and not reps.certified.any()
+
+
+@pytest.mark.parametrize("limit", [1, 0, -3, 2.5, "9", True, 2**53 + 1])
+def test_a_limit_is_a_number_of_pulls_of_at_least_one_an_arm(limit):
+    for play in (topk.run, partial(topk.replicate, runs=2)):
+        with pytest.raises(ValueError, match=r"^max_pulls must be an integer from 2 to"):
+            play(Endless(1), TWO, max_pulls=limit)
+
+
+def test_no_seed_is_another_one_each_time():
+    """Two plays of 100 fair pulls an arm agree in both sums with probability below 0.01."""
+    half = topk.BernoulliBandit([0.5] * 2)
+    for play in (partial(topk.run, rng=None), partial(topk.replicate, runs=1, seed=None)):
+        sums = {tuple(play(topk.Uniform(1, 200), half).sums.ravel()) for _ in range(6)}
+        assert len(sums) > 1  # all six agree with probability below 1e-10
+    with pytest.raises(ValueError, match="seed"):
+        topk.replicate(topk.Uniform(1, 200), half, 1, seed=np.random.default_rng(1))
+
+
+# Compiling
+
+
+def test_warm_compiles_what_the_first_play_needs(monkeypatch, capsys):
+    """Once for few arms and once for many, or for the bandit that is given."""
+    calls = []
+    monkeypatch.setattr(topk.play.Play, "_compiled", lambda play, function, *_: calls.append(
+        (type(play.strategy).__name__, function.__name__, play.state.search)) or DONE)
+    topk.warm([topk.LUCB1(3, 0.1, 0.1), topk.SAR(2, 60), Endless(1)])
+    assert sorted(calls, key=str) == [
+        ("LUCB1", "play", "topk_scan"), ("LUCB1", "play", "topk_trees"), ("SAR", "play", None)]
+    calls.clear()
+    topk.warm(topk.MultiBanditSAR(60))
+    topk.warm(topk.LUCB1(1, 0.1, 0.1), topk.GaussianBandit([1.0, 2.0], sigma=1.0))
+    assert calls == [("MultiBanditSAR", "play", None), ("LUCB1", "step", "topk_scan")]
+    calls.clear()
+    topk.warm()
+    names = " ".join(topk.STRATEGIES.values()).split()
+    assert {name for name, _, _ in calls} == set(names)
+    with pytest.raises(ValueError, match="^strategy must be a topk.Strategy"):
+        topk.warm([topk.LUCB1])
+
+
+FIRST_PLAY = """
+import sys, topk
+from dataclasses import dataclass
+from topk.engine.loop import BY_BUDGET
+from topk.engine.ranking import rank
+from topk.engine.rounds import end_with
+
+@dataclass(frozen=True)
+class Once(topk.Rounds):
+    k: int
+    budget: int
+
+    @topk.rule
+    def share(s):
+        return s.budget // s.n
+
+    @topk.rule
+    def decide(s):
+        end_with(s, rank(s), BY_BUDGET)
+
+sys.stderr.isatty = lambda: bool(int(sys.argv[1]))
+for _ in range(2):
+    topk.run(Once(1, 60), topk.BernoulliBandit([0.2, 0.8]))
+"""
+
+
+@pytest.mark.parametrize("terminal", [0, 1])
+def test_the_first_compilation_says_so_on_a_terminal(terminal):
+    done = subprocess.run([sys.executable, "-c", FIRST_PLAY, str(terminal)], capture_output=True,
+                          text=True, check=True)
+    said = "topk compiles Once: some 10 to 30 seconds, once; see topk.warm\n"
+    assert done.stderr == said * terminal and done.stdout == ""
+
+
 # Strategies in plain Python
 
 
@@ -561,12 +706,13 @@ class Answers(topk.Strategy):
 NOTHING, NONSENSE = ((), ()), [
     ([0, 0], [1, 1]), ([3], [1]), ([-1], [1]), ([0], [-1]), ([0], [0]), ([0], [1, 1]),
     ([0.5], [1]), ([0], [1.5]), ([0, 1], [1]), (["a"], [1]), ([[0]], [[1]]),
+    3, None, [(0, 1)], ([0],), ([0], [1], [2]), {0: 3},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name, answers", [
     *(("ask", (wanted,)) for wanted in NONSENSE),
-    *(("recommend", (NOTHING, chosen)) for chosen in ((), (0, 1), (3,), (-1,), (0.5,))),
+    *(("recommend", (NOTHING, chosen)) for chosen in ((), (0, 1), (0, 0), (3,), (-1,), (0.5,))),
 ], ids=str)  # fmt: skip
 def test_a_plain_python_strategy_that_answers_nonsense_is_told_so(name, answers):
     strategy, bandit = Answers(1, *answers), topk.BernoulliBandit([0.5] * 3)
@@ -576,3 +722,43 @@ def test_a_plain_python_strategy_that_answers_nonsense_is_told_so(name, answers)
     for play in plays:
         with pytest.raises(ValueError, match=rf"Strategy\.{name}"):
             play()
+
+
+class Undressed(topk.Strategy):
+    """No dataclass."""
+
+    k: int = 1
+
+
+@dataclass(frozen=True)
+class Mute(topk.Strategy):
+    k: int
+
+
+@dataclass(frozen=True)
+class Speechless(topk.Indices):
+    k: int
+
+    @topk.rule
+    def pick(s, arms):
+        arms[0] = 0
+
+
+@pytest.mark.parametrize("act, error, text", [
+    (Undressed, TypeError, "Undressed is no dataclass: put @dataclass"),
+    (lambda: Undressed(k=1), TypeError, "Undressed is no dataclass: put @dataclass"),
+    (lambda: topk.LUCB1(2, 0.1, 0.1, eps=1), TypeError, r"LUCB1 has no parameter eps; it has"),
+    (lambda: topk.LUCB1(2), TypeError, "missing .* 'epsilon' and 'delta'"),
+    (lambda: topk.run(topk.LUCB1, TWO), ValueError, "strategy must be .*, with its parameters"),
+    (lambda: topk.run(Mute(1), TWO), NotImplementedError, "Mute needs a method ask"),
+    (lambda: topk.run(Speechless(1), TWO), TypeError, "Speechless cannot be compiled.* `pick` how"),
+], ids=str)  # fmt: skip
+def test_what_is_no_strategy_says_what_to_do(act, error, text):
+    with pytest.raises(error, match=text):
+        act()
+
+
+def test_a_live_rule_that_returns_nothing_says_what_to_do():
+    with pytest.raises(TypeError) as raised:
+        Speechless(1).start(2).tell([0, 1], [1, 0])
+    assert "`pick` how many arms it has written" in raised.value.__notes__[0]

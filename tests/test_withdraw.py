@@ -145,16 +145,20 @@ def test_sessions_are_stored_and_arms_leave_at_any_moment(entry):
 
 
 @pytest.mark.parametrize("entry", [RULED[0], RULED[-1]], ids=lambda e: e.name)
-def test_what_is_no_arm_is_refused_and_so_are_rewards_of_one_that_left(entry):
+def test_what_is_no_arm_is_refused_and_late_rewards_of_one_that_left_are_taken(entry):
     session = start(entry.draw(np.random.default_rng(0), 6, 2), 6)
     for arm in (-1, 6, 2**70, 1.0, 0.5, math.nan, "1", None, True, [1], (), np.array([1, 2])):
         refused(session, arm, "arm")
     session.withdraw(np.int64(5))
     assert session.withdrawn == [5] and type(session.withdrawn[0]) is int
-    before = kept(session)
-    with pytest.raises(ValueError, match="arms: 1 reward.* of arm 5 .*0 are wanted"):
-        session.tell([0, 5], [1.0, 1.0])
+    before, twin = kept(session), copy.deepcopy(session).tell([0], [1.0])
+    with pytest.raises(ValueError, match="rewards"):
+        session.tell([0, 5], [1.0, 1.5])
     assert kept(session) == before
+    session.tell([0, 5, 5], [1.0, 1.0, 0.0])  # late ones are counted, and nothing to the rule
+    assert session.pulls[5] == session.surplus[5] == 2 and session.means[5] == 0.5
+    assert [x.tolist() for x in session.ask()] == [x.tolist() for x in twin.ask()]
+    assert kept(topk.resume(session.state())) == kept(session)
 
 
 @each_strategy

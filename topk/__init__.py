@@ -24,7 +24,7 @@ NAMES = {
     "topk.play": "streams",
     "topk.results": "Outcome Replications Summary",
     "topk.session": "Session load resume",
-    "topk.simulate": "replicate run",
+    "topk.simulate": "replicate run warm",
 }
 STRATEGIES = {  # in the order of their reference
     "topk.strategies.optmai": "Uniform OptMAI",

@@ -47,9 +47,9 @@ def check_real(value, name, low, high, *, low_open=False, high_open=False):
     return number
 
 
-def check_n(n, name="n", smallest=2):
+def check_n(n, smallest=2):
     """Return the number of arms as an ``int`` of at least ``smallest``."""
-    return check_integer(n, name, smallest)
+    return check_integer(n, "n", smallest)
 
 
 def check_k(k, n=None, name="k", largest=None):
@@ -63,12 +63,6 @@ def check_sizes(n, k):
     """Return the number of arms and ``k``, 1 to n - 1."""
     n = check_n(n)
     return n, check_k(k, n)
-
-
-def check_at_most_half(n, k, name="k"):
-    """Return the number of arms and ``k``, 1 to n / 2."""
-    n = check_n(n)
-    return n, check_k(k, name=name, largest=n // 2)
 
 
 def check_epsilon(epsilon, name="epsilon", *, positive=False):
@@ -114,20 +108,18 @@ def check_pair(shape):
         refuse("n", shape, allowed)
 
 
-def positive(value, name):
-    """Return a positive number."""
-    return check_real(value, name, 0, 1e300, low_open=True)
+def up_to(high):
+    """Return a check of a number above 0 and at most ``high``."""
+    return lambda value, name, given=None: check_real(value, name, 0, high, low_open=True)
 
 
-def factor(value, name):
-    """Return a number in (0, 1e6]."""
-    return check_real(value, name, 0, 1e6, low_open=True)
+def between(low, high):
+    """Return a check of a number above ``low`` and below ``high``."""
+    ends = {"low_open": True, "high_open": True}
+    return lambda value, name, given=None: check_real(value, name, low, high, **ends)
 
 
-def positive_epsilon(value, name):
-    """Return an epsilon in (0, 1)."""
-    return check_epsilon(value, name, positive=True)
-
+positive, factor, positive_epsilon = up_to(1e300), up_to(1e6), between(0, 1)
 
 PARAMETERS = {  # of strategies, those that mean the same everywhere: how they are checked
     "k": lambda value, name: check_k(value),
@@ -139,10 +131,13 @@ PARAMETERS = {  # of strategies, those that mean the same everywhere: how they a
 
 def as_array(values, name, allowed):
     """Return ``values`` as an array of whatever type, or refuse what is none."""
+    if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 2) > 1:
+        refuse(name, f"a pandas {type(values).__name__}", allowed)
     try:
         return np.asarray(values)
-    except (TypeError, ValueError, OverflowError):
-        refuse(name, values, allowed)
+    except (TypeError, ValueError, OverflowError) as error:
+        uneven = "inhomogeneous" in str(error)
+        refuse(name, "lists of different lengths" if uneven else values, allowed)
 
 
 def as_numbers(values, name, allowed):
@@ -153,11 +148,37 @@ def as_numbers(values, name, allowed):
     return array.astype(np.float64)
 
 
-def check_unit_array(values, name, *, ndim=1):
-    """Return ``values`` as a new float array with ``ndim`` axes and entries in [0, 1]."""
-    allowed = f"an array with {ndim} axis/axes and entries in [0, 1]"
+def as_finite(values, name, allowed="an array of finite numbers"):
+    """Return ``values`` as a float array with one axis or more and finite entries."""
     array = as_numbers(values, name, allowed)
-    if array.ndim != ndim or array.size == 0:
+    if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
+        refuse(name, values, allowed)
+    return array
+
+
+def as_vector(values, name, *, positive=False):
+    """Return ``values`` as a float array (n,) of at least 2 finite, perhaps positive, numbers."""
+    allowed = f"a vector of at least 2 finite{' and positive' * positive} numbers"
+    array = as_finite(values, name, allowed)
+    if array.ndim > 1 or array.size < 2 or (positive and not (array > 0).all()):
+        refuse(name, values, allowed)
+    return array
+
+
+def common_shape(name, *arrays):
+    """Return the shape that some arrays broadcast to; refuse those that do not."""
+    shapes = [np.shape(array) for array in arrays]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        refuse(name, f"one of the shapes {shapes}", "broadcastable against the others")
+
+
+def check_unit_array(values, name, *, ndim=1):
+    """Return ``values`` as a new float array with entries in [0, 1]; None for any ``ndim``."""
+    allowed = f"an array with {ndim or 'any number of'} axis/axes and entries in [0, 1]"
+    array = as_numbers(values, name, allowed)
+    if ndim not in (None, array.ndim) or array.size == 0:
         refuse(name, f"an array of shape {array.shape}", allowed)
     bad = ~((array >= 0) & (array <= 1))  # written so that NaN counts as bad
     if bad.any():
@@ -165,25 +186,33 @@ def check_unit_array(values, name, *, ndim=1):
     return array
 
 
-def check_means(means, name="means", smallest=2, ndim=1):
+def check_means(means, name="means", ndim=1):
     """Return the arms' means as a new float array (n,) or (M, n), entries in [0, 1]."""
     array = check_unit_array(means, name, ndim=ndim)
-    if array.shape[-1] < smallest:
-        refuse(name, f"{array.shape[-1]} arm(s)", f"an array of at least {smallest} arms")
+    if array.shape[-1] < 2:
+        refuse(name, "1 arm", "an array of at least 2 arms")
     return array
+
+
+def as_integers(values, name, low, high=2**53, allowed=None):
+    """Return ``values`` as an int64 array, of any shape, of integers from ``low`` to ``high``."""
+    allowed = allowed or f"made of integers from {low} to {high}"
+    array = as_array(values, name, allowed)
+    if array.size and array.dtype.kind not in "iu":  # [] has another kind
+        refuse(name, values, allowed)
+    bad = (array < low) | (array > high)
+    if bad.any():
+        refuse(name, int(array[bad][0]), allowed)
+    return array.astype(np.int64)
 
 
 def check_integers(values, name, most, size=None):
     """Return an int64 array of integers from 0 to ``most``, with one axis; ``size`` of them."""
     allowed = f"{'' if size is None else f'{size} of them: '}an array of integers from 0 to {most}"
-    array = as_array(values, name, allowed)
-    kind = array.dtype.kind if array.size else "i"  # [] has another one
-    if array.ndim != 1 or kind not in "iu" or size not in (None, array.size):
+    array = as_integers(values, name, 0, most, allowed)
+    if array.ndim != 1 or size not in (None, array.size):
         refuse(name, values, allowed)
-    bad = (array < 0) | (array > most)
-    if bad.any():
-        refuse(name, int(array[bad][0]), allowed)
-    return array.astype(np.int64)
+    return array
 
 
 def check_arms(arms, n, name="arms"):

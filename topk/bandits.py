@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import as_numbers, check_arms, check_counts, check_means, check_real, refuse
+from topk._checks import as_numbers, as_vector, check_arms, check_counts, check_means, refuse, up_to
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
 
@@ -80,7 +80,7 @@ def scale_of(bounds=None, sigma=None):
     if sigma is not None:
         if bounds is not None:
             refuse("bounds", bounds, "left out where sigma is given")
-        return Scale(0.0, 2 * check_real(sigma, "sigma", 0, 1e150, low_open=True), bounded=False)
+        return Scale(0.0, 2 * up_to(1e150)(sigma, "sigma"), bounded=False)
     if bounds is None:
         return UNIT
     allowed = "a pair (low, high) of finite numbers, low < high"
@@ -307,7 +307,8 @@ class BetaBandit(Bandit):
     """
 
     def __init__(self, a, b):
-        self.a, self.b = _positive(a, "a"), _positive(b, "b")
+        self.a = as_vector(a, "a", positive=True)
+        self.b = as_vector(b, "b", positive=True)
         if self.a.shape != self.b.shape:
             refuse("b", f"an array of shape {self.b.shape}", f"of a's shape {self.a.shape}")
         super().__init__(self.a / (self.a + self.b))
@@ -338,7 +339,7 @@ class TruncatedNormalBandit(Bandit):
         from scipy.stats import truncnorm
 
         loc = check_means(loc, "loc")
-        self.scale = check_real(scale, "scale", 0, 1e6, low_open=True)
+        self.scale = up_to(1e6)(scale, "scale")
         law = truncnorm(-loc / self.scale, (1 - loc) / self.scale, loc, self.scale)
         self.loc = loc
         super().__init__(np.clip(law.mean(), 0.0, 1.0))
@@ -376,13 +377,9 @@ class GaussianBandit(Bandit):
     """
 
     def __init__(self, means, sigma):
-        allowed = "a vector of at least 2 finite numbers"
-        array = as_numbers(means, "means", allowed)
-        if array.ndim != 1 or array.size < 2 or not np.isfinite(array).all():
-            refuse("means", means, allowed)
         scale_of(sigma=sigma)
         self.sigma = float(sigma)
-        super().__init__(array)
+        super().__init__(as_vector(means, "means"))
 
     def sample(self, arm, count, rng):
         """Return ``count`` rewards of one arm; see `Bandit.sample`."""
@@ -394,10 +391,15 @@ class ReplayBandit(Bandit):
 
     Parameters
     ----------
-    answers : sequence of n array_like of float, n >= 2
+    answers : sequence of n array_like of float, or dict of them by name, n >= 2
         The recorded rewards of each arm, at least one, each within the bounds.
     bounds : pair of float, optional
         The least and the largest reward that there can be; (0, 1) unless given.
+
+    Attributes
+    ----------
+    names : list or None
+        What the arms are called, if the records have names.
 
     Raises
     ------
@@ -418,10 +420,14 @@ class ReplayBandit(Bandit):
     names = None
 
     def __init__(self, answers, bounds=None):
-        if hasattr(answers, "columns"):
-            refuse("answers", "a data frame", "a sequence; see ReplayBandit.from_frame")
+        allowed = "a list with the rewards of each of at least 2 arms, or a dict of them by name"
+        if type(answers).__module__.partition(".")[0] == "pandas":
+            seen = f"a pandas {type(answers).__name__}"
+            refuse("answers", seen, f"{allowed} (of a table see ReplayBandit.from_frame)")
+        if isinstance(answers, dict):
+            self.names, answers = list(answers), list(answers.values())
         if not hasattr(answers, "__len__") or len(answers) < 2:
-            refuse("answers", answers, "a sequence of the records of at least 2 arms")
+            refuse("answers", answers, allowed)
         self.bounds, scale = bounds, scale_of(bounds)
         allowed = f"a vector of at least one number, each {scale}"
         self.answers = [as_numbers(record, "answers", allowed) for record in answers]
@@ -454,7 +460,8 @@ class ReplayBandit(Bandit):
         Raises
         ------
         ValueError
-            If a column does not exist, or an arm or a reward is missing (nan).
+            If ``frame`` is no data frame, a column does not exist, a reward is no number, or an
+            arm or a reward is missing (nan).
 
         Examples
         --------
@@ -464,16 +471,17 @@ class ReplayBandit(Bandit):
         >>> bandit.names, bandit.means.tolist()
         (['b', 'a'], [0.5, 0.0])
         """
+        if not hasattr(frame, "columns"):
+            refuse("frame", type(frame).__name__, "a pandas DataFrame")
         for name, column in (("arm", arm), ("reward", reward)):
-            if column not in getattr(frame, "columns", ()):
-                refuse(name, column, "a column of the data frame")
+            if column not in frame.columns:
+                refuse(name, column, f"one of the columns {list(frame.columns)}")
             if frame[column].isna().any():
                 refuse(name, f"column {column!r} with missing values", "a column without any")
+        if frame[reward].dtype.kind not in "fiub":
+            refuse("reward", f"column {reward!r} of {frame[reward].dtype}", "a column of numbers")
         groups = frame.groupby(arm, sort=False)[reward]
-        records = {name: record.to_numpy() for name, record in groups}
-        bandit = cls(list(records.values()), bounds)
-        bandit.names = list(records)
-        return bandit
+        return cls({name: record.to_numpy() for name, record in groups}, bounds)
 
     def sample(self, arm, count, rng):
         """Return ``count`` recorded rewards of one arm; see `Bandit.sample`."""
@@ -521,11 +529,3 @@ def draw_bernoulli(means, arms, counts, m, rng, sums):
             sums[j] = rng.binomial(counts[j], means[arms[j]])
         else:
             sums[j] = 0.0
-
-
-def _positive(values, name):
-    allowed = "a vector of at least 2 positive, finite numbers"
-    array = as_numbers(values, name, allowed)
-    if array.ndim != 1 or array.size < 2 or not (np.isfinite(array) & (array > 0)).all():
-        refuse(name, values, allowed)
-    return array

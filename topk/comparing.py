@@ -1,11 +1,11 @@
 """Several strategies on the same arms: one table, one frame, one figure."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topk._checks import check_choice, refuse
-from topk.bandits import BernoulliBandit
+from topk._checks import check_choice, check_integer, refuse
+from topk.bandits import BernoulliBandit, GaussianBandit, MultiBandit
 from topk.engine.strategy import Strategy
 from topk.results import MEASURES
 from topk.simulate import replicate
@@ -16,7 +16,8 @@ LEVEL = 0.95
 
 
 def compare(
-    strategies, bandit, runs=100, seed=1, budgets=None, checkpoints=None, jobs=None, store=None
+    strategies, bandit, runs=100, seed=1, budgets=None, checkpoints=None, jobs=None, store=None,
+    max_pulls=None,
 ):
     """Play several strategies on the same arms, play by play with the same streams.
 
@@ -24,7 +25,7 @@ def compare(
     ----------
     strategies : dict of str to Strategy
         What to play, by the name it is shown with.
-    bandit, runs, seed, jobs, store
+    bandit, runs, seed, jobs, store, max_pulls
         As in `topk.replicate`; at least two runs.
     budgets : sequence of int, optional
         Every strategy is played once with each of these in place of its own budget.
@@ -56,24 +57,24 @@ def compare(
         refuse("strategies", strategies, "made of strategies")
     if budgets is not None and checkpoints is not None:
         refuse("checkpoints", checkpoints, "left out where budgets are given")
-    if runs < 2:
-        refuse("runs", runs, "at least 2")
-    played = {}
+    runs, played = check_integer(runs, "runs", 2), {}
     for name, strategy in strategies.items():
-        if budgets is not None and "budget" not in {field.name for field in fields(strategy)}:
+        if budgets is not None and not hasattr(strategy, "budget"):
             refuse("strategies", name, "made of strategies with a budget, where budgets are given")
         versions = [strategy]
         if budgets is not None:
             versions = [replace(strategy, budget=budget) for budget in budgets]
         played[name] = [
-            replicate(each, bandit, runs, seed, checkpoints, jobs=jobs, store=store)
+            replicate(
+                each, bandit, runs, seed, checkpoints, jobs=jobs, store=store, max_pulls=max_pulls
+            )
             for each in versions
         ]
     points = budgets if budgets is not None else checkpoints
     return Comparison(dict(strategies), bandit, played, tuple(() if points is None else points))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """What several strategies came to on the same arms; made by `compare`.
 
@@ -93,6 +94,11 @@ class Comparison:
     bandit: object
     replications: dict
     points: tuple
+
+    def __repr__(self):
+        reps = next(iter(self.replications.values()))[0]
+        points = f", points={self.points}" if self.points else ""
+        return f"Comparison({list(self.strategies)}, runs={len(reps.pulls)}{points})"
 
     def frame(self, epsilon=None):
         """Return a row for each strategy, play and budget or checkpoint.
@@ -163,8 +169,9 @@ class Comparison:
         -------
         matplotlib.figure.Figure
             Means with 95 % bands; without budgets or checkpoints the share of plays with at most so
-            much, and for pulls to stop of Bernoulli arms a line at what no exact strategy can do
-            without, T* kl(delta, 1 - delta), for the largest delta that was played.
+            much, and for pulls to stop of a single bandit with Bernoulli or normal arms a line at
+            what no exact strategy can do without, T* kl(delta, 1 - delta), for the largest delta
+            that was played.
         """
         from topk.book import plots
 
@@ -181,13 +188,25 @@ class Comparison:
         ax.legend()
         return figure
 
+    def _looks(self):
+        """Yield each strategy's name and style; forms of one class differ in their lines."""
+        from topk.book import plots
+
+        given = [plots.style(strategy) for strategy in self.strategies.values()]
+        for place, (name, look) in enumerate(zip(self.strategies, given, strict=True)):
+            before = given[:place].count(look)
+            lines = ("-", "--", ":", "-.")
+            yield name, look._replace(linestyle=lines[before % 4]) if before else look
+
     def _draw_curves(self, ax, measure):
         from topk.book import plots
 
         points = [values for _, values in self._values(measure)]
-        for name, strategy in self.strategies.items():
+        for name, look in self._looks():
             values = np.stack([values[name] for values in points], axis=-1)
+            strategy = self.strategies[name]
             plots.curve_with_band(ax, self.points, values, strategy, label=name, floor=0)
+            ax.lines[-1].set_linestyle(look.linestyle)
 
     def _draw_shares(self, ax, measure):
         import seaborn
@@ -195,22 +214,32 @@ class Comparison:
         from topk.book import plots
 
         values = next(self._values(measure))[1]
-        for name, strategy in self.strategies.items():
-            look = plots.style(strategy)
+        for name, look in self._looks():
             seaborn.ecdfplot(x=values[name], color=look.color, linestyle=look.linestyle,
                              label=name, ax=ax)
-        if measure == "pulls_used" and self._promised():
-            if isinstance(self.bandit, BernoulliBandit):
-                ax.axvline(self._needed(), color=plots.GREY, linestyle=":", label="T* kl(δ, 1 - δ)")
+        if measure != "pulls_used":
+            return
+        if np.max([*values.values()]) > 10 * np.min([*values.values()]):
+            ax.set_xscale("log")
+        needed = self._needed() if self._promised() else np.inf
+        if np.isfinite(needed):
+            ax.axvline(needed, color=plots.GREY, linestyle=":", label="T* kl(δ, 1 - δ)")
 
     def _needed(self):
-        """Return T* kl(delta, 1 - delta)."""
+        """Return T* kl(delta, 1 - delta), infinite where it is not known."""
         from topk.theory.characteristic import characteristic_time
         from topk.theory.likelihood import bernoulli_kl
 
         delta = max(strategy.delta for strategy in self.strategies.values())
-        k = next(iter(self.strategies.values())).k
-        return characteristic_time(self.bandit.means, k).value * bernoulli_kl(delta, 1 - delta)
+        ks, law = {strategy.k for strategy in self.strategies.values()}, {}
+        if isinstance(self.bandit, GaussianBandit):
+            law = {"family": "gaussian", "sigma": self.bandit.sigma}
+        elif isinstance(self.bandit, MultiBandit) or not isinstance(self.bandit, BernoulliBandit):
+            return np.inf
+        if len(ks) > 1:
+            return np.inf
+        time = characteristic_time(self.bandit.means, *ks, **law).value
+        return time * bernoulli_kl(delta, 1 - delta)
 
     def _measure(self, measure):
         if measure is not None:

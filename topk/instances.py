@@ -44,7 +44,7 @@ def two_group(n, k):
 
     Notes
     -----
-    TWOGROUP of Chen et al. (2017), section 5.
+    TWOGROUP of Chen et al. (2017), section 3.
 
     Examples
     --------
@@ -59,10 +59,8 @@ def two_point(n, k):
 
     Parameters
     ----------
-    n : int
-        Number of arms, at least 2.
-    k : int
-        Number of good arms, from 1 to n - 1.
+    n, k
+        As for `two_group`.
 
     Returns
     -------
@@ -106,7 +104,7 @@ def uniform(n):
 
     Notes
     -----
-    UNIFORM of Chen et al. (2017), section 5.
+    UNIFORM of Chen et al. (2017), section 3.
 
     Examples
     --------
@@ -145,7 +143,7 @@ def synthetic(p, n, k):
 
     Notes
     -----
-    SYNTHETIC-p of Chen et al. (2017), section 5.  *A reconstruction*: the formula did not
+    SYNTHETIC-p of Chen et al. (2017), section 3.  *A reconstruction*: the formula did not
     survive in the text we could read.  This one has every property the text states: it is
     `uniform` at p = 1, spans [0, 1], and moves the arms towards the boundary as p grows.
 
@@ -303,11 +301,8 @@ def truncated_normal(n, rng):
 
     Parameters
     ----------
-    n : int
-        Number of arms, at least 2.
-    rng : numpy.random.Generator or int
-        Where the means come from; one uniform number an arm, through the inverse of the
-        distribution function.
+    n, rng
+        As for `unif01`.
 
     Returns
     -------
@@ -342,11 +337,8 @@ def beta41(n, rng):
 
     Parameters
     ----------
-    n : int
-        Number of arms, at least 2.
-    rng : numpy.random.Generator or int
-        Where the means come from; one uniform number u an arm, which becomes
-        :math:`u^{1/4}`.
+    n, rng
+        As for `unif01`.
 
     Returns
     -------

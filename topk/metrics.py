@@ -14,7 +14,7 @@ means of their own, ``selected`` (runs, checkpoints, k) goes with ``means[:, Non
 
 import numpy as np
 
-from topk._checks import as_array, as_numbers, check_epsilon, refuse
+from topk._checks import as_finite, as_integers, check_epsilon, common_shape, refuse
 
 SLACK = 2.0**-48
 """What a comparison with a positive epsilon forgives (about 3.6e-15).
@@ -76,10 +76,8 @@ def simple_regret(selected, means):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
 
     Returns
     -------
@@ -113,10 +111,8 @@ def precision(selected, means):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
 
     Returns
     -------
@@ -154,10 +150,8 @@ def misidentified(selected, means):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
 
     Returns
     -------
@@ -194,10 +188,8 @@ def explore_m(selected, means, epsilon):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
     epsilon : float
         Tolerance per arm, in [0, 1).
 
@@ -231,10 +223,8 @@ def elementwise_optimal(selected, means, epsilon):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
     epsilon : float
         Tolerance per rank, in [0, 1).
 
@@ -272,10 +262,8 @@ def regret_within(selected, means, epsilon):
 
     Parameters
     ----------
-    selected : array_like of int, shape (..., k)
-        Chosen arms, distinct along the last axis, each from 0 to n - 1.
-    means : array_like of float, shape (..., n)
-        The arms' means, each finite.
+    selected, means
+        As for `aggregate_regret`.
     epsilon : float
         Tolerance on average, in [0, 1).
 
@@ -311,13 +299,9 @@ def _forgiving(epsilon):
 
 def _sorted_means(selected, means):
     """Return the chosen and the k best means, each (..., k) and in decreasing order."""
-    means = _check_means(means)
+    means = as_finite(means, "means")
     selected = _check_selected(selected, means.shape[-1])
-    try:
-        lead = np.broadcast_shapes(selected.shape[:-1], means.shape[:-1])
-    except ValueError:
-        refuse("means", f"an array of shape {means.shape}",
-               f"broadcastable against selected's leading axes {selected.shape[:-1]}")
+    lead = common_shape("means", selected[..., 0], means[..., 0])
     k = selected.shape[-1]
     best = np.broadcast_to(-np.sort(-means, axis=-1)[..., :k], (*lead, k))
     if means.ndim == 1:
@@ -328,26 +312,13 @@ def _sorted_means(selected, means):
     return -np.sort(-chosen, axis=-1), best
 
 
-def _check_means(means):
-    allowed = "a rectangular array of finite numbers, one axis or more"
-    means = as_numbers(means, "means", allowed)
-    if means.ndim == 0 or means.size == 0:
-        refuse("means", means, allowed)
-    if (bad := ~np.isfinite(means)).any():
-        refuse("means", float(means[bad][0]), allowed)
-    return means
-
-
 def _check_selected(selected, n):
     allowed = f"an array (..., k) of distinct integers from 0 to {n - 1}"
-    arms = as_array(selected, "selected", allowed)
-    if arms.ndim == 0 or arms.shape[-1] == 0 or arms.dtype.kind not in "iu":
+    arms = as_integers(selected, "selected", 0, n - 1, allowed)
+    if arms.ndim == 0 or arms.shape[-1] == 0:
         refuse("selected", selected, allowed)
-    outside = (arms < 0) | (arms >= n)
-    if outside.any():
-        refuse("selected", int(arms[outside][0]), allowed)
     ordered = np.sort(arms, axis=-1)
     twice = ordered[..., 1:] == ordered[..., :-1]
     if twice.any():
         refuse("selected", f"arm {int(ordered[..., 1:][twice][0])} twice", allowed)
-    return arms.astype(np.int64)
+    return arms

@@ -95,12 +95,16 @@ class Play:
         Whether to keep every single reward.
     stop : threading.Event, optional
         When it is set the play is given up with `Interrupted`, within about ``SLICE``.
+    most : int or None
+        How many pulls end the play, as a budget does; see `finish`.
     search : str, optional
         The search for winners, the fastest unless given; see `topk.engine.strategy.Ruled`.
     """
 
-    def __init__(self, strategy, bandit, seed, number, record=False, stop=None, search=None):
-        self.strategy, self.bandit, self.stop = strategy, bandit, stop
+    def __init__(
+        self, strategy, bandit, seed, number, record=False, stop=None, most=None, search=None
+    ):
+        self.strategy, self.bandit, self.stop, self.most = strategy, bandit, stop, most
         self.seed, self.number = seed, number
         self.order, self.rng = streams(seed, number, bandit.layout)
         self.ruled, self.zero_one = isinstance(strategy, Ruled), isinstance(bandit, BernoulliBandit)
@@ -110,7 +114,7 @@ class Play:
         searched = {"search": search or strategy.search_for(bandit.n)} if self.ruled else {}
         self.state = strategy.begin(bandit.layout, own, **searched)
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
-        self.record = [] if record else None
+        self.record, self.last = [] if record else None, False
         self.fused, self.batch = self.ruled and self.zero_one and not record, ALONE
         if self.fused:
             self.means, self.sums = bandit.means.ravel()[self.order], np.zeros(bandit.n)
@@ -140,12 +144,35 @@ class Play:
             self._check_stop()
             if 0 <= until < self._after_batch():
                 return CROSSING
-            batch, rewards = self._draw(singly=self.record is not None)
-            if self.record is not None:
-                arms = self.order[self.arms[: self.wanted]]
-                self.record += zip(arms, rewards or self._unfold(*batch), strict=True)
-            self._absorb(*batch)
+            self._absorb(*self._drawn_batch())
         return DONE
+
+    def _drawn_batch(self):
+        """Draw the batch that is wanted, and write it down if there is a record."""
+        batch, rewards = self._draw(singly=self.record is not None)
+        if self.record is not None:
+            arms = self.order[self.arms[: self.wanted]]
+            self.record += zip(arms, rewards or self._unfold(*batch), strict=True)
+        return batch
+
+    def finish(self):
+        """Play to the end, or to ``most`` pulls.
+
+        Of a batch that would pass the limit as much as fits is pulled, spread evenly over it; the
+        strategy is asked for its set, but decides nothing any more.
+        """
+        if self.most is None:
+            self.advance()
+        elif self.advance(until=self.most) == CROSSING:
+            self._cut()
+            self._absorb(*self._drawn_batch())
+
+    def _cut(self):
+        """Make the batch that is wanted the last one if it would pass the limit."""
+        self.last = self.most is not None and self._after_batch() > self.most
+        if self.last:
+            counts = self.counts[: self.wanted]
+            counts[:] = water_fill(counts, self.most - self.total)
 
     def _after_batch(self):
         """Return how many pulls there will be once the batch that is wanted has been made."""
@@ -166,15 +193,32 @@ class Play:
     def _slice(self, until, steps):
         s, room = self.state.s, (self.rng, self.arms, self.counts)
         if self.law:
-            play = self.state.compiled(play_singly)
-            return play(s, *self.law[1:], *room, self.rewards, until, steps)
-        play = self.state.compiled(loop.play)
-        return play(s, self.batch, self.means, *room, self.sums, until, steps)
+            return self._compiled(
+                play_singly, s, *self.law[1:], *room, self.rewards, until, steps
+            )
+        return self._compiled(
+            loop.play, s, self.batch, self.means, *room, self.sums, until, steps
+        )
+
+    def _compiled(self, function, *given):
+        """Call a loop in its compiled form; say of a rule that cannot be compiled what to do."""
+        try:
+            return self.state.compiled(function)(*given)
+        except Exception as error:
+            if not type(error).__module__.startswith("numba."):
+                raise
+            text = (
+                f"the rule of {type(self.strategy).__name__} cannot be compiled: see above where. "
+                "It has to keep to what numba knows; a live session runs it as plain Python. "
+            )
+            raise TypeError(text + self.state.returns) from error
 
     def warm(self):
-        """Get the compiled loop ready, without a pull."""
+        """Get the compiled loop ready: without a pull, or with those of the first batch."""
         if self.fused:
             self._slice(until=-1, steps=0)
+        elif self.ruled:
+            self._absorb(*self._drawn_batch())
 
     def _check_stop(self):
         if self.stop is not None and self.stop.is_set():
@@ -217,9 +261,12 @@ class Play:
     def _absorb(self, counts, sums, squares):
         """Hand a complete batch to the strategy, and take the next one from it."""
         m = counts.size
-        if self.ruled:
-            step = self.state.compiled(loop.step)
-            self.wanted = step(self.state.s, m, self.arms, self.counts, sums, squares)
+        if self.last:
+            self.state.count(self.arms[:m], counts, sums, squares)
+            self.wanted = 0
+        elif self.ruled:
+            batch = m, self.arms, self.counts, sums, squares
+            self.wanted = self._compiled(loop.step, self.state.s, *batch)
         else:
             self.state.count(self.arms[:m], counts, sums, squares)
             self.state.update(self.arms[:m])
@@ -231,14 +278,18 @@ class Play:
 
     def at_checkpoints(self, checkpoints):
         """Play to the end; return the recommended sets, one for each checkpoint."""
-        sets = []
-        while len(sets) < len(checkpoints):
-            ahead = checkpoints[len(sets) :]
+        sets, late = [], len(checkpoints)
+        if self.most is not None:
+            late = sum(mark < self.most for mark in checkpoints)
+        while len(sets) < late:
+            ahead = checkpoints[len(sets) : late]
             if self.advance(until=ahead[0]) == DONE or self.total == ahead[0]:
                 sets.append(self.in_the_bandit(self.state.recommend()))
             else:
+                self._cut()
                 sets += self._inside_batch([mark for mark in ahead if mark < self._after_batch()])
-        self.advance()
+        self.finish()
+        sets += [self.in_the_bandit(self.state.recommend())] * (len(checkpoints) - late)
         return np.array(sets)
 
     def _inside_batch(self, marks):
@@ -268,6 +319,7 @@ class Play:
     def outcome(self):
         """Return the outcome of a finished play, in the bandit's numbers."""
         selected, stopped = self.in_the_bandit(self.state.recommend()), STOPPED[self.state.ended]
+        stopped = stopped or "budget"  # by `most`
         pulls, sums = self.undone(self.state.seen.pulls), self.undone(self.state.seen.sums)
         sums = self.units.from_unit(pulls, sums)
         trace = None
@@ -284,12 +336,12 @@ class Play:
         return out.reshape(self.bandit.means.shape)
 
 
-def play_together(strategy, bandits, seed, numbers, stop=None):
+def play_together(strategy, bandits, seed, numbers, stop=None, most=None):
     """Make many plays in one state: to make anew all that a play needs takes longer than a play.
 
     Parameters
     ----------
-    strategy, seed, stop
+    strategy, seed, stop, most
         As for `Play`.
     bandits : list of Bandit
         One for all plays, or one for each.
@@ -300,7 +352,8 @@ def play_together(strategy, bandits, seed, numbers, stop=None):
     -------
     dict of ndarray or None
         ``selected``, ``pulls``, ``sums``, ``total_pulls`` and ``certified`` as in
-        `topk.Replications`; None of plays that have to be made one by one.
+        `topk.Replications`; None of plays that have to be made one by one, as are those of which
+        one comes to ``most`` pulls.
     """
     play = Play(strategy, bandits[0], seed, numbers.start, stop=stop)
     generator, orders = Rewinding(), np.empty((len(numbers), bandits[0].n), dtype=np.int64)
@@ -319,7 +372,8 @@ def play_together(strategy, bandits, seed, numbers, stop=None):
     play.batch = loop.Batch(
         memory, whole[1:], generator.bits, first, orders, np.array(thetas), np.zeros(1, np.int64)
     )
-    play.advance()
+    if play.advance(until=-1 if most is None else most) == CROSSING:
+        return None
     _ = play.state.ended  # refuses a rule that has picked no arm, with which it comes back
     return results_of(play, states, orders)
 

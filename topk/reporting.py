@@ -21,10 +21,11 @@ def report(session):
         `topk.confidence.interval` at delta / n: all of them hold at all times together with
         probability 1 - delta; ``chosen``, whether the arm is in the set that would be chosen now;
         ``undecided_with``, the list of arms on the other side of the boundary whose intervals
-        overlap with its own; ``withdrawn``.  In ``attrs``: ``delta``, the strategy's or 0.05;
-        ``evidence``, see `topk.Session.evidence`; and ``epsilon``, the least for which the
-        evidence is at most delta: by so much at most is the set wrong, as far as one knows.
-        The last two are left out where rewards have no bounds.
+        overlap with its own; ``withdrawn``; ``in_flight`` and ``surplus``, pulls that were handed
+        out and have not come back, and results for which the rule has not asked.  In ``attrs``:
+        ``delta``, the strategy's or 0.05; ``evidence``, see `topk.Session.evidence`; and
+        ``epsilon``, the least for which the evidence is at most delta: by so much at most is the
+        set wrong, as far as one knows.  The last two are left out where rewards have no bounds.
 
     Raises
     ------
@@ -46,8 +47,9 @@ def report(session):
     names = arms if session.names is None else np.array(session.names)
     columns = {"arm": names, "pulls": pulls, "mean": means, "low": low, "high": high}
     undecided = [names[row].tolist() for row in overlap]
-    columns |= {"chosen": chosen, "undecided_with": undecided}
-    table = pandas.DataFrame(columns | {"withdrawn": gone}).iloc[order].reset_index(drop=True)
+    columns |= {"chosen": chosen, "undecided_with": undecided, "withdrawn": gone}
+    columns |= {"in_flight": session.in_flight, "surplus": session.surplus}
+    table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
     table.attrs = {"delta": delta}
     if units.bounded:
         table.attrs["evidence"] = session.evidence()
@@ -83,7 +85,7 @@ def plot(session):
     -------
     matplotlib.figure.Figure
         Arms by rank: filled those that would be chosen now; red those whose interval overlaps
-        with one from the other side of the boundary.
+        with one from the other side of the boundary; grey those that have been withdrawn.
     """
     from topk.book import plots
 
@@ -92,13 +94,16 @@ def plot(session):
     figure.set_layout_engine("constrained")
     for place, row in table.iterrows():
         color = plots.RED if row.undecided_with else plots.BLUE
+        color = plots.GREY if row.withdrawn else color
         ax.plot([place, place], [row.low, row.high], color=color, linewidth=1.5)
         ax.plot(place, row["mean"], "o", color=color,
                 markerfacecolor=color if row.chosen else "white")
     if table.chosen.any():
         ax.axvline(table.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
     places = range(0, len(table), 1 + len(table) // 40)
-    ax.set_xticks(places, table.arm[places])
+    shown = table.arm[places].astype(str)
+    upright = shown.str.len().sum() < 90  # letters beside each other
+    ax.set_xticks(places, shown, rotation=0 if upright else 90)
     level = 1 - table.attrs["delta"]
     ax.set(xlabel="arm, by rank", ylabel=f"mean, joint {level:.0%} bounds")
     return figure

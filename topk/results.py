@@ -9,6 +9,7 @@ import numpy as np
 from topk import confidence, metrics
 from topk._checks import check_choice, check_real, refuse
 from topk.bandits import UNIT, Scale
+from topk.engine.strategy import means_of
 from topk.stats import proportion_interval
 
 MEASURES = ("aggregate_regret", "simple_regret", "precision", "misidentified")
@@ -69,6 +70,11 @@ class Outcome(_Arrays):
     trace: tuple | None = None
     epsilon: float = 0.0
     units: Scale = UNIT
+
+    @property
+    def means(self):
+        """Mean reward of each arm, float (n,) or (M, n); nan for an arm without pulls."""
+        return means_of(self.pulls, self.sums)
 
     def evidence(self, epsilon=None):
         """Return a p-value for ``selected`` not being right up to epsilon.

@@ -14,6 +14,7 @@ import os
 import reprlib
 import secrets
 import threading
+from collections import Counter, deque
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,12 @@ import numpy as np
 import topk
 from topk import confidence
 from topk._checks import as_numbers, check_arms, check_counts, check_integer, check_json, refuse
+from topk.arrivals import MOST, add_exactly, divided, spread
 from topk.bandits import UNIT, scale_of
 from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
 from topk.engine.strategy import Strategy, means_of
 
-FORMAT, VERSION = "topk-session", 4
+FORMAT, VERSION = "topk-session", 5
 DELTA = 0.05  # of intervals where the strategy has none of its own
 STOPPED = {RUNNING: None, BY_RULE: "rule", BY_BUDGET: "budget"}
 
@@ -47,7 +49,12 @@ class Session:
     """A play whose rewards come from outside.
 
     Made by ``strategy.start(n)``.  `ask` says what is wanted, `tell` takes rewards as they
-    arrive; when a batch is complete the strategy moves on.  Arms keep their numbers.
+    arrive; when a batch is complete the strategy moves on.  Arms keep their numbers.  For many
+    pulls at a time, of which results are late, ``ask(size)`` hands out the next ones and `observe`
+    takes any data.  A session may be used by several threads.
+
+    Arms can be withdrawn, and none can be added: every radius holds for the n arms of the
+    start together.  Start again with the new arms, and let `observe` take what is known.
 
     With several bandits, ``strategy.start((M, n))``, arm i of bandit m is ``m * n + i`` in
     `ask`, `tell` and `withdraw`.  What is shown of every arm has the shape (M, n), and
@@ -88,22 +95,39 @@ class Session:
         n = self._play.seen.pulls.size
         self.layout = (self._play.bandits, n // self._play.bandits) if strategy.several else n
         self._withdrawn = []
-        # of the current batch: what each arm is asked for, and what of it is still missing
-        self._counts, self._left = np.zeros((2, n), dtype=np.int64)
-        # arm -> its rewards, and arm -> their squares, if anybody looks at them; see `add_exactly`
+        # what each arm is asked for in the current batch, how many of its rewards have been told
+        # since that was opened, and how many have been handed out by `ask` and not come back
+        self._counts, self._new, self._flight = np.zeros((3, n), dtype=np.int64)
+        # arm -> its new rewards, and arm -> their squares, if anybody looks; see `add_exactly`
         self._parts = [{}, {}][: 1 + bool(self._play.seen.squares.size)]
+        self._kept = {}  # arm -> results for which the rule has not asked, see `divided`
+        self._splits = None if generator is None else generator.spawn(1)[0]
         self._open_batch()
 
+    @locked
     def __repr__(self):
         now = f"stopped by its {self.stopped}" if self.done else f"wants {self._left.sum()} more"
+        now += f", {self._flight.sum()} in flight" if self._flight.any() else ""
         return f"<Session of {self.strategy}: {self.n} arms, {self.pulls.sum()} pulls, {now}>"
 
     def _open_batch(self):
-        """Take the next batch from the strategy; nothing of it has been told yet."""
+        """Take the next batch from the strategy; of it nothing but what was kept has been told."""
         arms, counts = np.empty((2, self.n), dtype=np.int64)
         m = self._play.ask(arms, counts)
         self._arms = arms[:m].copy()
-        self._counts[self._arms] = self._left[self._arms] = counts[:m]
+        self._counts[:] = 0
+        self._counts[self._arms] = counts[:m]
+        for arm in self._kept.keys() & {*self._arms.tolist()}:
+            waiting = self._kept.pop(arm)
+            while waiting and self._room(arm):
+                self._take(arm, waiting.popleft())
+            if waiting:  # after what `_take` has put back
+                self._kept.setdefault(arm, deque()).extend(waiting)
+
+    @property
+    def _left(self):
+        """What is still wanted of the current batch, (n,)."""
+        return np.maximum(self._counts - self._new, 0)
 
     @property
     def n(self):
@@ -138,6 +162,18 @@ class Session:
         return self._units.from_unit(1, means_of(*self._told())).reshape(self.layout)
 
     @property
+    @locked
+    def in_flight(self):
+        """Pulls of each arm that were handed out by `ask` and not come back, int (n,) or (M, n)."""
+        return self._flight.reshape(self.layout).copy()
+
+    @property
+    @locked
+    def surplus(self):
+        """Results of each arm that the rule has not asked for (yet), int (n,) or (M, n)."""
+        return self._surplus().reshape(self.layout)
+
+    @property
     def withdrawn(self):
         """Arms that left, list in the order in which they did."""
         return self._named(np.array(self._withdrawn, dtype=np.int64)).tolist()
@@ -170,12 +206,12 @@ class Session:
 
     def _chosen(self):
         """Return the numbers of the arms that would be chosen now, or None."""
-        pulls, sums = self._told()
-        pulls[self._withdrawn] = 1
-        if (pulls == 0).any() and not self.done:
+        pulls, sums = self._counted()
+        seen, arms = pulls > 0, np.flatnonzero(self._new)
+        seen[self._withdrawn] = True
+        if not (seen.all() or self.done):
             return None
-        told = self._counts[self._arms] - self._left[self._arms]
-        return by_bandit(peek(self._play, self._arms, told, sums[self._arms]), self.layout)
+        return by_bandit(peek(self._play, arms, self._new[arms], sums[arms]), self.layout)
 
     @locked
     def bounds(self):
@@ -237,18 +273,69 @@ class Session:
         return confidence.evidence(*told, chosen, epsilon, self._withdrawn)
 
     @locked
-    def ask(self):
-        """Say what is still wanted of the current batch.
+    def ask(self, size=None):
+        """Say what is still wanted of the current batch, or hand out the next pulls.
+
+        Parameters
+        ----------
+        size : int, optional
+            How many pulls can be made now, at least 1.  Then those are returned that this rule
+            would make next, beyond what is in flight, and from now on they are in flight, until
+            they are told, observed or lost.
 
         Returns
         -------
         arms : ndarray of int64, or of str if the arms have names, shape (m,)
         counts : ndarray of int64, shape (m,)
             ``counts[j]`` more rewards of arm ``arms[j]``; empty when the play is over.
-            Asking changes nothing.
+            Without ``size`` asking changes nothing.
+
+        Raises
+        ------
+        ValueError
+            If ``size`` is no number of pulls.
+
+        Notes
+        -----
+        What is handed out, up to ``size`` pulls:
+
+        * By an index strategy, after a first reward of every arm, what it would pull if all that
+          is in flight came in at the arms' means: pull for pull, or of more than 100 in a hundred
+          steps.  It stops for real rewards only.  Before that, and by `Racing`, pulls that keep
+          the arms equal.
+        * By other strategies in rounds what the round still wants, and then, equally, pulls of the
+          arms that are not settled: the next rounds will ask for them.
+        * By one in plain Python what is wanted.
+
+        With a budget no more than it has left beyond what is in flight.  So fewer pulls than
+        ``size`` mean that it is used up, or that results have to come in first.
         """
+        if size is not None:
+            shares = self._next(check_integer(size, "size", 1, MOST))
+            self._flight += shares
+            return self._named(np.flatnonzero(shares)), shares[shares > 0]
         arms = self._arms[self._left[self._arms] > 0]
         return self._named(arms), self._left[arms]
+
+    def _next(self, size):
+        """Return how many pulls of each arm are handed out next, (n,)."""
+        play, flight, left = self._play, self._flight, self._left
+        ready = np.maximum(left - flight, 0)  # what of the batch can be handed out
+        budget = getattr(self.strategy, "budget", None) or MOST
+        most = budget - play.total - int(self._new.sum() + flight.sum())
+        if self.done or most <= 0:
+            return np.zeros(self.n, dtype=np.int64)
+        size = min(size, most)
+        open_ended = np.where(play.active, size, 0)
+        if play.pools:
+            sums = [self._sums(parts) for parts in self._parts]
+            shares = play.imagine((self._new, sums[0], sums[-1]), flight, size)
+            have = play.seen.pulls + self._new + flight + shares
+        else:
+            shares = spread(self._new + flight, ready, size)
+            have = np.maximum(flight - left, 0) + self._surplus()  # ahead of the batch
+            size = min(size, max(shares.sum(), most - have[play.active].sum()))
+        return shares + spread(have, open_ended, size - shares.sum())
 
     @locked
     def state(self):
@@ -264,8 +351,9 @@ class Session:
         ValueError
             If a strategy of your own keeps in its memory what JSON would not give back.
         """
-        strategy, arms = self.strategy, self._arms
-        batch = np.stack([arms, self._counts[arms], self._left[arms]], axis=1).tolist()
+        strategy, flying = self.strategy, np.flatnonzero(self._flight)
+        arms = self._touched()
+        batch = np.stack([arms, self._counts[arms], self._new[arms]], axis=1).tolist()
         batch = [row + [[*parts.get(row[0], ())] for parts in self._parts] for row in batch]
         stored = {
             "format": FORMAT,
@@ -276,6 +364,9 @@ class Session:
             "scale": self._scale,
         }
         stored |= {"play": self._play.dump(), "batch": batch, "withdrawn": list(self._withdrawn)}
+        stored["in_flight"] = np.stack([flying, self._flight[flying]], axis=1).tolist()
+        stored["kept"] = [[arm, [*results]] for arm, results in sorted(self._kept.items())]
+        stored["splits"] = self._splits and self._splits.bit_generator.state
         return stored | {"digest": digest(stored)}
 
     def save(self, path):
@@ -318,7 +409,11 @@ class Session:
 
     @locked
     def tell(self, arms, rewards, counts=None, squares=None):
-        """Take rewards that have arrived; any part of what is wanted, in any order.
+        """Take rewards that have arrived; any part of what is wanted or in flight, in any order.
+
+        Of an arm no more are taken than the batch still wants, or are in flight if those are
+        more: what was not asked for is for `observe`, which says what becomes of results that the
+        rule has not asked for yet.  Late ones of an arm that was withdrawn are taken as well.
 
         Parameters
         ----------
@@ -344,20 +439,101 @@ class Session:
             if a strategy of your own then asks for what cannot be: this session cannot go
             on, and the state stored before is the one to resume with a mended strategy.
         """
-        told = self._checked(arms, rewards, counts, squares)
-        for arm, count, *sums in zip(*(x.tolist() for x in told), strict=True):
-            for parts, more in zip(self._parts, sums if count else (), strict=False):
-                add_exactly(parts.setdefault(arm, []), more)
-            self._left[arm] -= count
-        if not self.done:
-            self._go_on()
+        if self.done and not self._flight.any():
+            raise ValueError("arms: this session is done, and takes what Session.observe is told")
+        allowed = np.maximum(self._left, self._flight)
+        allowed[self._withdrawn] = MOST
+        wanted = "arms: {} reward(s) of arm {} were told, but {} are wanted now; see Session.ask"
+        return self._sort_in(arms, rewards, counts, squares, allowed, wanted)
+
+    @locked
+    def observe(self, arms, rewards, counts=None, squares=None):
+        """Take any results, at any time: logged before, late, of arms that left, or not asked for.
+
+        What is in flight becomes less by as many.
+
+        Parameters
+        ----------
+        arms, rewards, counts, squares
+            As for `tell`, in any number.
+
+        Returns
+        -------
+        Session
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If a result cannot be; then nothing is changed.
+
+        Notes
+        -----
+        Index strategies (`LUCB1`, `KLLUCB`, `TopTwo`, `UGapEc`, `CLUCB`, `GapE`, ...) and `Racing`
+        use everything at once: their bounds hold after any number of pulls, so that the promise
+        stays.  The clock t of `LUCB1`, and that of `KLLUCB`'s published rate, is then at least
+        the largest number of pulls of an arm.  With a budget all that is used counts, and going
+        over it ends the play.
+
+        The others decide by exactly what they asked for, and their promise is about that: `SAR`
+        and `SuccessiveRejects` compare arms after equal pulls, `OptMAI` and `Uniform` share out a
+        budget, `Halving`, `AdaptiveTopK`, `ImprovedTopK` and `LUCB1`'s guard want fresh rewards in
+        each round, and of a rule in plain Python nothing is known.  With them results wait, in
+        the order in which they came, until the rule asks for their arm.  Of a sum of more
+        rewards than are wanted a random part is taken, as if it were one of zeros and ones; tell
+        other rewards one by one, if this matters.  Where there are no bounds, or squares are
+        looked at, such a sum waits until it is wanted as a whole.
+
+        Results of arms that are settled or withdrawn, and those that come after the end, count
+        in `pulls`, `means`, `evidence` and `report`, and in no budget.
+
+        Whatever comes in, each reward, given all that was counted before and that it is the next
+        to come, has to have the mean of its arm.  So it may be late or `lost`, and data may be
+        chosen, but not because of what the rewards are.  When clicks arrive at once, and their
+        absence only after a wait, tell each arm's results in the order of its pulls, without
+        gaps.  A log has to be complete from its beginning, and to be told once.  `TopTwo` and
+        `evidence` need, besides, that delays have nothing to do with the rewards at all.
+        """
+        few = "counts: of {} reward(s) of arm {} only {} can be counted"
+        return self._sort_in(arms, rewards, counts, squares, MOST - self._told()[0], few)
+
+    @locked
+    def lost(self, arms, counts=None):
+        """Give back pulls that are in flight and will not be answered: `ask` hands out others.
+
+        Parameters
+        ----------
+        arms : array_like of int, or of str if the arms have names, shape (m,)
+            Which arms; an arm may occur several times.
+        counts : array_like of int, shape (m,), optional
+            How many pulls of each, one unless given.
+
+        Returns
+        -------
+        Session
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If that is more than is in flight; then nothing is changed.
+
+        Notes
+        -----
+        That a result is lost must have nothing to do with what it would have been; see `observe`.
+        """
+        arms, counts, _ = self._entries(arms, counts)
+        flying = "counts: {} pull(s) of arm {} are lost, but {} are in flight"
+        self._check_most(arms, counts, self._flight, flying)
+        np.subtract.at(self._flight, arms, counts)
         return self
 
     @locked
     def withdraw(self, arm):
         """Go on without an arm: the worker left, the variant was taken down.
 
-        Its outstanding pulls are dropped and it is not chosen.  The strategy's promise
+        Its outstanding pulls are dropped (those in flight stay so until they come back) and it is
+        not chosen.  The strategy's promise
         holds for the remaining arms, provided that the arm's leaving had nothing to do
         with its rewards.  Arms that had been rejected before do not come back: with a
         strategy that rejects on the way, the promise is about the arms that were still
@@ -387,48 +563,118 @@ class Session:
             return self
         self._play.withdraw(arm)
         self._withdrawn.append(arm)
-        self._credit(self._arms[self._arms == arm])
-        self._arms = self._arms[self._arms != arm]
+        self._credit(np.array([arm]))
+        self._arms, self._counts[arm] = self._arms[self._arms != arm], 0
         self._go_on()
         return self
 
+    def _sort_in(self, *told):
+        """Check and take results, and let the strategy move on."""
+        for arm, count, *sums in zip(*(x.tolist() for x in self._checked(*told)), strict=True):
+            if count:
+                self._flight[arm] -= min(count, self._flight[arm])
+                self._take(arm, [count, *sums[: len(self._parts)]])
+        self._go_on()
+        return self
+
+    def _take(self, arm, result):
+        """Add as much of a result as the rule takes now to what is new, and keep the rest."""
+        part, rest = divided(result, self._room(arm), self._draws if self._units.bounded else None)
+        if part:
+            self._new[arm] += part[0]
+            for parts, more in zip(self._parts, part[1:], strict=True):
+                add_exactly(parts.setdefault(arm, []), more)
+        if rest:
+            self._kept.setdefault(arm, deque()).append(rest)
+
+    def _room(self, arm):
+        """Return how many results of an arm the rule takes now."""
+        if self.done or not self._play.pools:
+            return max(0, int(self._counts[arm] - self._new[arm])) * (not self.done)
+        return MOST if self._play.active[arm] else 0
+
+    def _draws(self):
+        """Return the generator that draws which part of a sum is used."""
+        if self._splits is None:
+            self._splits = np.random.default_rng()
+        return self._splits
+
+    def _touched(self):
+        """Return the arms of the batch, and then others that have new results."""
+        others = self._new > 0
+        others[self._arms] = False
+        return np.append(self._arms, np.flatnonzero(others))
+
     def _credit(self, arms):
-        """Add what was told of some arms of the batch to the tally; nothing more is wanted."""
+        """Add what is new of some arms to the tally."""
         told = [[math.fsum(x.pop(arm, ())) for arm in arms.tolist()] for x in self._parts]
-        counts = self._counts[arms] - self._left[arms]
-        self._play.count(arms, counts, np.array(told[0]), np.array(told[-1]))
-        self._counts[arms] = self._left[arms] = 0
+        self._play.count(arms, self._new[arms], np.array(told[0]), np.array(told[-1]))
+        self._new[arms] = 0
 
     def _go_on(self):
-        """When the batch is complete, hand it to the strategy and open the next one."""
-        if not self._left[self._arms].any():
-            self._credit(self._arms)
-            self._play.update(self._arms)
+        """Hand what is new to the strategy, and open the next batch, as long as it is enough."""
+        while not self.done and self._is_enough():
+            arms, surplus = self._touched(), (self._new > self._counts).any()
+            self._credit(arms)
+            self._play.update(arms, surplus)
             self._open_batch()
+
+    def _is_enough(self):
+        """Tell whether the batch is complete, or results beyond it are to be used at once."""
+        if not self._left[self._arms].any():
+            return True
+        if not (self._new > self._counts).any():
+            return False
+        return self._play.can_begin(self._play.seen.pulls + self._new)
+
+    def _sums(self, parts):
+        """Return the sums of new rewards, or of their squares, (n,)."""
+        sums = np.zeros(self.n)
+        for arm, exact in parts.items():
+            sums[arm] = math.fsum(exact)
+        return sums
+
+    def _counted(self):
+        """Return pulls and sums (n,) of everything that the rule takes."""
+        seen = self._play.seen
+        return seen.pulls + self._new, seen.sums + self._sums(self._parts[0])
+
+    def _surplus(self):
+        """Return the number of results that are kept of each arm, (n,)."""
+        counts = np.zeros(self.n, dtype=np.int64)
+        for arm, results in self._kept.items():
+            counts[arm] = sum(result[0] for result in results)
+        return counts
 
     def _told(self):
         """Return pulls and sums (n,) of everything that was told."""
-        sums = self._play.seen.sums.copy()
-        for arm, parts in self._parts[0].items():
-            sums[arm] += math.fsum(parts)
-        return self._play.seen.pulls + self._counts - self._left, sums
+        pulls, sums = self._counted()
+        for arm, results in self._kept.items():
+            sums[arm] = math.fsum([sums[arm], *(result[1] for result in results)])
+        return pulls + self._surplus(), sums
 
-    def _checked(self, arms, rewards, counts, squares):
-        """Return what was told in canonical form; refuse it as a whole if anything is wrong."""
-        if self.done:
-            raise ValueError("arms: this session is done and takes no more rewards")
+    def _entries(self, arms, counts):
+        """Return arms and counts in canonical form, and the name of what comes with them."""
         arms = self._numbered(arms, "arms")
         arms, name = check_arms(arms if np.iterable(arms) else [arms], self.n), "sums"
         if counts is None:
             counts, name = np.ones(arms.size, dtype=np.int64), "rewards"
-        counts = check_counts(counts if np.iterable(counts) else [counts], arms.size)
-        sums, told = _check_sums(rewards, counts, name, self._units), {}
+        return arms, check_counts(counts if np.iterable(counts) else [counts], arms.size), name
+
+    def _check_most(self, arms, counts, most, message):
+        """Refuse counts of an arm that add up to more than its entry of ``most`` (n,)."""
+        told = Counter()
         for arm, count in zip(arms.tolist(), counts.tolist(), strict=True):
-            told[arm] = told.get(arm, 0) + count
-        for arm in told:
-            if told[arm] > self._left[arm]:
-                was, wanted = f"{told[arm]} reward(s) of arm {arm} were told", self._left[arm]
-                raise ValueError(f"arms: {was}, but {wanted} are wanted now; see Session.ask")
+            told[arm] += count
+        for arm, count in told.items():
+            if count > most[arm]:
+                raise ValueError(message.format(count, self._named(arm), most[arm]))
+
+    def _checked(self, arms, rewards, counts, squares, most, message):
+        """Return what was told in canonical form; refuse it as a whole if anything is wrong."""
+        arms, counts, name = self._entries(arms, counts)
+        sums = _check_sums(rewards, counts, name, self._units)
+        self._check_most(arms, counts, most, message)
         if squares is not None:
             squares = as_numbers(squares, "squares", f"{counts.size} number(s)")
             _, squares = self._units.to_unit(counts, sums, squares)
@@ -487,26 +733,6 @@ def by_bandit(chosen, layout):
     if not isinstance(layout, tuple):
         return chosen
     return chosen.reshape(layout[0], -1) % layout[1]
-
-
-def add_exactly(parts, x):
-    """Add ``x`` to a sum that is kept exactly, as a short list of floats.
-
-    The plain form is ``parts.append(x)``: ``math.fsum(parts)`` is the same either way.
-    Two floats are replaced by their rounded sum and its rounding error, which is a float
-    as well (Shewchuk 1997), so that the list stays short.
-    """
-    kept = 0
-    for y in parts:
-        if abs(x) < abs(y):
-            x, y = y, x
-        high = x + y
-        low = y - (high - x)
-        if low:
-            parts[kept] = low
-            kept += 1
-        x = high
-    parts[kept:] = [x]
 
 
 def peek(play, arms, counts, sums):
@@ -571,12 +797,19 @@ def resume(state):
         session = Session(strategy, state["n"], **state["scale"])
         session._play.load(state["play"])
         session._withdrawn = list(state["withdrawn"])
-        session._counts[session._arms] = session._left[session._arms] = 0
-        session._arms = np.array([row[0] for row in state["batch"]], dtype=np.int64)
-        for arm, count, left, *told in state["batch"]:
-            session._counts[arm], session._left[arm] = count, left
+        session._counts[:] = 0
+        session._arms = np.array([row[0] for row in state["batch"] if row[1]], dtype=np.int64)
+        for arm, count, new, *told in state["batch"]:
+            session._counts[arm], session._new[arm] = count, new
             for parts, part in zip(session._parts, told, strict=True):
                 parts[arm] = [*map(float, part)]
+        for arm, count in state["in_flight"]:
+            session._flight[arm] = count
+        for arm, results in state["kept"]:
+            results = ([count, *map(float, sums)] for count, *sums in results)
+            session._kept[arm] = deque(results)
+        if state["splits"]:
+            session._draws().bit_generator.state = state["splits"]
     except (AttributeError, IndexError, KeyError, TypeError) as reason:
         raise ValueError(f"state: a session cannot hold this: {reason!r}") from reason
     return session

@@ -10,13 +10,14 @@ import os
 import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 
 import numpy as np
 
+import topk
 from topk._checks import as_array, check_choice, check_epsilon, check_flag, check_integer, refuse
 from topk.bandits import Bandit, check_bandit
-from topk.engine.strategy import Strategy
+from topk.engine.strategy import Ruled, Strategy
 from topk.play import INSTANCE, Play, play_together, stream
 from topk.results import SUMMED, VALUES, Replications, Summary, summed
 from topk.store import Shelf, described, made_by
@@ -30,7 +31,7 @@ LONG = 1e-3  # seconds of a compiled play beside which what comes before and aft
 STARTUP = {"threads": 0.1, "processes": 1.5}  # of work that must be left to call for help
 
 
-def run(strategy, bandit, rng=0, trace=False):
+def run(strategy, bandit, rng=0, trace=False, max_pulls=None):
     """Play a strategy against a bandit once.
 
     The arms are presented in a random order of the play's own, undone in the outcome, so
@@ -42,12 +43,17 @@ def run(strategy, bandit, rng=0, trace=False):
         What to play.
     bandit : Bandit
         Against which arms.
-    rng : int or numpy.random.Generator
+    rng : int, numpy.random.Generator or None
         Seed of the play: ``run(..., rng=s)`` is play 0 of ``replicate(..., seed=s)``.  A
-        generator is asked for a seed.
+        generator is asked for a seed; None stands for another one each time.
     trace : bool
         Whether to record every single pull.  The order of rewards inside a batch of
         Bernoulli pulls is drawn from a stream of its own and does not change the play.
+    max_pulls : int, optional
+        At least n: so many pulls end the play as a budget does, ``stopped`` by the ``'budget'``
+        and not certified, with the set that the strategy would name then.  Of a batch that would
+        pass the limit as much as fits is pulled, spread evenly.  A play that ends before is the
+        same play.
 
     Returns
     -------
@@ -66,11 +72,9 @@ def run(strategy, bandit, rng=0, trace=False):
     """
     _check_strategy(strategy)
     _check_suits(strategy, check_bandit(bandit))
-    if isinstance(rng, np.random.Generator):
-        rng = int(rng.integers(2**63))
-    seed = check_integer(rng, "rng", 0)
-    play = Play(strategy, bandit, seed, 0, record=check_flag(trace, "trace"))
-    play.advance()
+    most = _check_most(max_pulls, bandit.n)
+    play = Play(strategy, bandit, _seed(rng, "rng"), 0, check_flag(trace, "trace"), most=most)
+    play.finish()
     return play.outcome()
 
 
@@ -86,6 +90,7 @@ def replicate(
     epsilon=None,
     chunk=None,
     store=None,
+    max_pulls=None,
 ):
     """Play a strategy many times, independently.
 
@@ -98,8 +103,9 @@ def replicate(
         returns that play's Bandit.  It must depend on nothing else.
     runs : int
         How many plays, at least 1.
-    seed : int
-        Non-negative.  Play r depends on the seed and on r only.
+    seed : int or None
+        Non-negative.  Play r depends on the seed and on r only.  None stands for another one each
+        time.
     checkpoints : sequence of int, optional
         Increasing pull counts, each at least n, at which the recommended set is reported;
         only for strategies whose rule does not depend on a budget.
@@ -125,6 +131,8 @@ def replicate(
         one in ``TOPK_STORE``, none if that is ``off`` or not set.  A strategy, a bandit or a
         function of your own is stored only if it has an attribute ``version``: change that
         with what it does.
+    max_pulls : int, optional
+        As in `run`, for every play: a rule that might never stop comes to an end.
 
     Returns
     -------
@@ -147,7 +155,7 @@ def replicate(
     """
     _check_strategy(strategy)
     runs = check_integer(runs, "runs", 1)
-    seed = check_integer(seed, "seed", 0)
+    seed = _seed(seed, "seed")
     chunk = None if chunk is None else check_integer(chunk, "chunk", 1)
     epsilon = _check_kept(keep, epsilon)
     study = Study(strategy, _check_bandits(bandit, runs), seed, keep=keep, epsilon=epsilon)
@@ -156,12 +164,62 @@ def replicate(
     strategy.begin(first.layout)  # refuses parameters that do not go with the arms
     study.shape = first.means.shape
     study.checkpoints = _check_checkpoints(checkpoints, strategy, first.n)
+    study.max_pulls = _check_most(max_pulls, first.n)
     jobs, shelf = check_jobs(jobs), Shelf(study, store)
     found = study.gathered(runs, _portions(study, runs, jobs, chunk, progress, shelf))
     if keep == "summary":
         values = {name: found.pop(name) for name in VALUES}
         return Summary(runs, study.checkpoints, epsilon, **found, values=values)
     return Replications(**{"means": first.means} | found, checkpoints=study.checkpoints)
+
+
+def warm(strategies=None, bandit=None):
+    """Compile ahead what the first play of a strategy would have to wait for.
+
+    A rule is compiled once for few arms and, if that pays, once for many: some 10 to 30 seconds
+    each on one core, a fraction of a second in later processes, since the result is kept on disk
+    (in ``NUMBA_CACHE_DIR`` or the user's cache) until the rule or the library changes.  All of the
+    library's own take some ten minutes.  Live sessions need none of this.
+
+    Parameters
+    ----------
+    strategies : Strategy or list of Strategy, optional
+        Which; all of the library's own unless given.  Parameters that are None may be left out of
+        a rule, and so a strategy that has them is another one.
+    bandit : Bandit, optional
+        Against which arms; with rewards 0 or 1, both few and many, unless given.
+
+    Raises
+    ------
+    ValueError
+        If ``strategies`` holds something else, or a strategy does not go with the bandit.
+
+    Examples
+    --------
+    >>> import topk
+    >>> topk.warm(topk.Uniform(1, budget=100))
+    """
+    if strategies is None:
+        strategies = [_any_of(getattr(topk, name)) for names in topk.STRATEGIES.values()
+                      for name in names.split()]
+    for strategy in strategies if isinstance(strategies, list | tuple) else [strategies]:
+        _check_strategy(strategy)
+        k = getattr(strategy, "k", 1)
+        n = next(n for n in range(max(2, k), 2 * k + 1) if k <= strategy.most_k(n))
+        means = np.full((2, n) if strategy.several else n, 0.5)
+        some = bandit or (topk.MultiBandit if strategy.several else topk.BernoulliBandit)(means)
+        _check_suits(strategy, check_bandit(some))
+        sizes = (2, math.inf) if bandit is None else (bandit.n,)
+        ruled = isinstance(strategy, Ruled)
+        for search in {strategy.search_for(size) for size in sizes} if ruled else ():
+            Play(strategy, some, 0, 0, search=search).warm()
+
+
+def _any_of(cls):
+    """Return a strategy of the library's with some parameters."""
+    some = {"k": 1, "budget": 100, "epsilon": 0.1, "delta": 0.1, "complexity": 1.0}
+    needed = [field.name for field in fields(cls) if field.default is MISSING]
+    return cls(**{name: some[name] for name in needed})
 
 
 def _portions(study, runs, jobs, chunk, progress, shelf):
@@ -199,7 +257,7 @@ class Study:
         Where every play's streams come from.
     checkpoints : tuple of int
         When the recommended set is reported; empty for the end only.
-    keep, epsilon
+    keep, epsilon, max_pulls
         As in `replicate`.
     shape : tuple of int
         (n,), or (M, n) of several bandits.
@@ -215,6 +273,7 @@ class Study:
     checkpoints: tuple = ()
     keep: str = "plays"
     epsilon: float | None = None
+    max_pulls: int | None = None
     shape: tuple | None = None
     first: int = 0
     stop: object = None
@@ -240,7 +299,7 @@ class Study:
 
     def description(self):
         """Describe everything that decides the plays, as JSON values; see `topk.store`."""
-        names = ("strategy", "bandit", "seed", "checkpoints", "keep", "epsilon")
+        names = ("strategy", "bandit", "seed", "checkpoints", "keep", "epsilon", "max_pulls")
         return {name: described(getattr(self, name)) for name in names}
 
     def gathered(self, count, portions):
@@ -281,7 +340,9 @@ class Study:
             begin, step = numbers.stop, min(2 * step, most)
             bandits = [self.bandit] if same else [self.bandit_of(r) for r in numbers]
             if len(numbers) > 1 and not self.checkpoints:
-                found = play_together(self.strategy, bandits, self.seed, numbers, self.stop)
+                found = play_together(
+                    self.strategy, bandits, self.seed, numbers, self.stop, self.max_pulls
+                )
             parts.append(found or self._one_by_one(bandits, numbers))
             if not same:
                 parts[-1]["means"] = np.array([bandit.means for bandit in bandits])
@@ -292,7 +353,9 @@ class Study:
         rows = []
         for number in numbers:
             bandit = bandits[(number - numbers.start) % len(bandits)]
-            play = Play(self.strategy, bandit, self.seed, number, stop=self.stop)
+            play = Play(
+                self.strategy, bandit, self.seed, number, stop=self.stop, most=self.max_pulls
+            )
             sets = play.at_checkpoints(self.checkpoints)
             outcome = play.outcome()
             row = {x: getattr(outcome, x) for x in ("pulls", "sums", "total_pulls", "certified")}
@@ -511,9 +574,21 @@ def _client(address):
     return _clients[address]
 
 
+def _seed(value, name):
+    """Return a seed; of a generator the next one, of None one that nobody knows."""
+    rng = np.random.default_rng() if value is None else value
+    if isinstance(rng, np.random.Generator) and (value is None or name == "rng"):
+        return int(rng.integers(2**63))
+    return check_integer(value, name, 0)
+
+
+def _check_most(max_pulls, n):
+    return None if max_pulls is None else check_integer(max_pulls, "max_pulls", n, 2**53)
+
+
 def _check_strategy(strategy):
     if not isinstance(strategy, Strategy):
-        refuse("strategy", strategy, "a topk.Strategy")
+        refuse("strategy", strategy, "a topk.Strategy, with its parameters")
 
 
 def _check_kept(keep, epsilon):

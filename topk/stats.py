@@ -4,10 +4,13 @@ from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import as_numbers, check_integer, check_real, refuse
+from topk._checks import as_finite, as_integers, between, check_integer, common_shape, refuse
 
 __all__ = ["Interval", "Tally", "compare", "mean_interval", "paired_difference",
            "proportion_interval"]  # fmt: skip
+
+
+_level = between(0, 1)
 
 
 class Interval(namedtuple("Interval", "estimate low high")):
@@ -56,7 +59,7 @@ def mean_interval(values, level=0.95):
     """
     from scipy.special import stdtrit
 
-    values, level = _check_plays(values, "values"), _check_level(level)
+    values, level = _check_plays(values, "values"), _level(level, "level")
     runs = values.shape[0]
     mean = values.mean(axis=0)
     half = stdtrit(runs - 1, (1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(runs)
@@ -98,11 +101,8 @@ def paired_difference(a, b, level=0.95):
     a, b = _check_plays(a, "a"), _check_plays(b, "b")
     if a.shape[0] != b.shape[0]:
         refuse("b", f"{b.shape[0]} plays", f"of as many plays as a ({a.shape[0]})")
-    try:
-        difference = a - b
-    except ValueError:
-        refuse("b", f"an array of shape {b.shape}", f"broadcastable against a's {a.shape}")
-    return mean_interval(difference, level)
+    common_shape("b", a, b)
+    return mean_interval(a - b, level)
 
 
 def proportion_interval(successes, trials, level=0.95):
@@ -141,12 +141,10 @@ def proportion_interval(successes, trials, level=0.95):
     """
     from scipy.special import betaincinv
 
-    level = _check_level(level)
-    trials, successes = np.asarray(trials), np.asarray(successes)
-    if trials.dtype.kind not in "iu" or (trials < 1).any():
-        refuse("trials", trials, "made of integers of at least 1")
-    if successes.dtype.kind not in "iu" or (successes < 0).any() or (successes > trials).any():
-        refuse("successes", successes, "made of integers from 0 to trials")
+    level = _level(level, "level")
+    trials, successes = as_integers(trials, "trials", 1), as_integers(successes, "successes", 0)
+    if (successes > trials).any():
+        refuse("successes", successes, "at most trials")
     tail, failures = (1 - level) / 2, trials - successes
     low = betaincinv(np.maximum(successes, 1), failures + 1, tail)
     high = betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail)
@@ -163,46 +161,29 @@ class Tally(namedtuple("Tally", "wins losses undecided")):
         Numbers of points.
     """
 
-    @property
-    def points(self):
-        """How many points were compared."""
-        return self.wins + self.losses + self.undecided
-
-    def most(self):
-        """Whether more than half of the points are won."""
-        return 2 * self.wins > self.points
-
     def every(self):
         """Whether every point is won."""
-        return self.wins == self.points
-
-    def never_worse(self):
-        """Whether no point is lost."""
-        return self.losses == 0
+        return self.wins == sum(self)
 
     def __str__(self):
         return (f"better at {self.wins}, worse at {self.losses}, "
-                f"undecided at {self.undecided} of {self.points}")
+                f"undecided at {self.undecided} of {sum(self)}")
 
 
-def compare(a, b, *, smaller_is_better=True, level=0.95):
-    r"""Count the points where a beats b.
+def compare(a, b):
+    r"""Count the points where a's losses are smaller than b's, one by one at 95 %.
 
     Parameters
     ----------
     a, b : array_like of float, shape (runs, points) or (runs,)
-        One value a play and point, such as the regret for each K; broadcasts, so that
+        One loss a play and point, such as the regret for each K; broadcasts, so that
         ``a`` (runs, 1) may be held against several rivals ``b`` (runs, rivals) at once.
-    smaller_is_better : bool, optional
-        True for regret, False for precision.
-    level : float, optional
-        Confidence of each point's interval, in (0, 1).
 
     Returns
     -------
     Tally
-        A point is *won* when the interval of `paired_difference` lies wholly on a's side of
-        zero, *lost* when wholly on b's side, and *undecided* otherwise.
+        A point is *won* when the interval of `paired_difference` lies wholly below zero,
+        *lost* when wholly above it, and *undecided* otherwise.
 
     Raises
     ------
@@ -211,38 +192,22 @@ def compare(a, b, *, smaller_is_better=True, level=0.95):
 
     Notes
     -----
-    This is the verdict rule for sentences of the kind "A outperforms B".  For "in most
-    cases" use `Tally.most`, for "always" `Tally.every`: an undecided point does not count
-    for the claim, which has to be shown.  For "A is no worse" use `Tally.never_worse`.
-    Points are judged one by one, without correction for their number: of many points where
-    nothing differs, a share of 1 - level is expected to be decided wrongly.
+    No verdict, for which see `topk.book.verdicts`: nothing is corrected for the number of
+    points, and of many where nothing differs one in twenty is expected to be decided.
 
     Examples
     --------
     >>> a = [[0.10, 0.50], [0.11, 0.52], [0.12, 0.51]]
     >>> b = [[0.30, 0.51], [0.32, 0.50], [0.31, 0.52]]
-    >>> tally = compare(a, b)
-    >>> print(tally)
+    >>> print(compare(a, b))
     better at 1, worse at 0, undecided at 1 of 2
-    >>> tally.most()
-    False
     """
-    interval = paired_difference(a, b, level)
-    below = np.atleast_1d(np.asarray(interval.high) < 0)
-    above = np.atleast_1d(np.asarray(interval.low) > 0)
-    wins, losses = (below, above) if smaller_is_better else (above, below)
-    wins, losses = int(wins.sum()), int(losses.sum())
-    return Tally(wins, losses, below.size - wins - losses)
-
-
-def _check_level(level):
-    return check_real(level, "level", 0, 1, low_open=True, high_open=True)
+    interval = paired_difference(a, b)
+    wins, losses = np.sum(interval.high < 0), np.sum(interval.low > 0)
+    return Tally(int(wins), int(losses), int(np.size(interval.estimate) - wins - losses))
 
 
 def _check_plays(values, name):
-    allowed = "an array (runs, ...) of finite numbers with at least 2 runs"
-    array = as_numbers(values, name, allowed)
-    if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
-        refuse(name, values, allowed)
+    array = as_finite(values, name, "an array (runs, ...) of finite numbers")
     check_integer(array.shape[0], f"the number of runs in {name}", 2)
     return array

@@ -1,14 +1,18 @@
-// Whatever scrolls sideways can be reached, and scrolled, with the keyboard.
+// Whatever scrolls sideways says so, and can be reached, and scrolled, with the keyboard.
 window.addEventListener("load", () => {
-  const wide = ".bd-article :is(div.math, .topk-ledger, .pst-scrollable-table-container, .output)";
+  const wide = ".bd-article :is(div.math, .topk-ledger, .pst-scrollable-table-container, .output, "
+    + ".cell_output figure)";
   const mark = () => {
     for (const element of document.querySelectorAll(wide)) {
-      if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
+      const scrolls = element.scrollWidth > element.clientWidth;
+      element.toggleAttribute("data-wide", scrolls);
+      if (scrolls) element.tabIndex = 0;
       else element.removeAttribute("tabindex");
     }
   };
   mark();
   window.addEventListener("resize", mark);
+  document.addEventListener("toggle", mark, true); // what was folded has a width only now
 });
 
 // The ledger: show the claims of one verdict only.

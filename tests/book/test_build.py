@@ -12,7 +12,7 @@ import pytest
 from nbformat.v4 import new_output
 
 import topk
-from book import build, execution, records, rendering
+from book import build, execution, records, rendering, tables
 
 HEAD = "---\nkernelspec: {display_name: Python 3, language: python, name: python3}\n---\n\n"
 
@@ -243,7 +243,7 @@ def test_records_are_taken_out_and_given_a_page():
     claim, result = records.take("02-x", book, "https://example.org/tree")
     assert claim["page"] == "notebooks/02-x.html#claim-zhou2014-figure-2e"
     assert result["page"] == "notebooks/02-x.html#lemma-4-1"
-    assert book["cells"][1]["outputs"][0]["data"] == {"text/html": "<b>"}
+    assert book["cells"][1]["outputs"][0]["data"] == {"text/markdown": tables.claims([claim])}
     (line,) = (output["data"] for output in book["cells"][1]["outputs"][1:])
     assert "Lemma 4.1 is computed by {py:class}`topk.OptMAI`" in line["text/markdown"]
     assert "(https://example.org/tree/tests/test_optmai.py)" in line["text/markdown"]
@@ -273,6 +273,37 @@ def test_ledger_counts_escapes_and_names_the_verdict():
     assert 'topk-fails"><span aria-hidden="true">✗ </span>fails' in text
     assert "not judged" in records.ledger([], preview=True)
     assert "No claim" in records.ledger([], preview=False)
+
+
+def test_a_claim_stands_on_its_page_and_in_the_ledger():
+    noted = {**CLAIM, "note": "Two readings.", "anchor": "fig-e"}
+    record = records.complete(noted, "notebooks/02-x.html")
+    here, ledger = tables.claims([record]), tables.claims([record], here=False)
+    for text in (here, ledger):
+        fold = 'class="topk-note"><summary>How it was judged</summary>\n\n    Two readings.'
+        assert fold in text and "  - 47\n" in text and "Published: 48." in text
+    assert '<span id="claim-zhou2014-figure-2e"></span>at most' in here
+    assert '(<a href="#fig-e">Figure 2(e)</a>)' in here
+    assert '(<a href="../notebooks/02-x.html#fig-e">Figure 2(e)</a>)' in ledger
+    assert "<span id" not in ledger and "zhou2014/figure-2e" not in ledger
+    plain = records.complete(CLAIM, "notebooks/02-x.html")
+    assert "(Figure 2(e))" in tables.claims([plain]) and "details" not in tables.claims([plain])
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("n/eps^2", r"n/$\epsilon^{2}$"),
+        ("<= sqrt(ln(2/delta)/K)", r"≤ √(ln(2/$\delta$)/K)"),
+        ("exp(-a_i^2 beta(u,t)^2)", r"exp(-$a_{i}^{2}$ $\beta$(u,t)$^{2}$)"),
+        ("T_1* >= n^0.3 for delta'", r"$T_{1}$\* ≥ $n^{0.3}$ for $\delta'$"),
+        ("n^Omega(1)", r"$n^{\Omega}$(1)"),
+        ("a pull_scale in topk.beta", r"a pull\_scale in topk.beta"),
+        ("at most $5 | *each*", r"at most \$5 \| \*each\*"),
+    ],
+)
+def test_what_is_spelled_in_letters_becomes_a_formula(text, formula):
+    assert tables.formulas(text) == formula
 
 
 def test_what_is_proved_stands_under_the_numbered_results():

@@ -4,9 +4,11 @@ import io
 import queue
 from unittest import mock
 
+import jupytext
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from book import progress
+from book import build, execution, progress
 
 
 @pytest.fixture
@@ -50,10 +52,35 @@ def test_without_recorded_times_pages_and_cells_are_counted(clock):
     assert state.line() == "2 of 3 pages, a: cell 2 of 2"
 
 
-def test_times_of_another_number_of_cells_still_fit():
-    assert progress.stretch([1.0, 3.0], 4) == [1, 3, 2, 2]
-    assert progress.stretch([1.0, 3.0], 1) == [1]
-    assert progress.stretch([], 2) == [1, 1]
+@pytest.mark.parametrize(
+    ("cells", "seconds"),
+    [
+        ("abcd", [1, 2, 3, 90]),  # as recorded
+        ("xabcd", [24, 1, 2, 3, 90]),  # one inserted in front, with no time of its own: the mean
+        ("abd", [1, 2, 90]),  # one removed
+        ("abcD", [1, 2, 3, 90]),  # the long one rewritten
+        ("aBxcd", [1, 2, 24, 3, 90]),  # one rewritten, one inserted behind it
+        ("dabc", [90, 1, 2, 3]),  # one moved
+        ("baXd", [2, 1, 3, 90]),  # one moved, and the one behind its old place rewritten
+    ],
+)
+def test_times_follow_the_cells_and_not_their_numbers(cells, seconds):
+    assert progress.match({"a": 1.0, "b": 2.0, "c": 3.0, "d": 90.0}, list(cells)) == seconds
+
+
+def test_a_page_without_record_takes_a_second_a_cell():
+    assert progress.match({}, ["a", "b"]) == [1, 1]
+
+
+def test_what_a_build_writes_is_found_by_the_cells_of_the_same_source(tmp_path):
+    cells = [new_code_cell("1"), new_markdown_cell("text"), new_code_cell("2"), new_code_cell("1")]
+    source = jupytext.writes(new_notebook(cells=cells), fmt="md:myst")
+    done = execution.tidy(new_notebook(cells=cells))
+    build.write_times(tmp_path, [execution.Result("a", done, 6.0, cells=(1.0, 2.0, 3.0))])
+    (tmp_path / "book").mkdir()
+    (tmp_path / "_build/times.json").rename(tmp_path / "book/times.json")
+    now = execution.code_cells(execution.Notebook("a", source))
+    assert progress.match(progress.recorded(tmp_path)["a"], now) == [1, 2, 3]
 
 
 class Terminal(io.StringIO):

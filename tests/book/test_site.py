@@ -70,10 +70,18 @@ def window(browser):
     context.close()
 
 
+@pytest.fixture
+def own_window(browser):
+    """Open a window for one test: a clock that stands still does so in all pages of a window."""
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
 def open_page(window, url, width=1280, mode="light", own_clock=False):
     """Open a page, wait for its formulas, and return it with everything that goes wrong in it.
 
-    With a clock of its own, the page's time stands still from then on.
+    With a clock of its own, time stands still from then on in all pages of the window.
     """
     page, wrong = window.new_page(), []
     page.set_viewport_size({"width": width, "height": 900})
@@ -85,7 +93,7 @@ def open_page(window, url, width=1280, mode="light", own_clock=False):
     page.on("requestfailed", lambda request: wrong.append(f"failed: {request.url}"))
     page.on("response", lambda r: wrong.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
     page.goto(url, wait_until="load")
-    page.evaluate("() => window.MathJax?.startup?.promise")
+    page.wait_for_function("async () => { await window.MathJax?.startup?.promise; return true; }")
     page.evaluate("() => window.scrollTo(0, document.body.scrollHeight)")
     page.wait_for_load_state("networkidle")
     page.wait_for_function(AT_REST)
@@ -98,7 +106,7 @@ def turn(page, width, mode):
     """Show an open page in another width and mode, as if it had been opened in them."""
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=mode)
-    page.evaluate(TURNED)
+    page.wait_for_function(TURNED)  # which, unlike `evaluate`, gives up
     page.wait_for_function(AT_REST)
 
 
@@ -145,7 +153,10 @@ def test_every_page_has_language_title_and_description(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_in_four_views(page, window, address):
-    """No error, no request elsewhere, every formula set, every image there, no sideways scroll."""
+    """No error, no request elsewhere, every formula set, every image there, no sideways scroll.
+
+    Each width and each mode is seen folded once, and once with everything unfolded.
+    """
     from axe_playwright_python.base import AXE_SCRIPT
 
     view, wrong = open_page(window, f"{address}/{page}", *VIEWS[0])
@@ -153,6 +164,8 @@ def test_page_in_four_views(page, window, address):
     problems = []
     for width, mode in VIEWS:
         turn(view, width, mode)
+        if (width, mode) == VIEWS[2]:
+            view.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
         wrong += view.evaluate(FAULTS, mode) + view.evaluate(AXE, mode)
         problems += [f"{width} px, {mode}: {fault}" for fault in wrong]
         wrong.clear()
@@ -187,8 +200,8 @@ def test_search_finds_a_page(window, address):
     view.close()
 
 
-def test_a_recorded_play_can_be_watched_with_the_keyboard(window, address):
-    view, wrong = open_page(window, f"{address}/book/intro.html", own_clock=True)
+def test_a_recorded_play_can_be_watched_with_the_keyboard(own_window, address):
+    view, wrong = open_page(own_window, f"{address}/book/intro.html", own_clock=True)
     player = view.locator(".topk-player").first
     told, slider = player.locator(".topk-player-told"), player.locator("input[type=range]")
     counts = player.locator(".count")
@@ -255,3 +268,84 @@ def test_every_numbered_result_has_its_place_on_the_site():
     assert {result["id"] for result in results} == expected and len(results) == len(expected)
     for result in results:
         assert set(result) == {"id", "paper", "kind", "number", "page", "function", "test"}
+
+
+def chapter_with(pattern):
+    """Return the first chapter whose text has a pattern, and what it found."""
+    for page in PAGES:
+        text = (SITE / page).read_text(encoding="utf-8")
+        if page.startswith("notebooks/") and (found := re.search(pattern, text, re.S)):
+            return page, found
+    pytest.fail(f"no chapter has {pattern}")
+
+
+HIDDEN = "() => document.querySelector('.topk-proof details > :last-child')"
+
+
+def test_a_link_into_a_folded_proof_opens_it(window, address):
+    page, inside = chapter_with(r'<details><summary>Proof(?:(?!</details>).)*<div[^>]* id="([^"]+)')
+    view, wrong = open_page(window, f"{address}/{page}")
+    place = view.locator(f"[id='{inside[1]}']")
+    assert not place.is_visible()
+    view.evaluate(f"location.hash = '#{inside[1]}'")
+    place.wait_for(state="visible")
+    view.goto("about:blank")
+    view.goto(f"{address}/{page}#{inside[1]}")
+    place.wait_for(state="visible")
+    assert wrong == []
+    view.close()
+
+
+def test_proofs_are_unfolded_on_paper_and_without_scripts(browser, window, address):
+    page, _ = chapter_with("<details><summary>Proof of")
+    seen = f"({HIDDEN})().checkVisibility({{contentVisibilityAuto: true}})"
+    view, _ = open_page(window, f"{address}/{page}")
+    assert not view.evaluate(seen)
+    view.emulate_media(media="print")
+    assert view.evaluate(seen)
+    view.close()
+    context = browser.new_context(java_script_enabled=False)
+    view = context.new_page()
+    view.goto(f"{address}/{page}")
+    assert view.locator(".topk-proof details > p").first.bounding_box()["height"] > 10
+    context.close()
+
+
+def test_a_link_to_a_statement_shows_it(window, address):
+    """On the same page and from another one, with pointer and keyboard, until Escape."""
+    there = r'<a class="reference internal" href="([^"#]+)#[^"]*"><span class="std std-ref">Theorem'
+    page, link = chapter_with(there)
+    view, wrong = open_page(window, f"{address}/{page}")
+    view.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    card = view.locator("#topk-preview")
+    name = view.locator(f"a.reference.internal[href^='{link[1]}#']", has_text="Theorem").first
+    name.hover()
+    card.wait_for(state="visible")
+    assert name.inner_text() in card.inner_text()
+    assert "\\(" not in card.inner_text() and card.locator("a").count() == 0
+    view.keyboard.press("Escape")
+    card.wait_for(state="detached")
+    view.keyboard.press("Tab")  # from here on what has the focus shows that it has
+    name.focus()
+    card.wait_for(state="visible")
+    assert name.get_attribute("aria-describedby") == "topk-preview" and wrong == []
+    view.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("which algorithm", "40-which-algorithm"),
+        ("A/B test", "book/summary"),
+        ("how many samples", "book/summary"),
+        ("stop when", "book/summary"),
+    ],
+)
+def test_search_leads_to_the_page_that_answers(query, page, window, address):
+    view, _ = open_page(window, f"{address}/search.html?q={query.replace(' ', '+')}")
+    view.wait_for_selector("#search-results li a")
+    told = "document.querySelector('.search-summary')?.textContent"
+    view.wait_for_function(f"() => /found/.test({told})")
+    links = view.locator("#search-results li > a").evaluate_all("all => all.map((a) => a.href)")
+    assert any(page in link for link in links[:3]), links[:5]
+    view.close()

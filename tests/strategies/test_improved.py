@@ -76,20 +76,6 @@ def test_constants():
             assert error <= p / 2 ** (level + 1) < 1.01 * error
 
 
-def test_the_promise_on_plays():
-    """0 failures in 100 plays at delta = 0.1 each; the rule is far on the safe side."""
-    for means, k, epsilon in [
-        (np.linspace(0, 1, 200), 100, 0.1),
-        (np.repeat([0.7, 0.3], [30, 70]), 30, 0.2),
-        (FACE_OFF, 1440, 0.25),
-        (np.linspace(0, 1, 60), 5, 0.3),
-    ]:
-        strategy = topk.ImprovedTopK(k, epsilon, 0.1)
-        reps = topk.replicate(strategy, topk.BernoulliBandit(means), runs=25, seed=3)
-        assert reps.certified.all()
-        assert (topk.metrics.aggregate_regret(reps.selected, means) <= epsilon).all()
-
-
 # The k-th arm
 
 
@@ -150,14 +136,3 @@ class Constant(topk.Bandit):
 
     def sample(self, arm, count, rng):
         return np.full(count, self.means[arm])
-
-
-WRONG = {"k": (0, 31, 2.0), "eta": (0, 1, math.nan), "delta": (0, 1), "slack": (-1, 2, 0.5)}
-WRONG |= {"rng": (-1, "x"), "bandit": ([0.1, 0.2],)}
-
-
-@pytest.mark.parametrize(("name", "value"), [(name, x) for name in WRONG for x in WRONG[name]])
-def test_bad_arguments_of_kth_arm_are_refused_by_name(name, value):
-    right = {"bandit": topk.instances.uniform(30), "k": 3, "eta": 0.2, "delta": 0.1}
-    with pytest.raises(ValueError, match=rf"\b{name}\b"):
-        topk.kth_arm(**right | {name: value})

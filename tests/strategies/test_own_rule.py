@@ -1,5 +1,6 @@
 """Rules that a user writes, one of each shape: what the library's own can do, they can as well."""
 
+import json
 import math
 from dataclasses import dataclass
 from types import FunctionType
@@ -14,6 +15,7 @@ from topk.engine.indices import highest, lower, lowest, upper
 from topk.engine.loop import BY_BUDGET
 from topk.engine.ranking import rank
 from topk.engine.rounds import end_with
+from topk.play import RULE, stream
 
 BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.45, 0.7, 0.1, 0.3])
 
@@ -203,3 +205,44 @@ def test_functions_that_differ_in_what_they_close_over_are_not_mixed_up():
 
     loops = [rule_for(each).begin(7).compiled(loop.play) for each in (1, 2)]
     assert loops[0] is not loops[1]
+
+
+@dataclass(frozen=True)
+class Tossed(topk.Strategy):
+    """Plain Python with randomness: in every batch an arm that a coin of its own picks."""
+
+    k: int
+    budget: int
+    random = True
+
+    def ask(self, view):
+        if view.total == self.budget:
+            return [], []
+        return [int(view.rng.integers(view.n))], [min(2, self.budget - view.total)]
+
+
+def test_a_plain_rule_draws_from_a_stream_of_its_own_that_is_stored():
+    strategy = Tossed(1, budget=40)
+    reps = topk.replicate(strategy, BANDIT, 3, seed=4)
+    assert len({tuple(row) for row in reps.pulls}) == 3  # not the same arms in every play
+    one = topk.run(strategy, BANDIT, rng=4)
+    order, rng = topk.streams(4, 0, BANDIT.n)
+    own, pulls = stream(4, 0, RULE), np.zeros(BANDIT.n, dtype=int)
+    for _ in range(20):
+        pulls[own.integers(BANDIT.n)] += 2
+    assert one.pulls[order].tolist() == pulls.tolist() == reps.pulls[0][order].tolist()
+
+    def asked(resumed):
+        session, found = strategy.start(7, rng=np.random.default_rng(8)), []
+        while not session.done:
+            if resumed:
+                session = topk.resume(json.dumps(session.state()))
+            arms, counts = session.ask()
+            assert session.ask()[0].tolist() == arms.tolist()
+            found += arms.tolist()
+            session.tell(arms, counts, counts=counts)
+        return found
+
+    own = np.random.default_rng(8)
+    assert asked(resumed=True) == asked(resumed=False) == [own.integers(7) for _ in range(20)]
+    assert not hasattr(topk.View(strategy.begin(3).seen), "rng")

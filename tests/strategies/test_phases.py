@@ -24,26 +24,3 @@ def test_prepared_sums_are_told_as_they_are_asked_for(layout):
         sums = np.cumsum(rewards, axis=0)[np.array(lengths) - 1]
         found = replay_phases(strategy, layout, sums)
         assert found.tolist() == session.selected.tolist()
-
-
-@pytest.mark.parametrize(
-    "sums",
-    [
-        [[1, 2, 0]],
-        [[4, 2, 0], [4, 2, 0]],  # four ones among three rewards
-        [[1, 2, 0], [0, 2, 0]],
-        [[1, 2, 0], [1, 2, 3]],  # arm 2 is gone, and still has a single reward
-        [[1.0, 2.0, 0.0], [1.0, 2.0, 0.0]],
-        [["1", "2", "0"], ["1", "2", "0"]],
-    ],
-)
-def test_sums_that_cannot_be(sums):
-    with pytest.raises(ValueError, match="^sums must"):
-        replay_phases(topk.SAR(1, budget=12), 3, sums)
-
-
-def test_what_has_no_such_phases():
-    with pytest.raises(ValueError, match="^budget"):
-        replay_phases(topk.SAR(1, budget=3), 3, [[0, 0, 0], [0, 0, 0]])
-    with pytest.raises(ValueError, match="^strategy must be SAR"):
-        replay_phases(topk.Uniform(1, budget=12), 3, [[0, 0, 0], [0, 0, 0]])

@@ -267,16 +267,21 @@ def boundary_gap(seen, ranked, k, arm):
     return seen.mean(ranked[k - 1]) - seen.mean(arm)
 
 
+def closest_pair(s, seen, lower, upper):
+    """What LUCB chooses, which two arms it pulls, and how far these are apart."""
+    ranked = seen.ranked(range(len(seen.pulls)))
+    h = min(ranked[: s.k], key=lambda arm: (lower[arm], arm))
+    l = min(ranked[s.k :], key=lambda arm: (-upper[arm], arm))  # noqa: E741
+    return set(ranked[: s.k]), [h, l], upper[l] - lower[h]
+
+
 @indexed
 def lucb1(s, seen):
     """Kalyanakrishnan et al. (2012), Sections 3, 3.2 and 3.3: LUCB with beta_1."""
     n = len(seen.pulls)
-    ranked = seen.ranked(range(n))
     beta = shared_radius(seen, (5 * n * Decimal(seen.t) ** 4 / (4 * exact(s.delta))).ln() / 2)
-    lower, upper = limits(seen, ranked, beta)
-    h = min(ranked[: s.k], key=lambda arm: (lower[arm], arm))
-    l = min(ranked[s.k :], key=lambda arm: (-upper[arm], arm))  # noqa: E741
-    return set(ranked[: s.k]), [h, l], upper[l] - lower[h] < exact(s.epsilon)
+    chosen, pair, apart = closest_pair(s, seen, *limits(seen, range(n), beta))
+    return chosen, pair, apart < exact(s.epsilon)
 
 
 @indexed
@@ -292,10 +297,8 @@ def kl_lucb(s, seen):
             beta = math.log(405.5 * n * seen.t**1.1 / s.delta)
             beta += math.log(beta)
         lower[arm], upper[arm] = kl_limit(u, ones, beta, 0.0), kl_limit(u, ones, beta, 1.0)
-    ranked = seen.ranked(range(n))
-    h = min(ranked[: s.k], key=lambda arm: (lower[arm], arm))
-    l = min(ranked[s.k :], key=lambda arm: (-upper[arm], arm))  # noqa: E741
-    return set(ranked[: s.k]), [h, l], upper[l] - lower[h] < s.epsilon
+    chosen, pair, apart = closest_pair(s, seen, lower, upper)
+    return chosen, pair, apart < s.epsilon
 
 
 @lru_cache(maxsize=10**5)

@@ -33,11 +33,6 @@ def test_section_4_2_2_counting_is_exact(n, m):
 def test_theorem_8_constant_is_1_over_18375():
     assert 1 / lb.theorem_8_constant() == pytest.approx(18374.93, abs=0.01)
     assert math.ceil(1 / lb.theorem_8_constant()) == 18375
-    # closed form of 1024 C + 128 sqrt(C / L) = 1
-    for log_term in (1.0, math.log(3), 5.0, 40.0):
-        b = 128 / math.sqrt(log_term)
-        root = (-b + math.sqrt(b * b + 4096)) / 2048
-        assert lb.theorem_8_constant(log_term) == pytest.approx(root**2, rel=1e-9)
 
 
 def test_lemma_12_condition_on_the_whole_range_of_theorem_8():

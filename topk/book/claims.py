@@ -139,8 +139,6 @@ class Verdict:
     anchor: str = ""
 
     def __post_init__(self):
-        if not isinstance(self.claim, Claim):
-            refuse("claim", self.claim, "a Claim")
         for name in ("observed", "note", "anchor"):
             _check_text(getattr(self, name), name, empty=name != "observed")
 
@@ -201,19 +199,9 @@ def is_preview():
 
 
 def _bundle(verdicts, payload):
-    bundle = {"text/plain": _as_text(verdicts), "text/html": _as_html(verdicts)}
+    text = "\n".join(f"[{each.verdict}] {each.claim.id}: {each.observed}" for each in verdicts)
+    bundle = {"text/plain": text, "text/html": _as_html(verdicts)}
     return bundle if is_preview() else bundle | {MIME: payload}
-
-
-def _as_text(verdicts):
-    lines = []
-    for each in verdicts:
-        published = f" (published: {each.claim.published})" if each.claim.published else ""
-        lines.append(f"[{each.verdict}] {each.claim.id}: {each.claim.statement}{published}")
-        lines.append(f"    observed: {each.observed}")
-        if each.note:
-            lines.append(f"    note: {each.note}")
-    return "\n".join(lines)
 
 
 def _as_html(verdicts):

@@ -13,7 +13,7 @@ from collections import namedtuple
 import numpy as np
 
 from topk import strategies
-from topk._checks import check_arms, check_integer, check_k, check_means, check_real, refuse
+from topk._checks import as_integers, check_arms, check_integer, check_k, check_means, refuse, up_to
 from topk.engine.strategy import Strategy
 from topk.stats import mean_interval
 
@@ -145,7 +145,7 @@ def panels(rows, columns, *, titles=None, height=2.6, share_x=False, share_y=Fal
     import matplotlib.pyplot as plt
 
     rows, columns = check_integer(rows, "rows", 1), check_integer(columns, "columns", 1)
-    height = check_real(height, "height", 0, 50, low_open=True)
+    height = up_to(50)(height, "height")
     if titles is not None and len(titles) != rows * columns:
         refuse("titles", f"{len(titles)} titles", f"a sequence of {rows * columns}")
     figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, rows * height),
@@ -233,9 +233,7 @@ def pulls_histogram(ax, pulls, strategy, *, label=None, bins=20):
         If a number of pulls is negative or no integer.
     """
     drawn = style(strategy)
-    counts = np.asarray(pulls)
-    if counts.size == 0 or counts.dtype.kind not in "iu" or (counts < 0).any():
-        refuse("pulls", pulls, "made of non-negative integers")
+    counts = as_integers(pulls, "pulls", 0)
     heights, edges = np.histogram(counts, bins=bins)
     heights = heights / counts.size
     ax.bar(edges[:-1], heights, width=np.diff(edges), align="edge", color=drawn.color,

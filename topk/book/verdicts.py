@@ -115,16 +115,14 @@ def paired(a, b):
     runs = len(a)
     a, b = np.broadcast_arrays(a, b)
     visible = ((a != 0) | (b != 0)).any(axis=(0, 2))
-    if a.dtype == b.dtype == bool:
-        sign, p = _sign_test((b & ~a).sum(axis=0), (a & ~b).sum(axis=0))
-        return Points(sign, p, np.full(p.shape, runs), visible)
     each = np.subtract(b, a, dtype=float)
     each[np.abs(each) <= SLACK] = 0
     sign, p = _sign_test((each > 0).sum(axis=0), (each < 0).sum(axis=0))
-    alike = (each == each[0]).all(axis=0)
-    p[~alike] = _mean_test(each[:, ~alike])
-    return Points(np.where(alike, sign, np.sign(each.mean(axis=0))).astype(int), p,
-                  np.full(p.shape, runs), visible)
+    if not a.dtype == b.dtype == bool:
+        varied = (each != each[0]).any(axis=0)
+        p[varied] = _mean_test(each[:, varied])
+        sign = np.where(varied, np.sign(each.mean(axis=0)), sign)
+    return Points(sign.astype(int), p, np.full(p.shape, runs), visible)
 
 
 def counts(wins, losses, plays):

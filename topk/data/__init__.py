@@ -1,14 +1,14 @@
 r"""The crowd of Snow et al. (2008): how many answers each worker gave, how many were right.
 
-`rte_counts` is what the book uses.  `read_rte` and `rebuild` make its file again from the
-published answers; ``README.md`` in this folder says where those come from.
+`rte_counts` is what the book uses.  `rebuild` makes its file again from the published answers;
+``README.md`` in this folder says where those come from.
 """
 
 import csv
 import hashlib
 from collections import Counter, namedtuple
-from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 
@@ -48,35 +48,28 @@ def rte_counts():
     >>> len(answers), int(answers.sum()), int(correct.sum())
     (164, 8000, 5833)
     """
-    return Counts(*(np.array(column) for column in _published()))
+    with files(__name__).joinpath("rte_workers.csv").open(encoding="ascii") as file:
+        columns = np.loadtxt(file, int, delimiter=",", skiprows=1, usecols=(1, 2), unpack=True)
+    return Counts(*columns)
 
 
-@cache
-def _published():
-    with files(__name__).joinpath("rte_workers.csv").open(newline="", encoding="ascii") as file:
-        rows = [(int(row["answers"]), int(row["correct"])) for row in csv.DictReader(file)]
-    return tuple(zip(*rows, strict=True))
-
-
-def read_rte(path):
-    r"""Read the published answers and count them by worker.
+def rebuild(raw, target):
+    r"""Write ``rte_workers.csv`` again from the published answers, counted by worker.
 
     Parameters
     ----------
-    path : str or os.PathLike
+    raw : str or os.PathLike
         The raw file ``rte.standardized.tsv``: a header and one line an answer, with the
         tab-separated columns ``!amt_annotation_ids``, ``!amt_worker_ids``, ``orig_id``,
         ``response`` and ``gold``.
-
-    Returns
-    -------
-    Counts
-        In the order of (answers, correct), smallest first.
+    target : str or os.PathLike
+        The file to write: a header, then worker, answers and correct for each worker, in the
+        order of (answers, correct), smallest first.
 
     Raises
     ------
     ValueError
-        If the file is not the published one: its SHA-256 is not `RTE_SHA256`.
+        If ``raw`` is not the published file, its SHA-256 not `RTE_SHA256`; nothing is written.
 
     Notes
     -----
@@ -84,37 +77,15 @@ def read_rte(path):
     workers' identifiers, nor of when or in which order they worked; workers with the same
     two counts cannot be told apart at all.
     """
-    with open(path, "rb") as file:
-        content = file.read()
+    content = Path(raw).read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != RTE_SHA256:
-        refuse("path", f"a file with SHA-256 {found}", f"a file with SHA-256 {RTE_SHA256}")
+        refuse("raw", f"a file with SHA-256 {found}", f"a file with SHA-256 {RTE_SHA256}")
     answers, correct = Counter(), Counter()
     for row in csv.DictReader(content.decode("ascii").splitlines(), delimiter="\t"):
         answers[row["!amt_worker_ids"]] += 1
         correct[row["!amt_worker_ids"]] += row["response"] == row["gold"]
     counts = sorted((answers[worker], correct[worker]) for worker in answers)
-    return Counts(*(np.array(column) for column in zip(*counts, strict=True)))
-
-
-def rebuild(raw, target):
-    r"""Write ``rte_workers.csv`` again from the published answers.
-
-    Parameters
-    ----------
-    raw : str or os.PathLike
-        The raw file, as for `read_rte`.
-    target : str or os.PathLike
-        The file to write: a header, then worker, answers and correct for each worker.
-
-    Raises
-    ------
-    ValueError
-        If ``raw`` is not the published file; nothing is written then.
-    """
-    counts = read_rte(raw)
-    with open(target, "w", newline="", encoding="ascii") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["worker", "answers", "correct"])
-        for worker, (answers, correct) in enumerate(zip(*counts, strict=True), start=1):
-            writer.writerow([worker, answers, correct])
+    rows = [f"{worker},{given},{right}" for worker, (given, right) in enumerate(counts, start=1)]
+    text = "\n".join(["worker,answers,correct", *rows, ""])
+    Path(target).write_text(text, encoding="ascii", newline="\n")

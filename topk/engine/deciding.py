@@ -15,13 +15,13 @@ from types import SimpleNamespace
 import numpy as np
 
 from topk._checks import check_arms, check_budget, check_counts, check_json, refuse
-from topk.engine import loop
+from topk.engine import indices, loop
 from topk.engine.composing import compose
 from topk.engine.loop import ACTIVE, BY_BUDGET, BY_RULE, RUNNING, WRONG
 from topk.engine.strategy import means_of
 
 # the scalars of a play, in one block: counters of all shapes, then what a search has found
-COUNTERS = ("total", "live", "wanted", "rounds", "each", "cut", "ended", "picked")
+COUNTERS = ("total", "live", "wanted", "rounds", "most", "each", "cut", "ended", "picked")
 FOUND = ("lowest", "highest", "last", "next")
 NOW = dict.fromkeys(COUNTERS + FOUND, 0) | {"scale": 0.0}
 KEPT = 4096  # arms; of so many the beginning of a play is kept, to begin others with
@@ -239,9 +239,72 @@ class RuledPlay:
         """Add a batch to what has been seen."""
         loop.count(self.s, len(arms), arms, counts, sums, squares)
 
-    def update(self, arms):
-        """Take note that a whole batch, of these arms, has been counted."""
-        self._python(loop.update)(self.s, len(arms), arms)
+    def update(self, arms, surplus=False):
+        """Take note that a batch of these arms, or ``surplus`` more than that, has been counted.
+
+        From then on the clock of rounds, below which pulls may stay in radii, is no longer enough.
+        """
+        if surplus or self.s.now.most:
+            self.s.now.most = self.s.pulls.max()
+        try:
+            self._python(loop.update)(self.s, len(arms), arms)
+        except TypeError as error:
+            error.add_note(self.returns)
+            raise
+
+    @property
+    def returns(self):
+        """What to do if the rule returns something else than a number."""
+        kind = type(self.strategy).__name__
+        return (
+            f"Does the rule of {kind} return numbers? `share` returns how many pulls, `pick` how "
+            "many arms it has written (1 or 2), `done` True or False."
+        )
+
+    @property
+    def pools(self):
+        """Whether the rule takes all results at once; see `topk.Strategy.pools`."""
+        return self.strategy.pools(self.s)
+
+    @property
+    def active(self):
+        """Whether each arm is neither settled nor withdrawn, (n,)."""
+        return self.s.status == ACTIVE
+
+    def can_begin(self, pulls):
+        """Tell whether the rule's bounds can be formed after so many pulls of each arm."""
+        return (pulls[self.active] >= self.s.first).all()
+
+    def imagine(self, told, flight, pulls):
+        """Return how the next ``pulls`` are shared out if rewards come at the arms' means, (n,).
+
+        None are where the rule does not pick arms one by one, or has nobody to pick.
+
+        Parameters
+        ----------
+        told : tuple of ndarray, shape (n,) each
+            Counts, sums and sums of squares that have been told and not been counted yet.
+        flight : ndarray of int64, shape (n,)
+            Pulls whose rewards are imagined as well.
+        """
+        s, shares, left = twin(self.s), np.zeros(self.s.n, dtype=np.int64), pulls
+        if not hasattr(self.strategy, "pick") or s.now.rounds == 0:
+            return shares
+        guess = self._python(indices.imagine)
+        arms = np.flatnonzero(self.active & (told[0] + flight > 0))
+        if arms.size:
+            loop.count(s, arms.size, arms, *(x[arms] for x in told))
+            count_at_means(s, arms, flight[arms])
+            guess(s, arms.size, arms)
+        while left > 0 and s.now.picked > 0:
+            arms = s.picked[: s.now.picked].copy()
+            each = np.full(arms.size, max(1, pulls // (100 * arms.size)))
+            each = np.diff(np.minimum(each.cumsum(), left), prepend=0)
+            count_at_means(s, arms, each)
+            shares[arms] += each
+            left -= each.sum()
+            guess(s, arms.size, arms)
+        return shares
 
     def recommend(self):
         """Return the set that would be returned now, (k,) or (M k,), sorted."""
@@ -277,6 +340,13 @@ class RuledPlay:
         self._python(loop.restore)(s)
 
 
+def count_at_means(s, arms, counts):
+    """Count pulls whose rewards are imagined: all at their arm's mean, with its mean square."""
+    sums = s.sums[arms] / s.pulls[arms] * counts
+    squares = s.squares[arms] / s.pulls[arms] * counts if s.squares.size else sums
+    loop.count(s, arms.size, arms, counts, sums, squares)
+
+
 class View:
     """What a strategy written in plain Python is shown of its play.
 
@@ -291,10 +361,15 @@ class View:
     memory : dict
         Free for the strategy's own use.  Plain JSON values only (dicts with texts as keys,
         lists, texts, numbers, True, False, None), or `topk.Session.state` refuses it.
+    rng : numpy.random.Generator
+        For random numbers in ``ask`` and ``update``, a stream of the play's own, stored with a
+        session; only of a strategy with ``random = True``.
     """
 
-    def __init__(self, counted):
+    def __init__(self, counted, rng=None):
         self.n, self.memory = counted.pulls.size, {}
+        if rng is not None:
+            self.rng = rng
         self.pulls, self.sums, self.squares = map(_locked, vars(counted).values())
 
     @property
@@ -318,12 +393,15 @@ def _locked(values):
 class PlainPlay:
     """A play of a strategy in plain Python; the same face as `RuledPlay`."""
 
+    pools = active = False  # who is still in the play, only the strategy knows
+
     def __init__(self, strategy, shape, rng=None):
         bandits, n = strategy.check_shape(shape)
         self.strategy, self.bandits, size = strategy, bandits, bandits * n
         pulls, squares = np.zeros(size, dtype=np.int64), np.zeros(size * strategy.uses_squares)
         self.seen = SimpleNamespace(pulls=pulls, sums=np.zeros(size), squares=squares)
-        self.view = View(self.seen)
+        rng = (rng or np.random.default_rng()) if strategy.random else None
+        self.view = View(self.seen, rng)
         self.ended = RUNNING
         self._plan()
 
@@ -334,7 +412,10 @@ class PlainPlay:
 
     def _plan(self):
         """Ask the strategy for the next batch; refuse what cannot be."""
-        arms, counts = self.strategy.ask(self.view)
+        answer = self.strategy.ask(self.view)
+        if not isinstance(answer, tuple | list | np.ndarray) or len(answer) != 2:
+            refuse("what Strategy.ask returns", answer, "a pair (arms, counts)")
+        arms, counts = answer
         arms = check_arms(np.asarray(arms), self.view.n, "arms of Strategy.ask")
         counts = check_counts(np.asarray(counts), arms.size, "counts of Strategy.ask")
         if np.unique(arms).size != arms.size:
@@ -361,7 +442,7 @@ class PlainPlay:
             if total.size:
                 np.add.at(total, arms, more)
 
-    def update(self, arms):
+    def update(self, arms, surplus=False):
         """Take note that a whole batch has been counted."""
         self.strategy.update(self.view)
         self._plan()
@@ -371,7 +452,7 @@ class PlainPlay:
         k = self.bandits * self.strategy.k
         found = np.asarray(self.strategy.recommend(self.view))
         arms = check_arms(found, self.view.n, "Strategy.recommend")
-        if np.unique(arms).size != k:
+        if arms.size != k or np.unique(arms).size != k:
             refuse("Strategy.recommend", arms.tolist(), f"{k} different arms")
         return np.sort(arms)
 
@@ -386,6 +467,8 @@ class PlainPlay:
             refuse("memory", memory, allowed)
         counted = {name: plain(array) for name, array in vars(self.seen).items()}
         kept = {"memory": check_json(memory, "memory", allowed), "ended": self.ended}
+        if self.strategy.random:
+            kept["rng"] = self.view.rng.bit_generator.state
         return counted | kept | {"wanted": [part.tolist() for part in self.wanted]}
 
     def load(self, stored):
@@ -394,6 +477,8 @@ class PlainPlay:
         self.view.memory, self.ended = check_json(stored["memory"], "memory"), stored["ended"]
         arms = check_arms(stored["wanted"][0], self.view.n, "wanted")
         self.wanted = arms, check_counts(stored["wanted"][1], arms.size, "wanted")
+        if self.strategy.random:
+            self.view.rng.bit_generator.state = stored["rng"]
 
 
 def plain(array):

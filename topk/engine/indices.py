@@ -69,6 +69,21 @@ def ask(s, arms, counts):
 
 def update(s, m, arms):
     """Bring the partition up to date, test for the end, and find who is pulled next."""
+    take_note(s, m, arms)
+    if done(s):
+        s.now.ended = BY_RULE
+    elif 0 <= s.budget <= s.now.total:
+        s.now.ended = BY_BUDGET
+    else:  # here and not in `ask`, which may be called twice
+        s.now.picked = pick(s, s.picked)
+        if not are_active(s, s.picked, s.now.picked):
+            s.now.ended = WRONG
+        if s.budget >= 0:  # a pair that would exceed the budget pulls its first arm only
+            s.now.picked = min(s.now.picked, s.budget - s.now.total)
+
+
+def take_note(s, m, arms):
+    """Bring the partition up to date."""
     s.now.rounds += 1
     grown = scale(s)
     if s.now.rounds == 1:
@@ -80,16 +95,15 @@ def update(s, m, arms):
         for j in range(m):
             moved(s, arms[j])
         mend(s)
-    if done(s):
-        s.now.ended = BY_RULE
-    elif s.now.total == s.budget:
-        s.now.ended = BY_BUDGET
-    else:  # here and not in `ask`, which may be called twice
-        s.now.picked = pick(s, s.picked)
-        if not are_active(s, s.picked, s.now.picked):
-            s.now.ended = WRONG
-        if s.budget >= 0:  # a pair that would exceed the budget pulls its first arm only
-            s.now.picked = min(s.now.picked, s.budget - s.now.total)
+
+
+def imagine(s, m, arms):
+    """Find who is pulled next, as `update` does; what is only imagined does not end a play."""
+    take_note(s, m, arms)
+    done(s)  # in which a rule may find out what `pick` looks at
+    s.now.picked = pick(s, s.picked)
+    if not are_active(s, s.picked, s.now.picked):
+        s.now.picked = 0
 
 
 def are_active(s, arms, m):

@@ -25,6 +25,7 @@ from types import FunctionType
 
 import numba
 from numba import config, njit, types
+from numba.core import event
 from numba.extending import intrinsic
 
 from topk.engine.composing import compose, digest, larger
@@ -120,6 +121,7 @@ def fused(function, given, key, lean, store):
         function, given, lambda f: f if f.__code__ is function.__code__ else inner(f, lean)
     )
     whole.__qualname__ = key
+    _unseen.add(key)
     keep = on_disk if store else lambda dispatcher: dispatcher
     if not lean:
         return keep(njit(whole, nogil=True))
@@ -129,6 +131,24 @@ def fused(function, given, key, lean, store):
     call = FunctionType(entry.__code__, entry.__globals__ | {"loop": loop})
     call.__qualname__ = "call_" + key
     return keep(njit(call, nogil=True))
+
+
+class Notice(event.Listener):
+    """Says on a terminal, as numba begins to compile a loop, why nothing else is to be seen."""
+
+    def on_start(self, begun):
+        name = begun.data["dispatcher"].py_func.__qualname__
+        if name in _unseen and sys.stderr.isatty():
+            text = f"topk compiles {name.split('_')[1]}: some 10 to 30 seconds, once; see topk.warm"
+            print(text, file=sys.stderr)
+        _unseen.discard(name)
+
+    def on_end(self, ended):
+        """Nothing to say."""
+
+
+_unseen = set()  # names of loops that have not been compiled in this process
+event.register("numba:compile", Notice())
 
 
 def _call(*arguments):

@@ -64,7 +64,7 @@ def open_round(s):
 def settle_round(s):
     """Settle what the next round pulls; a round without pulls is decided at once."""
     while not s.now.ended:
-        if s.now.live == 0 or s.now.total == s.budget:
+        if s.now.live == 0 or 0 <= s.budget <= s.now.total:
             s.now.ended = BY_BUDGET
             return
         s.now.rounds += 1

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import warnings
 from importlib import import_module
 from inspect import getattr_static
 
@@ -44,7 +45,7 @@ class Strategy:
     spare : int
         How many pulls more than that a budget must have.
     random : bool
-        Whether the rule draws random numbers, from ``s.rng``.
+        Whether the rule draws random numbers, from ``s.rng``, or ``view.rng`` in plain Python.
     bounded : bool
         Whether the promise needs bounded rewards; Hoeffding's inequality does not.
     normal : bool
@@ -73,6 +74,16 @@ class Strategy:
     certifies = average = anytime = uses_squares = several = random = bounded = normal = False
     first, spare = 1, 0
     checks = PARAMETERS
+
+    def __new__(cls, *values, **given):
+        """Say which parameters there are, if one is given that is none."""
+        known = getattr(cls, "__dataclass_fields__", given)
+        if unknown := [name for name in given if name not in known]:
+            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]}; it has {[*known]}")
+        return super().__new__(cls)
+
+    def __init__(self, *values, **given):
+        raise TypeError(f"{type(self).__name__} is no dataclass: put @dataclass(frozen=True) above")
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -143,12 +154,20 @@ class Strategy:
         arms, counts : sequences of int, shape (m,)
             Which arms, and how often each; both empty when the play is over.  The
             answer may depend on ``view`` and on the parameters only, and asks for no
-            more than the parameter ``budget``, if there is one, has left.
+            more than the parameter ``budget``, if there is one, has left.  Random numbers,
+            of a strategy with ``random = True``, come from ``view.rng``.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} needs a method ask(self, view)")
 
     def update(self, view):
         """Take note of a whole batch; the place to change ``view.memory``."""
+
+    def pools(self, s):
+        """Tell whether the rule takes results that it has not asked for, all of them at once.
+
+        Otherwise a session keeps them until the rule asks for their arm.
+        """
+        return False
 
     def recommend(self, view):
         """Return the k arms to choose now; by default those with the largest means."""
@@ -193,6 +212,9 @@ class Strategy:
         """
         from topk.session import Session
 
+        if getattr(self, "delta", 0) > 0.5:
+            told = f"delta = {self.delta} is the probability of failure, not of success"
+            warnings.warn(f"{told}: did you mean {1 - self.delta:.3g}?", stacklevel=2)
         return Session(self, n, rng, bounds, sigma)
 
     def bounds(self, seen):
@@ -480,6 +502,10 @@ class Indices(Ruled):
         """Return room for the arms that are picked."""
         return {"picked": ("arm", 2)}
 
+    def pools(self, s):
+        """Bounds hold after any number of pulls."""
+        return True
+
     def bounds(self, seen):
         """Return the bounds of the current round, none before the first; see `Strategy.bounds`."""
         if not (hasattr(self, "line") or hasattr(self, "scale")):
@@ -500,7 +526,7 @@ def _module(search):
 
 def means_of(pulls, sums):
     """Return each arm's mean reward, nan where there is no pull yet."""
-    return np.divide(sums, pulls, out=np.full(pulls.size, np.nan), where=pulls > 0)
+    return np.divide(sums, pulls, out=np.full(pulls.shape, np.nan), where=pulls > 0)
 
 
 def clipped_bounds(seen, radius):

@@ -123,7 +123,7 @@ class KLLUCB(Indices):
 
 def published_beta(s):
     """Return the published beta in this round."""
-    log = s.log_ratio + 1.1 * math.log(s.now.rounds)
+    log = s.log_ratio + 1.1 * math.log(max(s.now.rounds, s.now.most))
     return log + math.log(log)
 
 

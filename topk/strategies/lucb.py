@@ -175,6 +175,10 @@ class LUCB1(Indices):
 
     lean = property(lambda self: not self.guard)  # Halving makes arrays
 
+    def pools(self, s):
+        """Halving looks at exactly what it asked for."""
+        return not s.now.guarded
+
     def constants(self, n):
         """Return ln(k_1 n / delta), and for the guard when it begins and what Halving needs."""
         if not self.guard:
@@ -200,7 +204,7 @@ class LUCB1(Indices):
 
     @rule
     def scale(s):
-        return scale_in_round(s, s.now.rounds)
+        return scale_in_round(s, max(s.now.rounds, s.now.most))
 
     @rule
     def pick(s, arms):
@@ -229,7 +233,7 @@ def update_guarded(s, m, arms):
         return
     update_pair(s, m, arms)
     if not s.now.ended and s.now.total >= s.patience:
-        s.now.guarded, s.now.rounds = s.now.rounds, 0
+        s.now.guarded, s.now.rounds = max(s.now.rounds, s.now.most), 0
         open_round(s)
 
 

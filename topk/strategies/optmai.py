@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk._checks import check_choice, check_flag, check_real
+from topk._checks import between, check_choice, check_flag
 from topk.engine.composing import allocates, rule
 from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED
 from topk.engine.ranking import rank, ranked_by
@@ -115,7 +115,7 @@ class OptMAI(Rounds):
     reuse: bool = True
     final: str = "accept-reject"
     checks = Rounds.checks | {
-        "beta": lambda x, name: check_real(x, name, 0.75, 1, low_open=True, high_open=True),
+        "beta": between(0.75, 1),
         "reuse": check_flag,
         "final": lambda x, name: check_choice(x, name, FINALS),
     }

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk.engine.composing import rule
-from topk.engine.loop import BY_RULE
-from topk.engine.ranking import rank
+from topk.engine.composing import allocates, rule
+from topk.engine.loop import ACTIVE, BY_RULE
+from topk.engine.ranking import kth_largest, rank, ranked_by
 from topk.engine.rounds import accept, end_with, first_leaves, gaps, reject
 from topk.engine.strategy import Rounds, clipped_bounds
 
@@ -31,14 +31,8 @@ class Racing(Rounds):
 
     Parameters
     ----------
-    k : int
-        How many arms are wanted, 1 to n - 1.
-    epsilon : float
-        Per-arm tolerance, in [0, 1): with probability 1 - delta every returned arm has
-        a mean of at least the k-th largest minus epsilon.  With 0 and a tie at the
-        boundary the play ends only with its budget.
-    delta : float
-        Probability of failure, in (0, 1).
+    k, epsilon, delta
+        As for `LUCB1`.
     budget : int, optional
         The most pulls that may be made, at least n.  When it ends the play, the accepted
         arms and the best-ranked undecided ones are returned without a certificate.
@@ -89,6 +83,10 @@ class Racing(Rounds):
         With u pulls of every arm, a gap of means above 2 beta is one of sums above 2 u beta.
         No arm that leaves moves the boundary.
         """
+        arms = s.active[: s.now.live]
+        if (s.pulls[arms] != s.pulls[arms[0]]).any():
+            settle_apart(s, arms)
+            return
         u, boundary, ranked = s.pulls[s.active[0]], s.now.wanted, rank(s)
         width = math.sqrt(2 * u * (s.log_ratio + ALPHA * math.log(u)))  # 2 u beta(u)
         first, last = 0, ranked.size - 1
@@ -104,8 +102,36 @@ class Racing(Rounds):
         if one_side or edge > width - u * s.epsilon:
             end_with(s, ranked[first : last + 1], BY_RULE)
 
+    def pools(self, s):
+        """Each arm's bounds hold after any number of its pulls."""
+        return True
+
     def bounds(self, seen):
         """Return the bounds of every arm at its own number of pulls; see `topk.Strategy.bounds`."""
         pulls = np.maximum(seen.pulls, 1)
         radius = np.sqrt((seen.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
         return clipped_bounds(seen, radius)
+
+
+@allocates
+def settle_apart(s, arms):
+    """Decide between arms with unequal pulls (live only): each has the bounds of its own pulls.
+
+    An arm is accepted if its lower bound exceeds the upper bounds of all but k' of the undecided
+    arms, itself among those, and rejected if the lower bounds of k' exceed its upper bound.
+    """
+    pulls, wanted = s.pulls[arms], s.now.wanted
+    radius = np.sqrt((s.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
+    low, high = s.sums[arms] / pulls - radius, s.sums[arms] / pulls + radius
+    if 0 < wanted < arms.size:
+        enter, leave = kth_largest(high, wanted + 1), kth_largest(low, wanted)
+        for j in range(arms.size):
+            if low[j] > enter:
+                accept(s, arms[j])
+            elif high[j] < leave:
+                reject(s, arms[j])
+    ranked = ranked_by(s.sums, s.pulls, arms[s.status[arms] == ACTIVE], 1.0)
+    places, edge = np.searchsorted(arms, ranked), s.now.wanted
+    one_side = edge == 0 or edge == ranked.size
+    if one_side or high[places[edge:]].max() - low[places[:edge]].min() < s.epsilon:
+        end_with(s, ranked, BY_RULE)

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from topk import _checks
+from topk._checks import between, up_to  # noqa: F401  for the formulas
 
 # Below this size r - log(1 + r) loses more than three digits; the series keeps them all.
 _SERIES_BELOW = 0.05
@@ -20,17 +21,6 @@ TIES, SIDES = ("infinite", "distinct"), ("both", "top")
 def integer(smallest):
     """Range of an integer of at least ``smallest``."""
     return lambda value, name, given: _checks.check_integer(value, name, smallest)
-
-
-def up_to(high):
-    """Range of a number above 0 and at most ``high``."""
-    return lambda value, name, given: _checks.check_real(value, name, 0, high, low_open=True)
-
-
-def between(low, high):
-    """Range of a number above ``low`` and below ``high``."""
-    ends = {"low_open": True, "high_open": True}
-    return lambda value, name, given: _checks.check_real(value, name, low, high, **ends)
 
 
 def whole(value, name, given):
@@ -47,6 +37,11 @@ def one_or_several(value, name, given):
     """Range of means (n,) of one bandit, or (M, n) of several."""
     axes = _checks.as_array(value, name, "an array of means").ndim
     return _checks.check_unit_array(value, name, ndim=2) if axes > 1 else _checks.check_means(value)
+
+
+def any_unit(value, name, given):
+    """Range of a number or an array of numbers, of any shape, in [0, 1]."""
+    return _checks.check_unit_array(value, name, ndim=None)
 
 
 def as_many_as(first):
@@ -106,11 +101,14 @@ def checked(**ranges):
 def smallest_integer(holds, start):
     """Return the smallest integer >= ``start`` with ``holds``, which must then hold for ever.
 
-    Plain form: ``next(x for x in itertools.count(start) if holds(x))``.
+    Plain form: ``next(x for x in itertools.count(start) if holds(x))``; ``inf`` if there is
+    none below 1e300.
     """
     low, step = start - 1, 1
     while not holds(start + step):
         low, step = start + step, 2 * step
+        if step > 1e300:
+            return math.inf
     high = start + step
     while high - low > 1:
         middle = (low + high) // 2

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
-from topk._checks import as_numbers, check_choice, check_means, check_real, refuse
+from topk._checks import as_vector, check_choice, check_means, check_real, refuse
 from topk.theory import checked, kl_of_step
 
 _GAP = 1e-9  # relative duality gap at which the method stops
@@ -47,13 +47,7 @@ class CharacteristicTime(namedtuple("CharacteristicTime", _FIELDS)):
 
 def _means(value, name, given):
     """Range of the means: in [0, 1], or, of normal arms, any."""
-    if given["family"] != "gaussian":
-        return check_means(value)
-    allowed = "a vector of at least 2 finite numbers"
-    array = as_numbers(value, name, allowed)
-    if array.ndim != 1 or array.size < 2 or not np.isfinite(array).all():
-        refuse(name, value, allowed)
-    return array
+    return as_vector(value, name) if given["family"] == "gaussian" else check_means(value)
 
 
 def _sigma(value, name, given):

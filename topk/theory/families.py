@@ -261,10 +261,8 @@ def theorem_3_success(n, epsilon):
 
     Parameters
     ----------
-    n : int
-        Number of arms, even.
-    epsilon : float
-        Tolerance on the average regret, in (0, 1/256].
+    n, epsilon
+        As for `theorem_3_pulls`.
 
     Returns
     -------
@@ -674,8 +672,10 @@ def printed_split(epsilon, delta):
 
     Notes
     -----
-    A slip in the supplement of Zhou et al. (2014), p. 13: the second factor is below
-    :math:`\delta^{1/4}` unless delta is below about 1e-8.  The lemma survives, see
+    A slip in the supplement of Zhou et al. (2014), p. 13: the second factor exceeds
+    :math:`\delta^{1/4}` only if :math:`\sqrt{\ln\frac1\delta}>
+    \frac{2}{15\epsilon}\ln\frac1{1-32\epsilon}`, that is, for delta below 3.3e-12 at
+    epsilon = .01 and below 1.2e-8 however small epsilon is.  The lemma survives, see
     `group_argument`.
 
     Examples
@@ -704,10 +704,8 @@ def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5):
 
     Parameters
     ----------
-    n : int
-        Number of arms.
-    k : int
-        Arms to select, 1 to n / 2.
+    n, k
+        As for `group_argument`.
     epsilon : float
         Tolerance on the average regret, in (0, 0.01].
     delta : float
@@ -748,14 +746,8 @@ def theorem_5_5_pulls(n, k, epsilon, delta):
 
     Parameters
     ----------
-    n : int
-        Number of arms.
-    k : int
-        Arms to select, 1 to n / 2.
-    epsilon : float
-        Tolerance on the average regret, in (0, 0.01].
-    delta : float
-        In (0, 0.01].
+    n, k, epsilon, delta
+        As for `randomised_argument`.
 
     Returns
     -------
@@ -1122,26 +1114,22 @@ def explore_m_argument(m, epsilon, delta, constant=PUBLISHED_CONSTANT):
     (True, 1.099)
     """
     log_term = math.log(m / (8 * delta))
-    horizon, deviation = _horizon(constant, epsilon, log_term)
+    horizon = 16 * constant / epsilon**2 * log_term
+    deviation = 2 * epsilon * horizon + math.sqrt(horizon)
     stated = -32 * epsilon * deviation
     exact = -4 * deviation * math.atanh(4 * epsilon)
     factor = math.exp(-log_term)
     return ExploreMArgument(log_term, horizon, deviation, exact, stated, factor, -stated < log_term)
 
 
-def _horizon(constant, epsilon, log_term):
-    """Return T* and Delta*."""
-    horizon = 16 * constant / epsilon**2 * log_term
-    return horizon, 2 * epsilon * horizon + math.sqrt(horizon)
-
-
 @checked()
 def theorem_8_constant(log_term=1.0):
-    r"""The largest C for which Lemma 12 goes through, found by a solver.
+    r"""The largest C for which Lemma 12 goes through.
 
-    Solves :math:`32\epsilon\Delta^*=L` for C; epsilon cancels:
+    The root of :math:`32\epsilon\Delta^*=L`, from which epsilon cancels:
 
-    .. math:: 1024\,C+128\sqrt{C/L}=1,\qquad L=\ln\frac m{8\delta}.
+    .. math:: 1024\,C+128\sqrt{C/L}=1,\qquad
+              C=\frac L{1024\,(2+\sqrt{4+L})^2},\qquad L=\ln\frac m{8\delta}.
 
     Parameters
     ----------
@@ -1169,13 +1157,7 @@ def theorem_8_constant(log_term=1.0):
     >>> round(1 / theorem_8_constant(), 2)
     18374.93
     """
-    from scipy.optimize import brentq
-
-
-    def shortfall(constant, epsilon=0.1):
-        return 32 * epsilon * _horizon(constant, epsilon, log_term)[1] - log_term
-
-    return brentq(shortfall, 0.0, 1 / 1024, xtol=1e-18, rtol=1e-14)
+    return log_term / (1024 * (2 + math.sqrt(4 + log_term)) ** 2)
 
 
 @checked(m=half)
@@ -1188,12 +1170,8 @@ def theorem_8_pulls(n, m, epsilon, delta, constant=PUBLISHED_CONSTANT):
     ----------
     n : int
         Number of arms, at least 2 m.
-    m : int
-        Arms to select, at least 6.
-    epsilon : float
-        Tolerance per arm, in (0, sqrt(1/32)].
-    delta : float
-        In (0, 1/4].
+    m, epsilon, delta
+        As for `explore_m_argument`.
     constant : float
         C; published 1 / 18375.
 

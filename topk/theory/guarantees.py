@@ -13,25 +13,27 @@ import numpy as np
 from scipy.special import zeta
 
 from topk._checks import (
-    as_array,
-    as_numbers,
+    as_integers,
+    as_vector,
     check_budget,
     check_integer,
     check_k,
     check_real,
     check_unit_array,
+    common_shape,
     refuse,
 )
-from topk.theory import between, checked, integer, one_or_several, smallest_integer, up_to, whole
-from topk.theory.hardness import (
-    gaps,
-    h2,
-    h_multibandit,
-    lucb_complexity,
-    psi,
-    tolerance,
-    topk_complexity,
-    ugape_complexity,
+from topk.theory import (
+    any_unit,
+    between,
+    checked,
+    hardness,
+    integer,
+    inverse_square,
+    one_or_several,
+    smallest_integer,
+    up_to,
+    whole,
 )
 
 K1 = 1.25  # the constant k_1 of the radius beta_1
@@ -125,10 +127,8 @@ def sar_budget(means, k, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `sar_error`.
     delta : float
         Probability of error allowed, in (0, 1).
 
@@ -153,11 +153,11 @@ def sar_budget(means, k, delta):
     >>> budget, sar_error([0.9, 0.5, 0.1], 1, budget) <= 0.05
     (788, True)
     """
-    hardness = h2(means, k)
-    if math.isinf(hardness):
+    h = hardness.h2(means, k)
+    if math.isinf(h):
         return math.inf
     n = means.size
-    return math.ceil(n + 8 * log_bar(n) * hardness * math.log(2 * n * n / delta))
+    return math.ceil(n + 8 * log_bar(n) * h * math.log(2 * n * n / delta))
 
 
 def multibandit_sar_error(means, budget):
@@ -248,8 +248,8 @@ def sar_exponent(means, k, budget):
     >>> round(sar_exponent([[0.9, 0.1], [0.2, 0.8]], 1, budget=500), 3)
     6.265
     """
-    hardness = h2(means, k) if means.ndim == 1 else h_multibandit(means)[1]
-    return (budget - means.size) / (8 * log_bar(means.size) * hardness)
+    h = hardness.h2(means, k) if means.ndim == 1 else hardness.h_multibandit(means)[1]
+    return (budget - means.size) / (8 * log_bar(means.size) * h)
 
 
 @checked(means=one_or_several, k=_k_of_sar, part=up_to(1))
@@ -264,10 +264,8 @@ def sar_windows(means, k, part=0.25):
 
     Parameters
     ----------
-    means : array_like, shape (n,) or (M, n)
-        True means in [0, 1], in any order; two axes mean M bandits.
-    k : int
-        Arms to select, 1 to n - 1; 1 for several bandits.
+    means, k
+        As for `sar_exponent`.
     part : float
         In (0, 1]: the part of a gap that is allowed; a quarter in the proof.
 
@@ -294,17 +292,11 @@ def sar_windows(means, k, part=0.25):
     >>> sar_windows([[1.0, 0.0], [0.0, 0.5]], 1)
     array([0.25 , 0.25 , 0.125])
     """
-    widest_first = np.sort([gaps(row, k) for row in np.atleast_2d(means)], axis=None)[::-1]
+    widest_first = np.sort([hardness.gaps(row, k) for row in np.atleast_2d(means)], axis=None)[::-1]
     return part * widest_first[:-1]
 
 
-def _from_0_to_1(values, name, given):
-    """Return a number or an array of numbers, of any shape, in [0, 1]."""
-    ndim = np.ndim(as_array(values, name, "numbers in [0, 1]"))
-    return check_unit_array(values, name, ndim=ndim) if ndim else check_real(values, name, 0, 1)
-
-
-@checked(mean=_from_0_to_1, off=_from_0_to_1)
+@checked(mean=any_unit, off=any_unit)
 def average_off(mean, pulls, off, slack=1e-9):
     r"""Exact probability that an average of Bernoulli rewards is off by more than allowed.
 
@@ -347,14 +339,8 @@ def average_off(mean, pulls, off, slack=1e-9):
     from scipy.stats import binom
 
     slack = check_real(slack, "slack", 0, 1)
-    pulls = as_array(pulls, "pulls", "integers of at least 1")
-    if pulls.dtype.kind not in "iu" or (pulls < 1).any():
-        refuse("pulls", pulls.tolist(), "integers of at least 1")
-    shapes = [np.shape(values) for values in (mean, pulls, off)]
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        refuse("off", f"the shapes {shapes}", "of a shape that goes with those of mean and pulls")
+    pulls = as_integers(pulls, "pulls", 1)
+    common_shape("off", mean, pulls, off)
     low = np.ceil(pulls * (mean - off - slack))
     high = np.floor(pulls * (mean + off + slack))
     return binom.cdf(low - 1, pulls, mean) + binom.sf(high, pulls, mean)
@@ -426,11 +412,9 @@ def ugape_step(means, radii, k):
     >>> step.index.tolist(), step.candidates.tolist(), step.pulled
     ([0.125, 0.625, 0.875], [0], 0)
     """
-    means, radii = as_numbers(means, "means", "numbers"), as_numbers(radii, "radii", "numbers")
-    if means.ndim != 1 or not np.isfinite(means).all():
-        refuse("means", means.tolist(), "finite numbers, shape (n,)")
-    if radii.shape != means.shape or not (radii > 0).all():
-        refuse("radii", radii.tolist(), "positive numbers, one for each of the means")
+    means, radii = as_vector(means, "means"), as_vector(radii, "radii", positive=True)
+    if radii.size != means.size:
+        refuse("radii", f"{radii.size} numbers", f"as many as means, {means.size}")
     check_k(k, means.size)
     upper, lower = means + radii, means - radii
     by_upper = np.argsort(-upper, kind="stable")
@@ -488,7 +472,8 @@ def ugape_ceiling(gap, radius):
     return (np.minimum(0, 2 * radius - gap) + 2 * radius)[()]
 
 
-def ugapeb_error(means, k, budget, epsilon, a=None, b=1.0, *, variances=None):
+@checked(means=one_or_several)
+def ugapeb_error(means, k, budget, epsilon, a=None):
     r"""Bound on the probability that UGapEb's arms are not all within epsilon.
 
     .. math:: \tilde\delta\le2nQ\,e^{-2a}\quad\text{for}\quad0<a\le\frac{Q-n}{4H_\epsilon},
@@ -496,21 +481,12 @@ def ugapeb_error(means, k, budget, epsilon, a=None, b=1.0, *, variances=None):
 
     Parameters
     ----------
-    means : array_like, shape (n,) or (M, n)
-        True means in [0, 1]; two axes mean M bandits, and n above is then M n.
-    k : int
-        Arms to select in each bandit, 1 to n - 1.
+    means, k, epsilon
+        As for `ugapeb_budget`.
     budget : int
-        Q, total pulls, above n (above 2 n with ``variances``).
-    epsilon : float
-        Tolerance per arm, in [0, 1).
+        Q, total pulls, above n.
     a : float, optional
         Exploration parameter of the radius; the largest that is covered unless given.
-    b : float
-        Rewards lie in [0, b].
-    variances : array_like, same shape as ``means``, optional
-        True variances; then the bound of UGapEb-V at its best a,
-        :math:`5nQ\exp(-\frac{Q-2n}{2H^\sigma_\epsilon})`, is returned.
 
     Returns
     -------
@@ -522,14 +498,13 @@ def ugapeb_error(means, k, budget, epsilon, a=None, b=1.0, *, variances=None):
     ------
     ValueError
         For arguments that `topk.hardness.ugape_complexity` refuses, a budget that is too
-        small, ``a`` not positive or above the theorem's range, or ``a`` given together
-        with ``variances``.
+        small, or ``a`` not positive or above the theorem's range.
 
     Notes
     -----
     Constant published: Gabillon et al. (2012), Theorem 1, read with
-    :math:`\tilde\delta=\Pr[r>\epsilon]` (the text prints :math:`\ge`, a slip).  The
-    variance form and several bandits are derived here.
+    :math:`\tilde\delta=\Pr[r>\epsilon]` (the text prints :math:`\ge`, a slip).  Several
+    bandits are derived here.
 
     Examples
     --------
@@ -537,17 +512,11 @@ def ugapeb_error(means, k, budget, epsilon, a=None, b=1.0, *, variances=None):
     >>> round(ugapeb_error([0.9, 0.5, 0.1], 1, budget=1_000, epsilon=0.1), 6)
     0.008263
     """
-    complexity = ugape_complexity(means, k, epsilon, b, variances=variances)
-    arms = np.size(means)
-    starts = 1 if variances is None else 2  # the variance form pulls every arm twice first
-    budget = check_budget(budget, smallest=starts * arms + 1)
-    if variances is not None:
-        if a is not None:
-            refuse("a", a, "left out when variances are given")
-        return 5 * arms * budget * math.exp(-(budget - 2 * arms) / (2 * complexity))
-    largest = (budget - arms) / (4 * complexity)
+    complexity = hardness.ugape_complexity(means, k, epsilon)
+    budget = check_budget(budget, smallest=means.size + 1)
+    largest = (budget - means.size) / (4 * complexity)
     a = largest if a is None else check_real(a, "a", 0, largest, low_open=True)
-    return 2 * arms * budget * math.exp(-2 * a)
+    return 2 * means.size * budget * math.exp(-2 * a)
 
 
 @checked(means=one_or_several)
@@ -587,16 +556,14 @@ def ugapeb_budget(means, k, epsilon, delta):
     >>> ugapeb_budget([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     856
     """
-    complexity = ugape_complexity(means, k, epsilon)
-    if math.isinf(complexity):
-        return math.inf
-    n, factor, constant = means.size, 2 * complexity, math.log(2 * means.size / delta)
+    n, factor = means.size, 2 * hardness.ugape_complexity(means, k, epsilon)
+    constant = math.log(2 * n / delta)
     # (q - n) / (2 H) - ln q is convex, and too small at q = n + 1 since H >= n: one crossing.
     return smallest_integer(lambda q: constant + math.log(q) <= (q - n) / factor, n + 1)
 
 
 @checked(means=one_or_several)
-def ugapec_pulls(means, k, epsilon, delta, b=1.0):
+def ugapec_pulls(means, k, epsilon, delta):
     r"""Pulls that UGapEc exceeds with probability at most delta.
 
     The largest integer :math:`\tilde n` with
@@ -605,16 +572,8 @@ def ugapec_pulls(means, k, epsilon, delta, b=1.0):
 
     Parameters
     ----------
-    means : array_like, shape (n,) or (M, n)
-        True means in [0, 1]; two axes mean M bandits, and n above is then M n.
-    k : int
-        Arms to select in each bandit, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
-    b : float
-        Rewards lie in [0, b].
+    means, k, epsilon, delta
+        As for `ugapeb_budget`.
 
     Returns
     -------
@@ -637,10 +596,8 @@ def ugapec_pulls(means, k, epsilon, delta, b=1.0):
     >>> ugapec_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     2103
     """
-    complexity = ugape_complexity(means, k, epsilon, b)
-    if math.isinf(complexity):
-        return math.inf
-    n, factor, constant = means.size, 2 * complexity, math.log(4 * means.size / delta)
+    n, factor = means.size, 2 * hardness.ugape_complexity(means, k, epsilon)
+    constant = math.log(4 * n / delta)
     # The right-hand side minus x is concave and not negative at x = 2: one last crossing.
     return smallest_integer(lambda x: x > factor * (constant + 3 * math.log(x - 1)) + n, 2) - 1
 
@@ -737,14 +694,8 @@ def lucb1_needy(means, k, epsilon, delta, t):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
     t : int
         Round, at least 1.
 
@@ -771,7 +722,7 @@ def lucb1_needy(means, k, epsilon, delta, t):
     >>> round(lucb1_needy([0.75, 0.25], 1, 0.0, 0.1, t=100) * 1e9, 9)
     12.8
     """
-    return 4 * delta * lucb_complexity(means, k, epsilon) / (K1 * len(means) * t**4)
+    return 4 * delta * hardness.lucb_complexity(means, k, epsilon) / (K1 * len(means) * t**4)
 
 
 @checked()
@@ -818,28 +769,20 @@ def lucb1_rounds(means, k, epsilon, delta, *, published=False):
     >>> lucb1_rounds(means, 1, 0.0, 0.1), lucb1_rounds(means, 1, 0.0, 0.1, published=True)
     (24715, 5119)
     """
-    complexity = lucb_complexity(means, k, epsilon)
+    complexity = hardness.lucb_complexity(means, k, epsilon)
     rounds = (PUBLISHED if published else REPAIRED) * complexity * math.log(complexity / delta)
     return math.ceil(rounds) if math.isfinite(rounds) else math.inf
 
 
-def lucb1_overrun(means, k, epsilon, delta, rounds, *, published=False):
+def lucb1_overrun(means, k, epsilon, delta, rounds):
     r"""Probability that LUCB1 has not stopped after T rounds, :math:`4\delta/T^2`.
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
     rounds : int
         T, at least :math:`T_1^*` (see `lucb1_rounds`).
-    published : bool
-        Accept T from the published :math:`T_1^*` on.
 
     Returns
     -------
@@ -853,8 +796,8 @@ def lucb1_overrun(means, k, epsilon, delta, rounds, *, published=False):
 
     Notes
     -----
-    Published: Kalyanakrishnan et al. (2012), Lemma 5; :math:`T_1^*` *repaired* unless
-    ``published``.  The repaired proof even gives :math:`2\delta/T^2`.
+    Published: Kalyanakrishnan et al. (2012), Lemma 5; :math:`T_1^*` *repaired*.  The repaired
+    proof even gives :math:`2\delta/T^2`.
 
     Examples
     --------
@@ -862,11 +805,11 @@ def lucb1_overrun(means, k, epsilon, delta, rounds, *, published=False):
     >>> round(lucb1_overrun([0.75, 0.25], 1, 0.0, 0.1, rounds=50_000) * 1e9, 6)
     0.16
     """
-    first = lucb1_rounds(means, k, epsilon, delta, published=published)
+    first = lucb1_rounds(means, k, epsilon, delta)
     return 4 * delta / check_real(rounds, "rounds", first, math.inf, high_open=True) ** 2
 
 
-def lucb1_expected_pulls(means, k, epsilon, delta, *, published=False):
+def lucb1_expected_pulls(means, k, epsilon, delta):
     r"""Bound on the expected number of pulls of LUCB1.
 
     .. math:: n+2\Bigl(T_1^*+\sum_{t\ge T_1^*}\frac{4\delta}{t^2}\Bigr)
@@ -874,16 +817,8 @@ def lucb1_expected_pulls(means, k, epsilon, delta, *, published=False):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
-    published : bool
-        Use the published constant 146 in :math:`T_1^*` instead of the repaired 705.
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
 
     Returns
     -------
@@ -906,27 +841,19 @@ def lucb1_expected_pulls(means, k, epsilon, delta, *, published=False):
     >>> round(lucb1_expected_pulls([0.75, 0.25], 1, 0.0, 0.1))
     49432
     """
-    rounds = lucb1_rounds(means, k, epsilon, delta, published=published)
+    rounds = lucb1_rounds(means, k, epsilon, delta)
     if math.isinf(rounds):
         return math.inf
     return float(len(means) + 2 * (rounds + 4 * delta * zeta(2, rounds)))
 
 
-def lucb1_likely_pulls(means, k, epsilon, delta, *, published=False):
+def lucb1_likely_pulls(means, k, epsilon, delta):
     r"""Pulls that LUCB1 exceeds with probability at most delta, :math:`n+2T_1^*`.
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Tolerance per arm, in [0, 1).
-    delta : float
-        In (0, 1).
-    published : bool
-        Use the published constant 146 in :math:`T_1^*` instead of the repaired 705.
+    means, k, epsilon, delta
+        As for `lucb1_rounds`.
 
     Returns
     -------
@@ -949,7 +876,7 @@ def lucb1_likely_pulls(means, k, epsilon, delta, *, published=False):
     >>> lucb1_likely_pulls([0.75, 0.25], 1, 0.0, 0.1)
     49432
     """
-    return 2 * lucb1_rounds(means, k, epsilon, delta, published=published) + len(means)
+    return 2 * lucb1_rounds(means, k, epsilon, delta) + len(means)
 
 
 @checked(k=whole, epsilon=between(0, 1))
@@ -1101,12 +1028,10 @@ def ar_regret(size, k, pulls, delta, *, published=False):
     ----------
     size : int
         :math:`|S|`, arms at the start of the round, 1 to 4 k.
-    k : int
-        Arms to select.
+    k, delta
+        As for `qe_regret`.
     pulls : int
         Q, pulls of the round in all, at least ``size``.
-    delta : float
-        In (0, 1).
     published : bool
         Give the printed constant, which the printed proof does not reach.
 
@@ -1219,17 +1144,10 @@ def optmai_pulls(n, k, epsilon, delta, beta=BETA):
 
     Parameters
     ----------
-    n : int
-        Number of arms.
-    k : int
-        Arms to select, 1 to n - 1. For k > n / 2 the problem is turned round:
-        n - k arms at :math:`\epsilon k/(n-k)` (Theorem 4.5).
+    n, k, delta, beta
+        As for `optmai_regret`.
     epsilon : float
         Average regret, in (0, 1).
-    delta : float
-        In (0, 1).
-    beta : float
-        Ratio of consecutive rounds' budgets, in (3/4, 1).
 
     Returns
     -------
@@ -1392,12 +1310,8 @@ def clucb_pac_pulls(means, k, epsilon, delta, R=0.5):
     >>> clucb_pac_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     3359
     """
-    complexity = topk_complexity(means, k, epsilon, t=0)
-    if math.isinf(complexity):
-        return math.inf
-    n = len(means)
-    with_half = float(np.sum(np.maximum(gaps(means, k), 2 * epsilon) ** -2.0))
-    factor, constant = 32 * R * R * with_half, math.log(4 * n / delta)
+    with_half = float(inverse_square(np.maximum(hardness.gaps(means, k), 2 * epsilon)).sum())
+    n, factor, constant = len(means), 32 * R * R * with_half, math.log(4 * len(means) / delta)
     return smallest_integer(lambda t: t > n + factor * (constant + 3 * math.log(t)), 1) - 1
 
 
@@ -1415,14 +1329,10 @@ def adaptive_topk_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k, delta
+        As for `clucb_pac_pulls`.
     epsilon : float
         Average regret, in [0, 1).
-    delta : float
-        In (0, 1).
 
     Returns
     -------
@@ -1447,11 +1357,11 @@ def adaptive_topk_pulls(means, k, epsilon, delta):
     >>> adaptive_topk_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     5573
     """
-    t = tolerance(means, k, epsilon, sides="top")
-    boundary = psi(means, k, 0.0, t=t, sides="top")  # the gap at rank k - t itself
+    t = hardness.tolerance(means, k, epsilon, sides="top")
+    boundary = hardness.psi(means, k, 0.0, t=t, sides="top")  # the gap at rank k - t itself
     if max(boundary, epsilon) < 1e-150:  # zero, or so small that 4^r overflows
         return math.inf
-    reach = np.maximum(gaps(means, k), boundary)
+    reach = np.maximum(hardness.gaps(means, k), boundary)
     n, r, total = len(means), 0, 0
     while True:
         r += 1
@@ -1504,7 +1414,7 @@ def improved_topk_order(means, k, epsilon, delta, constant=1.0):
     """
     epsilon = min(epsilon, 0.5)
     logs = math.log(1 / epsilon) + math.log(1 / delta)
-    return constant * topk_complexity(means, k, epsilon) * logs
+    return constant * hardness.topk_complexity(means, k, epsilon) * logs
 
 
 def _improved_topk_constants(epsilon, delta):
@@ -1530,14 +1440,8 @@ def improved_topk_pulls(means, k, epsilon, delta):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    epsilon : float
-        Average regret, in (0, 1); above 1/2 the algorithm runs with 1/2.
-    delta : float
-        In (0, 1).
+    means, k, epsilon, delta
+        As for `improved_topk_order`.
 
     Returns
     -------
@@ -1561,10 +1465,10 @@ def improved_topk_pulls(means, k, epsilon, delta):
     '3.0e+09'
     """
     epsilon = min(epsilon, 0.5)
-    boundary = psi(means, k, 0.0, t=tolerance(means, k, epsilon))
+    boundary = hardness.psi(means, k, 0.0, t=hardness.tolerance(means, k, epsilon))
     R, L = _improved_topk_constants(epsilon, delta)
     p = 2 * math.exp(-L)
-    gap = gaps(means, k)
+    gap = hardness.gaps(means, k)
     rounds = 2.0 ** np.arange(1, R + 1)
     # r_i, R + 1 where it is larger: the first r with 5 / 2^r below the gap
     first = 1 + np.count_nonzero(5 / rounds[:, None] >= gap, axis=0)

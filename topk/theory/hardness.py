@@ -5,9 +5,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import check_integer, check_real, check_unit_array, refuse
+from topk._checks import check_integer, check_real, check_unit_array, common_shape, refuse
 from topk.metrics import SLACK
-from topk.theory import between, checked, half, inverse_square, kl_of_step, one_or_several
+from topk.theory import any_unit, between, checked, half, inverse_square, kl_of_step, one_or_several
 
 
 @checked()
@@ -74,10 +74,8 @@ def h1(means, k, *, ties="infinite"):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     ties : {"infinite", "distinct"}
         As in `gaps`.
 
@@ -108,7 +106,7 @@ def h1(means, k, *, ties="infinite"):
     return float(inverse_square(gaps(means, k, ties=ties)).sum())
 
 
-def h2(means, k, *, ties="infinite"):
+def h2(means, k):
     r"""Hardness of the sorted gaps, :math:`H_2=\max_i i\,\Delta_{(i)}^{-2}`.
 
     Here :math:`\Delta_{(1)}\le\dots\le\Delta_{(n)}`, and
@@ -116,17 +114,13 @@ def h2(means, k, *, ties="infinite"):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
-    ties : {"infinite", "distinct"}
-        As in `gaps`.
+    means, k
+        As for `gaps`.
 
     Returns
     -------
     float
-        ``inf`` when the boundary is tied and ``ties`` is "infinite".
+        ``inf`` when the boundary is tied.
 
     Raises
     ------
@@ -143,7 +137,7 @@ def h2(means, k, *, ties="infinite"):
     >>> h2([0.75, 0.5, 0.25, 0.25], 1)
     32.0
     """
-    return _h2_of_gaps(gaps(means, k, ties=ties))
+    return _h2_of_gaps(gaps(means, k))
 
 
 def _h2_of_gaps(all_gaps):
@@ -152,7 +146,7 @@ def _h2_of_gaps(all_gaps):
     return float((np.arange(1, ordered.size + 1) * inverse_square(ordered)).max())
 
 
-def h_multibandit(means, *, ties="infinite"):
+def h_multibandit(means):
     r"""Hardness of finding the best arm of each of M bandits.
 
     .. math:: H_1^{[M]}=\sum_{m,i}\Delta_i(m)^{-2},\qquad
@@ -165,13 +159,11 @@ def h_multibandit(means, *, ties="infinite"):
     ----------
     means : array_like, shape (M, n)
         True means in [0, 1], a row for each bandit; n >= 2.
-    ties : {"infinite", "distinct"}
-        As in `gaps`, for each row.
 
     Returns
     -------
     tuple of float
-        (H1, H2); both ``inf`` when a row's best arm is tied and ``ties`` is "infinite".
+        (H1, H2); both ``inf`` when a row's best arm is tied.
 
     Raises
     ------
@@ -190,7 +182,7 @@ def h_multibandit(means, *, ties="infinite"):
     (40.0, 32.0)
     """
     rows = check_unit_array(means, "means", ndim=2)
-    all_gaps = np.array([gaps(row, 1, ties=ties) for row in rows])
+    all_gaps = np.array([gaps(row, 1) for row in rows])
     return float(inverse_square(all_gaps).sum()), _h2_of_gaps(all_gaps)
 
 
@@ -200,10 +192,8 @@ def lucb_complexity(means, k, epsilon):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     epsilon : float
         Tolerance per arm, in [0, 1).
 
@@ -303,10 +293,8 @@ def tolerance(means, k, epsilon, *, sides="both"):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     epsilon : float
         Tolerance on the average regret, in [0, 1).
     sides : {"both", "top"}
@@ -364,10 +352,8 @@ def psi(means, k, epsilon, *, t=None, sides="both"):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     epsilon : float
         Tolerance on the average regret, in [0, 1).
     t : int, optional
@@ -408,10 +394,8 @@ def topk_complexity(means, k, epsilon, t=None, *, sides="both"):
 
     Parameters
     ----------
-    means : array_like, shape (n,)
-        True means in [0, 1], in any order.
-    k : int
-        Arms to select, 1 to n - 1.
+    means, k
+        As for `gaps`.
     epsilon : float
         Tolerance on the average regret, in [0, 1).
     t : int, optional
@@ -447,6 +431,7 @@ def topk_complexity(means, k, epsilon, t=None, *, sides="both"):
     return float(inverse_square(np.maximum(gaps(means, k), level)).sum())
 
 
+@checked(p=any_unit, q=any_unit)
 def bernoulli_kl(p, q):
     r"""Divergence of Bernoulli(p) from Bernoulli(q), in nats.
 
@@ -480,9 +465,8 @@ def bernoulli_kl(p, q):
     >>> bernoulli_kl(0.5, 0.0)
     inf
     """
-    shape = np.broadcast_shapes(np.shape(p), np.shape(q))
-    p = np.broadcast_to(check_unit_array(np.ravel(p), "p").reshape(np.shape(p)), shape)
-    q = np.broadcast_to(check_unit_array(np.ravel(q), "q").reshape(np.shape(q)), shape)
+    shape = common_shape("q", p, q)
+    p, q = np.broadcast_to(p, shape), np.broadcast_to(q, shape)
     value = np.maximum(kl_of_step(p, q, 1.0 - q, q - p), 0.0)
     return float(value) if shape == () else value
 

@@ -3,5 +3,5 @@
 // class; nobody sees them.
 () => new Promise(done => {
   scrollTo(0, 0);
-  requestAnimationFrame(() => setTimeout(done, 300));
+  requestAnimationFrame(() => setTimeout(() => done(true), 300));
 })

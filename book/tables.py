@@ -1,0 +1,95 @@
+"""How claims are set as a table of MyST: on their page, and in the ledger."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from topk.book.claims import MARKS, PROVED
+
+SIGNS = MARKS | {PROVED: "\u220e"}
+HEAD = ("The paper says", "Observed here", "Verdict")
+GREEK = "alpha beta gamma delta epsilon eta theta lambda mu sigma tau phi psi Delta Omega".split()
+NAME = rf"(?<![A-Za-z\\`._])(?P<name>{'|'.join(GREEK)}|eps|[A-Za-z])"
+INDEX = r"(?:_(?P<below>\w+))?(?P<prime>')?(?:\^(?P<above>\d+(?:\.\d+)?|[A-Za-z]+))?(?![A-Za-z_])"
+POWER = re.compile(r"(?<=\))\^(\d+)")
+
+
+def claims(records: list[dict], here: bool = True) -> str:
+    """Return claims as a list-table.
+
+    On the page that judges them (`here`) each row carries the claim's HTML id; elsewhere it links
+    there.
+    """
+    lines = ["```{list-table}", ":header-rows: 1", ":widths: 38 44 18"]
+    lines += [":class: topk-claims longtable", "", "* - " + "\n  - ".join(HEAD)]
+    for record in records:
+        cells = row(record, here)
+        lines.append("* - " + "\n  - ".join(re.sub(r"\n(?=.)", "\n    ", c) for c in cells))
+    return "\n".join([*lines, "```", ""])
+
+
+def row(claim: dict, here: bool) -> list[str]:
+    """Return the three cells of a claim: what was said and where, what was seen, the verdict."""
+    page, _, anchor = claim["page"].partition("#")
+    target = f"#{anchor}" if here else f"../{page}#{anchor}"
+    where, name = formulas(claim["where"]), row_id(claim["id"])
+    if not here or anchor != name:
+        where = f'<a href="{html.escape(target)}">{where}</a>'
+    place = f'<span id="{name}"></span>' if here else ""
+    value = f" Published: {formulas(claim['published'])}." if claim["published"] else ""
+    seen = formulas(claim["observed"])
+    if claim["note"]:
+        note = formulas(claim["note"])
+        seen += f'\n\n<details class="topk-note"><summary>How it was judged</summary>\n\n{note}\n\n'
+        seen += "</details>\n"
+    said = f"{place}{formulas(claim['statement'])}{value} ({where})"
+    return [said, seen, badge(claim["verdict"])]
+
+
+def row_id(claim: str) -> str:
+    """Return the HTML id of a claim's row."""
+    return "claim-" + re.sub(r"[^A-Za-z0-9-]+", "-", claim).lower()
+
+
+def badge(verdict: str) -> str:
+    """Return a verdict as a mark and the word, not colour alone."""
+    mark = f'<span aria-hidden="true">{SIGNS[verdict]} </span>'
+    return f'<span class="topk-verdict topk-{verdict.replace(" ", "-")}">{mark}{verdict}</span>'
+
+
+def plain(value: object) -> str:
+    """Return plain text on one line, as a table cell needs it, with Markdown's signs escaped."""
+    return escape(" ".join(str(value).split()))
+
+
+def escape(text: str) -> str:
+    """Put a backslash before every sign that means something to Markdown."""
+    return re.sub(r"([\\`*_\[\]<>$#|~^{}])", r"\\\1", text)
+
+
+def formulas(value: object) -> str:
+    """Return plain text with what it spells in letters as formulas: epsilon^2, T_1, <=, sqrt(n).
+
+    Taken for formulas are names of Greek letters, and single letters with an index or a power.
+    """
+    text = " ".join(str(value).split()).replace("<=", "≤").replace(">=", "≥").replace("sqrt(", "√(")
+    parts, end = [], 0
+    for found in re.finditer(rf"{NAME}{INDEX}|{POWER.pattern}", text):
+        if (formula := as_formula(found)) is not None:
+            parts += [escape(text[end : found.start()]), formula]
+            end = found.end()
+    return "".join([*parts, escape(text[end:])])
+
+
+def as_formula(found: re.Match) -> str | None:
+    """Return one letter with its index and power, or a power behind a bracket, as a formula."""
+    if found["name"] is None:
+        return f"$^{{{found[0][1:]}}}$"
+    name, below, above = found["name"], found["below"], found["above"]
+    if len(name) == 1 and not (below or above):
+        return None
+    letter = name if len(name) == 1 else {"eps": r"\epsilon"}.get(name, f"\\{name}")
+    power = f"\\{above}" if above in GREEK else above
+    return (f"${letter}{f'_{{{below}}}' if below else ''}{found['prime'] or ''}"
+            f"{f'^{{{power}}}' if above else ''}$")

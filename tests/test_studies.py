@@ -1,0 +1,446 @@
+"""Live studies as they happen: batches, late and lost results, many workers, interruptions."""
+
+import copy
+import heapq
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies.plain import BigBatches
+from strategies.registry import ENTRIES, GUARDED, cases, start
+from strategies.tapes import Tapes
+
+import topk
+from topk.arrivals import divided, spread
+
+RNG = np.random.default_rng
+each_strategy = pytest.mark.parametrize("entry", [*ENTRIES, GUARDED], ids=lambda e: e.name)
+
+
+# A growth team
+
+
+def growth(seed, folder):
+    """Play a study of 40 pages; return the session, visitors sent, results told, and the rates.
+
+    Ten thousand visitors an hour, whose clicks are known after a day or so, in two portions; every
+    night the process is begun anew; two pages are taken down.
+    """
+    rng = RNG([seed, 77])
+    rates, names = rng.uniform(0.005, 0.04, 40), [f"page {i}" for i in range(40)]
+    session = topk.KLLUCB(k=5, epsilon=0.005, delta=0.05).start(names)
+    leaving, told, hour, sent, late = rng.permutation(names)[:2], np.zeros(40, int), 0, 0, []
+    while True:
+        back = [later for later in late if later[0] <= hour]
+        late = [later for later in late if later[0] > hour]
+        rng.shuffle(back)
+        if back:
+            arms, counts = [int(arm) for _, arm, _ in back], [int(count) for *_, count in back]
+            clicks = rng.binomial(counts, rates[arms])
+            session.observe([names[arm] for arm in arms], clicks, counts=counts)
+            told += np.bincount(arms, counts, 40).astype(int)
+        if session.done:
+            return session, sent, told.tolist(), rates
+        arms, counts = session.ask(10_000)
+        assert counts.sum() == 10_000 and not set(arms) & set(session.withdrawn)
+        sent, hour = sent + 10_000, hour + 1
+        for arm, count in zip([names.index(name) for name in arms], counts, strict=True):
+            part = int(rng.integers(count + 1))
+            late += [(hour + rng.integers(20, 28), arm, x) for x in (part, count - part) if x]
+        if hour % 24 == 0:
+            session.save(folder / "study.json")
+            session = topk.load(folder / "study.json")
+        if hour in (48, 72):
+            session.withdraw(leaving[hour // 72])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_growth_study(seed, tmp_path):
+    """Of twenty seeds the mean was GROWN visitors, and all were right."""
+    session, sent, told, rates = growth(seed, tmp_path)
+    assert session.certified and sent <= 1_600_000
+    assert session.pulls.tolist() == told  # every result is used
+    used = session._play.seen.pulls
+    left = [arm for arm in range(40) if session.names[arm] not in session.withdrawn]
+    assert used[left].tolist() == session.pulls[left].tolist()
+    chosen = [session.names.index(name) for name in session.selected]
+    assert len(session.withdrawn) == 2 and set(chosen) <= set(left)
+    assert rates[chosen].min() >= np.sort(rates[left])[-5] - 0.005
+    assert session.in_flight.sum() == sent - sum(told)
+
+
+# Many workers at once
+
+
+def one_by_one(strategy, bandit, tapes):
+    """Play whole batches."""
+    session = start(strategy, bandit.layout)
+    while not session.done:
+        tapes.tell(session, *session.ask())
+    return session
+
+
+def asynchronous(strategy, bandit, tapes, rng, workers=32):
+    """Let workers ask for one pull each, as soon as they are free; one in fifty fails.
+
+    Returns
+    -------
+    session : topk.Session
+    busy : float
+        Share of the workers' time, to the end of the play, in which they were at work.
+    """
+    session, now, idle, work, busy = start(strategy, bandit.layout), 0.0, workers, [], 0.0
+    most = getattr(strategy, "budget", None) or 2**53
+    while not session.done:
+        while idle and (asked := session.ask(1))[0].size:
+            assert asked[1].tolist() == [1]
+            duration = 30 + rng.exponential(60)
+            heapq.heappush(work, (now + duration, len(work), int(asked[0][0]), duration))
+            idle -= 1
+        assert session._play.total + session._new.sum() + session.in_flight.sum() <= most
+        assert session.in_flight.sum() == len(work) > 0, "nobody works"
+        now, _, arm, duration = heapq.heappop(work)
+        idle, busy = idle + 1, busy + duration
+        if rng.random() < 1 / 50:
+            session.lost([arm])
+        else:
+            reward = tapes.take(arm, 1)
+            session.tell([arm], reward)
+    busy += sum(duration - (end - now) for end, *_, duration in work)
+    for _, _, arm, _ in work:  # what comes after the end is counted
+        session.tell([arm], tapes.take(arm, 1))
+    assert session.pulls.ravel().tolist() == tapes.used and session.in_flight.sum() == 0
+    return session, busy / (workers * now)
+
+
+def working(budget):
+    """Return strategies that make so many pulls, by name."""
+    never = {"epsilon": 0.001, "delta": 1e-9, "budget": budget}
+    return {
+        "Uniform": topk.Uniform(3, budget),
+        "SuccessiveRejects": topk.SuccessiveRejects(3, budget),
+        "SAR": topk.SAR(3, budget),
+        "OptMAI": topk.OptMAI(3, budget),
+        "OptMAI-fresh": topk.OptMAI(3, budget, reuse=False),
+        "AdaptiveTopK": topk.AdaptiveTopK(3, **never, pull_scale=0.1),
+        "Halving": topk.Halving(3, **never | {"epsilon": 0.99}),
+        "ImprovedTopK": topk.ImprovedTopK(3, **never | {"epsilon": 0.9}),
+        "MultiBanditSAR": topk.MultiBanditSAR(budget),
+        "Racing": topk.Racing(3, **never),
+        "LUCB1": topk.LUCB1(3, **never),
+        "KLLUCB": topk.KLLUCB(3, **never),
+        "KLLUCB-published": topk.KLLUCB(3, **never, rate="published"),
+        "TopTwo": topk.TopTwo(3, **never),
+        "CLUCB": topk.CLUCB(3, 1e-9, budget=budget),
+        "CLUCBPAC": topk.CLUCBPAC(3, **never),
+        "GapE": topk.GapE(3, budget, complexity=200.0),
+        "UGapEb": topk.UGapEb(3, budget, 0.01),
+        "UGapEc": topk.UGapEc(3, **never),
+        "UGapEc-variance": topk.UGapEc(3, **never, variance=True),
+        "MultiBanditUGapEc": topk.MultiBanditUGapEc(3, **never),
+    }
+
+
+EXACT = {"Uniform", "SuccessiveRejects", "SAR", "OptMAI", "OptMAI-fresh", "AdaptiveTopK"}
+EXACT |= {"Halving", "ImprovedTopK", "MultiBanditSAR"}
+
+
+def workers_on(name, n, budget, seed):
+    """Compare many workers with one after the other; return the share of time at work."""
+    strategy, rng = working(budget)[name], RNG(seed)
+    means = 0.2 + 0.6 * rng.random((2, n // 2) if strategy.several else n)
+    bandit = topk.MultiBandit(means) if strategy.several else topk.BernoulliBandit(means)
+    tapes = Tapes(bandit, rng, budget)
+    session, busy = asynchronous(strategy, bandit, tapes, rng)
+    tapes.rewind()
+    plain = one_by_one(strategy, bandit, tapes)
+    if name in EXACT:
+        assert session._play.seen.pulls.tolist() == plain.pulls.ravel().tolist()
+        assert session.selected.tolist() == plain.selected.tolist()
+        assert session.stopped == plain.stopped
+    else:  # a round of Racing for which there is not enough is left as soon as others are told
+        assert budget - n * (name == "Racing") <= session._play.total <= budget
+    return busy
+
+
+@pytest.mark.parametrize("name", working(1000))
+def test_32_workers_are_busy_and_choose_the_same_set(name):
+    """With 20,000 evaluations of 300 arms they were at work for BUSY of the time, or more."""
+    assert workers_on(name, n=20, budget=2000, seed=3) >= 0.9
+
+
+# What waits, what is imagined, and what is refused
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.booleans(), st.integers(0))
+def test_a_part_of_a_sum_and_the_rest_are_the_whole(count, ones, most, squares, seed):
+    total = min(ones, count) / 1.0 if seed % 2 else min(ones, count) * 0.7
+    result = [count, total, *[total] * squares]
+    part, rest = divided(result, most, lambda: RNG(seed))
+    if count <= most:
+        assert (part, rest) == (result, None)
+    elif most == 0:
+        assert (part, rest) == (None, result)
+    else:
+        assert part[0] == most and part[0] + rest[0] == count and part[1] + rest[1] == total
+        assert 0 <= part[1] <= most and 0 <= rest[1] <= rest[0] and part[2:] == part[1:2] * squares
+    assert divided(result, most, None) == ((result, None) if count <= most else (None, result))
+    uneven = [count, total, total / 2]
+    assert total == 0 or divided(uneven, count - 1, lambda: RNG(seed)) == (None, uneven)
+
+
+def test_a_part_of_a_sum_is_drawn_as_from_an_urn():
+    """Mean and variance of the hypergeometric law, and of one reward in between; 5 sigma each."""
+    rng = RNG(1)
+    drawn = np.array([divided([20, 12.0], 5, lambda: rng)[0][1] for _ in range(20_000)])
+    assert abs(drawn.mean() - 3) < 5 * np.sqrt(18 / 19 / 20_000)
+    assert abs(drawn.var() - 18 / 19) < 5 * np.sqrt(2 / 20_000)
+    drawn = np.array([divided([20, 12.5], 5, lambda: rng)[0][1] for _ in range(20_000)])
+    assert abs(drawn.mean() - 12.5 / 4) < 5 * np.sqrt(18 / 19 / 20_000)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1), st.integers(0, 60))
+def test_shares_go_to_those_who_have_the_fewest(rows, pulls):
+    have, most = np.array(rows).T
+    plain = np.zeros_like(have)
+    for _ in range(min(pulls, most.sum())):
+        arm = min(np.flatnonzero(plain < most), key=lambda i: (have[i] + plain[i], i))
+        plain[arm] += 1
+    assert spread(have, most, pulls).tolist() == plain.tolist()
+
+
+ONE_BY_ONE = [e for e in ENTRIES if issubclass(e.strategy, topk.Indices)]
+
+
+@pytest.mark.parametrize("entry", ONE_BY_ONE, ids=lambda e: e.name)
+def test_a_batch_of_an_index_strategy_imagines_that_means_stay(entry):
+    """It is what one asks for who tells, pull for pull, the arm's mean; stopped by nothing."""
+    compared = 0
+    for strategy, bandit, rng in cases(entry, 300, seed=5, sizes=(4, 6)):
+        session = start(strategy, bandit.layout)
+        for _ in range(int(rng.integers(1, 6))):
+            if not session.done:
+                arms, counts = session.ask()
+                sums = rng.beta(2, 2, arms.size) * counts
+                session.tell(arms, sums, counts=counts, squares=sums**2 / counts)
+        if session.done:
+            continue
+        size = int(rng.integers(1, 60))
+        left = (getattr(strategy, "budget", None) or 10**9) - session.pulls.sum()
+        plain, asked = copy.deepcopy(session), np.zeros(session.n, int)
+        while not plain.done and asked.sum() < size:
+            arms, counts = (x[: size - asked.sum()] for x in plain.ask())
+            asked[arms] += counts
+            means, seen = plain.means.ravel()[arms], plain._play.seen
+            squares = (seen.squares if strategy.uses_squares else seen.sums)[arms]
+            plain.tell(arms, means, counts=counts, squares=squares / seen.pulls[arms])
+        if plain.stopped == "rule":
+            continue
+        session.ask(size)
+        assert session.in_flight.ravel().tolist() == asked.tolist(), strategy
+        assert asked.sum() == min(size, left)
+        assert session.done or session.ask(10**6)[1].sum() == min(10**6, left - asked.sum())
+        if (compared := compared + 1) == 40:
+            break
+    assert compared == 40
+
+
+def test_what_is_in_flight_is_imagined_too():
+    """Two batches are one: the mixture's bounds know no clock."""
+    session = topk.KLLUCB(3, 0.001, 0.05).start(9)
+    rng = RNG(4)
+    session.observe(range(9), rng.integers(30, 70, 9), counts=[100] * 9)
+    twin = copy.deepcopy(session)
+    for size in (2, 8, 28, 2):  # whole pairs
+        session.ask(size)
+    twin.ask(40)
+    assert session.in_flight.tolist() == twin.in_flight.tolist()
+
+
+def shown(session):
+    """Return all that a session shows and stores."""
+    public = session.done, session.certified, session.stopped, session.selected, session.pulls
+    more = session.means, session.in_flight, session.surplus, *session.ask(), *session.bounds()
+    return repr((public, [np.asarray(x).tolist() for x in more], session.state()))
+
+
+WRONG = [
+    ("observe", ([99], [1.0])), ("observe", ([0], [1.5])), ("observe", ([0, 1], [1.0, np.nan])),
+    ("observe", ([0], [3.0], [2])), ("observe", ([0], [1.0], [-1])), ("observe", (["0"], [1.0])),
+    ("observe", ([0, 1], [1.0, 1.0], [1, 2**53 + 1])), ("observe", ([0, 0], [0, 0], [2**53] * 2)),
+    ("observe", ([0], [1.0], [2], [1.5])), ("lost", ([0], [10**6])), ("lost", ([0, 99],)),
+    ("lost", ([0] * 100_000,)), ("lost", ([1], [-1])), ("lost", ([1], [0.5])), ("lost", (["x"],)),
+    ("tell", ([0], [2.0])), ("tell", ([99], [1.0])),
+    ("ask", (0,)), ("ask", (-1,)), ("ask", (1.5,)), ("ask", ("10",)), ("ask", (True,)),
+    ("withdraw", (99,)), ("withdraw", (-1,)),
+]  # fmt: skip
+ACTS = "ask", "tell", "observe", "lost", "withdraw", "resume", "wrong"
+
+
+@each_strategy
+@settings(max_examples=12)
+@given(seed=st.integers(0, 2**32), acts=st.lists(st.sampled_from(ACTS), min_size=5, max_size=40))
+def test_whatever_happens_nothing_is_lost_and_what_is_refused_changes_nothing(entry, seed, acts):
+    rng = RNG(seed)
+    n, k = 5, min(2, entry.most_k(5))
+    session = start(entry.draw(rng, entry.layout(n), k), entry.layout(n))
+    told, flight = np.zeros((2, session.n), dtype=int)
+    for act in acts:
+        here, before = rng.integers(0, session.n, int(rng.integers(1, 4))), shown(session)
+        counts = rng.integers(0, 5, here.size)
+        sums = np.array([rng.integers(0, count + 1) for count in counts], dtype=float)
+        try:
+            if act == "ask":
+                arms, counts = session.ask(int(rng.choice([1, 5, 300])))
+                flight[arms] += counts
+            elif act == "wrong":
+                name, arguments = WRONG[rng.integers(len(WRONG))]
+                getattr(session, name)(*arguments)
+                pytest.fail(f"{name}{arguments} must be refused")
+            elif act == "withdraw":
+                session.withdraw(int(here[0]))
+            elif act == "resume":
+                session = topk.resume(session.state())
+                assert shown(session) == before
+            elif act == "lost":
+                session.lost(here, counts)
+                np.subtract.at(flight, here, counts)
+            else:
+                if rng.random() < 0.5 and flight.any():  # what was asked for comes
+                    here = rng.choice(np.flatnonzero(flight), 1)
+                    counts, sums = flight[here], np.floor(flight[here] * rng.random())
+                getattr(session, act)(here, sums, counts, sums)
+                np.add.at(told, here, counts)
+                gone = np.bincount(here, counts, session.n).astype(int)
+                flight -= np.minimum(flight, gone)
+        except ValueError:
+            assert act in ("wrong", "tell", "lost", "withdraw")
+            assert shown(session) == before
+        assert session.pulls.ravel().tolist() == told.tolist()
+        assert session.in_flight.ravel().tolist() == flight.tolist()
+        used = session._play.seen.pulls + session._new
+        assert (used + session.surplus.ravel()).tolist() == told.tolist()
+        budget = getattr(session.strategy, "budget", None)
+        if budget and not session._play.pools:
+            assert used.sum() <= budget
+        assert session.done == (session.ask()[0].size == 0)
+
+
+def test_a_restart_splits_sums_as_if_nothing_had_happened():
+    session = topk.SAR(1, 90).start(4, rng=5).observe([0], [12], counts=[20])
+    other = topk.resume(session.state())
+    for part in ([0, 1], [2], [3]):
+        more = part, [20] * len(part), [40] * len(part)
+        session.observe(*more)
+        other = topk.resume(other.observe(*more).state())
+    assert session.done and shown(session) == shown(other)
+    assert session._play.total <= 90 and session.pulls.sum() == 180
+
+
+def test_a_sum_that_is_not_to_be_cut_waits_until_it_is_wanted_as_a_whole():
+    session = BigBatches(1, size=20).start(2)  # looks at squares, and wants 1 and then more
+    session.observe([0, 1], [1.0, 2.5], [5, 5], [0.3, 1.5])
+    assert session.surplus.tolist() == [5, 5] and session.ask()[1].tolist() == [1, 1]
+    assert session.pulls.tolist() == [5, 5] and session.means.tolist() == [0.2, 0.5]
+    session.tell([0, 1], [1.0, 0.0])
+    assert session.surplus.tolist() == [0, 0] and session.pulls.tolist() == [6, 6]
+
+
+def test_the_clock_of_rounds_is_never_behind_the_pulls_of_an_arm():
+    """LUCB1's union is over u <= t: with logged data t is at least the largest u."""
+    for strategy in (topk.LUCB1(1, 0.01, 0.1), topk.KLLUCB(1, 0.01, 0.1, rate="published")):
+        session = strategy.start(3)
+        session.observe([0, 1, 2], [500, 400, 1], counts=[1000, 900, 1])
+        for _ in range(5):
+            s = session._play.s
+            clock = max(s.now.rounds, s.now.most)
+            assert clock == s.pulls.max() >= 1000
+            if isinstance(strategy, topk.LUCB1):
+                radius = np.sqrt(np.log(1.25 * 3 * clock**4.0 / 0.1) / (2 * s.pulls))
+                assert session.bounds()[1] == pytest.approx(
+                    np.minimum(s.sums / s.pulls + radius, 1)
+                )
+            session = topk.resume(session.state())
+            arms, counts = session.ask()
+            session.tell(arms, counts / 2, counts=counts)
+
+
+def test_racing_compares_unequal_arms_by_bounds_of_their_own():
+    """As many pulls of all: its decisions are the same; else they follow from the bounds."""
+    rng = RNG(8)
+    for _ in range(200):
+        n, k = 6, int(rng.integers(1, 6))
+        strategy = topk.Racing(k, float(rng.choice([0.0, 0.2])), 0.1)
+        pulls = rng.integers(20, 400, n)
+        means = rng.random(n)
+        session = strategy.start(n).observe(range(n), np.floor(pulls * means), counts=pulls)
+        low, high = (np.array(x) for x in session.bounds())
+        status = session._play.s.status
+        for arm in range(n):
+            if session.done:
+                continue
+            above, below = (high < low[arm]).sum(), (low > high[arm]).sum()
+            assert status[arm] == (above >= n - k) - 1 * (below >= k)
+        if session.certified:
+            chosen = np.isin(range(n), session.selected)
+            assert high[~chosen].max() - low[chosen].min() < max(strategy.epsilon, 1e-12)
+
+
+def test_workers_in_threads_disturb_nothing():
+    session, rng, told = topk.SAR(2, 600).start(6), RNG(3), []
+
+    def work(number):
+        own = RNG(number)
+        while not session.done:
+            for arm in session.ask(1)[0].tolist():
+                if own.random() < 0.05:
+                    session.lost([arm])
+                else:
+                    told.append(arm)
+                    session.tell([arm], [float(own.random() < arm / 6)])
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in rng.integers(0, 99, 8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert session.done and session.in_flight.sum() == 0
+    assert session.pulls.tolist() == np.bincount(told, minlength=6).tolist()
+    assert 0 <= 600 - session._play.total <= 6
+
+
+def test_logged_data_may_end_a_play():
+    session = topk.KLLUCB(1, 0.1, 0.05).start(["a", "b"])
+    session.observe(["a", "b"], [800, 100], counts=[1000, 1000])
+    assert session.certified and session.selected.tolist() == ["a"]
+    session.observe(["b"], [3], counts=[4])  # late
+    assert session.pulls.tolist() == [1000, 1004] and session.surplus.tolist() == [0, 4]
+    assert session.evidence() < 0.05 and session.report().surplus.tolist() == [0, 4]
+    with pytest.raises(ValueError, match="^arms: this session is done"):
+        session.tell(["b"], [1])
+
+
+def test_more_data_than_the_budget_ends_a_play_without_an_error():
+    session = topk.UGapEb(1, 50, 0.0, a=0.1).start(3)
+    session.observe([0, 1], [500, 400], counts=[1000, 900])
+    assert not session.done and session.ask()[0].tolist() == [2]
+    session.observe([2], [0])
+    assert session.stopped == "budget" and session.selected.tolist() == [0]
+
+
+def test_a_session_says_what_is_in_flight():
+    session = topk.Uniform(1, budget=6).start(3)
+    assert session.ask(4)[1].tolist() == [2, 1, 1]
+    assert repr(session).endswith("3 arms, 0 pulls, wants 6 more, 4 in flight>")
+    assert session.report().in_flight.tolist() == [2, 1, 1]
+    session.lost([0, 1], [2, 1])
+    assert session.in_flight.tolist() == [0, 0, 1] and session.ask(9)[1].sum() == 5
+    with pytest.raises(ValueError, match=r"^counts: 3 pull\(s\) of arm 0 are lost, but 2 are in"):
+        session.lost([0, 0], [2, 1])
+
+
+def test_a_probability_of_success_is_not_taken_for_one_of_failure_silently():
+    with pytest.warns(UserWarning, match=r"delta = 0.95 is the probability of failure.* 0.05\?"):
+        topk.LUCB1(1, 0.1, delta=0.95).start(3)
