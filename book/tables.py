@@ -10,9 +10,12 @@ from topk.book.claims import MARKS, PROVED
 SIGNS = MARKS | {PROVED: "\u220e"}
 HEAD = ("The paper says", "Observed here", "Verdict")
 GREEK = "alpha beta gamma delta epsilon eta theta lambda mu sigma tau phi psi Delta Omega".split()
-NAME = rf"(?<![A-Za-z\\`._])(?P<name>{'|'.join(GREEK)}|eps|[A-Za-z])"
-INDEX = r"(?:_(?P<below>\w+))?(?P<prime>')?(?:\^(?P<above>\d+(?:\.\d+)?|[A-Za-z]+))?(?![A-Za-z_])"
-POWER = re.compile(r"(?<=\))\^(\d+)")
+NAME = rf"(?<![A-Za-z\\`._])(?P<name>{'|'.join(GREEK)}|eps|[A-Za-z]|\d+(?=\^))"
+BELOW = r"(?:_(?P<below>\w+|\([^()\s]+\)))?"
+ABOVE = r"(?:\^(?P<above>-?\d+(?:\.\d+)?|-?[A-Za-z]+|\([^()\s]+\)))?"
+LETTER = rf"{NAME}{BELOW}(?P<prime>')?{ABOVE}(?![A-Za-z_])"
+POWER = r"(?<=\))\^(\d+)"  # behind a bracket
+LARGE = re.compile(r"(?<![\w.,])\d{5,}(?![\w.]*\d)")
 
 
 def claims(records: list[dict], here: bool = True) -> str:
@@ -74,8 +77,9 @@ def formulas(value: object) -> str:
     Taken for formulas are names of Greek letters, and single letters with an index or a power.
     """
     text = " ".join(str(value).split()).replace("<=", "≤").replace(">=", "≥").replace("sqrt(", "√(")
+    text = LARGE.sub(lambda number: f"{int(number[0]):,}", text)
     parts, end = [], 0
-    for found in re.finditer(rf"{NAME}{INDEX}|{POWER.pattern}", text):
+    for found in re.finditer(f"{LETTER}|{POWER}", text):
         if (formula := as_formula(found)) is not None:
             parts += [escape(text[end : found.start()]), formula]
             end = found.end()
@@ -84,12 +88,19 @@ def formulas(value: object) -> str:
 
 def as_formula(found: re.Match) -> str | None:
     """Return one letter with its index and power, or a power behind a bracket, as a formula."""
-    if found["name"] is None:
-        return f"$^{{{found[0][1:]}}}$"
     name, below, above = found["name"], found["below"], found["above"]
+    if name is None:
+        return f"$^{{{found[0][1:]}}}$"
     if len(name) == 1 and not (below or above):
         return None
-    letter = name if len(name) == 1 else {"eps": r"\epsilon"}.get(name, f"\\{name}")
-    power = f"\\{above}" if above in GREEK else above
-    return (f"${letter}{f'_{{{below}}}' if below else ''}{found['prime'] or ''}"
-            f"{f'^{{{power}}}' if above else ''}$")
+    letter = {"eps": r"\epsilon"}.get(name, f"\\{name}" if name in GREEK else name)
+    index, power = (
+        f"{sign}{{{spelled(part)}}}" if part else "" for sign, part in (("_", below), ("^", above))
+    )
+    return f"${letter}{index}{found['prime'] or ''}{power}$"
+
+
+def spelled(part: str) -> str:
+    """Return an index or a power as it is written in a formula."""
+    part = part.strip("()")
+    return f"\\{part}" if part in GREEK else part

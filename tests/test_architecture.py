@@ -15,7 +15,7 @@ ROOT = Path(topk.__file__).parent
 FLOORS = [
     {"_checks", "bandits", "confidence", "data", "instances", "metrics", "stats"},  # the world
     {"engine", "theory"},
-    {"arrivals", "play", "results", "session", "simulate", "store", "strategies"},
+    {"arrivals", "play", "results", "session", "simulate", "store", "storing", "strategies"},
     {"comparing", "experiments", "reporting"},
     {"book"},
     {*topk.FRONTS},  # no files: made in topk/__init__.py

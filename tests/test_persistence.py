@@ -18,7 +18,7 @@ from strategies.plain import BigBatches, Doubling
 from strategies.registry import ENTRIES, GUARDED, start
 
 import topk
-from topk.session import digest
+from topk.storing import digest
 
 each_strategy = pytest.mark.parametrize("entry", [*ENTRIES, GUARDED], ids=lambda e: e.name)
 

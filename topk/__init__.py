@@ -23,7 +23,8 @@ NAMES = {
     "topk.experiments": "KthArm kth_arm",
     "topk.play": "streams",
     "topk.results": "Outcome Replications Summary",
-    "topk.session": "Session load resume",
+    "topk.session": "Session",
+    "topk.storing": "load resume",
     "topk.simulate": "replicate run warm",
 }
 STRATEGIES = {  # in the order of their reference

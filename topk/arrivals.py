@@ -1,11 +1,138 @@
-"""What comes in out of turn: sums that are kept exactly, results that wait, and who is next."""
+"""Results on their way from the world to a rule: in flight, new, or waiting to be asked for."""
 
 import math
+from collections import deque
 
 import numpy as np
 
 MOST = 2**53  # pulls of an arm: up to there sums of 0/1 rewards are exact as floats
 SPLIT = 10**9  # rewards; of more a random part is not drawn
+
+
+class Arrivals:
+    """What a play's batch wants of each arm, what has come in, and what is still to come.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    sums : int
+        How many sums a result has: of rewards and, if anybody looks at them, of their squares.
+    bounded : bool
+        Whether a sum may be cut in two, see `divided`.
+    rng : numpy.random.Generator, optional
+        For that; one is made if need be.
+
+    Attributes
+    ----------
+    arms : ndarray of int64, shape (m,)
+        The batch.
+    wanted, new, flight : ndarray of int64, shape (n,)
+        How many rewards the batch is about, how many have been told since it was opened and go to
+        the rule with it, and how many pulls have been handed out and not come back.
+    parts : list of dict
+        arm -> its new rewards, and arm -> their squares; see `add_exactly`.
+    kept : dict
+        arm -> results that wait until the rule asks for them, in the order in which they came.
+    """
+
+    def __init__(self, n, sums, bounded, rng=None):
+        self.arms, (self.wanted, self.new, self.flight) = None, np.zeros((3, n), dtype=np.int64)
+        self.parts, self.kept = [{} for _ in range(sums)], {}
+        self.bounded, self.rng = bounded, rng
+
+    def open(self, arms, counts, room):
+        """Open a batch; of it nothing but what was kept has been told."""
+        self.arms, self.wanted[:] = arms.copy(), 0
+        self.wanted[arms] = counts
+        for arm in sorted(self.kept.keys() & {*arms.tolist()}):  # the same after a restart
+            waiting = self.kept.pop(arm)
+            while waiting and room(arm):
+                self.take(arm, waiting.popleft(), room(arm))
+            if waiting:  # after what `take` has put back
+                self.kept.setdefault(arm, deque()).extend(waiting)
+
+    @property
+    def left(self):
+        """What is still wanted of the batch, (n,)."""
+        return np.maximum(self.wanted - self.new, 0)
+
+    @property
+    def surplus(self):
+        """The number of results that are kept of each arm, (n,)."""
+        counts = np.zeros_like(self.new)
+        for arm, results in self.kept.items():
+            counts[arm] = sum(result[0] for result in results)
+        return counts
+
+    @property
+    def touched(self):
+        """The arms of the batch, and then others that have new results."""
+        others = self.new > 0
+        others[self.arms] = False
+        return np.append(self.arms, np.flatnonzero(others))
+
+    def take(self, arm, result, room):
+        """Add up to ``room`` rewards of a result to what is new, and keep the rest."""
+        part, rest = divided(result, room, self._draws if self.bounded else None)
+        if part:
+            self.new[arm] += part[0]
+            for parts, more in zip(self.parts, part[1:], strict=True):
+                add_exactly(parts.setdefault(arm, []), more)
+        if rest:
+            self.kept.setdefault(arm, deque()).append(rest)
+
+    def _draws(self):
+        """Return the generator that draws which part of a sum is taken."""
+        self.rng = self.rng or np.random.default_rng()
+        return self.rng
+
+    def told(self):
+        """Return counts, sums, and sums of squares (or sums) of what is new, (n,) each."""
+        sums = np.zeros((len(self.parts), self.new.size))
+        for row, parts in zip(sums, self.parts, strict=True):
+            for arm, exact in parts.items():
+                row[arm] = math.fsum(exact)
+        return self.new.copy(), sums[0], sums[-1]
+
+    def settle(self, arms):
+        """Return the same of some arms, for whom nothing is new from now on."""
+        told = [values[arms] for values in self.told()]
+        self.new[arms] = 0
+        for parts in self.parts:
+            for arm in arms.tolist():
+                parts.pop(arm, None)
+        return told
+
+    def drop(self, arm):
+        """Take an arm out of the batch."""
+        self.arms, self.wanted[arm] = self.arms[self.arms != arm], 0
+
+    def dump(self):
+        """Return everything as JSON values."""
+        arms, flying = self.touched, np.flatnonzero(self.flight)
+        rows = np.stack([arms, self.wanted[arms], self.new[arms]], axis=1).tolist()
+        return {
+            "batch": [row + [[*parts.get(row[0], ())] for parts in self.parts] for row in rows],
+            "in_flight": np.stack([flying, self.flight[flying]], axis=1).tolist(),
+            "kept": [[arm, [*results]] for arm, results in sorted(self.kept.items())],
+            "splits": self.rng and self.rng.bit_generator.state,
+        }
+
+    def load(self, stored):
+        """Put stored values in place of the present ones."""
+        self.wanted[:], rows = 0, stored["batch"]
+        self.arms = np.array([row[0] for row in rows if row[1]], dtype=np.int64)
+        for arm, wanted, new, *told in rows:
+            self.wanted[arm], self.new[arm] = wanted, new
+            for parts, part in zip(self.parts, told, strict=True):
+                parts[arm] = [*map(float, part)]
+        for arm, count in stored["in_flight"]:
+            self.flight[arm] = count
+        for arm, results in stored["kept"]:
+            self.kept[arm] = deque([count, *map(float, sums)] for count, *sums in results)
+        if stored["splits"]:
+            self._draws().bit_generator.state = stored["splits"]
 
 
 def add_exactly(parts, x):

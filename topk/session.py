@@ -1,33 +1,20 @@
-"""Live use: the strategy asks, the world answers, in any order and in any portions.
+"""Live use: the strategy asks, the world answers, in any order and in any portions."""
 
-A stored session holds the strategy's name and parameters, what its play declares to be stored,
-and what was told of the current batch, as plain JSON with a digest: what was damaged or changed
-is refused.  What follows from the counts is computed again.
-"""
-
-import dataclasses
 import functools
-import hashlib
-import json
 import math
-import os
 import reprlib
-import secrets
 import threading
-from collections import Counter, deque
-from pathlib import Path
+from collections import Counter
 
 import numpy as np
 
-import topk
-from topk import confidence
-from topk._checks import as_numbers, check_arms, check_counts, check_integer, check_json, refuse
-from topk.arrivals import MOST, add_exactly, divided, spread
+from topk import confidence, storing
+from topk._checks import as_numbers, check_arms, check_counts, check_integer, refuse
+from topk.arrivals import MOST, Arrivals, spread
 from topk.bandits import UNIT, scale_of
 from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
-from topk.engine.strategy import Strategy, means_of
+from topk.engine.strategy import means_of
 
-FORMAT, VERSION = "topk-session", 5
 DELTA = 0.05  # of intervals where the strategy has none of its own
 STOPPED = {RUNNING: None, BY_RULE: "rule", BY_BUDGET: "budget"}
 
@@ -95,39 +82,22 @@ class Session:
         n = self._play.seen.pulls.size
         self.layout = (self._play.bandits, n // self._play.bandits) if strategy.several else n
         self._withdrawn = []
-        # what each arm is asked for in the current batch, how many of its rewards have been told
-        # since that was opened, and how many have been handed out by `ask` and not come back
-        self._counts, self._new, self._flight = np.zeros((3, n), dtype=np.int64)
-        # arm -> its new rewards, and arm -> their squares, if anybody looks; see `add_exactly`
-        self._parts = [{}, {}][: 1 + bool(self._play.seen.squares.size)]
-        self._kept = {}  # arm -> results for which the rule has not asked, see `divided`
-        self._splits = None if generator is None else generator.spawn(1)[0]
+        sums, own = 1 + bool(self._play.seen.squares.size), generator and generator.spawn(1)[0]
+        self._arrivals = Arrivals(n, sums, self._units.bounded, own)
         self._open_batch()
 
     @locked
     def __repr__(self):
-        now = f"stopped by its {self.stopped}" if self.done else f"wants {self._left.sum()} more"
-        now += f", {self._flight.sum()} in flight" if self._flight.any() else ""
+        left, flying = self._arrivals.left.sum(), self._arrivals.flight.sum()
+        now = f"stopped by its {self.stopped}" if self.done else f"wants {left} more"
+        now += f", {flying} in flight" if flying else ""
         return f"<Session of {self.strategy}: {self.n} arms, {self.pulls.sum()} pulls, {now}>"
 
     def _open_batch(self):
-        """Take the next batch from the strategy; of it nothing but what was kept has been told."""
+        """Take the next batch from the strategy."""
         arms, counts = np.empty((2, self.n), dtype=np.int64)
         m = self._play.ask(arms, counts)
-        self._arms = arms[:m].copy()
-        self._counts[:] = 0
-        self._counts[self._arms] = counts[:m]
-        for arm in self._kept.keys() & {*self._arms.tolist()}:
-            waiting = self._kept.pop(arm)
-            while waiting and self._room(arm):
-                self._take(arm, waiting.popleft())
-            if waiting:  # after what `_take` has put back
-                self._kept.setdefault(arm, deque()).extend(waiting)
-
-    @property
-    def _left(self):
-        """What is still wanted of the current batch, (n,)."""
-        return np.maximum(self._counts - self._new, 0)
+        self._arrivals.open(arms[:m], counts[:m], self._room)
 
     @property
     def n(self):
@@ -165,13 +135,13 @@ class Session:
     @locked
     def in_flight(self):
         """Pulls of each arm that were handed out by `ask` and not come back, int (n,) or (M, n)."""
-        return self._flight.reshape(self.layout).copy()
+        return self._arrivals.flight.reshape(self.layout).copy()
 
     @property
     @locked
     def surplus(self):
         """Results of each arm that the rule has not asked for (yet), int (n,) or (M, n)."""
-        return self._surplus().reshape(self.layout)
+        return self._arrivals.surplus.reshape(self.layout)
 
     @property
     def withdrawn(self):
@@ -207,11 +177,12 @@ class Session:
     def _chosen(self):
         """Return the numbers of the arms that would be chosen now, or None."""
         pulls, sums = self._counted()
-        seen, arms = pulls > 0, np.flatnonzero(self._new)
+        seen, new = pulls > 0, self._arrivals.new
+        arms = np.flatnonzero(new)
         seen[self._withdrawn] = True
         if not (seen.all() or self.done):
             return None
-        return by_bandit(peek(self._play, arms, self._new[arms], sums[arms]), self.layout)
+        return by_bandit(peek(self._play, arms, new[arms], sums[arms]), self.layout)
 
     @locked
     def bounds(self):
@@ -312,30 +283,30 @@ class Session:
         """
         if size is not None:
             shares = self._next(check_integer(size, "size", 1, MOST))
-            self._flight += shares
+            self._arrivals.flight += shares
             return self._named(np.flatnonzero(shares)), shares[shares > 0]
-        arms = self._arms[self._left[self._arms] > 0]
-        return self._named(arms), self._left[arms]
+        left, arms = self._arrivals.left, self._arrivals.arms
+        arms = arms[left[arms] > 0]
+        return self._named(arms), left[arms]
 
     def _next(self, size):
         """Return how many pulls of each arm are handed out next, (n,)."""
-        play, flight, left = self._play, self._flight, self._left
-        ready = np.maximum(left - flight, 0)  # what of the batch can be handed out
+        play, new, flight = self._play, self._arrivals.new, self._arrivals.flight
         budget = getattr(self.strategy, "budget", None) or MOST
-        most = budget - play.total - int(self._new.sum() + flight.sum())
+        most = budget - play.total - int(new.sum() + flight.sum())
         if self.done or most <= 0:
             return np.zeros(self.n, dtype=np.int64)
         size = min(size, most)
-        open_ended = np.where(play.active, size, 0)
         if play.pools:
-            sums = [self._sums(parts) for parts in self._parts]
-            shares = play.imagine((self._new, sums[0], sums[-1]), flight, size)
-            have = play.seen.pulls + self._new + flight + shares
+            shares = play.imagine(self._arrivals.told(), flight, size)
+            have = play.seen.pulls + new + flight + shares
         else:
-            shares = spread(self._new + flight, ready, size)
-            have = np.maximum(flight - left, 0) + self._surplus()  # ahead of the batch
+            left = self._arrivals.left
+            shares = spread(new + flight, np.maximum(left - flight, 0), size)
+            have = np.maximum(flight - left, 0) + self._arrivals.surplus  # ahead of the batch
             size = min(size, max(shares.sum(), most - have[play.active].sum()))
-        return shares + spread(have, open_ended, size - shares.sum())
+        more = np.where(play.active, size, 0)
+        return shares + spread(have, more, size - shares.sum())
 
     @locked
     def state(self):
@@ -351,23 +322,7 @@ class Session:
         ValueError
             If a strategy of your own keeps in its memory what JSON would not give back.
         """
-        strategy, flying = self.strategy, np.flatnonzero(self._flight)
-        arms = self._touched()
-        batch = np.stack([arms, self._counts[arms], self._new[arms]], axis=1).tolist()
-        batch = [row + [[*parts.get(row[0], ())] for parts in self._parts] for row in batch]
-        stored = {
-            "format": FORMAT,
-            "version": VERSION,
-            "strategy": f"{type(strategy).__module__}.{type(strategy).__name__}",
-            "parameters": parameters(strategy),
-            "n": list(self.layout) if strategy.several else self.names or self.n,
-            "scale": self._scale,
-        }
-        stored |= {"play": self._play.dump(), "batch": batch, "withdrawn": list(self._withdrawn)}
-        stored["in_flight"] = np.stack([flying, self._flight[flying]], axis=1).tolist()
-        stored["kept"] = [[arm, [*results]] for arm, results in sorted(self._kept.items())]
-        stored["splits"] = self._splits and self._splits.bit_generator.state
-        return stored | {"digest": digest(stored)}
+        return storing.state(self)
 
     def save(self, path):
         """Write everything needed to go on later to a file; see `topk.load`.
@@ -385,15 +340,7 @@ class Session:
         OSError
             If the file cannot be written.
         """
-        from topk.store import SOURCES
-
-        path, text = Path(path), json.dumps({"library": SOURCES, "session": self.state()})
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        try:
-            part.write_text(text + "\n", encoding="utf-8")
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        storing.save(self, path)
 
     def report(self):
         """Return where the study stands: see `topk.reporting.report`."""
@@ -439,9 +386,9 @@ class Session:
             if a strategy of your own then asks for what cannot be: this session cannot go
             on, and the state stored before is the one to resume with a mended strategy.
         """
-        if self.done and not self._flight.any():
+        if self.done and not self._arrivals.flight.any():
             raise ValueError("arms: this session is done, and takes what Session.observe is told")
-        allowed = np.maximum(self._left, self._flight)
+        allowed = np.maximum(self._arrivals.left, self._arrivals.flight)
         allowed[self._withdrawn] = MOST
         wanted = "arms: {} reward(s) of arm {} were told, but {} are wanted now; see Session.ask"
         return self._sort_in(arms, rewards, counts, squares, allowed, wanted)
@@ -473,7 +420,7 @@ class Session:
         use everything at once: their bounds hold after any number of pulls, so that the promise
         stays.  The clock t of `LUCB1`, and that of `KLLUCB`'s published rate, is then at least
         the largest number of pulls of an arm.  With a budget all that is used counts, and going
-        over it ends the play.
+        over it ends the play; what `UGapEb` promises is about a budget that it spends itself.
 
         The others decide by exactly what they asked for, and their promise is about that: `SAR`
         and `SuccessiveRejects` compare arms after equal pulls, `OptMAI` and `Uniform` share out a
@@ -491,8 +438,8 @@ class Session:
         to come, has to have the mean of its arm.  So it may be late or `lost`, and data may be
         chosen, but not because of what the rewards are.  When clicks arrive at once, and their
         absence only after a wait, tell each arm's results in the order of its pulls, without
-        gaps.  A log has to be complete from its beginning, and to be told once.  `TopTwo` and
-        `evidence` need, besides, that delays have nothing to do with the rewards at all.
+        gaps; that mends it for bounds of single arms, not for `TopTwo`, and see `evidence`.  A
+        log has to be complete from its beginning, and to be told once.
         """
         few = "counts: of {} reward(s) of arm {} only {} can be counted"
         return self._sort_in(arms, rewards, counts, squares, MOST - self._told()[0], few)
@@ -524,8 +471,8 @@ class Session:
         """
         arms, counts, _ = self._entries(arms, counts)
         flying = "counts: {} pull(s) of arm {} are lost, but {} are in flight"
-        self._check_most(arms, counts, self._flight, flying)
-        np.subtract.at(self._flight, arms, counts)
+        self._check_most(arms, counts, self._arrivals.flight, flying)
+        np.subtract.at(self._arrivals.flight, arms, counts)
         return self
 
     @locked
@@ -564,94 +511,62 @@ class Session:
         self._play.withdraw(arm)
         self._withdrawn.append(arm)
         self._credit(np.array([arm]))
-        self._arms, self._counts[arm] = self._arms[self._arms != arm], 0
+        self._arrivals.drop(arm)
         self._go_on()
         return self
 
     def _sort_in(self, *told):
         """Check and take results, and let the strategy move on."""
+        flight = self._arrivals.flight
         for arm, count, *sums in zip(*(x.tolist() for x in self._checked(*told)), strict=True):
             if count:
-                self._flight[arm] -= min(count, self._flight[arm])
-                self._take(arm, [count, *sums[: len(self._parts)]])
+                flight[arm] -= min(count, flight[arm])
+                result = [count, *sums[: len(self._arrivals.parts)]]
+                self._arrivals.take(arm, result, self._room(arm))
         self._go_on()
         return self
 
-    def _take(self, arm, result):
-        """Add as much of a result as the rule takes now to what is new, and keep the rest."""
-        part, rest = divided(result, self._room(arm), self._draws if self._units.bounded else None)
-        if part:
-            self._new[arm] += part[0]
-            for parts, more in zip(self._parts, part[1:], strict=True):
-                add_exactly(parts.setdefault(arm, []), more)
-        if rest:
-            self._kept.setdefault(arm, deque()).append(rest)
-
     def _room(self, arm):
         """Return how many results of an arm the rule takes now."""
-        if self.done or not self._play.pools:
-            return max(0, int(self._counts[arm] - self._new[arm])) * (not self.done)
-        return MOST if self._play.active[arm] else 0
-
-    def _draws(self):
-        """Return the generator that draws which part of a sum is used."""
-        if self._splits is None:
-            self._splits = np.random.default_rng()
-        return self._splits
-
-    def _touched(self):
-        """Return the arms of the batch, and then others that have new results."""
-        others = self._new > 0
-        others[self._arms] = False
-        return np.append(self._arms, np.flatnonzero(others))
+        if self.done:
+            return 0
+        if self._play.pools:
+            return MOST if self._play.active[arm] else 0
+        return max(0, int(self._arrivals.wanted[arm] - self._arrivals.new[arm]))
 
     def _credit(self, arms):
         """Add what is new of some arms to the tally."""
-        told = [[math.fsum(x.pop(arm, ())) for arm in arms.tolist()] for x in self._parts]
-        self._play.count(arms, self._new[arms], np.array(told[0]), np.array(told[-1]))
-        self._new[arms] = 0
+        self._play.count(arms, *self._arrivals.settle(arms))
 
     def _go_on(self):
         """Hand what is new to the strategy, and open the next batch, as long as it is enough."""
         while not self.done and self._is_enough():
-            arms, surplus = self._touched(), (self._new > self._counts).any()
+            arms, surplus = self._arrivals.touched, self._has_surplus()
             self._credit(arms)
             self._play.update(arms, surplus)
             self._open_batch()
 
     def _is_enough(self):
         """Tell whether the batch is complete, or results beyond it are to be used at once."""
-        if not self._left[self._arms].any():
+        if not self._arrivals.left.any():
             return True
-        if not (self._new > self._counts).any():
-            return False
-        return self._play.can_begin(self._play.seen.pulls + self._new)
+        return self._has_surplus() and self._play.can_begin(self._counted()[0])
 
-    def _sums(self, parts):
-        """Return the sums of new rewards, or of their squares, (n,)."""
-        sums = np.zeros(self.n)
-        for arm, exact in parts.items():
-            sums[arm] = math.fsum(exact)
-        return sums
+    def _has_surplus(self):
+        """Tell whether more than the batch is new."""
+        return (self._arrivals.new > self._arrivals.wanted).any()
 
     def _counted(self):
         """Return pulls and sums (n,) of everything that the rule takes."""
-        seen = self._play.seen
-        return seen.pulls + self._new, seen.sums + self._sums(self._parts[0])
-
-    def _surplus(self):
-        """Return the number of results that are kept of each arm, (n,)."""
-        counts = np.zeros(self.n, dtype=np.int64)
-        for arm, results in self._kept.items():
-            counts[arm] = sum(result[0] for result in results)
-        return counts
+        counts, sums, _ = self._arrivals.told()
+        return self._play.seen.pulls + counts, self._play.seen.sums + sums
 
     def _told(self):
         """Return pulls and sums (n,) of everything that was told."""
         pulls, sums = self._counted()
-        for arm, results in self._kept.items():
+        for arm, results in self._arrivals.kept.items():
             sums[arm] = math.fsum([sums[arm], *(result[1] for result in results)])
-        return pulls + self._surplus(), sums
+        return pulls + self._arrivals.surplus, sums
 
     def _entries(self, arms, counts):
         """Return arms and counts in canonical form, and the name of what comes with them."""
@@ -755,142 +670,3 @@ def peek(play, arms, counts, sums):
         return play.recommend()
     finally:  # a strategy in plain Python may raise
         seen.pulls[arms], seen.sums[arms] = before
-
-
-def resume(state):
-    """Go on with a stored session exactly where it stopped.
-
-    Parameters
-    ----------
-    state : dict or str
-        What `Session.state` returned, or JSON text of it.  The session of a strategy of your
-        own can be resumed once its class has been defined.
-
-    Returns
-    -------
-    topk.Session
-
-    Raises
-    ------
-    ValueError
-        If the state is of an unknown version, damaged or changed.
-
-    Examples
-    --------
-    >>> import json, topk
-    >>> session = topk.Uniform(1, budget=6).start(3).tell([0, 2], [1, 0])
-    >>> again = topk.resume(json.loads(json.dumps(session.state())))
-    >>> again.ask()[1].tolist()
-    [1, 2, 1]
-    """
-    if isinstance(state, str):
-        state = parsed(state, "state")
-    if not isinstance(state, dict):
-        refuse("state", type(state).__name__, "a dict made by Session.state")
-    for name, right in (("format", FORMAT), ("version", VERSION)):
-        if state.get(name) != right:
-            refuse(name, state.get(name), f"{right!r}, the one that this release reads")
-    if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
-        refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
-    try:
-        strategy = named_strategy(state["strategy"], state["parameters"])
-        session = Session(strategy, state["n"], **state["scale"])
-        session._play.load(state["play"])
-        session._withdrawn = list(state["withdrawn"])
-        session._counts[:] = 0
-        session._arms = np.array([row[0] for row in state["batch"] if row[1]], dtype=np.int64)
-        for arm, count, new, *told in state["batch"]:
-            session._counts[arm], session._new[arm] = count, new
-            for parts, part in zip(session._parts, told, strict=True):
-                parts[arm] = [*map(float, part)]
-        for arm, count in state["in_flight"]:
-            session._flight[arm] = count
-        for arm, results in state["kept"]:
-            results = ([count, *map(float, sums)] for count, *sums in results)
-            session._kept[arm] = deque(results)
-        if state["splits"]:
-            session._draws().bit_generator.state = state["splits"]
-    except (AttributeError, IndexError, KeyError, TypeError) as reason:
-        raise ValueError(f"state: a session cannot hold this: {reason!r}") from reason
-    return session
-
-
-def load(path):
-    """Go on with a session that `Session.save` has written, exactly where it stopped.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    topk.Session
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or was written by other sources of this library.
-    OSError
-        If it cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile, topk
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     topk.Uniform(1, budget=6).start(3).tell([0, 2], [1, 0]).save(f"{folder}/study.json")
-    ...     topk.load(f"{folder}/study.json").ask()[1].tolist()
-    [1, 2, 1]
-    """
-    from topk.store import SOURCES
-
-    stored = parsed(Path(path).read_text(encoding="utf-8", errors="replace"), "path")
-    if not isinstance(stored, dict) or stored.keys() != {"library", "session"}:
-        refuse("path", str(path), "a file that Session.save has written")
-    if stored["library"] != SOURCES:
-        refuse("path", str(path), "a file written by the same sources of this library")
-    return resume(stored["session"])
-
-
-def parsed(text, name):
-    """Return what JSON text holds."""
-    try:
-        return json.loads(text)
-    except ValueError as reason:
-        raise ValueError(f"{name}: this is no JSON, or damaged: {reason}") from reason
-
-
-def digest(state):
-    """Return a hash of JSON values; 1.0 is 1 for some writers of JSON, and so it is here."""
-
-    def number(text):
-        return int(x) if (x := float(text)).is_integer() else x
-
-    text = json.dumps(check_json(state, "state"))
-    plain = json.dumps(json.loads(text, parse_float=number), sort_keys=True)
-    return hashlib.sha256(plain.encode()).hexdigest()
-
-
-def parameters(strategy):
-    """Return a strategy's parameters as JSON values; refuse what JSON would change."""
-    if not dataclasses.is_dataclass(strategy):
-        refuse("strategy", type(strategy).__name__, "a dataclass, for its session to be stored")
-    found = {field.name: getattr(strategy, field.name) for field in dataclasses.fields(strategy)}
-    plain = {x: y.item() if isinstance(y, np.generic) else y for x, y in found.items()}
-    return {name: check_json(value, name) for name, value in plain.items()}
-
-
-def named_strategy(full_name, values):
-    """Return the strategy of that name.
-
-    If several classes have it, the one of its module, or else the one defined last: a
-    class of a script has another module in another script.
-    """
-    module, _, name = str(full_name).rpartition(".")
-    getattr(topk.strategies, name, None)  # one of the library may not have been imported yet
-    classes = [Strategy]
-    for cls in classes:
-        classes += cls.__subclasses__()
-    fitting = [x for x in classes if x.__name__ == name and "__dataclass_fields__" in vars(x)]
-    if not fitting:
-        refuse("strategy", name, "a strategy class; import the module of your own before")
-    return sorted(fitting, key=lambda cls: cls.__module__ == module)[-1](**values)

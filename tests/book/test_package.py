@@ -20,7 +20,7 @@ def built(tmp_path_factory):
     """Build sdist and wheel from a copy of what they are made of; return their folder."""
     folder = tmp_path_factory.mktemp("dist")
     source = folder / "source"
-    copy = "git ls-files -z topk pyproject.toml README.md LICENSE book/_static tests | "
+    copy = "git ls-files -z topk pyproject.toml README.md LICENSE | "
     copy += f"xargs -0 cp --parents -t {source}"
     source.mkdir()
     subprocess.run(copy, shell=True, cwd=ROOT, check=True)

@@ -50,7 +50,11 @@ class Racing(Rounds):
     decision is our choice: used for single arms, it could be lost once at an acceptance
     and once more at a rejection.  A top arm must not be underestimated nor another one
     overestimated by the radius, at any time: this fails with probability at most
-    :math:`\sum_u n\,\delta/(k_1 n u^\alpha) < 0.96\,\delta`.
+    :math:`\sum_u n\,\delta/(k_1 n u^\alpha) < 0.96\,\delta`.  In a session that has taken in
+    other data the arms' pulls differ: then each arm has the bounds of its own pulls, and is
+    accepted when its lower one exceeds the upper bounds of all but k' of the undecided arms,
+    itself among these, or rejected when the lower bounds of k' exceed its upper one; that is the
+    same where pulls are equal.
 
     Examples
     --------
@@ -115,11 +119,7 @@ class Racing(Rounds):
 
 @allocates
 def settle_apart(s, arms):
-    """Decide between arms with unequal pulls (live only): each has the bounds of its own pulls.
-
-    An arm is accepted if its lower bound exceeds the upper bounds of all but k' of the undecided
-    arms, itself among those, and rejected if the lower bounds of k' exceed its upper bound.
-    """
+    """Decide between arms with unequal pulls, which occur live only; see `Racing`."""
     pulls, wanted = s.pulls[arms], s.now.wanted
     radius = np.sqrt((s.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
     low, high = s.sums[arms] / pulls - radius, s.sums[arms] / pulls + radius
