@@ -19,7 +19,7 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml --all-extras --group bui
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help address book pdf preview serve sync test browser-test bench lock clean
+.PHONY: help address book pdf preview serve sync test browser-test bench evidence lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -62,6 +62,9 @@ browser-test: $(STAMP) ## open every page of the built site in Chromium, with no
 
 bench: $(STAMP) ## run the speed measurements, which the book's speed figures read
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done
+
+evidence: $(STAMP) ## make the plays that hold promises to their word (a quarter of an hour)
+	cd tests && ../$(BIN)/python -c "from evidence.plays import main; main()"
 
 lock: ## resolve the dependencies again (needs uv)
 	$(LOCK) --output-file requirements.lock

@@ -42,6 +42,7 @@ PAPERS = {
     "zhou2014": "Zhou, Chen and Li (2014): OptMAI",
     "chen2017": "Chen, Chen, Zhang and Zhou (2017): AdaptiveTopK",
 }
+OUTSIDE = {"you2023": "You, Qin, Wang and Yang (2023), none of the five"}
 
 VERSIONED = ("numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
 
@@ -113,7 +114,8 @@ def ledger(claims: list[dict], preview: bool) -> str:
         if group:
             total = f"Claims: {len(group)} ({counts(group)})."
             rows = tables.claims(group, here=False)
-            parts.append(f"## {PAPERS.get(paper, paper)}\n\n{total}\n\n{rows}")
+            title = (PAPERS | OUTSIDE).get(paper, paper)
+            parts.append(f"## {title}\n\n{total}\n\n{rows}")
     return "\n".join(parts)
 
 

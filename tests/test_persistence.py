@@ -136,6 +136,7 @@ def _middle(entry, gone):
     arms, counts = before.ask()
     if counts.sum() > 2:
         before.tell([arms[0], arms[-1]], [1.0, 0.0])
+    before.ask(5)
     assert not before.done
     return stored(before)
 
@@ -212,6 +213,8 @@ FORGERIES = {
     "play": None,
     "batch": [[0]],
     "withdrawn": None,
+    "in_flight": [[0]],
+    "kept": [[0, 1]],
 }
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import topk
 from topk.bandits import UNIT, Scale, scale_of
+from topk.confidence import separation
 
 RNG = np.random.default_rng
 
@@ -209,11 +210,52 @@ def test_kl_lucb_of_normal_rewards_has_the_bounds_of_the_normal_mixture():
     assert outcome.total_pulls < topk.run(topk.LUCB1(2, 0.5, 0.1), bandit, rng=4).total_pulls
 
 
+def test_top_two_of_normal_rewards_stops_with_the_evidence_of_the_normal_mixture():
+    """Held, pull by pull, to the formulas of `topk.confidence.evidence` with sigma."""
+    rng, means, sigma, delta = RNG(6), np.array([3.0, 2.0, 0.0, 4.0]), 1.5, 0.1
+    for epsilon in (0.0, 0.5):
+        session = topk.TopTwo(2, epsilon, delta).start(4, sigma=sigma, rng=0)
+        while not session.done:
+            p, (arms, _) = session.evidence(), session.ask()
+            pulls, sums = session.pulls.astype(float), np.nan_to_num(session.means) * session.pulls
+            if pulls.all():
+                inside = session.selected
+                outside = np.setdiff1d(range(4), inside)
+                w = pulls**2 / (pulls + 1)
+                lead = session.means[inside][:, None] - session.means[outside] + epsilon
+                z = lead**2 / (1 / w[inside][:, None] + 1 / w[outside]) / (2 * sigma**2)
+                z -= np.log1p(pulls[inside])[:, None] / 2 + np.log1p(pulls[outside]) / 2
+                assert p == pytest.approx(min(1, 5 * np.exp(-z.min()))) and p >= delta
+                a, b = np.unravel_index(z.argmin(), z.shape)
+                least = pulls.min() < np.sqrt(pulls.sum()) - 2
+                assert arms[0] in (inside[a], outside[b]) or least
+                assert p == pytest.approx(topk.confidence.evidence(
+                    session.pulls, sums, inside, epsilon, sigma=sigma))
+            session.tell(arms, rng.normal(means[arms], sigma))
+        assert session.selected.tolist() == [0, 3] and session.evidence() < delta
+    for bad, name in ((-0.1, "epsilon"), (np.nan, "epsilon")):
+        with pytest.raises(ValueError, match=f"^{name}"):
+            topk.confidence.evidence([3, 3], [1, -2], [0], bad, sigma=1.0)
+
+
+def test_evidence_of_normal_rewards_is_valid_at_all_times():
+    """Two arms 0.01 apart, named wrongly half of the time: 4,000 plays of 300 looks.
+
+    Of a rightful p at most delta of the plays fool: false alarm exp(-2 * 4000 * 0.045**2) < 1e-7.
+    Without the mixtures' price more than that do.
+    """
+    x = RNG(7).normal([[[0.0]], [[0.01]]], 2.0, (2, 4000, 300)).cumsum(axis=2)
+    u, delta = np.arange(1.0, 301), 0.3
+    z = separation(u, x[0], u, x[1], 0.0, 2.0)
+    for price, fair in ((np.log1p(u), True), (0.0, False)):
+        fooled = ((x[0] > x[1]) & (np.exp(price - z) <= delta)).any(axis=1).mean()
+        assert (fooled <= delta + 0.045) == fair and fooled > 0.02
+
+
 @pytest.mark.parametrize(
     "strategy",
     [
         topk.KLLUCB(1, 0.1, 0.1, rate="published"),
-        topk.TopTwo(1, 0.1, 0.1),
         topk.UGapEc(1, 0.1, 0.1, variance=True),
     ],
     ids=repr,
@@ -223,10 +265,33 @@ def test_what_needs_bounded_rewards_says_so(strategy):
         topk.run(strategy, topk.GaussianBandit([1, 0], 1.0), rng=0)
 
 
-def test_evidence_needs_bounds():
-    outcome = topk.run(topk.SAR(1, 50), topk.GaussianBandit([1, 0], 1.0), rng=0)
-    with pytest.raises(ValueError, match="^sigma"):
-        outcome.evidence()
+SUITED = [  # strategies whose promise does not need bounds, on a scale of 3
+    topk.LUCB1(1, 3.5, 0.1), topk.Racing(1, 3.5, 0.1), topk.Halving(1, 3.5, 0.1),
+    topk.KLLUCB(1, 3.5, 0.1), topk.TopTwo(1, 3.5, 0.1), topk.UGapEc(1, 3.5, 0.1),
+    topk.CLUCBPAC(1, 3.5, 0.1), topk.AdaptiveTopK(1, 3.5, 0.1), topk.ImprovedTopK(1, 3.5, 0.1),
+    topk.UGapEb(1, 200, 3.5, complexity=2.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("strategy", SUITED, ids=repr)
+def test_epsilon_is_in_the_units_of_the_rewards(strategy):
+    """Far above 1 where the range is 15, and above 2 sigma; where the range is 1 it is refused."""
+    wide = Wide((-3.0, 12.0))
+    for bandit in (wide, topk.GaussianBandit([9.0, 1.0, 0.0], sigma=1.5)):
+        outcome = topk.run(strategy, bandit, rng=0)
+        assert outcome.certified or strategy.budget
+        assert bandit.means[outcome.selected[0]] > bandit.means.max() - 3.5
+    with pytest.raises(ValueError, match=r"^epsilon must be a number in \[0, 1"):
+        strategy.start(3)
+    for study in (topk.run, lambda *given: topk.replicate(*given, runs=2)):
+        with pytest.raises(ValueError, match="^epsilon"):
+            study(strategy, topk.BernoulliBandit([0.9, 0.1]))
+    with pytest.raises(ValueError, match=r"^epsilon .* \[0, 3"):
+        strategy.start(3, bounds=(-1, 2))
+    session = topk.SAR(1, 40).start(2, bounds=(-3, 12)).tell([0, 1], [12.0, -3.0])
+    assert session.evidence(14.9) <= session.evidence(3.5)
+    with pytest.raises(ValueError, match=r"^epsilon .* \[0, 15"):
+        session.evidence(15.0)
 
 
 def played_live(session, low, width, rounds=40):
@@ -281,8 +346,5 @@ def test_a_live_study_of_normal_rewards():
     assert (table.low < truth).all() and (table.high > truth).all()  # of one seed
     low, high = topk.confidence.interval(session.pulls, session.pulls * session.means, 0.1 / 3, 2.0)
     assert np.allclose(table.low, low) and np.allclose(session.bounds()[1], high)
-    assert set(table.attrs) == {"delta"} and topk.resume(session.state()).certified
-    with pytest.raises(ValueError, match="^sigma"):
-        session.evidence()
-    with pytest.raises(ValueError, match="^sigma"):
-        topk.TopTwo(1, 0.1, 0.1).start(3, sigma=1.0, rng=0)
+    assert topk.resume(session.state()).certified
+    assert session.evidence(table.attrs["epsilon"]) <= 0.1

@@ -167,8 +167,8 @@ def workers_on(name, n, budget, seed):
 
 @pytest.mark.parametrize("name", working(1000))
 def test_32_workers_are_busy_and_choose_the_same_set(name):
-    """With 20,000 evaluations of 300 arms they were at work for BUSY of the time, or more."""
-    assert workers_on(name, n=20, budget=2000, seed=3) >= 0.9
+    """The longer a play, the less does its end count, at which the last results are waited for."""
+    assert workers_on(name, n=20, budget=2000 if name in EXACT else 1000, seed=3) >= 0.9
 
 
 # What waits, what is imagined, and what is refused

@@ -65,9 +65,9 @@ def check_sizes(n, k):
     return n, check_k(k, n)
 
 
-def check_epsilon(epsilon, name="epsilon", *, positive=False):
-    """Return ``epsilon`` as a ``float`` in [0, 1), or in (0, 1) when ``positive``."""
-    return check_real(epsilon, name, 0, 1, low_open=positive, high_open=True)
+def check_epsilon(epsilon, name="epsilon"):
+    """Return ``epsilon`` as a ``float`` in [0, 1)."""
+    return check_real(epsilon, name, 0, 1, high_open=True)
 
 
 def check_delta(delta, name="delta"):
@@ -119,12 +119,18 @@ def between(low, high):
     return lambda value, name, given=None: check_real(value, name, low, high, **ends)
 
 
-positive, factor, positive_epsilon = up_to(1e300), up_to(1e6), between(0, 1)
+positive, factor = up_to(1e300), up_to(1e6)
+
+
+def tolerance(value, name):
+    """Return an epsilon in units of reward; when a play begins it is held against their range."""
+    return check_real(value, name, 0, 1e300)
+
 
 PARAMETERS = {  # of strategies, those that mean the same everywhere: how they are checked
     "k": lambda value, name: check_k(value),
     "budget": check_budget,
-    "epsilon": check_epsilon,
+    "epsilon": tolerance,
     "delta": check_delta,
 }
 

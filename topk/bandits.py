@@ -12,7 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk._checks import as_numbers, as_vector, check_arms, check_counts, check_means, refuse, up_to
+from topk._checks import (
+    as_numbers,
+    as_vector,
+    check_arms,
+    check_counts,
+    check_means,
+    check_real,
+    refuse,
+    up_to,
+)
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
 
@@ -34,6 +43,18 @@ class Scale(NamedTuple):
     low: float = 0.0
     width: float = 1.0
     bounded: bool = True
+
+    @property
+    def sigma(self):
+        """That of sub-Gaussian rewards on the strategies' scale, 1/2; None of bounded ones."""
+        return None if self.bounded else 0.5
+
+    def unit_epsilon(self, epsilon):
+        """Return a tolerance, in the user's units, on the strategies' scale; or refuse it."""
+        if not self.bounded:
+            return check_real(epsilon, "epsilon", 0, 1e150) / self.width
+        epsilon = check_real(epsilon, "epsilon", 0, self.width, high_open=True)
+        return min(epsilon / self.width, 1 - 2**-53)
 
     def to_unit(self, counts, sums, squares):
         """Return the sums and sums of squares that the rewards have on the strategies' scale."""

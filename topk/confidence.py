@@ -91,20 +91,23 @@ def interval(pulls, sums, delta, sigma=None):
     return np.where(pulls > 0, low, 0.0), np.where(pulls > 0, np.minimum(high, 1), 1.0)
 
 
-def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=()):
+def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
     r"""Return a p-value, valid at all times, for the chosen set's not being right up to epsilon.
 
     Parameters
     ----------
     pulls, sums : array_like, shape (n,) or (M, n)
-        Number of pulls of each arm, and the sum of its rewards, which lie in [0, 1].
+        Number of pulls of each arm, and the sum of its rewards, which lie in [0, 1]; with
+        ``sigma`` any finite number.
     chosen : array_like of int, shape (k,) or (M, k)
         The set, of several bandits a row for each.
     epsilon : float
-        In [0, 1): the set is right if no other arm that is left has a mean of more than epsilon
-        above that of a chosen one.
+        In [0, 1), with ``sigma`` at least 0: the set is right if no other arm that is left has a
+        mean of more than epsilon above that of a chosen one.
     withdrawn : sequence of int
         Arms that have left; arm i of bandit m is m n + i.
+    sigma : float, optional
+        As for `interval`.
 
     Returns
     -------
@@ -130,14 +133,27 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=()):
     with C the number of `pairs` (of all bandits), is at most delta at some time at which the set
     named then is wrong, with probability at most delta: under every strategy and every way of
     looking.  The set may change from time to time; the smallest p so far belongs to one set.
+    Where rewards have a say in which of two arms' results is counted next, as when late ones are
+    counted in the order of their pulls, :math:`p\,(1+\ln\frac Cp)` is still valid, if the arms are
+    independent: each M alone reaches 1/x with probability at most x, and so their largest values'
+    product does with probability at most :math:`x(1+\ln\frac1x)`, with p = C x.
+
+    With sigma, :math:`M = (1+N)^{-1/2}\exp(w(m-\mu)^2/(2\sigma^2))` with w = N²/(N+1), see
+    `interval`.  Where :math:`\mu_b \geq \mu_a + \epsilon` the sum of both exponents is at least
+    :math:`Z_{ab} = \max(0, m_a-m_b+\epsilon)^2\,w_aw_b/(2\sigma^2(w_a+w_b))`, its least value over
+    all such means; so the same holds with this Z and :math:`g = \sqrt{1+N}`.
 
     Examples
     --------
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0]), 4)
     0.0188
     """
-    epsilon = check_epsilon(epsilon)
-    pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums))
+    if sigma is None:
+        epsilon = check_epsilon(epsilon)
+    else:
+        epsilon = check_real(epsilon, "epsilon", 0, 1e300)
+        sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
+    pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
     size, n = pulls.shape
     chosen = np.reshape(check_arms(np.ravel(chosen), n, "chosen"), (size, -1))
     inside, left = np.zeros((2, size, n), dtype=bool)
@@ -145,18 +161,22 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=()):
     left.flat[list(withdrawn)] = True
     if (pulls == 0)[~left].any():
         return 1.0
-    lacks, worst = mixture_cost(np.maximum(pulls, 1), sums), -np.inf
+    lacks = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
+    worst = -np.inf
     for u, ones, lack, ins, outs in zip(pulls, sums, lacks, inside, ~inside & ~left, strict=True):
         b = np.flatnonzero(outs)
         for a in np.array_split(np.flatnonzero(ins)[:, None], 1 + chosen.size * n // 2**20):
-            z = separation(u[a], ones[a], u[b], ones[b], epsilon)
+            z = separation(u[a], ones[a], u[b], ones[b], epsilon, sigma)
             worst = max(worst, (lack[a] + lack[b] - z).max(initial=-np.inf))
     return float(min(1.0, size * pairs(n, chosen.shape[1]) * np.exp(min(worst, 0.0))))
 
 
-def separation(u, ones, v, others, epsilon):
+def separation(u, ones, v, others, epsilon, sigma=None):
     """Return Z of arms a with ``ones`` of u and b with ``others`` of v; arrays that broadcast."""
     p, q = ones / u, others / v
+    if sigma is not None:
+        lead = np.maximum(p - q + epsilon, 0) / sigma
+        return lead**2 / (1 / shrunk(u) + 1 / shrunk(v)) / 2
     low, high = np.maximum(q - epsilon, 0.0), np.minimum(p, 1 - epsilon)
     if epsilon == 0:
         low = high = (ones + others) / (u + v)
@@ -167,6 +187,11 @@ def separation(u, ones, v, others, epsilon):
     x, y = (low + high) / 2, (low + high) / 2 + epsilon
     z = u * (part(p, x - p) + part(1 - p, p - x)) + v * (part(q, y - q) + part(1 - q, q - y))
     return np.where(q < p + epsilon, z, 0.0)
+
+
+def shrunk(u):
+    """Return u**2 / (u + 1): as many pulls the normal mixture makes of u, at least one."""
+    return u * (u / (u + 1))
 
 
 def pairs(n, k):

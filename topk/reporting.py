@@ -25,7 +25,7 @@ def report(session):
         out and have not come back, and results for which the rule has not asked.  In ``attrs``:
         ``delta``, the strategy's or 0.05; ``evidence``, see `topk.Session.evidence`; and
         ``epsilon``, the least for which the evidence is at most delta: by so much at most is the
-        set wrong, as far as one knows.  The last two are left out where rewards have no bounds.
+        set wrong, as far as one knows.
 
     Raises
     ------
@@ -51,27 +51,28 @@ def report(session):
     columns |= {"in_flight": session.in_flight, "surplus": session.surplus}
     table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
     table.attrs = {"delta": delta}
-    if units.bounded:
-        table.attrs["evidence"] = session.evidence()
-        table.attrs["epsilon"] = units.width * least_epsilon(session, delta)
+    table.attrs |= {"evidence": session.evidence(), "epsilon": least_epsilon(session, delta)}
     return table
 
 
 def least_epsilon(session, delta):
-    """Return the least share of the range for which the evidence is at most delta, or 1.0.
+    """Return the least epsilon for which the evidence is at most delta, to 1e-4 of the range.
 
-    To 1e-4.
+    If there is none it is the range, or of sub-Gaussian rewards infinity.
     """
-    low, high, width = 0.0, 1.0 - 1e-4, session._units.width
+    width, bounded = session._units.width, session._units.bounded
+    low, high = 0.0, 1.0 - 1e-4
+    while not bounded and high < 1e9 and session.evidence(width * high) > delta:
+        high *= 2
     if session.evidence(width * high) > delta:
-        return 1.0
+        return width if bounded else np.inf
     if session.evidence(0.0) <= delta:
         return 0.0
     while high - low > 1e-4:
         middle = (low + high) / 2
         enough = session.evidence(width * middle) <= delta
         low, high = (low, middle) if enough else (middle, high)
-    return high
+    return width * high
 
 
 def plot(session):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk import confidence, metrics
-from topk._checks import check_choice, check_real, refuse
+from topk._checks import check_choice, check_real
 from topk.bandits import UNIT, Scale
 from topk.engine.strategy import means_of
 from topk.stats import proportion_interval
@@ -82,8 +82,7 @@ class Outcome(_Arrays):
         Parameters
         ----------
         epsilon : float, optional
-            In units of reward, at least 0 and less than their range; by default that of the
-            outcome.
+            In units of reward, as in `Session.evidence`; by default that of the outcome.
 
         Returns
         -------
@@ -93,13 +92,12 @@ class Outcome(_Arrays):
         Raises
         ------
         ValueError
-            If the rewards have no bounds.
+            If epsilon is out of range.
         """
-        epsilon = self.epsilon if epsilon is None else epsilon
-        if not self.units.bounded:
-            refuse("sigma", self.units.width / 2, "replaced by bounds=(low, high), for evidence")
+        epsilon = self.units.unit_epsilon(self.epsilon if epsilon is None else epsilon)
         sums, _ = self.units.to_unit(self.pulls, self.sums, self.sums)
-        return confidence.evidence(self.pulls, sums, self.selected, epsilon / self.units.width)
+        given = self.pulls, sums, self.selected, epsilon
+        return confidence.evidence(*given, sigma=self.units.sigma)
 
     def __repr__(self):
         return (

@@ -201,8 +201,7 @@ class Session:
     def _intervals(self):
         """Return `topk.confidence.interval` of all arms at delta / n, on the strategy's scale."""
         delta = getattr(self.strategy, "delta", DELTA) / self.n
-        sigma = None if self._units.bounded else 0.5
-        return confidence.interval(*self._told(), delta, sigma)
+        return confidence.interval(*self._told(), delta, self._units.sigma)
 
     @locked
     def evidence(self, epsilon=None):
@@ -211,8 +210,9 @@ class Session:
         Parameters
         ----------
         epsilon : float, optional
-            In units of reward, at least 0 and less than their range.  By default the strategy's,
-            if its promise is about every arm; 0 with a fixed budget or a promise on average.
+            In units of reward, at least 0 and less than their range, if they have bounds.  By
+            default the strategy's, if its promise is about every arm; 0 with a fixed budget or a
+            promise on average.
 
         Returns
         -------
@@ -224,24 +224,24 @@ class Session:
         Raises
         ------
         ValueError
-            If epsilon is out of range, or the rewards have no bounds.
+            If epsilon is out of range.
 
         Notes
         -----
         What has been told counts, and in the order in which it was: rewards may come late or be
         missing, but not because of what they are.  When clicks arrive at once, and their absence
-        only after a wait, tell each arm's results in the order of its pulls, without gaps.
+        only after a wait, tell each arm's results in the order of its pulls, without gaps, and
+        take p (1 + ln(C/p)) in place of p, with C = (n - k)(n + k - 1)/2: the arms' results then
+        take turns that depend on them.
         Rewards of different arms that are pulled together have to be independent.
         """
         chosen, (pulls, sums) = self._chosen(), self._told()
-        if not self._units.bounded:
-            refuse("sigma", self._units.width / 2, "replaced by bounds=(low, high), for evidence")
         if chosen is None:
             return 1.0
         epsilon = self.strategy.tolerance if epsilon is None else epsilon
         told = pulls.reshape(self.layout), sums.reshape(self.layout)
-        epsilon = epsilon / self._units.width
-        return confidence.evidence(*told, chosen, epsilon, self._withdrawn)
+        epsilon = self._units.unit_epsilon(epsilon)
+        return confidence.evidence(*told, chosen, epsilon, self._withdrawn, self._units.sigma)
 
     @locked
     def ask(self, size=None):

@@ -4,9 +4,9 @@ window.addEventListener("load", () => {
     + ".cell_output figure)";
   const mark = () => {
     for (const element of document.querySelectorAll(wide)) {
-      const scrolls = element.scrollWidth > element.clientWidth;
-      element.toggleAttribute("data-wide", scrolls);
-      if (scrolls) element.tabIndex = 0;
+      const beyond = element.scrollWidth - element.clientWidth;
+      element.toggleAttribute("data-wide", beyond > 3); // less is a border
+      if (beyond > 0) element.tabIndex = 0;
       else element.removeAttribute("tabindex");
     }
   };
@@ -52,4 +52,11 @@ window.addEventListener("load", () => {
   for (const entry of document.querySelectorAll('[role="list"] > [role="doc-biblioentry"]')) {
     entry.setAttribute("role", "listitem");
   }
+});
+
+// A page whose title has the words that were searched for stands before all others.
+document.addEventListener("DOMContentLoaded", () => {
+  if (typeof Scorer === "undefined") return; // every page but that of the search
+  const words = new URLSearchParams(location.search).get("q")?.trim().toLowerCase();
+  Scorer.score = ([, title, , , score]) => score + (title.toLowerCase().includes(words) ? 50 : 0);
 });

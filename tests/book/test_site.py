@@ -313,7 +313,7 @@ def test_proofs_are_unfolded_on_paper_and_without_scripts(browser, window, addre
 
 def test_a_link_to_a_statement_shows_it(window, address):
     """On the same page and from another one, with pointer and keyboard, until Escape."""
-    there = r'<a class="reference internal" href="([^"#]+)#[^"]*"><span class="std std-ref">Theorem'
+    there = r'<a class="reference internal" href="([^"#]+)#[^"]*">Theorem'
     page, link = chapter_with(there)
     view, wrong = open_page(window, f"{address}/{page}")
     view.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")

@@ -106,16 +106,17 @@ class Strategy:
         Raises
         ------
         ValueError
-            If its promise needs bounded rewards, and these are not.
+            If its promise needs bounded rewards, and these are not, or epsilon is not less than
+            their range.
         """
+        found, width = {}, units.width
+        if hasattr(self, "epsilon"):
+            found["epsilon"] = units.unit_epsilon(self.epsilon)
         if units == UNIT:
             return self
         if self.bounded and not units.bounded:
             wanted = f"replaced by bounds=(low, high), which {type(self).__name__} needs"
-            refuse("sigma", units.width / 2, wanted)
-        found, width = {}, units.width
-        if hasattr(self, "epsilon"):
-            found["epsilon"] = self.epsilon / width
+            refuse("sigma", width / 2, wanted)
         if getattr(self, "complexity", None) is not None:
             found["complexity"] = self.complexity * width**2
         made = dataclasses.replace(self, **found)
@@ -193,7 +194,8 @@ class Strategy:
             bandits at once the pair (M, n), how many there are and how many arms each has.
         bounds : pair of float, optional
             The least and the largest reward that there can be; (0, 1) unless given.  All that is
-            taken and given, epsilon as well, is in the units of the rewards.
+            taken and given, epsilon as well, is in the units of the rewards: where a strategy says
+            that epsilon is less than 1, it is less than their range.
         sigma : float, optional
             In place of bounds: the rewards are sigma-sub-Gaussian, as normal ones with that
             standard deviation are.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk._checks import factor, positive_epsilon, refuse
+from topk._checks import factor, positive, refuse
 from topk.engine.composing import rule
 from topk.engine.loop import ACTIVE, BY_RULE, REJECTED, keep_active
 from topk.engine.ranking import kth_largest, largest, ranked_by
@@ -196,7 +196,7 @@ class ImprovedTopK(Rounds):
     delta: float
     budget: int | None = None
     certifies = average = anytime = fresh = True
-    checks = Rounds.checks | {"epsilon": positive_epsilon}
+    checks = Rounds.checks | {"epsilon": positive}
     memory = {"stage": 0, "share": 0, "level": 0, "r": 0, "searched": 0, "bar": 0.0}
 
     def constants(self, n):

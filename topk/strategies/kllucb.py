@@ -33,9 +33,10 @@ class KLLUCB(Indices):
     k : int
         How many arms are wanted, 1 to n - 1.
     epsilon : float
-        Per-arm tolerance, in [0, 1): with probability 1 - delta every returned arm has
-        a mean of at least the k-th largest minus epsilon.  With 0 and a tie at the
-        boundary the play ends only with its budget.
+        Tolerance, in [0, 1): with probability 1 - delta no arm that is left out is more than
+        epsilon better than a returned one.  So every returned arm has a mean of at least the
+        k-th largest minus epsilon, and on average they are at most epsilon below the k best.
+        With 0 and a tie at the boundary the play ends only with its budget.
     delta : float
         Probability of failure, in (0, 1).
     budget : int, optional
@@ -56,7 +57,7 @@ class KLLUCB(Indices):
     mixture's holds for all u at once because
     :math:`\sup_p L(p) \leq 2\sqrt u\,\mathrm{KT}`, see `topk.confidence`: with probability
     1 - delta every arm's mean is within its bounds at all times.  Then the promise holds: if i is
-    returned and is not one of the k best, some j of these is not returned, and
+    returned and j is not,
     :math:`\mu_j \leq U_j \leq U_l < L_h + \epsilon \leq L_i + \epsilon \leq \mu_i + \epsilon`.
     Both bounds of an arm fail together with probability delta / n; so the promise stays as it is,
     about the arms that are left, when arms are withdrawn.  (Of one-sided bounds, such as the

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from topk._checks import check_epsilon, check_flag, positive_epsilon
+from topk._checks import check_flag, positive
 from topk.engine import loop, rounds
 from topk.engine.composing import rule
 from topk.engine.indices import ask as ask_pair
@@ -69,7 +69,7 @@ class Halving(Rounds):
     delta: float
     budget: int | None = None
     certifies = anytime = fresh = True
-    checks = Rounds.checks | {"epsilon": positive_epsilon}
+    checks = Rounds.checks | {"epsilon": positive}
 
     def constants(self, n):
         """Return ln(3 k / delta)."""
@@ -172,7 +172,8 @@ class LUCB1(Indices):
 
     def __post_init__(self):
         super().__post_init__()
-        check_epsilon(self.epsilon, positive=self.guard)
+        if self.guard:
+            positive(self.epsilon, "epsilon")
 
     lean = property(lambda self: not self.guard)  # Halving makes arrays
 

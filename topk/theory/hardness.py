@@ -5,12 +5,19 @@ from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import check_integer, check_real, check_unit_array, common_shape, refuse
+from topk._checks import (
+    as_vector,
+    check_integer,
+    check_real,
+    check_unit_array,
+    common_shape,
+    refuse,
+)
 from topk.metrics import SLACK
 from topk.theory import any_unit, between, checked, half, inverse_square, kl_of_step, one_or_several
 
 
-@checked()
+@checked(means=lambda value, name, given: as_vector(value, name))
 def gaps(means, k, *, ties="infinite"):
     r"""Distance of every arm's mean from the other side of the boundary.
 
@@ -22,7 +29,7 @@ def gaps(means, k, *, ties="infinite"):
     Parameters
     ----------
     means : array_like, shape (n,)
-        True means in [0, 1], in any order.
+        True means, each finite, in any order.
     k : int
         Arms to select, 1 to n - 1.
     ties : {"infinite", "distinct"}
@@ -39,7 +46,7 @@ def gaps(means, k, *, ties="infinite"):
     Raises
     ------
     ValueError
-        If ``means`` has fewer than two arms or an entry outside [0, 1], if ``k`` is
+        If ``means`` has fewer than two arms or an entry that is not finite, if ``k`` is
         not an integer from 1 to n - 1, or if ``ties`` is neither word.
 
     Notes
@@ -55,6 +62,8 @@ def gaps(means, k, *, ties="infinite"):
     >>> from topk.hardness import gaps
     >>> gaps([0.5, 1.0, 0.25], 1)
     array([0.5 , 0.5 , 0.75])
+    >>> gaps([12.0, -3.0, 7.0], 1)
+    array([ 5., 15.,  5.])
     >>> gaps([1.0, 0.5, 0.5, 0.25], 2, ties="distinct")
     array([0.5 , 0.25, 0.25, 0.25])
     """
@@ -82,7 +91,8 @@ def h1(means, k, *, ties="infinite"):
     Returns
     -------
     float
-        At least n; ``inf`` when the boundary is tied and ``ties`` is "infinite".
+        At least n with means in [0, 1]; ``inf`` when the boundary is tied and ``ties`` is
+        "infinite".
 
     Raises
     ------
