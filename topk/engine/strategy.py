@@ -498,7 +498,7 @@ class Indices(Ruled):
     interfaces, lean = (indices, loop), True
     roles = ("pick", "done", "scale", "line", "setup", "moved", "mend", "leave")
     roles += ("recommend", "left")
-    partition, few = "topk", 1000
+    partition, few = "topk", 3000
 
     def arrays(self, bandits, n):
         """Return room for the arms that are picked."""

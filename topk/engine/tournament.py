@@ -134,6 +134,8 @@ def match(line, first, second, s, sign, slope, late):
     if key_1 == key_2:
         heavier = (weight_1 - weight_2) * abs(slope)
         first_wins = heavier > 0.0 or (heavier == 0.0 and late == 0.0)
+    if slope == 0.0:  # keys that do not move
+        return first_wins, np.inf
     gap, closing = sign * (mean_1 - mean_2), slope * (weight_2 - weight_1)
     if not first_wins:
         gap, closing = -gap, -closing
@@ -143,7 +145,7 @@ def match(line, first, second, s, sign, slope, late):
     if gap - s * closing > 0.0:
         return first_wins, gap / closing if closing > 0.0 else np.inf
     same = sign * mean_1 == sign * mean_2 and weight_1 == weight_2
-    return first_wins, np.inf if same or slope == 0.0 else s
+    return first_wins, np.inf if same else s
 
 
 def play_node(line, node, tree, place, s, sign, slope, late):
