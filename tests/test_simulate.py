@@ -504,7 +504,7 @@ WRONG_MARKS = [[3], [0], [-5], [9, 9], [9, 8], [5, 7, 6], [], [9.0], [9.5], ["9"
     *({"checkpoints": marks} for marks in WRONG_MARKS),
     {"chunk": 0}, {"chunk": 1.5}, {"keep": "nothing"}, {"store": ""}, {"store": 3},
     {"epsilon": 0.1}, {"epsilon": 1.0, "keep": "summary"}, {"epsilon": "small", "keep": "summary"},
-], ids=str)  # fmt: skip
+])  # fmt: skip
 def test_bad_arguments_are_refused_by_name(options):
     strategy = topk.LUCB1(1, epsilon=0.9, delta=0.9)
     with pytest.raises(ValueError, match=rf"\b{next(iter(options))}\b"):
@@ -713,7 +713,7 @@ NOTHING, NONSENSE = ((), ()), [
 @pytest.mark.parametrize("name, answers", [
     *(("ask", (wanted,)) for wanted in NONSENSE),
     *(("recommend", (NOTHING, chosen)) for chosen in ((), (0, 1), (0, 0), (3,), (-1,), (0.5,))),
-], ids=str)  # fmt: skip
+])  # fmt: skip
 def test_a_plain_python_strategy_that_answers_nonsense_is_told_so(name, answers):
     strategy, bandit = Answers(1, *answers), topk.BernoulliBandit([0.5] * 3)
     plays = [partial(topk.run, strategy, bandit), partial(topk.replicate, strategy, bandit, 1)]
@@ -752,7 +752,7 @@ class Speechless(topk.Indices):
     (lambda: topk.run(topk.LUCB1, TWO), ValueError, "strategy must be .*, with its parameters"),
     (lambda: topk.run(Mute(1), TWO), NotImplementedError, "Mute needs a method ask"),
     (lambda: topk.run(Speechless(1), TWO), TypeError, "Speechless cannot be compiled.* `pick` how"),
-], ids=str)  # fmt: skip
+])  # fmt: skip
 def test_what_is_no_strategy_says_what_to_do(act, error, text):
     with pytest.raises(error, match=text):
         act()
