@@ -2,6 +2,8 @@
 
 import copy
 import heapq
+import itertools
+import math
 import threading
 
 import numpy as np
@@ -199,6 +201,24 @@ def test_a_part_of_a_sum_is_drawn_as_from_an_urn():
     assert abs(drawn.var() - 18 / 19) < 5 * np.sqrt(2 / 20_000)
     drawn = np.array([divided([20, 12.5], 5, lambda: rng)[0][1] for _ in range(20_000)])
     assert abs(drawn.mean() - 12.5 / 4) < 5 * np.sqrt(18 / 19 / 20_000)
+
+
+@pytest.mark.parametrize("law", [{0.0: 0.5, 1.0: 0.5}, {0.3: 1.0}, {0.1: 0.4, 0.8: 0.6},
+                                 {0.0: 0.9, 0.45: 0.05, 1.0: 0.05}])  # fmt: skip
+def test_a_part_of_a_sum_keeps_the_promise_of_hoeffdings_inequality(law):
+    """Its exponential moments, exactly: none is above that of as many coins of the same mean."""
+    count, mean = 4, sum(reward * chance for reward, chance in law.items())
+    slopes = np.array([-9, -3, -1, -0.1, 0.1, 1, 3, 9.0])
+    for most in (1, 2, 3):
+        moment = 0.0
+        for rewards in itertools.product(law, repeat=count):
+            total = math.fsum(rewards)
+            urn = np.clip(total - np.arange(count), 0, 1)  # ones, what is over, zeros
+            parts = np.array([sum(part) for part in itertools.combinations(urn, most)])
+            chance = math.prod(law[reward] for reward in rewards)
+            moment += chance * np.exp(np.outer(slopes, parts)).mean(axis=1)
+        coins = (1 - mean + mean * np.exp(slopes)) ** most
+        assert (moment <= coins * (1 + 1e-12)).all()
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1), st.integers(0, 60))

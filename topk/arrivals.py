@@ -170,9 +170,16 @@ def divided(result, most, rng):
     -------
     part, rest : list or None
         Of a sum a part is drawn at random, as if it were that of ones, zeros, and one reward in
-        between.  Of rewards in [0, 1] nothing has a wider spread: whatever is promised about
-        their means by Hoeffding's inequality stays.  Where squares tell otherwise, or there are
-        no bounds, a result is not cut.
+        between.  Where squares tell otherwise, or there are no bounds, a result is not cut.
+
+    Notes
+    -----
+    What Hoeffding's inequality promises of independent rewards in [0, 1] it promises of the part,
+    H of M of N rewards with the sum S.  For whole S, E[exp(x H) | S] is the sum over j of
+    C(M, j) C(S, j) (e^x - 1)^j / C(N, j), convex in S for x > 0, and for x < 0 as well (turn ones
+    into zeros); a reward between 0 and 1 only lowers it below the line between its neighbours.  S
+    has the mean of a binomial sum and is less spread out, for every convex function (replace one
+    reward at a time by a coin): so E exp(x H) is at most that of M coins, on which his proof rests.
     """
     count, total, *squares = result
     if count <= most:
