@@ -238,6 +238,9 @@ def test_a_strategy_that_is_no_dataclass_is_refused_when_it_is_stored():
     class Bare(topk.Strategy):
         k = 1
 
+        def __init__(self):
+            """Take no parameters."""
+
         def ask(self, view):
             return ([0], [1]) if view.total == 0 else ([], [])
 

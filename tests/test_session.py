@@ -244,8 +244,9 @@ def test_a_strategy_that_needs_squares_asks_for_them_with_sums():
 
 
 def test_a_recommendation_that_raises_leaves_the_tally_as_it_was():
+    @dataclass(frozen=True)
     class Broken(topk.Strategy):
-        k = 1
+        k: int = 1
 
         def ask(self, view):
             return [0, 1], [2, 2]

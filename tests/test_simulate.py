@@ -642,7 +642,7 @@ def test_warm_compiles_what_the_first_play_needs(monkeypatch, capsys):
     calls.clear()
     topk.warm(topk.MultiBanditSAR(60))
     topk.warm(topk.LUCB1(1, 0.1, 0.1), topk.GaussianBandit([1.0, 2.0], sigma=1.0))
-    assert calls == [("MultiBanditSAR", "play", None), ("LUCB1", "step", "topk_scan")]
+    assert calls == [("MultiBanditSAR", "play", None), ("LUCB1", "play_singly", "topk_scan")]
     calls.clear()
     topk.warm()
     names = " ".join(topk.STRATEGIES.values()).split()

@@ -21,7 +21,7 @@ def test_numbers_are_glued_as_pythons_own(monkeypatch):
 
 @pytest.mark.parametrize("name", topk.strategies.__all__)
 def test_a_page_can_print_every_rule(name):
-    source = rule_of(getattr(topk, name)).data.removeprefix("```python").removesuffix("```")
+    source = rule_of(getattr(topk, name)).data.removeprefix("```python\n").removesuffix("```")
     own = {f.name for f in ast.parse(source).body}
     assert own >= {"share", "decide"} or "pick" in own
     assert not own & {"accept", "rank", "setup"}  # of the engine

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib
@@ -94,9 +95,11 @@ def test_the_style_of_a_strategy_value():
 
 
 def test_a_strategy_of_ones_own_has_a_neutral_style():
+    @dataclass(frozen=True)
     class Mine(topk.Strategy):
-        k = 1
+        k: int = 1
 
+    @dataclass(frozen=True)
     class MultiBanditMine(Mine):
         several = True
 
