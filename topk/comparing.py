@@ -171,7 +171,7 @@ class Comparison:
             Means with 95 % bands; without budgets or checkpoints the share of plays with at most so
             much, and for pulls to stop of a single bandit with Bernoulli or normal arms a line at
             what no exact strategy can do without, T* kl(delta, 1 - delta), for the largest delta
-            that was played.
+            that was played; none if an epsilon allows less than the best set.
         """
         from topk.book import plots
 
@@ -226,7 +226,7 @@ class Comparison:
             ax.axvline(needed, color=plots.GREY, linestyle=":", label="T* kl(δ, 1 - δ)")
 
     def _needed(self):
-        """Return T* kl(delta, 1 - delta), infinite where it is not known."""
+        """Return T* kl(delta, 1 - delta), infinite where it is not known, or with an epsilon."""
         from topk.theory.characteristic import characteristic_time
         from topk.theory.likelihood import bernoulli_kl
 
@@ -236,7 +236,9 @@ class Comparison:
             law = {"family": "gaussian", "sigma": self.bandit.sigma}
         elif isinstance(self.bandit, MultiBandit) or not isinstance(self.bandit, BernoulliBandit):
             return np.inf
-        if len(ks) > 1:
+        if len(ks) > 1 or any(
+            getattr(strategy, "epsilon", 0) > 0 for strategy in self.strategies.values()
+        ):
             return np.inf
         time = characteristic_time(self.bandit.means, *ks, **law).value
         return time * bernoulli_kl(delta, 1 - delta)
