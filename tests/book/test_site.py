@@ -166,6 +166,7 @@ def test_page_in_four_views(page, window, address):
         turn(view, width, mode)
         if (width, mode) == VIEWS[2]:
             view.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+            view.wait_for_function(AT_REST)  # code fades in
         wrong += view.evaluate(FAULTS, mode) + view.evaluate(AXE, mode)
         problems += [f"{width} px, {mode}: {fault}" for fault in wrong]
         wrong.clear()
