@@ -303,7 +303,7 @@ def test_proofs_are_unfolded_on_paper_and_without_scripts(browser, window, addre
     view, _ = open_page(window, f"{address}/{page}")
     assert not view.evaluate(seen)
     view.emulate_media(media="print")
-    assert view.evaluate(seen)
+    view.wait_for_function(f"() => {seen}")  # from the next frame on
     view.close()
     context = browser.new_context(java_script_enabled=False)
     view = context.new_page()
