@@ -55,7 +55,7 @@ sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md
 
 test: $(STAMP) ## tests, docstring examples, ruff
 	$(BIN)/ruff check .
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 browser-test: $(STAMP) ## open every page of the built site in Chromium, with no network
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m browser tests/book/test_site.py
