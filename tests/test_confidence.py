@@ -1,7 +1,6 @@
 """Intervals and evidence that hold at all times: against integrals, exact numbers, and walks."""
 
 import math
-from contextlib import suppress
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -250,40 +249,6 @@ def test_top_two_stops_when_the_evidence_does(epsilon):
             session.tell(arms, (rng.random(arms.size) < means[arms]).astype(float))
         assert session.evidence() < 0.1 <= before
         assert session.evidence(epsilon=0.5) <= session.evidence() <= session.evidence(0.0)
-
-
-WATCHED = [
-    topk.KLLUCB(2, 0.0, 0.2, budget=100), topk.LUCB1(2, 0.0, 0.2, budget=100),
-    topk.TopTwo(2, 0.0, 0.2, budget=100), topk.SAR(2, budget=100), topk.Uniform(2, budget=100),
-    topk.GapE(2, budget=100, complexity=60.0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("strategy", WATCHED, ids=lambda x: type(x).__name__)
-def test_watched_at_every_moment_a_wrong_set_has_little_evidence(strategy):
-    """Of 60 plays at most 0.2 * 60 + 22 do: exp(-2 * 22**2 / 60) < 1e-7, by Hoeffding.
-
-    An arm may leave; rewards of a batch come one by one.
-    """
-    rng, means, fooled = np.random.default_rng(7), np.array([0.5, 0.45, 0.4, 0.38]), 0
-    for number in range(60):
-        session, wrong_and_sure = strategy.start(4, rng=number if strategy.random else None), False
-        order = rng.permutation(means)
-        leaves = rng.integers(4, 200)
-        while not session.done:
-            arms, counts = session.ask()
-            arm = arms[rng.integers(arms.size)]
-            session.tell([arm], [float(rng.random() < order[arm])])
-            if session.pulls.sum() == leaves:
-                with suppress(ValueError):  # SAR may have accepted it
-                    session.withdraw(int(rng.integers(4)))
-            chosen = session.selected
-            if chosen is not None:
-                others = np.delete(order, [*chosen, *session.withdrawn])
-                if others.max(initial=-1) > order[chosen].min():
-                    wrong_and_sure |= session.evidence(0.0) <= 0.2
-        fooled += wrong_and_sure
-    assert fooled <= 12 + 22
 
 
 def test_looking_at_evidence_whenever_one_likes():

@@ -368,11 +368,10 @@ def test_checkpoints_never_change_a_play(entry):
     assert done >= 30
 
 
-def best(k, pulls, sums, order):
+def best(k, means, order):
     """The k largest means; ties to the lower index in the strategy's own order."""
     place = np.argsort(order)  # arm order[j] of the bandit is the strategy's arm j
-    keys = {a: (-Fraction(int(sums[a]), int(pulls[a])), place[a]) for a in range(pulls.size)}
-    return sorted(sorted(keys, key=keys.get)[:k])
+    return sorted(sorted(range(len(means)), key=lambda arm: (-means[arm], place[arm]))[:k])
 
 
 def test_sets_at_checkpoints_are_those_of_a_literal_replay():
@@ -388,7 +387,8 @@ def test_sets_at_checkpoints_are_those_of_a_literal_replay():
         for j, mark in enumerate(marks):
             pulls = np.bincount(arms[:mark], minlength=n)
             sums = np.bincount(arms[:mark], rewards[:mark], minlength=n)
-            assert reps.selected[0, j].tolist() == best(strategy.k, pulls, sums, order), mark
+            means = [Fraction(int(s), int(u)) for s, u in zip(sums, pulls, strict=True)]
+            assert reps.selected[0, j].tolist() == best(strategy.k, means, order), mark
             compared += 1
     assert compared > 1000
 
@@ -576,7 +576,7 @@ def test_of_the_last_batch_an_even_part_is_pulled_and_checkpoints_look_at_it(ban
     end = topk.run(strategy, bandit, rng=3, max_pulls=24)
     assert sorted(end.pulls.tolist()) == [3, 3, 3, 3, 4, 4, 4] and end.stopped == "budget"
     order, _ = topk.streams(3, 0, 7)
-    assert end.selected.tolist() == best_of_means(2, end.means, order)
+    assert end.selected.tolist() == best(2, end.means, order)
     racing = topk.Racing(2, 0.0, 0.01)
     marks, limit = [10, 31, 50, 80], 40
     reps = topk.replicate(racing, bandit, 3, seed=3, checkpoints=marks, max_pulls=limit)
@@ -586,12 +586,6 @@ def test_of_the_last_batch_an_even_part_is_pulled_and_checkpoints_look_at_it(ban
     assert np.array_equal(reps.selected[:, 2:], np.repeat(plain.selected, 2, axis=1))
     free = topk.replicate(racing, bandit, 3, seed=3, checkpoints=marks[:2])
     assert np.array_equal(reps.selected[:, :1], free.selected[:, :1])
-
-
-def best_of_means(k, means, order):
-    """Ties to the lower index in the strategy's own order."""
-    place = np.argsort(order)
-    return sorted(sorted(range(means.size), key=lambda arm: (-means[arm], place[arm]))[:k])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The register of numbered results."""
 
 
-import topk
 from topk.book.numbered_results import MIME, RESULTS, checked
 
 GOOD = {"function": "topk.guarantees.sar_error",
@@ -24,7 +23,3 @@ def test_a_payload_for_the_build(monkeypatch):
     assert checked("zhou2014/lemma-4.1", "x", **GOOD | {"function": "topk.OptMAI"})
     monkeypatch.setenv("TOPK_PREVIEW", "1")
     assert MIME not in entry._repr_mimebundle_()
-
-
-def test_every_function_of_topk_can_be_named():
-    assert topk.book.numbered_results.checked is checked

@@ -19,10 +19,6 @@ from topk.book.numbered_results import RESULTS
 
 SITE = Path(__file__).resolve().parents[2] / "_build/html"
 REQUIRED = bool(os.environ.get("TOPK_SITE_REQUIRED"))
-CHROMIUM = os.environ.get("TOPK_CHROMIUM", "/usr/bin/chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-FLAGS += ["--disable-component-update", "--disable-sync"]
-FLAGS += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # reaches this machine only
 EVERY_FILE = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 PAGES = [page for page in EVERY_FILE if page != "index.html"]  # that one forwards to the first page
 
@@ -49,33 +45,6 @@ def address():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Start Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
-def window(browser):
-    """Open a window, whose pages share what the browser has cached."""
-    context = browser.new_context()
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def own_window(browser):
-    """Open a window for one test: a clock that stands still does so in all pages of a window."""
-    context = browser.new_context()
-    yield context
-    context.close()
 
 
 def open_page(window, url, width=1280, mode="light", own_clock=False):
@@ -107,6 +76,12 @@ def turn(page, width, mode):
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=mode)
     page.wait_for_function(TURNED)  # which, unlike `evaluate`, gives up
+    page.wait_for_function(AT_REST)
+
+
+def unfold(page):
+    """Open all folds, and wait for the code in them, which fades in."""
+    page.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
     page.wait_for_function(AT_REST)
 
 
@@ -165,9 +140,9 @@ def test_page_in_four_views(page, window, address):
     for width, mode in VIEWS:
         turn(view, width, mode)
         if (width, mode) == VIEWS[2]:
-            view.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
-            view.wait_for_function(AT_REST)  # code fades in
-        wrong += view.evaluate(FAULTS, mode) + view.evaluate(AXE, mode)
+            unfold(view)
+        for look in (FAULTS, AXE):  # asked once: what they return is true, even if it is empty
+            wrong += view.wait_for_function(look, arg=mode).json_value()
         problems += [f"{width} px, {mode}: {fault}" for fault in wrong]
         wrong.clear()
     view.close()
@@ -191,13 +166,6 @@ def test_keyboard_reaches_the_content(width, window, address):
     for _ in range(3):
         view.keyboard.press("Tab")
         assert view.evaluate(f"getComputedStyle(({focused})()).outlineStyle") != "none"
-    view.close()
-
-
-def test_search_finds_a_page(window, address):
-    view, wrong = open_page(window, f"{address}/search.html?q=regret")
-    view.wait_for_selector("#search-results li a", timeout=10_000)
-    assert wrong == []
     view.close()
 
 
@@ -226,14 +194,12 @@ def test_a_recorded_play_can_be_watched_with_the_keyboard(own_window, address):
     view.close()
 
 
-def test_without_scripts_a_recorded_play_is_a_still_picture(browser, address):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+def test_without_scripts_a_recorded_play_is_a_still_picture(plain_window, address):
+    page = plain_window.new_page()
     page.goto(f"{address}/book/intro.html")
     player = page.locator(".topk-player").first
     assert player.locator("svg circle").count() > 4
     assert not player.locator(".topk-player-controls").is_visible()
-    context.close()
 
 
 @pytest.mark.parametrize("page", ["book/intro.html", "notebooks/01-problem.html"])
@@ -297,7 +263,7 @@ def test_a_link_into_a_folded_proof_opens_it(window, address):
     view.close()
 
 
-def test_proofs_are_unfolded_on_paper_and_without_scripts(browser, window, address):
+def test_proofs_are_unfolded_on_paper_and_without_scripts(window, plain_window, address):
     page, _ = chapter_with("<details><summary>Proof of")
     seen = f"({HIDDEN})().checkVisibility({{contentVisibilityAuto: true}})"
     view, _ = open_page(window, f"{address}/{page}")
@@ -305,11 +271,9 @@ def test_proofs_are_unfolded_on_paper_and_without_scripts(browser, window, addre
     view.emulate_media(media="print")
     view.wait_for_function(f"() => {seen}")  # from the next frame on
     view.close()
-    context = browser.new_context(java_script_enabled=False)
-    view = context.new_page()
+    view = plain_window.new_page()
     view.goto(f"{address}/{page}")
     assert view.locator(".topk-proof details > p").first.bounding_box()["height"] > 10
-    context.close()
 
 
 def test_a_link_to_a_statement_shows_it(window, address):
@@ -317,36 +281,35 @@ def test_a_link_to_a_statement_shows_it(window, address):
     there = r'<a class="reference internal" href="([^"#]+)#[^"]*">Theorem'
     page, link = chapter_with(there)
     view, wrong = open_page(window, f"{address}/{page}")
-    view.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    unfold(view)
     card = view.locator("#topk-preview")
     name = view.locator(f"a.reference.internal[href^='{link[1]}#']", has_text="Theorem").first
+    ready = "link => link.getAttribute('aria-describedby') === 'topk-preview'"  # and is set
     name.hover()
-    card.wait_for(state="visible")
+    view.wait_for_function(ready, arg=name.element_handle())
     assert name.inner_text() in card.inner_text()
     assert "\\(" not in card.inner_text() and card.locator("a").count() == 0
     view.keyboard.press("Escape")
     card.wait_for(state="detached")
     view.keyboard.press("Tab")  # from here on what has the focus shows that it has
     name.focus()
-    card.wait_for(state="visible")
-    assert name.get_attribute("aria-describedby") == "topk-preview" and wrong == []
+    view.wait_for_function(ready, arg=name.element_handle())
+    assert card.is_visible() and wrong == []
     view.close()
 
 
-@pytest.mark.parametrize(
-    ("query", "page"),
-    [
-        ("which algorithm", "40-which-algorithm"),
-        ("A/B test", "book/summary"),
-        ("how many samples", "book/summary"),
-        ("stop when", "book/summary"),
-    ],
-)
-def test_search_leads_to_the_page_that_answers(query, page, window, address):
-    view, _ = open_page(window, f"{address}/search.html?q={query.replace(' ', '+')}")
-    view.wait_for_selector("#search-results li a")
+ANSWERS = {"which algorithm": "40-which-algorithm"}
+ANSWERS |= dict.fromkeys(["A/B test", "how many samples", "stop when"], "book/summary")
+
+
+@pytest.mark.parametrize("query", ANSWERS)
+def test_search_leads_to_the_page_that_answers(query, own_window, address):
+    query, page = query.replace(" ", "+"), ANSWERS[query]
+    view, wrong = open_page(own_window, f"{address}/search.html?q={query}")
     told = "document.querySelector('.search-summary')?.textContent"
-    view.wait_for_function(f"() => /found/.test({told})")
+    view.wait_for_function(f"() => /found/.test({told})")  # which is said when all are listed
     links = view.locator("#search-results li > a").evaluate_all("all => all.map((a) => a.href)")
     assert any(page in link for link in links[:3]), links[:5]
+    # Sphinx has no text to show below an entry of the index, and stumbles over it
+    assert [text for text in wrong if "'appendChild' on 'Node'" not in text] == []
     view.close()

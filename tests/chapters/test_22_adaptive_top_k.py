@@ -5,21 +5,9 @@ from itertools import permutations, product
 from types import SimpleNamespace
 
 import numpy as np
-from chapters import cells
 
 import topk
 from topk import hardness
-
-NAME = "22-adaptive-top-k"
-
-
-def test_no_numbered_result_is_missing():
-    text = (cells.NOTEBOOKS / f"{NAME}.md").read_text(encoding="utf-8")
-    names = ["definition-1", "definition-2", "claim-1", "theorem-1", "theorem-4"]
-    for name in names + [f"lemma-{number}" for number in range(1, 8)]:
-        assert text.count(f'"chen2017/{name}"') == 1
-        assert name in cells.checks(NAME)
-
 
 # The lemmas on plays, straight from the library's state
 

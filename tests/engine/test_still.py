@@ -118,19 +118,3 @@ def test_kl_bounds_hold_more_than_those_of_the_mixture_itself():
     outer_low, outer_high = topk.confidence.interval(session.pulls, sums, delta)
     assert (low <= inner_low + 1e-12).all() and (inner_high <= high + 1e-12).all()
     assert (outer_low <= low + 1e-12).all() and (high <= outer_high + 1e-12).all()
-
-
-@pytest.mark.parametrize(
-    ("strategy", "most"),
-    [(topk.KLLUCB(3, 0.0, 0.05), 2400), (topk.TopTwo(3, 0.0, 0.05), 1800)],
-    ids=["KLLUCB", "TopTwo"],
-)
-def test_few_pulls_are_needed_on_the_ladder(strategy, most):
-    """100 plays; of 400 the mean was 2072 and 1626, with a standard deviation of 600.
-
-    Of 100 plays more than 25 fail with a probability below 1e-10, if each does with 0.05.
-    """
-    bandit = topk.BernoulliBandit([0.8, 0.7, 0.6, 0.45, 0.4, 0.3, 0.2, 0.1])
-    played = topk.replicate(strategy, bandit, runs=100, seed=1)
-    assert played.certified.all() and played.total_pulls.mean() < most
-    assert topk.metrics.misidentified(played.selected[:, 0], bandit.means).sum() <= 25
