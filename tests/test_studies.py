@@ -212,22 +212,47 @@ def test_a_part_of_a_sum_is_drawn_as_from_an_urn():
     assert abs(drawn.mean() - 12.5 / 4) < 5 * np.sqrt(18 / 19 / 20_000)
 
 
+class Scripted:
+    """A generator that draws what it is told to."""
+
+    def __init__(self, found, uniform):
+        self.found, self.uniform = found, uniform
+
+    def hypergeometric(self, good, bad, drawn):
+        return self.found
+
+    def random(self):
+        return self.uniform
+
+
+def parts_of(count, total, most):
+    """Yield each part that may be drawn of a sum, with its probability."""
+    ones = math.floor(total)
+    for found in range(max(0, most - count + ones), min(ones, most) + 1):
+        ways = math.comb(ones, found) * math.comb(count - ones, most - found)
+        cells = max(1, count - ones)  # of the second draw: how it ends is the same in each
+        for cell in range(cells):
+            script = Scripted(found, (cell + 0.5) / cells)
+            part, rest = divided([count, total], most, lambda script=script: script)
+            assert part[1] + rest[1] == pytest.approx(total)
+            yield part[1], ways / math.comb(count, most) / cells
+
+
 @pytest.mark.parametrize("law", [{0.0: 0.5, 1.0: 0.5}, {0.3: 1.0}, {0.1: 0.4, 0.8: 0.6},
                                  {0.0: 0.9, 0.45: 0.05, 1.0: 0.05}])  # fmt: skip
 def test_a_part_of_a_sum_keeps_the_promise_of_hoeffdings_inequality(law):
-    """Its exponential moments, exactly: none is above that of as many coins of the same mean."""
+    """Its mean and exponential moments, exactly: none is above that of coins of the same mean."""
     count, mean = 4, sum(reward * chance for reward, chance in law.items())
     slopes = np.array([-9, -3, -1, -0.1, 0.1, 1, 3, 9.0])
     for most in (1, 2, 3):
-        moment = 0.0
+        found, moment = 0.0, 0.0
         for rewards in itertools.product(law, repeat=count):
-            total = math.fsum(rewards)
-            urn = np.clip(total - np.arange(count), 0, 1)  # ones, what is over, zeros
-            parts = np.array([sum(part) for part in itertools.combinations(urn, most)])
             chance = math.prod(law[reward] for reward in rewards)
-            moment += chance * np.exp(np.outer(slopes, parts)).mean(axis=1)
+            for part, weight in parts_of(count, math.fsum(rewards), most):
+                found += chance * weight * part
+                moment += chance * weight * np.exp(slopes * part)
         coins = (1 - mean + mean * np.exp(slopes)) ** most
-        assert (moment <= coins * (1 + 1e-12)).all()
+        assert found == pytest.approx(most * mean) and (moment <= coins * (1 + 1e-12)).all()
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1), st.integers(0, 60))
