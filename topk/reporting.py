@@ -100,7 +100,7 @@ def plot(session):
                 markerfacecolor=color if row.chosen else "white")
     if table.chosen.any():
         ax.axvline(table.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
-    places = range(0, len(table), 1 + len(table) // 40)
+    places = range(0, len(table), 1 + (len(table) - 1) // 40)
     shown = table.arm[places].astype(str)
     upright = shown.str.len().sum() < 90  # letters beside each other
     ax.set_xticks(places, shown, rotation=0 if upright else 90)

@@ -477,9 +477,9 @@ class Session:
 
         Its outstanding pulls are dropped (those in flight stay so until they come back) and it is
         not chosen.  The strategy's promise holds for the remaining arms, provided that the arm's
-        leaving had nothing to do with its rewards.  Arms that had been rejected before do not come
-        back: with a strategy that rejects on the way, the promise is about the arms that were
-        still in the play.
+        leaving had nothing to do with its rewards; with `KLLUCB` it may follow from those that have
+        been told.  Arms that had been rejected before do not come back: with a strategy that
+        rejects on the way, the promise is about the arms that were still in the play.
 
         Parameters
         ----------
