@@ -271,8 +271,8 @@ class Session:
 
         * By an index strategy, after a first reward of every arm, what it would pull if all that
           is in flight came in at the arms' means: pull for pull, or of more than 100 in a hundred
-          steps.  It stops for real rewards only.  Before that, and by `Racing`, pulls that keep
-          the arms equal.
+          steps; of a pair with room for one of the two the arm with fewer pulls.  It stops for real
+          rewards only.  Before that, and by `Racing`, pulls that keep the arms equal.
         * By other strategies in rounds what the round still wants, and then, equally, pulls of the
           arms that are not settled: the next rounds will ask for them.
         * By one in plain Python what is wanted.
