@@ -398,6 +398,16 @@ def test_a_restart_splits_sums_as_if_nothing_had_happened():
     assert session._play.total <= 90 and session.pulls.sum() == 180
 
 
+def test_what_one_round_leaves_waits_for_the_next():
+    session, surplus = topk.SAR(2, 90).start(4).observe([0] * 60, [1.0, 0.0] * 30), []
+    while not session.done:
+        surplus.append(session.surplus[0])
+        arms, counts = session.ask()
+        session.tell(arms, counts * np.array([0, 1, 0, 0.4])[arms], counts=counts)
+        assert session.pulls[0] == 60 and session.means[0] == 0.5
+    assert surplus == sorted(surplus, reverse=True) and 0 < len({*surplus}) == len(surplus) > 1
+
+
 def test_a_sum_that_is_not_to_be_cut_waits_until_it_is_wanted_as_a_whole():
     session = BigBatches(1, size=20).start(2)  # looks at squares, and wants 1 and then more
     session.observe([0, 1], [1.0, 2.5], [5, 5], [0.3, 1.5])
@@ -460,11 +470,13 @@ def test_workers_in_threads_disturb_nothing():
                     told.append(arm)
                     session.tell([arm], [float(own.random() < arm / 6)])
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in rng.integers(0, 99, 8)]
+    numbers = rng.integers(0, 99, 8)
+    threads = [threading.Thread(target=work, args=(x,), daemon=True) for x in numbers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
+        assert not thread.is_alive()
     assert session.done and session.in_flight.sum() == 0
     assert session.pulls.tolist() == np.bincount(told, minlength=6).tolist()
     assert 0 <= 600 - session._play.total <= 6
