@@ -63,7 +63,7 @@ browser-test: $(STAMP) ## open every page of the built site in Chromium, with no
 bench: $(STAMP) ## run the speed measurements, which the book's speed figures read
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done
 
-evidence: $(STAMP) ## make the plays that hold promises to their word (a quarter of an hour)
+evidence: $(STAMP) ## make the plays that hold promises to their word (half an hour)
 	cd tests && ../$(BIN)/python -c "from evidence.plays import main; main()"
 
 lock: ## resolve the dependencies again (needs uv)

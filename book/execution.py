@@ -52,9 +52,6 @@ KERNEL_ENVIRONMENT = {
 # one has locked is complained about in the middle of a page.
 KERNEL_ARGUMENTS = ["--IPKernelApp.log_level=CRITICAL", "--HistoryManager.enabled=False"]
 
-# Both take far longer than any other page: begun first, they leave no core waiting in the end.
-LONGEST = ("13-optimal-pulls-figures", "10-accept-and-reject")
-
 
 _events = None  # in a process that executes pages: where it says which cell it is at
 
@@ -66,7 +63,6 @@ class Notebook:
     name: str
     source: str
     parameters: dict = field(default_factory=dict)
-    shared_cores: bool = True  # False: the page uses every core itself, so it runs alone
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ def read(path: Path, preview: bool = False) -> Notebook:
     source = path.read_text(encoding="utf-8")
     options = jupytext.reads(source, fmt="md:myst").metadata.get("topk", {})
     parameters = dict(options.get("preview", {})) if preview else {}
-    return Notebook(path.stem, source, parameters, options.get("cores", "shared") != "all")
+    return Notebook(path.stem, source, parameters)
 
 
 def seed(source: str) -> int | None:
@@ -239,42 +235,33 @@ def cores() -> int:
 def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dict[str, Result]:
     """Return the result of every notebook, from the cache where it is there.
 
-    The others run with all cores as one budget: first those that share, several at once and the
-    longest first, then those that use every core themselves, one after the other. A failure does
-    not stop the rest, and is printed when it happens.
+    The others run with all cores as one budget, as many at once as there are cores, those that
+    took longest first: they leave no core waiting in the end. A failure does not stop the rest,
+    and is printed when it happens.
     """
     library = library_digest(root)
     forget_other_plays(root, library)
     entries = {book.name: root / f"_build/cache/{key(book, library)}.ipynb" for book in notebooks}
     results = {book.name: load(entries[book.name], book.name) for book in notebooks}
     missing = [book for book in notebooks if results[book.name] is None]
-    sharing = [book for book in missing if book.shared_cores]
-    sharing.sort(key=lambda book: book.name not in LONGEST)
-    alone = [book for book in missing if not book.shared_cores]
+    known = {} if preview else progress.recorded(root)
+    expected = {
+        book.name: progress.match(known.get(book.name, {}), code_cells(book)) for book in missing
+    }
+    missing.sort(key=lambda book: -sum(expected[book.name]))
     print(f"{len(notebooks) - len(missing)} notebooks from the cache, {len(missing)} to execute")
     if missing and not preview:
         print("(make preview executes a fraction of the scale, for whoever cannot wait)")
-    at_once, events = min(cores(), max(1, len(sharing))), get_context("spawn").Queue()
-    known = {} if preview else progress.recorded(root)
-    state = progress.Progress(
-        {
-            book.name: progress.match(known.get(book.name, {}), code_cells(book))
-            for book in missing
-        },
-        alone=[book.name for book in alone],
-        at_once=at_once,
-        pages=len(notebooks),
-        timed=bool(known),
-    )
+    at_once, events = min(cores(), max(1, len(missing))), get_context("spawn").Queue()
+    state = progress.Progress(expected, at_once, pages=len(notebooks), timed=bool(known))
     with progress.told(state, events):
-        for group, together in ((sharing, at_once), (alone, 1)):
-            for result in _pool(group, root, preview, together, events):
-                results[result.name] = result
-                events.put((result.name, None))
-                if result.executed is None:
-                    report(result)
-                else:
-                    store(entries[result.name], result)
+        for result in _pool(missing, root, preview, at_once, events):
+            results[result.name] = result
+            events.put((result.name, None))
+            if result.executed is None:
+                report(result)
+            else:
+                store(entries[result.name], result)
     return results
 
 
@@ -286,14 +273,14 @@ def code_cells(notebook: Notebook) -> list[str]:
     return injected + [cell["id"] for cell in source.cells if cell.cell_type == "code"]
 
 
-def _pool(group: list[Notebook], root: Path, preview: bool, at_once: int, events):
-    """Execute a group, `at_once` at a time; yield the results as they come."""
-    if not group:
+def _pool(books: list[Notebook], root: Path, preview: bool, at_once: int, events):
+    """Execute notebooks, `at_once` at a time; yield the results as they come."""
+    if not books:
         return
     context, jobs = get_context("spawn"), cores() // at_once
     start = {"mp_context": context, "initializer": _begin_worker, "initargs": (events,)}
     with ProcessPoolExecutor(at_once, **start) as pool:
-        running = {pool.submit(run_one, book, root, preview, jobs): book for book in group}
+        running = {pool.submit(run_one, book, root, preview, jobs): book for book in books}
         for future in as_completed(running):
             try:
                 yield future.result()

@@ -47,13 +47,13 @@ def match(times: dict[str, float], cells: list[str]) -> list[float]:
 class Progress:
     """How far the pages are. `expected` has the seconds of every cell that is to be executed.
 
-    Pages in `alone` have all cores to themselves, the others run `at_once` at a time. `pages`
-    counts those from the cache too; `timed` is False where no time is known, as in a preview.
+    `at_once` pages run at a time. `pages` counts those from the cache too; `timed` is False where
+    no time is known, as in a preview.
     """
 
-    def __init__(self, expected, alone=(), at_once=1, pages=None, timed=True, clock=time.monotonic):
+    def __init__(self, expected, at_once=1, pages=None, timed=True, clock=time.monotonic):
         """Begin with no page begun."""
-        self.expected, self.alone, self.at_once = expected, set(alone), at_once
+        self.expected, self.at_once = expected, at_once
         self.pages = len(expected) if pages is None else pages
         self.timed, self.clock = timed, clock
         self.running: dict[str, tuple[int, float]] = {}  # cells before this one, when it began
@@ -93,9 +93,8 @@ class Progress:
 
     def seconds_left(self) -> float:
         """Return about how many seconds the whole build still takes."""
-        shared = [self.left(page) for page in self.expected if page not in self.alone]
-        together = max(max(shared, default=0.0), sum(shared) / self.at_once)
-        return self.pace() * (together + sum(self.left(page) for page in self.alone))
+        left = [self.left(page) for page in self.expected]
+        return self.pace() * max(max(left, default=0.0), sum(left) / self.at_once)
 
     def line(self) -> str:
         """Say it in one line."""

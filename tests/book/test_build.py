@@ -66,27 +66,18 @@ def test_key_reacts_to_a_new_or_renamed_file(root):
     assert len({before, renamed, execution.library_digest(root)}) == 3
 
 
-def test_key_reacts_to_text_and_parameters_but_not_to_cores(root):
-    keys = [execution.key(book, "library")
-            for book in (notebook("a", cell("1")), notebook("a", cell("2")),
-                         notebook("a", cell("1"), parameters={"runs": 5}),
-                         notebook("a", cell("1"), shared_cores=False))]
-    assert len(set(keys[:3])) == 3
-    assert keys[3] == keys[0]
-
-
-def test_the_longest_pages_exist_and_share_the_cores():
-    folder = Path(__file__).resolve().parents[2] / "notebooks"
-    books = [execution.read(folder / f"{name}.md") for name in execution.LONGEST]
-    assert all(book.shared_cores for book in books)
+def test_key_reacts_to_text_and_parameters(root):
+    books = notebook("a", cell("1")), notebook("a", cell("2"))
+    books += (notebook("a", cell("1"), parameters={"runs": 5}),)
+    assert len({execution.key(book, "library") for book in books}) == 3
 
 
 def test_the_longest_pages_are_begun_first(root, monkeypatch):
-    begun = []
-    monkeypatch.setattr(execution, "_pool", lambda group, *rest: begun.extend(group) or [])
-    names = ["01-problem", *execution.LONGEST, "41-errata"]
-    execution.execute([notebook(name) for name in names], root)
-    assert [book.name for book in begun] == [*execution.LONGEST, "01-problem", "41-errata"]
+    begun, long = [], {name: {"x": seconds} for name, seconds in (("b", 50.0), ("d", 70.0))}
+    monkeypatch.setattr(execution, "_pool", lambda books, *rest: begun.extend(books) or [])
+    monkeypatch.setattr(execution.progress, "recorded", lambda root: long)
+    execution.execute([notebook(name, cell("1")) for name in "abcd"], root)
+    assert [book.name for book in begun] == ["d", "b", "a", "c"]
 
 
 def test_compiled_files_do_not_change_the_key(root):
@@ -155,10 +146,10 @@ def test_failures_are_reported_and_do_not_stop_the_rest(root, capsys):
 def test_cores_are_one_budget(root, monkeypatch):
     monkeypatch.setattr(execution, "cores", lambda: 2)
     show = cell("import os; print(os.environ['TOPK_JOBS'], os.environ['OMP_NUM_THREADS'])")
-    books = [notebook("a", show), notebook("b", show), notebook("c", show, shared_cores=False)]
-    results = execution.execute(books, root)
-    texts = [results[name].executed["cells"][0]["outputs"][0]["text"] for name in "abc"]
-    assert texts == ["1 1\n", "1 1\n", "2 1\n"]
+    for names, jobs in (("ab", 1), ("c", 2)):
+        books = [notebook(x, cell(f"x = '{x}'"), show) for x in names]
+        for result in execution.execute(books, root).values():
+            assert result.executed["cells"][1]["outputs"][0]["text"] == f"{jobs} 1\n"
 
 
 def test_finished_plays_are_kept_for_this_library_only(root, monkeypatch):

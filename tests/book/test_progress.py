@@ -20,7 +20,6 @@ def clock():
 def test_a_new_build_takes_what_the_last_one_took(clock):
     pages = {"a": [10.0, 50.0], "b": [30.0], "c": [20.0, 20.0]}
     assert progress.Progress(pages, at_once=2, clock=clock).seconds_left() == 65
-    assert progress.Progress(pages, alone=["c"], at_once=2, clock=clock).seconds_left() == 100
 
 
 def test_half_of_a_cell_is_half_of_its_time(clock):
