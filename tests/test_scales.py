@@ -133,6 +133,7 @@ SCALED = {
     "UGapEb": lambda width: topk.UGapEb(2, 300, 0.1 * width, complexity=50 / width**2),
     "variance": lambda width: topk.UGapEc(2, 0.1 * width, 0.1, budget=3000, variance=True),
     "GapE": lambda width: topk.GapE(2, 300, 50 / width**2),
+    "CLUCB": lambda width: topk.CLUCB(2, 0.1, budget=500),
 }
 
 

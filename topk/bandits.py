@@ -58,16 +58,12 @@ class Scale(NamedTuple):
 
     def to_unit(self, counts, sums, squares):
         """Return the sums and sums of squares that the rewards have on the strategies' scale."""
-        if self == UNIT:
-            return sums, squares
-        shifted = squares - 2 * self.low * sums + counts * self.low**2
-        return self._within((sums - counts * self.low) / self.width, counts), np.maximum(
-            shifted / self.width**2, 0.0
-        )
+        return (sums, squares) if self == UNIT else unit_sums(self.numbers, counts, sums, squares)
 
-    def _within(self, sums, counts):
-        """Undo that rounding leaves [0, counts]."""
-        return np.clip(sums, 0, counts) if self.bounded else sums
+    @property
+    def numbers(self):
+        """What `unit_sums` looks at."""
+        return self.low, self.width, self.low**2, self.width**2, self.bounded
 
     def from_unit(self, pulls, sums):
         """Return the sums of rewards in the user's units."""
@@ -88,6 +84,16 @@ class Scale(NamedTuple):
 
 
 UNIT = Scale()
+
+
+def unit_sums(numbers, counts, sums, squares):
+    """Return what `Scale.to_unit` does; of numbers, in compiled code, or of arrays."""
+    low, width, low_squared, width_squared, bounded = numbers
+    shifted = squares - 2 * low * sums + counts * low_squared
+    sums = (sums - counts * low) / width
+    if bounded:  # rounding may leave [0, counts]
+        sums = np.minimum(np.maximum(sums, 0.0), counts)
+    return sums, np.maximum(shifted / width_squared, 0.0)
 
 
 def scale_of(bounds=None, sigma=None):

@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 
 from topk._checks import check_integer, check_n, refuse
+from topk.arrivals import spread
 from topk.bandits import BernoulliBandit, exact_sum
 from topk.engine import loop
-from topk.engine.laws import draw, law_of, play_singly
-from topk.engine.loop import ALONE, BY_RULE, CROSSING, DONE, PAUSED
+from topk.engine.loop import ALONE, BY_RULE, CROSSING, DONE, PAUSED, draw, law_of, play_singly
 from topk.engine.ranking import best_of, recommend_best
 from topk.engine.seeding import Rewinding, beginnings
 from topk.engine.strategy import Indices, Ruled
@@ -431,13 +431,4 @@ def water_fill(counts, pulls):
     >>> water_fill(np.array([5, 1, 5]), 8).tolist()
     [4, 1, 3]
     """
-    low, high = 0, int(counts.max(initial=0))
-    while low < high:  # the highest level at which everything fits
-        middle = (low + high + 1) // 2
-        if np.minimum(counts, middle).sum() <= pulls:
-            low = middle
-        else:
-            high = middle - 1
-    part = np.minimum(counts, low)
-    part[np.flatnonzero(counts > low)[: pulls - part.sum()]] += 1
-    return part
+    return spread(np.zeros_like(counts), counts, pulls)

@@ -1,14 +1,14 @@
-"""Bounds that stay until their arm is pulled: tournaments against a look at all arms; KL bounds."""
+"""Bounds that are no lines through the means: tournaments against a look at all arms; KL bounds."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from engine.searching import call
 
 import topk
-from topk.engine.indices import highest, lowest
-from topk.engine.topk_still import HIGHEST, LAST, LOWEST, inside
+from topk.engine.indices import highest, inside, kth, lowest
 from topk.play import Play
 from topk.strategies.kllucb import fall
 
@@ -31,12 +31,27 @@ class Coarse(topk.Indices):
         return 2
 
 
+@dataclass(frozen=True)
+class Tilted(Coarse):
+    """Bounds that grow from elsewhere than the mean."""
+
+    @topk.rule
+    def scale(s):
+        return math.sqrt(1 + math.log(s.now.rounds))
+
+    @topk.rule
+    def line(s, arm):
+        u, mean = s.pulls[arm], s.sums[arm] / s.pulls[arm]
+        return mean - 1 / u, mean + 2 / u, 1 / math.sqrt(u)
+
+
 PLAYED = [
     (n, make(k))
     for n, k in ((2, 1), (5, 4), (9, 3), (64, 20), (300, 7))
     for make in (
         lambda k: topk.KLLUCB(k, 0.0, 0.1, budget=3000),
         lambda k: Coarse(k, budget=3000),
+        lambda k: Tilted(k, budget=3000),
     )
 ]
 
@@ -45,15 +60,14 @@ PLAYED = [
 def test_the_pulls_are_those_of_a_look_at_all_arms(n, strategy):
     bandit = topk.BernoulliBandit(np.round(np.linspace(0.9, 0.1, n), 1))
     found = []
-    for search in ("topk_scan", "topk_still"):
+    for search in ("topk_scan", "topk_trees"):
         play = Play(strategy, bandit, 5, 0, search=search)
         play.advance()
         found.append((play.outcome().pulls.tolist(), play.outcome().selected.tolist()))
     assert found[0] == found[1] and sum(found[0][0]) > n
-    assert strategy.search_for(n) == strategy.search_for(math.inf) == "topk_still"
 
 
-def test_the_roots_are_the_best_keys():
+def test_the_winners_have_the_best_bounds():
     rng = np.random.default_rng(1)
     session = Coarse(4, budget=2000).start(11)
     while not session.done:
@@ -61,14 +75,17 @@ def test_the_roots_are_the_best_keys():
         session.tell(arms, (rng.random(arms.size) < 0.5).astype(float))
         if rng.random() < 0.01 and session.n - len(session.withdrawn) > 5 and not session.done:
             session.withdraw(int(rng.integers(11)))
-        s, here = session._play.s, sorted({*range(11)} - {*session.withdrawn})
+        play, s = session._play, session._play.s
+        here = sorted({*range(11)} - {*session.withdrawn})
         ranked = sorted(here, key=lambda arm: (-s.sums[arm] / s.pulls[arm], arm))
         chosen, rest = sorted(ranked[:4]), sorted(ranked[4:])
-        assert [arm for arm in range(11) if inside(s, arm)] == chosen
-        lows, highs = s.lows, s.highs
-        assert s.winners[LAST, 1] == ranked[3]
-        assert s.winners[LOWEST, 1] == min(chosen, key=lambda arm: (lows[arm], arm))
-        assert s.winners[HIGHEST, 1] == min(rest, key=lambda arm: (-highs[arm], arm))
+        assert [arm for arm in range(11) if call(play, inside, arm)] == chosen
+        low, high = {}, {}
+        for arm in here:
+            low[arm], high[arm], _ = Coarse.line(s, arm)
+        assert call(play, kth) == s.sums[ranked[3]] / s.pulls[ranked[3]]
+        assert call(play, lowest) == min(chosen, key=lambda arm: (low[arm], arm))
+        assert call(play, highest) == min(rest, key=lambda arm: (-high[arm], arm))
     assert session.withdrawn
 
 

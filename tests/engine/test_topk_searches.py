@@ -91,7 +91,7 @@ def test_looks_at_many_equals_are_the_plain_form(form):
             row[:] = -np.inf
         members = np.flatnonzero(row > -np.inf).tolist()
         arms = rng.permutation(n).astype(np.float64)
-        found = looks[0](row, weight, arms, q, -np.inf), *looks[1](row, weight, 0.0)
+        found = looks[0](row, weight, arms, q, -np.inf), *looks[1](row)
         at = max(members, default=None, key=lambda i: (row[i] + q * weight[i], weight[i], -arms[i]))
         if at is not None:
             others = row[at] + q * weight[at]

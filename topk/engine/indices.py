@@ -130,6 +130,11 @@ def restore(s):
 
 
 @open_function
+def inside(s, arm):
+    """Partition by rank k: tell whether an arm is one of the k largest means."""
+
+
+@open_function
 def lowest(s):
     """Partition by rank k: return the arm inside with the lowest lower bound."""
 
@@ -147,11 +152,6 @@ def kth(s):
 @open_function
 def following(s):
     """Partition by rank k: return the k+1-th largest mean."""
-
-
-@open_function
-def mean_and_weight(s, arm):
-    """Partition by rank k: return an arm's mean and weight as they were last taken over."""
 
 
 @open_function

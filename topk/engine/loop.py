@@ -1,11 +1,12 @@
-"""What all shapes share: the state's scalars, counting, and the loop that plays."""
+"""What all shapes share: the state's scalars, counting, and the loops that play."""
 
 from collections import namedtuple
 
 import numpy as np
 
 from topk import bandits
-from topk.engine.composing import open_function, shared
+from topk.bandits import BetaBandit, GaussianBandit, ReplayBandit, unit_sums
+from topk.engine.composing import allocates, open_function, shared
 
 RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; the last: a rule has picked no arm
 DONE, CROSSING, PAUSED = 0, 1, 2  # why `play` came back
@@ -124,6 +125,84 @@ def has_next(batch, means):
     for arm in range(means.size):
         means[arm] = batch.thetas[at % batch.thetas.shape[0], batch.orders[at, arm]]
     return True
+
+
+# Plays that pull an arm or two at a time, against arms that are not Bernoulli: a reward is drawn as
+# the bandit's `sample` draws it, from the same stream
+
+
+@open_function
+def draw(law, arm, rng):
+    """Return one reward of an arm."""
+
+
+def draw_beta(law, arm, rng):
+    """Return a reward of a `BetaBandit`."""
+    return rng.beta(law[0][arm], law[1][arm])
+
+
+def draw_normal(law, arm, rng):
+    """Return a reward of a `GaussianBandit`."""
+    return rng.normal(law[0][arm], law[1][arm])
+
+
+@allocates
+def draw_recorded(law, arm, rng):
+    """Return a reward of a `ReplayBandit`."""
+    return law[2][law[0][arm] + rng.integers(0, law[1][arm])]
+
+
+def law_of(bandit, order):
+    """Return how a bandit's arms, in some order, are drawn from; None if that is not known.
+
+    Returns
+    -------
+    draw : function
+        See `draw`.
+    law : tuple
+        What it looks at.
+    units : tuple
+        Of the rewards' `topk.bandits.Scale` the ``numbers``.
+    """
+    kind = type(bandit)  # a subclass may sample in another way
+    if kind is BetaBandit:
+        found = draw_beta, (bandit.a[order], bandit.b[order])
+    elif kind is GaussianBandit:
+        found = draw_normal, (bandit.means[order], np.full(bandit.n, bandit.sigma))
+    elif kind is ReplayBandit:
+        sizes = np.array([record.size for record in bandit.answers])
+        records = np.concatenate(bandit.answers)
+        found = draw_recorded, ((sizes.cumsum() - sizes)[order], sizes[order], records)
+    else:
+        return None
+    return *found, bandit.units.numbers
+
+
+def play_singly(s, law, units, rng, arms, counts, rewards, until, steps):
+    """Play whole batches of at most two pulls an arm; see `play`.
+
+    Parameters
+    ----------
+    law, units : tuple
+        See `law_of`.
+    rewards : ndarray of float, shape (2, n)
+        Room for the sums of rewards and of their squares; those of two are correctly rounded.
+    """
+    for _ in range(steps):
+        m = ask(s, arms, counts)
+        if m == 0:
+            return DONE
+        if until >= 0 and s.now.total + counts[:m].sum() > until:
+            return CROSSING
+        for j in range(m):
+            total, squares = 0.0, 0.0
+            for _ in range(counts[j]):
+                reward = draw(law, arms[j], rng)
+                total, squares = total + reward, squares + reward * reward
+            rewards[0, j], rewards[1, j] = unit_sums(units, counts[j], total, squares)
+        count(s, m, arms, counts, rewards[0], rewards[1])
+        update(s, m, arms)
+    return PAUSED
 
 
 def step(s, m, arms, counts, sums, squares):

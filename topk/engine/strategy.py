@@ -110,7 +110,7 @@ class Strategy:
             their range.
         """
         found, width = {}, units.width
-        if hasattr(self, "epsilon"):
+        if "epsilon" in self.__dataclass_fields__:  # CLUCB has none to choose
             found["epsilon"] = units.unit_epsilon(self.epsilon)
         if units == UNIT:
             return self
@@ -284,15 +284,11 @@ class Ruled(Strategy):
     def search_for(self, n):
         """Return the name of the search for winners that is the fastest with n arms, if any.
 
-        A tournament wants bounds that are straight lines through the means, or stay as they are
-        until the arm is pulled.
+        A tournament wants bounds that are straight lines, or stay until the arm is pulled.
         """
         if self.partition is None:
             return None
-        if self.partition == "topk" and hasattr(self, "line") and not hasattr(self, "scale"):
-            return "topk_still"
-        few = n <= self.few or hasattr(self, "line")
-        return f"{self.partition}_{'scan' if few else 'trees'}"
+        return f"{self.partition}_{'scan' if n <= self.few else 'trees'}"
 
     def searching(self, search):
         """Return the functions that a search for winners gives; some are the same for all trees."""
@@ -437,13 +433,13 @@ class Indices(Ruled):
     * ``scale(s)`` returns the factor of all radii, which never falls; an arm's bounds are its mean
       plus and minus ``scale / sqrt(pulls)``.
     * ``line(s, arm)`` is for other bounds: it returns low, high and weight, and the bounds are
-      ``low - scale * weight`` and ``high + scale * weight``.  Of a rule with a line and a scale all
-      arms are looked at in every round; with one of the two a tournament finds the arms at risk.
+      ``low - scale * weight`` and ``high + scale * weight``.
 
     They may call ``lowest(s)``, the arm among the k largest means with the lowest lower bound,
     ``highest(s)``, the arm among the others with the highest upper bound (`NOBODY`, -1, when all
     others have been withdrawn: nobody to pick), ``lower(s, arm)`` and ``upper(s, arm)``, ``kth(s)``
-    and ``following(s)``, the k-th and the k+1-th largest mean.
+    and ``following(s)``, the k-th and the k+1-th largest mean, and ``inside(s, arm)``, whether an
+    arm is one of the k.
 
     A rule of this shape makes no arrays: it declares them with ``arrays``.  ``s.rng.integers``
     makes one too; ``int(s.rng.random() * m)`` does not.

@@ -18,7 +18,6 @@ from topk.engine.loop import NOBODY
 from topk.engine.ranking import rank
 
 WIDTH = 32  # rows are filled up to a multiple of this, so that no arm has to be looked at alone
-BLOCK = 128  # arms; only blocks with the largest key are looked at a second time
 FEW = 128  # arms; of so many no list is made
 PART = 32  # arms; listed is who reaches the mean of all parts' largest keys, if no part is empty
 LONGER = 96  # arms; so many join a list before it is made anew
@@ -65,11 +64,11 @@ def setup(s):
     look(s)
 
 
-def enter(s, arm, inside):
+def enter(s, arm, within):
     """Set an arm's columns."""
     low, high, s.weight[arm] = line(s, arm)
     mean = s.sums[arm] / s.pulls[arm]
-    if inside:
+    if within:
         s.low[arm], s.inside[arm], s.looked_at[LOW] = -low, -mean, np.nan
     else:
         s.high[arm], s.outside[arm], s.looked_at[HIGH] = high, mean, np.nan
@@ -89,12 +88,12 @@ def grow(s, scale):
 def moved(s, arm):
     """Take over an arm's new line; the last inside and the first outside are known again."""
     last, first = s.now.last, s.now.next
-    if s.inside[arm] > -np.inf:
+    if inside(s, arm):
         before = s.inside[arm]
         enter(s, arm, True)
         relist(s, arm)
         if arm == last and s.inside[arm] < before:
-            s.now.last = top(s.inside, s.weight, 0.0)[1]
+            s.now.last = top(s.inside)[1]
         elif s.inside[arm] > s.inside[last] or (s.inside[arm] == s.inside[last] and arm > last):
             s.now.last = arm
     else:
@@ -102,7 +101,7 @@ def moved(s, arm):
         enter(s, arm, False)
         relist(s, arm)
         if arm == first and s.outside[arm] < before:
-            s.now.next = top(s.outside, s.weight, 0.0)[0]
+            s.now.next = top(s.outside)[0]
         elif s.outside[arm] > s.outside[first] or (
             s.outside[arm] == s.outside[first] and arm < first
         ):
@@ -128,8 +127,7 @@ def mend(s):
 
 def find_boundary(s):
     """Find the last rank inside and the first outside."""
-    s.now.last = top(s.inside, s.weight, 0.0)[1]
-    s.now.next = top(s.outside, s.weight, 0.0)[0]
+    s.now.last, s.now.next = top(s.inside)[1], top(s.outside)[0]
 
 
 def look(s):
@@ -253,23 +251,18 @@ def fill_list(row, weight, q, until, listed, keys, weights, place, size):
 
 
 @apart
-def top(row, weight, q):
-    """Return the first and the last place of the largest ``row + q * weight``.
-
-    Both are `NOBODY` if all are minus infinity.
-    """
-    key, begin, end = -np.inf, 0, 0
-    for start in range(0, row.size, BLOCK):
-        stop = min(start + BLOCK, row.size)
-        here = largest_key(row[start:stop], weight[start:stop], q)
-        if here > key:
-            key, begin, end = here, start, stop
-        elif here == key:
-            end = stop
+def top(row):
+    """Return the first and the last place of the largest entry, both `NOBODY` if none is finite."""
+    key, first, last = -np.inf, row.size, -1
+    for i in range(row.size):
+        key = larger(row[i], key)
     if key == -np.inf:
         return NOBODY, NOBODY
-    first, last = places(row[begin:end], weight[begin:end], q, key)
-    return begin + first, begin + last
+    for i in range(row.size):
+        hit = row[i] == key
+        first = min(first, i if hit else row.size)
+        last = max(last, i if hit else -1)
+    return first, last
 
 
 @apart
@@ -281,15 +274,9 @@ def largest_key(row, weight, q):
     return key
 
 
-@apart
-def places(row, weight, q, key):
-    """Return the first and the last place where ``row + q * weight`` is ``key``."""
-    first, last = row.size, -1
-    for i in range(row.size):
-        hit = row[i] + q * weight[i] == key
-        first = min(first, i if hit else row.size)
-        last = max(last, i if hit else -1)
-    return first, last
+def inside(s, arm):
+    """Tell whether an arm is one of the k largest means."""
+    return s.inside[arm] > -np.inf
 
 
 def lowest(s):
@@ -310,12 +297,6 @@ def kth(s):
 def following(s):
     """Return the k+1-th largest mean, minus infinity if there is none."""
     return s.outside[s.now.next] if s.now.next != NOBODY else -np.inf
-
-
-def mean_and_weight(s, arm):
-    """Return an arm's mean and weight."""
-    mean = -s.inside[arm] if s.inside[arm] > -np.inf else s.outside[arm]
-    return mean, s.weight[arm]
 
 
 def lower(s, arm):

@@ -8,18 +8,29 @@ import numpy as np
 
 from topk.engine import tournament
 from topk.engine.composing import allocates
-from topk.engine.indices import line
 from topk.engine.loop import NOBODY
 from topk.engine.ranking import rank
-from topk.engine.tournament import GROUP, MEAN, OUT, WEIGHT, Tree, best, build, key, regroup
+from topk.engine.tournament import (
+    GROUP,
+    HIGH,
+    LOW,
+    MEAN,
+    OUT,
+    Tree,
+    best,
+    build,
+    enter,
+    key,
+    regroup,
+)
 
 INSIDE, OUTSIDE = 0, 1  # groups
 LAST, FIRST, LOWEST, HIGHEST = 0, 1, 2, 3  # trees
 TREES = (
     Tree((INSIDE,), -1.0, 0.0, late=True),  # the last rank inside
     Tree((OUTSIDE,), 1.0, 0.0),  # the first rank outside
-    Tree((INSIDE,), -1.0, 1.0),  # the lowest lower bound inside
-    Tree((OUTSIDE,), 1.0, 1.0),  # the highest upper bound outside
+    Tree((INSIDE,), -1.0, 1.0, of=LOW),  # the lowest lower bound inside
+    Tree((OUTSIDE,), 1.0, 1.0, of=HIGH),  # the highest upper bound outside
 )
 
 
@@ -36,7 +47,7 @@ def setup(s):
     ranked = rank(s)
     for place in range(ranked.size):
         arm = ranked[place]
-        lines[arm, MEAN], _, lines[arm, WEIGHT] = line(s, arm)
+        enter(s, arm)
         lines[arm, GROUP] = INSIDE if place < s.k else OUTSIDE
     s.trees.s[0] = s.now.scale
     build(s.trees)
@@ -68,6 +79,11 @@ def leave(s, arm):
         regroup(s.trees, heir, INSIDE)
 
 
+def inside(s, arm):
+    """Tell whether an arm is one of the k largest means."""
+    return s.trees.line[arm, GROUP] == INSIDE
+
+
 def lowest(s):
     """Return the arm inside with the lowest lower bound."""
     return best(s.trees, LOWEST)
@@ -87,11 +103,6 @@ def following(s):
     """Return the k+1-th largest mean, minus infinity if there is none."""
     first = best(s.trees, FIRST)
     return s.trees.line[first, MEAN] if first != NOBODY else -np.inf
-
-
-def mean_and_weight(s, arm):
-    """Return an arm's mean and weight."""
-    return s.trees.line[arm, MEAN], s.trees.line[arm, WEIGHT]
 
 
 def lower(s, arm):

@@ -2,7 +2,8 @@
 
 Index strategies look for the arm with the largest ``sign * mean + slope * s * weight``,
 where ``weight`` is one over the square root of the arm's pulls and s is one number, the
-same for all arms, that never falls.  Seen over s every key is a straight line.
+same for all arms, that never falls.  Seen over s every key is a straight line.  In place of
+the mean a tree may look at the fixed part of the arm's lower or upper bound.
 
 A tournament is a binary tree over the arms in which each node keeps the winner of its two
 children, and the largest s up to which all comparisons below it are known to stand.  A
@@ -28,6 +29,11 @@ from topk.engine.loop import NOBODY
 OUT = 31  # the group of arms that belong to no tree
 EARLY = 1e-14  # in units of the keys; 45 times the spacing of floats at 1
 
+# columns of the float arrays below
+MEAN, WEIGHT, GROUP, LOW, HIGH = 0, 1, 2, 3, 4
+UNTIL, WINNER = 0, 1
+SIGN, SLOPE, LATE, MASK, OF = 0, 1, 2, 3, 4
+
 
 class Tree(NamedTuple):
     """What one tree looks for.
@@ -42,18 +48,15 @@ class Tree(NamedTuple):
         Factor of ``s * weight``: 1.0, -1.0, or 0.0 for keys that do not move.
     late : bool
         Whether, of arms that are equal in key and weight, the one of higher index wins.
+    of : int
+        The column that stands in for the mean: ``MEAN``, ``LOW`` or ``HIGH``.
     """
 
     groups: tuple
     sign: float
     slope: float
     late: bool = False
-
-
-# columns of the float arrays below
-MEAN, WEIGHT, GROUP = 0, 1, 2
-UNTIL, WINNER = 0, 1
-SIGN, SLOPE, LATE, MASK = 0, 1, 2, 3
+    of: int = MEAN
 
 
 class Tournament(NamedTuple):
@@ -64,14 +67,14 @@ class Tournament(NamedTuple):
 
     Attributes
     ----------
-    line : ndarray of float, shape (n, 3)
-        Each arm's ``MEAN``, ``WEIGHT`` and ``GROUP``.
+    line : ndarray of float, shape (n, 3) or (n, 5)
+        Each arm's ``MEAN``, ``WEIGHT`` and ``GROUP``; ``LOW`` and ``HIGH`` if a tree looks at them.
     node : ndarray of float, shape (trees, 2 * leaves, 2)
         Each node's ``WINNER`` and the s ``UNTIL`` which the matches below it stand; node 1
         is the root, the children of j are 2j and 2j + 1, node ``leaves + a`` is arm a.
-    spec : ndarray of float, shape (trees, 4)
-        Each tree's ``SIGN``, ``SLOPE``, ``LATE`` (0 or 1) and ``MASK``: the sum of 2**g
-        over its groups g.
+    spec : ndarray of float, shape (trees, 5)
+        Each tree's ``SIGN``, ``SLOPE``, ``LATE`` (0 or 1), ``MASK``, the sum of 2**g over its
+        groups g, and ``OF``.
     s : ndarray of float, shape (1,)
     todo : ndarray of int64, shape (leaves,)
         Room for nodes to be played again.
@@ -99,7 +102,7 @@ def new_tournament(n, trees):
     Tournament
     """
     leaves = 1 << max(0, n - 1).bit_length()
-    line = np.zeros((n, 3))
+    line = np.zeros((n, 5 if any(tree.of for tree in trees) else 3))
     line[:, GROUP] = OUT
     node = np.empty((len(trees), 2 * leaves, 2))
     node[:, :, WINNER], node[:, :, UNTIL] = NOBODY, np.inf
@@ -108,14 +111,19 @@ def new_tournament(n, trees):
 
 
 def specify(trees):
-    """Return trees as numbers: ``SIGN``, ``SLOPE``, ``LATE`` and ``MASK``, shape (trees, 4)."""
+    """Return trees as numbers, see `Tournament`, shape (trees, 5)."""
     masks = [sum(1 << group for group in tree.groups) for tree in trees]
-    rows = [(t.sign, t.slope, t.late, mask) for t, mask in zip(trees, masks, strict=True)]
+    rows = [(t.sign, t.slope, t.late, mask, t.of) for t, mask in zip(trees, masks, strict=True)]
     return np.array(rows, dtype=np.float64)
 
 
-def match(line, first, second, s, sign, slope, late):
-    """Compare two arms, the first of which has the lower index.
+def form(spec, tree):
+    """Return how a tree compares two arms: sign, slope, whether late, and of which column."""
+    return spec[tree, SIGN], spec[tree, SLOPE], spec[tree, LATE], int(spec[tree, OF])
+
+
+def match(line, first, second, s, how):
+    """Compare two arms, the first of which has the lower index; see `form`.
 
     Returns
     -------
@@ -127,8 +135,9 @@ def match(line, first, second, s, sign, slope, late):
         lead is ``gap - s * closing``; near the crossing, where rounding could decide, the
         match is played again at every new s.
     """
-    mean_1, weight_1 = line[first, MEAN], line[first, WEIGHT]
-    mean_2, weight_2 = line[second, MEAN], line[second, WEIGHT]
+    sign, slope, late, of = how
+    mean_1, weight_1 = line[first, of], line[first, WEIGHT]
+    mean_2, weight_2 = line[second, of], line[second, WEIGHT]
     key_1, key_2 = sign * mean_1 + slope * s * weight_1, sign * mean_2 + slope * s * weight_2
     first_wins = key_1 > key_2
     if key_1 == key_2:
@@ -148,7 +157,7 @@ def match(line, first, second, s, sign, slope, late):
     return first_wins, np.inf if same else s
 
 
-def play_node(line, node, tree, place, s, sign, slope, late):
+def play_node(line, node, tree, place, s, how):
     """Compare the winners of a node's children at the current s."""
     left = int(node[tree, 2 * place, WINNER])
     right = int(node[tree, 2 * place + 1, WINNER])
@@ -156,7 +165,7 @@ def play_node(line, node, tree, place, s, sign, slope, late):
     if left == NOBODY or right == NOBODY:
         node[tree, place, WINNER] = max(left, right)
     else:
-        left_wins, sure = match(line, left, right, s, sign, slope, late)
+        left_wins, sure = match(line, left, right, s, how)
         node[tree, place, WINNER] = left if left_wins else right
         stands = min(stands, sure)
     node[tree, place, UNTIL] = stands
@@ -171,12 +180,12 @@ def build(trees):
     """Play all matches of all trees; the lines, their groups and ``s`` are set."""
     line, node, spec, s, leaves = trees.line, trees.node, trees.spec, trees.s[0], trees.todo.size
     for tree in range(spec.shape[0]):
-        sign, slope, late = spec[tree, SIGN], spec[tree, SLOPE], spec[tree, LATE]
+        how = form(spec, tree)
         for arm in range(line.shape[0]):
             member = takes_part(spec, tree, line[arm, GROUP])
             node[tree, leaves + arm, WINNER] = arm if member else NOBODY
         for place in range(leaves - 1, 0, -1):
-            play_node(line, node, tree, place, s, sign, slope, late)
+            play_node(line, node, tree, place, s, how)
 
 
 def advance(trees, s):
@@ -189,7 +198,7 @@ def advance(trees, s):
 
 def play_overdue(line, node, spec, todo, tree, s):
     """Play again the matches of one tree whose time has come, children before parents."""
-    sign, slope, late = spec[tree, SIGN], spec[tree, SLOPE], spec[tree, LATE]
+    how = form(spec, tree)
     todo[0], found, looked = 1, 1, 0
     while looked < found:
         place = todo[looked]
@@ -199,7 +208,7 @@ def play_overdue(line, node, spec, todo, tree, s):
                 todo[found] = child
                 found += 1
     for j in range(found - 1, -1, -1):
-        play_node(line, node, tree, todo[j], s, sign, slope, late)
+        play_node(line, node, tree, todo[j], s, how)
 
 
 def touch(trees, arm, before):
@@ -209,8 +218,8 @@ def touch(trees, arm, before):
         member = takes_part(spec, tree, line[arm, GROUP])
         if not member and not takes_part(spec, tree, before):
             continue
-        sign, slope, late = spec[tree, SIGN], spec[tree, SLOPE], spec[tree, LATE]
-        place, winner, stands = leaves + arm, arm if member else NOBODY, np.inf
+        how, place, stands = form(spec, tree), leaves + arm, np.inf
+        winner = arm if member else NOBODY
         node[tree, place, WINNER] = winner
         while place > 1:
             other, until = int(node[tree, place ^ 1, WINNER]), node[tree, place ^ 1, UNTIL]
@@ -218,10 +227,10 @@ def touch(trees, arm, before):
             if winner == NOBODY or other == NOBODY:
                 winner = max(winner, other)
             elif place & 1 == 0:
-                ahead, sure = match(line, winner, other, s, sign, slope, late)
+                ahead, sure = match(line, winner, other, s, how)
                 winner, stands = winner if ahead else other, min(stands, sure)
             else:
-                ahead, sure = match(line, other, winner, s, sign, slope, late)
+                ahead, sure = match(line, other, winner, s, how)
                 winner, stands = other if ahead else winner, min(stands, sure)
             place >>= 1
             known = int(node[tree, place, WINNER])
@@ -237,8 +246,8 @@ def best(trees, tree):
 
 def key(trees, tree, arm):
     """Return an arm's key in a tree at the current s."""
-    mean, weight = trees.line[arm, MEAN], trees.line[arm, WEIGHT]
-    return trees.spec[tree, SIGN] * mean + trees.spec[tree, SLOPE] * trees.s[0] * weight
+    sign, slope, _, of = form(trees.spec, tree)
+    return sign * trees.line[arm, of] + slope * trees.s[0] * trees.line[arm, WEIGHT]
 
 
 def change(trees, arm, mean, weight, group):
@@ -262,7 +271,16 @@ def grow(s, scale):
     advance(s.trees, scale)
 
 
+def enter(s, arm):
+    """Set an arm's columns."""
+    lines = s.trees.line
+    low, high, lines[arm, WEIGHT] = line(s, arm)
+    lines[arm, MEAN] = s.sums[arm] / s.pulls[arm]
+    if lines.shape[1] > HIGH:
+        lines[arm, LOW], lines[arm, HIGH] = low, high
+
+
 def moved(s, arm):
     """Take over an arm's new line."""
-    mean, _, weight = line(s, arm)
-    change(s.trees, arm, mean, weight, s.trees.line[arm, GROUP])
+    enter(s, arm)
+    touch(s.trees, arm, s.trees.line[arm, GROUP])

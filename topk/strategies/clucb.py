@@ -98,12 +98,10 @@ class CLUCB(Exchanging):
 
     Parameters
     ----------
-    k : int
-        How many arms are wanted, 1 to n - 1.
+    k, R
+        As for `CLUCBPAC`.
     delta : float
         Probability of failure, in (0, 1): otherwise the k best arms are returned.
-    R : float
-        The rewards are R-sub-Gaussian; 1/2 holds for all rewards in [0, 1].
     budget : int, optional
         The most pulls that may be made, at least n.  With a tie at the boundary the play
         ends only with its budget.

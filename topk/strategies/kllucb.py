@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from topk._checks import check_choice
 from topk.engine import indices
 from topk.engine.composing import rule
-from topk.engine.indices import highest, lower, lowest, upper
-from topk.engine.strategy import Indices
-from topk.engine.topk_still import moved
+from topk.engine.indices import moved
+from topk.strategies.lucb import Pair
 
 RATES = ("mixture", "published")
 TINY = 1e-280  # less might not be divided by
 
 
 @dataclass(frozen=True)
-class KLLUCB(Indices):
+class KLLUCB(Pair):
     r"""`LUCB1` with bounds by the Kullback-Leibler divergence: far fewer pulls near 0 and 1.
 
     After u pulls of an arm with mean reward m its bounds are the smallest and the largest q with
@@ -30,18 +29,13 @@ class KLLUCB(Indices):
 
     Parameters
     ----------
-    k : int
-        How many arms are wanted, 1 to n - 1.
+    k, delta, budget
+        As for `LUCB1`.
     epsilon : float
         Tolerance, in [0, 1): with probability 1 - delta no arm that is left out is more than
         epsilon better than a returned one.  So every returned arm has a mean of at least the
         k-th largest minus epsilon, and on average they are at most epsilon below the k best.
         With 0 and a tie at the boundary the play ends only with its budget.
-    delta : float
-        Probability of failure, in (0, 1).
-    budget : int, optional
-        The most pulls that may be made, at least n.  When it ends the play, the k largest
-        means are returned without a certificate.
     rate : {'mixture', 'published'}
         Which beta.  The published one costs two to three times the pulls, and its bounds of all
         arms change in every round.
@@ -81,8 +75,7 @@ class KLLUCB(Indices):
     delta: float
     budget: int | None = None
     rate: str = "mixture"
-    certifies = anytime = True
-    checks = Indices.checks | {"rate": lambda value, name: check_choice(value, name, RATES)}
+    checks = Pair.checks | {"rate": lambda value, name: check_choice(value, name, RATES)}
 
     @property
     def bounded(self):
@@ -111,15 +104,6 @@ class KLLUCB(Indices):
         level = (published_beta(s) if s.published else s.log_ratio + math.log(u) / 2) / u
         low = mean * math.exp(-fall(mean, other, level))
         return low, mean - other * math.expm1(-fall(other, mean, level)), 0.0
-
-    @rule
-    def pick(s, arms):
-        arms[0], arms[1] = lowest(s), highest(s)
-        return 2
-
-    @rule
-    def done(s):
-        return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
 
 
 def published_beta(s):

@@ -105,8 +105,23 @@ def total_pulls(n, k, epsilon, delta):
     return total
 
 
+class Pair(Indices):
+    """The rule of `LUCB1` and `KLLUCB`, whatever their bounds."""
+
+    certifies = anytime = True
+
+    @rule
+    def pick(s, arms):
+        arms[0], arms[1] = lowest(s), highest(s)
+        return 2
+
+    @rule
+    def done(s):
+        return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
+
+
 @dataclass(frozen=True)
-class LUCB1(Indices):
+class LUCB1(Pair):
     r"""Pull the two arms that are most easily confused across the boundary.
 
     In round t, with :math:`u_a` pulls of arm a, the radius is
@@ -166,7 +181,6 @@ class LUCB1(Indices):
     delta: float
     budget: int | None = None
     guard: bool = False
-    certifies = anytime = True
     memory = {"guarded": 0}  # LUCB1's rounds when the guard took over
     checks = Indices.checks | {"guard": check_flag}
 
@@ -207,15 +221,6 @@ class LUCB1(Indices):
     @rule
     def scale(s):
         return scale_in_round(s, max(s.now.rounds, s.now.most))
-
-    @rule
-    def pick(s, arms):
-        arms[0], arms[1] = lowest(s), highest(s)
-        return 2
-
-    @rule
-    def done(s):
-        return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
 
 
 def scale_in_round(s, t):

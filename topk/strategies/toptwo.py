@@ -7,8 +7,8 @@ import numpy as np
 
 from topk.confidence import interval, lack, meeting, pairs, shrunk
 from topk.engine.composing import rule
+from topk.engine.indices import inside
 from topk.engine.strategy import Indices
-from topk.engine.topk_still import inside
 
 MANY = 2000  # arms; of more the weights of pairs are not kept
 NEVER, ROUNDING = 1e300, 1e-11  # a weight that no pair has; what may tell equal weights apart

@@ -255,14 +255,8 @@ class UGapEc(FixedConfidence):
 
     Parameters
     ----------
-    k : int
-        How many arms are wanted, 1 to n - 1.
-    epsilon : float
-        Per-arm tolerance, in [0, 1): with probability 1 - delta every returned arm has
-        a mean of at least the k-th largest minus epsilon.  With 0 and a tie at the
-        boundary the play ends only with its budget.
-    delta : float
-        Probability of failure, in (0, 1).
+    k, epsilon, delta
+        As for `LUCB1`.
     c : float
         Exploration parameter, positive.  The promise is proved for c = 1/2.
     budget : int, optional
