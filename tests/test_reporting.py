@@ -1,6 +1,7 @@
 """Where a live study stands."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -74,11 +75,13 @@ def test_arms_that_left_are_grey_and_long_names_stand_upright():
     assert {text.get_rotation() for text in study().plot().axes[0].get_xticklabels()} == {0.0}
 
 
-def test_a_saved_study_goes_on_and_is_replaced_at_once(tmp_path):
-    path, session = tmp_path / "study.json", study()
+def test_a_saved_study_goes_on_and_is_replaced_at_once(tmp_path, monkeypatch):
+    path, session, written = tmp_path / "study.json", study(), []
+    monkeypatch.setattr(os, "fsync", lambda file: written.append(os.fstat(file).st_size))
     session.save(path)
     session.tell([0], [1.0])
     session.save(path)
+    assert written[1:] == [path.stat().st_size]  # before it took the other's place
     again = topk.load(path)
     assert again.state() == session.state() and list(tmp_path.iterdir()) == [path]
     assert topk.resume(json.dumps(session.state())).state() == session.state()

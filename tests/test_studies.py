@@ -15,7 +15,7 @@ from strategies.registry import ENTRIES, GUARDED, cases, start
 from strategies.tapes import Tapes
 
 import topk
-from topk.arrivals import divided, spread
+from topk.arrivals import Arrivals, divided, spread
 
 RNG = np.random.default_rng
 each_strategy = pytest.mark.parametrize("entry", [*ENTRIES, GUARDED], ids=lambda e: e.name)
@@ -138,7 +138,7 @@ def working(budget):
         "CLUCB": topk.CLUCB(3, 1e-9, budget=budget),
         "CLUCBPAC": topk.CLUCBPAC(3, **never),
         "GapE": topk.GapE(3, budget, complexity=200.0),
-        "UGapEb": topk.UGapEb(3, budget, 0.01),
+        "UGapEb": topk.UGapEb(3, budget, 0.01, complexity=200.0),
         "UGapEc": topk.UGapEc(3, **never),
         "UGapEc-variance": topk.UGapEc(3, **never, variance=True),
         "MultiBanditUGapEc": topk.MultiBanditUGapEc(3, **never),
@@ -150,26 +150,38 @@ EXACT |= {"Halving", "ImprovedTopK", "MultiBanditSAR"}
 
 
 def workers_on(name, n, budget, seed):
-    """Compare many workers with one after the other; return the share of time at work."""
+    """Compare many workers with one after the other; return the share of time at work.
+
+    Every reward stands on its arm's tape.  Strategies in rounds are to make the same play.  Others
+    use what is there: their means are so far apart that who asks alone has the right set, and it
+    is to be the same.
+    """
     strategy, rng = working(budget)[name], RNG(seed)
     means = 0.2 + 0.6 * rng.random((2, n // 2) if strategy.several else n)
+    if name not in EXACT:
+        means = 0.25 * means + 10 / budget**0.5 * (means >= -np.partition(-means, 2)[..., 2:3])
     bandit = topk.MultiBandit(means) if strategy.several else topk.BernoulliBandit(means)
     tapes = Tapes(bandit, rng, budget)
     session, busy = asynchronous(strategy, bandit, tapes, rng)
     tapes.rewind()
     plain = one_by_one(strategy, bandit, tapes)
+    assert session.selected.tolist() == plain.selected.tolist()
     if name in EXACT:
         assert session._play.seen.pulls.tolist() == plain.pulls.ravel().tolist()
-        assert session.selected.tolist() == plain.selected.tolist()
         assert session.stopped == plain.stopped
-    else:  # a round of Racing for which there is not enough is left as soon as others are told
+    else:
+        assert plain.selected.tolist() == np.sort(np.argsort(-means)[..., :3]).tolist()
+        # a round of Racing for which there is not enough is left as soon as others are told
         assert budget - n * (name == "Racing") <= session._play.total <= budget
     return busy
 
 
 @pytest.mark.parametrize("name", working(1000))
 def test_32_workers_are_busy_and_choose_the_same_set(name):
-    """The longer a play, the less does its end count, at which the last results are waited for."""
+    """The longer a play, the less does its end count, at which the last results are waited for.
+
+    With budgets of 20,000 all were busy for more than 99 % of the time, and the sets the same.
+    """
     assert workers_on(name, n=20, budget=2000 if name in EXACT else 1000, seed=3) >= 0.9
 
 
@@ -203,22 +215,47 @@ def test_a_part_of_a_sum_is_drawn_as_from_an_urn():
     assert abs(drawn.mean() - 12.5 / 4) < 5 * np.sqrt(18 / 19 / 20_000)
 
 
+class Scripted:
+    """A generator that draws what it is told to."""
+
+    def __init__(self, found, uniform):
+        self.found, self.uniform = found, uniform
+
+    def hypergeometric(self, good, bad, drawn):
+        return self.found
+
+    def random(self):
+        return self.uniform
+
+
+def parts_of(count, total, most):
+    """Yield each part that may be drawn of a sum, with its probability."""
+    ones = math.floor(total)
+    for found in range(max(0, most - count + ones), min(ones, most) + 1):
+        ways = math.comb(ones, found) * math.comb(count - ones, most - found)
+        cells = max(1, count - ones)  # of the second draw: how it ends is the same in each
+        for cell in range(cells):
+            script = Scripted(found, (cell + 0.5) / cells)
+            part, rest = divided([count, total], most, lambda script=script: script)
+            assert part[1] + rest[1] == pytest.approx(total)
+            yield part[1], ways / math.comb(count, most) / cells
+
+
 @pytest.mark.parametrize("law", [{0.0: 0.5, 1.0: 0.5}, {0.3: 1.0}, {0.1: 0.4, 0.8: 0.6},
                                  {0.0: 0.9, 0.45: 0.05, 1.0: 0.05}])  # fmt: skip
 def test_a_part_of_a_sum_keeps_the_promise_of_hoeffdings_inequality(law):
-    """Its exponential moments, exactly: none is above that of as many coins of the same mean."""
+    """Its mean and exponential moments, exactly: none is above that of coins of the same mean."""
     count, mean = 4, sum(reward * chance for reward, chance in law.items())
     slopes = np.array([-9, -3, -1, -0.1, 0.1, 1, 3, 9.0])
     for most in (1, 2, 3):
-        moment = 0.0
+        found, moment = 0.0, 0.0
         for rewards in itertools.product(law, repeat=count):
-            total = math.fsum(rewards)
-            urn = np.clip(total - np.arange(count), 0, 1)  # ones, what is over, zeros
-            parts = np.array([sum(part) for part in itertools.combinations(urn, most)])
             chance = math.prod(law[reward] for reward in rewards)
-            moment += chance * np.exp(np.outer(slopes, parts)).mean(axis=1)
+            for part, weight in parts_of(count, math.fsum(rewards), most):
+                found += chance * weight * part
+                moment += chance * weight * np.exp(slopes * part)
         coins = (1 - mean + mean * np.exp(slopes)) ** most
-        assert (moment <= coins * (1 + 1e-12)).all()
+        assert found == pytest.approx(most * mean) and (moment <= coins * (1 + 1e-12)).all()
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1), st.integers(0, 60))
@@ -236,7 +273,10 @@ ONE_BY_ONE = [e for e in ENTRIES if issubclass(e.strategy, topk.Indices)]
 
 @pytest.mark.parametrize("entry", ONE_BY_ONE, ids=lambda e: e.name)
 def test_a_batch_of_an_index_strategy_imagines_that_means_stay(entry):
-    """It is what one asks for who tells, pull for pull, the arm's mean; stopped by nothing."""
+    """It is what one asks for who tells, pull for pull, the arm's mean; stopped by nothing.
+
+    Of a pair of which only one is left to be asked for it is the arm with fewer pulls.
+    """
     compared = 0
     for strategy, bandit, rng in cases(entry, 300, seed=5, sizes=(4, 6)):
         session = start(strategy, bandit.layout)
@@ -247,20 +287,22 @@ def test_a_batch_of_an_index_strategy_imagines_that_means_stay(entry):
                 session.tell(arms, sums, counts=counts, squares=sums**2 / counts)
         if session.done:
             continue
-        size = int(rng.integers(1, 60))
         left = (getattr(strategy, "budget", None) or 10**9) - session.pulls.sum()
+        size = min(int(rng.integers(1, 60)), left - 1)  # at the budget's end a pair is its first
         plain, asked = copy.deepcopy(session), np.zeros(session.n, int)
         while not plain.done and asked.sum() < size:
-            arms, counts = (x[: size - asked.sum()] for x in plain.ask())
-            asked[arms] += counts
-            means, seen = plain.means.ravel()[arms], plain._play.seen
+            seen = plain._play.seen
+            arms = sorted(seen.picked[: seen.now.picked].tolist(), key=seen.pulls.__getitem__)
+            arms = arms[: size - asked.sum()]
+            asked[arms] += 1
+            means = plain.means.ravel()[arms]
             squares = (seen.squares if strategy.uses_squares else seen.sums)[arms]
-            plain.tell(arms, means, counts=counts, squares=squares / seen.pulls[arms])
-        if plain.stopped == "rule":
+            plain.observe(arms, means, squares=squares / seen.pulls[arms])
+        if plain.stopped == "rule" or size < 1:
             continue
         session.ask(size)
         assert session.in_flight.ravel().tolist() == asked.tolist(), strategy
-        assert asked.sum() == min(size, left)
+        assert asked.sum() == size
         assert session.done or session.ask(10**6)[1].sum() == min(10**6, left - asked.sum())
         if (compared := compared + 1) == 40:
             break
@@ -359,6 +401,16 @@ def test_a_restart_splits_sums_as_if_nothing_had_happened():
     assert session._play.total <= 90 and session.pulls.sum() == 180
 
 
+def test_what_one_round_leaves_waits_for_the_next():
+    session, surplus = topk.SAR(2, 90).start(4).observe([0] * 60, [1.0, 0.0] * 30), []
+    while not session.done:
+        surplus.append(session.surplus[0])
+        arms, counts = session.ask()
+        session.tell(arms, counts * np.array([0, 1, 0, 0.4])[arms], counts=counts)
+        assert session.pulls[0] == 60 and session.means[0] == 0.5
+    assert surplus == sorted(surplus, reverse=True) and 0 < len({*surplus}) == len(surplus) > 1
+
+
 def test_a_sum_that_is_not_to_be_cut_waits_until_it_is_wanted_as_a_whole():
     session = BigBatches(1, size=20).start(2)  # looks at squares, and wants 1 and then more
     session.observe([0, 1], [1.0, 2.5], [5, 5], [0.3, 1.5])
@@ -421,14 +473,52 @@ def test_workers_in_threads_disturb_nothing():
                     told.append(arm)
                     session.tell([arm], [float(own.random() < arm / 6)])
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in rng.integers(0, 99, 8)]
+    numbers = rng.integers(0, 99, 8)
+    threads = [threading.Thread(target=work, args=(x,), daemon=True) for x in numbers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
+        assert not thread.is_alive()
     assert session.done and session.in_flight.sum() == 0
     assert session.pulls.tolist() == np.bincount(told, minlength=6).tolist()
     assert 0 <= 600 - session._play.total <= 6
+
+
+class Lock:
+    """Counts how often it is held."""
+
+    depth = 0
+
+    def __enter__(self):
+        self.depth += 1
+
+    def __exit__(self, *_):
+        self.depth -= 1
+
+
+USED = ["pulls", "means", "selected", "in_flight", "surplus", "bounds", "evidence", "report",
+        "plot", "state", "ask", "__repr__"]  # fmt: skip
+USED = [(name,) for name in USED] + [("ask", 2), ("tell", [0], [1]), ("observe", [0], [1])]
+
+
+@pytest.mark.parametrize("use", [*USED, ("lost", [0]), ("withdraw", 2)], ids=str)
+def test_no_other_thread_sees_a_session_move(use, monkeypatch):
+    """Whatever reads or changes what is on its way holds the lock."""
+    session, lock, (name, *arguments) = topk.KLLUCB(1, 0.1, 0.1).start(3), Lock(), use
+    session.ask(3)
+
+    class Watched(Arrivals):
+        def __getattribute__(self, part):
+            assert lock.depth > 0, part
+            return super().__getattribute__(part)
+
+    monkeypatch.setattr("topk.session._lock", lock)
+    session._arrivals.__class__ = Watched
+    looked = getattr(session, name)
+    if callable(looked):
+        looked(*arguments)
+    assert lock.depth == 0
 
 
 def test_logged_data_may_end_a_play():

@@ -163,7 +163,8 @@ def divided(result, most, rng):
     result : list
         The number of rewards, their sum and, if anybody looks at them, that of their squares.
     most : int
-    rng : callable
+        At least 0.
+    rng : callable or None
         Returns a `numpy.random.Generator`; None if rewards have no bounds.
 
     Returns
@@ -195,9 +196,20 @@ def divided(result, most, rng):
 
 
 def spread(have, most, pulls):
-    """Share out ``pulls`` so that those who have the fewest catch up, each at most ``most``.
+    """Share out pulls so that those who have the fewest catch up.
 
     The plain form hands out one at a time to who has the fewest, of equal ones to the first.
+
+    Parameters
+    ----------
+    have, most : ndarray of int, shape (n,)
+        What each has, and how many it may be given.
+    pulls : int
+        How many there are, at least 0; those for which nobody has room are not handed out.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
 
     Examples
     --------

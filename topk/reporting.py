@@ -3,11 +3,10 @@
 import numpy as np
 
 from topk._checks import refuse
-from topk.session import DELTA
 
 
 def report(session):
-    """Return where a study stands, a row for each arm, in the order of the means.
+    """Return where a study stands, a row for each arm: the chosen ones first, by their means.
 
     Parameters
     ----------
@@ -37,21 +36,21 @@ def report(session):
     if session.strategy.several:
         refuse("session", session.strategy, "one of a single bandit")
     pulls, means, arms = session.pulls, session.means, np.arange(session.n)
-    delta, units = getattr(session.strategy, "delta", DELTA), session._units
+    delta, units = session._delta, session._units
     low, high = (units.from_unit(1, end) for end in session._intervals())
-    selected = session._chosen() if session.selected is not None else []
-    chosen, gone = np.isin(arms, selected), np.isin(arms, session._withdrawn)
+    selected = session._chosen()
+    chosen = np.isin(arms, [] if selected is None else selected)
+    gone = np.isin(arms, session._withdrawn)
     across = (chosen[:, None] != chosen) & ~gone[:, None] & ~gone
-    overlap = across & (low[:, None] < high) & (low < high[:, None]) & (len(selected) > 0)
+    overlap = across & (low[:, None] < high) & (low < high[:, None])
     order = np.lexsort((arms, -np.nan_to_num(means, nan=-np.inf), ~chosen))
-    names = arms if session.names is None else np.array(session.names)
+    names = session._named(arms)
     columns = {"arm": names, "pulls": pulls, "mean": means, "low": low, "high": high}
-    undecided = [names[row].tolist() for row in overlap]
-    columns |= {"chosen": chosen, "undecided_with": undecided, "withdrawn": gone}
-    columns |= {"in_flight": session.in_flight, "surplus": session.surplus}
+    columns |= {"chosen": chosen, "undecided_with": [names[row].tolist() for row in overlap]}
+    columns |= {"withdrawn": gone, "in_flight": session.in_flight, "surplus": session.surplus}
     table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
-    table.attrs = {"delta": delta}
-    table.attrs |= {"evidence": session.evidence(), "epsilon": least_epsilon(session, delta)}
+    table.attrs = {"delta": delta, "evidence": session.evidence()}
+    table.attrs["epsilon"] = least_epsilon(session, delta)
     return table
 
 
@@ -90,7 +89,7 @@ def plot(session):
     """
     from topk.book import plots
 
-    table = report(session)
+    table = session.report()
     figure, (ax,) = plots.panels(1, 1, height=3.2)
     figure.set_layout_engine("constrained")
     for place, row in table.iterrows():
@@ -101,7 +100,7 @@ def plot(session):
                 markerfacecolor=color if row.chosen else "white")
     if table.chosen.any():
         ax.axvline(table.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
-    places = range(0, len(table), 1 + len(table) // 40)
+    places = range(0, len(table), 1 + (len(table) - 1) // 40)
     shown = table.arm[places].astype(str)
     upright = shown.str.len().sum() < 90  # letters beside each other
     ax.set_xticks(places, shown, rotation=0 if upright else 90)

@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 
-from topk import confidence, storing
+from topk import confidence, reporting, storing
 from topk._checks import as_numbers, check_arms, check_counts, check_integer, refuse
 from topk.arrivals import MOST, Arrivals, spread
 from topk.bandits import UNIT, scale_of
@@ -81,7 +81,7 @@ class Session:
         self._play = strategy.on(self._units).begin(n, generator)
         n = self._play.seen.pulls.size
         self.layout = (self._play.bandits, n // self._play.bandits) if strategy.several else n
-        self._withdrawn = []
+        self._withdrawn, self._delta = [], getattr(strategy, "delta", DELTA)
         sums, own = 1 + bool(self._play.seen.squares.size), generator and generator.spawn(1)[0]
         self._arrivals = Arrivals(n, sums, self._units.bounded, own)
         self._open_batch()
@@ -200,8 +200,7 @@ class Session:
 
     def _intervals(self):
         """Return `topk.confidence.interval` of all arms at delta / n, on the strategy's scale."""
-        delta = getattr(self.strategy, "delta", DELTA) / self.n
-        return confidence.interval(*self._told(), delta, self._units.sigma)
+        return confidence.interval(*self._told(), self._delta / self.n, self._units.sigma)
 
     @locked
     def evidence(self, epsilon=None):
@@ -272,8 +271,8 @@ class Session:
 
         * By an index strategy, after a first reward of every arm, what it would pull if all that
           is in flight came in at the arms' means: pull for pull, or of more than 100 in a hundred
-          steps.  It stops for real rewards only.  Before that, and by `Racing`, pulls that keep
-          the arms equal.
+          steps; of a pair with room for one of the two the arm with fewer pulls.  It stops for real
+          rewards only.  Before that, and by `Racing`, pulls that keep the arms equal.
         * By other strategies in rounds what the round still wants, and then, equally, pulls of the
           arms that are not settled: the next rounds will ask for them.
         * By one in plain Python what is wanted.
@@ -342,17 +341,14 @@ class Session:
         """
         storing.save(self, path)
 
+    @locked
     def report(self):
-        """Return where the study stands: see `topk.reporting.report`."""
-        from topk.reporting import report
-
-        return report(self)
+        """Return where the study stands, as a table: see `topk.reporting.report`."""
+        return reporting.report(self)
 
     def plot(self):
         """Draw where the study stands: see `topk.reporting.plot`."""
-        from topk.reporting import plot
-
-        return plot(self)
+        return reporting.plot(self)
 
     @locked
     def tell(self, arms, rewards, counts=None, squares=None):
@@ -480,11 +476,10 @@ class Session:
         """Go on without an arm: the worker left, the variant was taken down.
 
         Its outstanding pulls are dropped (those in flight stay so until they come back) and it is
-        not chosen.  The strategy's promise
-        holds for the remaining arms, provided that the arm's leaving had nothing to do
-        with its rewards.  Arms that had been rejected before do not come back: with a
-        strategy that rejects on the way, the promise is about the arms that were still
-        in the play.
+        not chosen.  The strategy's promise holds for the remaining arms, provided that the arm's
+        leaving had nothing to do with its rewards; with `KLLUCB` it may follow from those that have
+        been told.  Arms that had been rejected before do not come back: with a strategy that
+        rejects on the way, the promise is about the arms that were still in the play.
 
         Parameters
         ----------

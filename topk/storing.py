@@ -44,7 +44,10 @@ def save(session, path):
     path, text = Path(path), json.dumps({"library": SOURCES, "session": session.state()})
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        part.write_text(text + "\n", encoding="utf-8")
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut might leave an empty file in its place
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

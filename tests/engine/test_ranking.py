@@ -47,6 +47,7 @@ def test_draws_are_numpys(form, batch, seed):
     assert rng.bit_generator.state == twin.bit_generator.state
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered in scalar subtract")  # wraps, as meant
 @FORMS
 @given(
     values=st.lists(st.one_of(st.floats(allow_nan=False), st.integers(-3, 3)), max_size=8),

@@ -68,8 +68,8 @@ def use_style():
     """Set Matplotlib up for the book's figures; call it once, at the top of a notebook.
 
     Everything starts from Matplotlib's own defaults, whatever the machine's settings, so
-    that the same figure gives the same bytes.  The background is opaque white: in a dark
-    theme a figure shows as a light card, with every label readable.
+    that the same figure gives the same bytes.  The background is opaque white, which the
+    pages turn round in a dark theme: white becomes dark, and colours keep their hue.
     """
     import matplotlib.style
 

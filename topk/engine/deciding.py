@@ -297,7 +297,8 @@ class RuledPlay:
             count_at_means(s, arms, flight[arms])
             guess(s, arms.size, arms)
         while left > 0 and s.now.picked > 0:
-            arms = s.picked[: s.now.picked].copy()
+            arms = s.picked[: s.now.picked]
+            arms = arms[np.argsort(s.pulls[arms], kind="stable")]  # who has fewer, if one is left
             each = np.full(arms.size, max(1, pulls // (100 * arms.size)))
             each = np.diff(np.minimum(each.cumsum(), left), prepend=0)
             count_at_means(s, arms, each)

@@ -182,7 +182,7 @@ class Notice(event.Listener):
     def on_start(self, begun):
         name = begun.data["dispatcher"].py_func.__qualname__
         if name in _unseen and sys.stderr.isatty():
-            text = f"topk compiles {name.split('_')[1]}: some 10 to 30 seconds, once; see topk.warm"
+            text = f"topk compiles {name.split('_')[1]}: some 10 to 20 seconds, once; see topk.warm"
             print(text, file=sys.stderr)
         _unseen.discard(name)
 

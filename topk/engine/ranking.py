@@ -37,7 +37,7 @@ def order_by_digits(keys):
         bits[i] ^= bits[i] >> 63 & LARGEST
         least = min(least, bits[i])
     for i in range(n):
-        bits[i] -= least
+        bits[i] -= least  # may wrap around: its digits are those of the right unsigned number
         differ |= bits[i]
     for i in range(1, n if n <= FEW else 0):
         j = i
