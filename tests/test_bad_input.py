@@ -5,6 +5,7 @@ as soon as it is in the registry; a line in `KINDS` tests a parameter of a new n
 """
 
 import dataclasses
+import inspect
 import json
 from decimal import Decimal
 from fractions import Fraction
@@ -339,3 +340,16 @@ def test_what_is_wrong_is_refused_before_any_work():
     refused("seed", topk.replicate, SAR, draw, 2, seed=-1)
     refused("strategy", topk.replicate, None, draw, 2)
     assert not calls
+
+
+def test_every_parameter_of_the_contract_is_still_there():
+    """The names that the tests above rely on are the ones that people type."""
+    def names(function):
+        return list(inspect.signature(function).parameters)
+
+    assert names(topk.run)[:4] == ["strategy", "bandit", "rng", "trace"]
+    expected = ["strategy", "bandit", "runs", "seed", "checkpoints", "jobs"]
+    assert names(topk.replicate)[:6] == expected
+    assert names(topk.streams) == ["seed", "play", "n"]
+    assert names(topk.Session.tell) == ["self", "arms", "rewards", "counts", "squares"]
+    assert names(topk.Bandit.pull) == ["self", "arms", "counts", "rng"]
