@@ -1,4 +1,4 @@
-"""Read the numbers of two printed figures, with which pages 02 and 10 compare.
+"""Read the numbers of two printed figures, with which pages 02, 10 and 15 compare.
 
 Figure 2 of Zhou, Chen and Li (2014) and Figure 4 of Bubeck, Wang and Viswanathan (2013) are drawn
 with lines, and the published files have the coordinates of every point.  Run it on a paper as its
