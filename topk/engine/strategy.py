@@ -110,7 +110,7 @@ class Strategy:
             their range.
         """
         found, width = {}, units.width
-        if "epsilon" in self.__dataclass_fields__:  # CLUCB has none to choose
+        if "epsilon" in getattr(self, "__dataclass_fields__", ()):  # CLUCB has none to choose
             found["epsilon"] = units.unit_epsilon(self.epsilon)
         if units == UNIT:
             return self
