@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -73,6 +74,28 @@ def test_arms_that_left_are_grey_and_long_names_stand_upright():
     grey = [line for line in axes.lines[:-1] if line.get_color() == topk.plots.GREY]
     assert [line.get_xdata()[0] for line in grey] == [5, 5]  # its interval and its mean
     assert {text.get_rotation() for text in study().plot().axes[0].get_xticklabels()} == {0.0}
+
+
+def test_of_two_saves_at_once_the_newer_state_stays(tmp_path, monkeypatch):
+    session, file = topk.KLLUCB(1, 0.1, 0.1).start(2), tmp_path / "study.json"
+    begun, slow = threading.Event(), threading.Event()
+
+    def fsync(file):
+        begun.set()
+        slow.wait(30)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    saves = [threading.Thread(target=session.save, args=(file,), daemon=True) for _ in range(2)]
+    saves[0].start()
+    assert begun.wait(30)
+    session.observe([0], [1.0])
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+    saves[1].start()
+    saves[1].join(0.3)  # long enough, if it did not wait for the first
+    slow.set()
+    for save in saves:
+        save.join(30)
+    assert topk.load(file).pulls.tolist() == [1, 0]
 
 
 def test_a_saved_study_goes_on_and_is_replaced_at_once(tmp_path, monkeypatch):

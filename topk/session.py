@@ -18,7 +18,7 @@ from topk.engine.strategy import means_of
 DELTA = 0.05  # of intervals where the strategy has none of its own
 STOPPED = {RUNNING: None, BY_RULE: "rule", BY_BUDGET: "budget"}
 
-_lock = threading.RLock()  # of all sessions: what they do takes microseconds
+_lock = threading.RLock()  # one for all, since a session is copied with all that it holds
 
 
 def locked(method):
@@ -271,8 +271,8 @@ class Session:
 
         * By an index strategy, after a first reward of every arm, what it would pull if all that
           is in flight came in at the arms' means: pull for pull, or of more than 100 in a hundred
-          steps; of a pair with room for one of the two the arm with fewer pulls.  It stops for real
-          rewards only.  Before that, and by `Racing`, pulls that keep the arms equal.
+          steps; of a pair with room for one of the two the first and the second in turn.  It stops
+          for real rewards only.  Before that, and by `Racing`, pulls that keep the arms equal.
         * By other strategies in rounds what the round still wants, and then, equally, pulls of the
           arms that are not settled: the next rounds will ask for them.
         * By one in plain Python what is wanted.

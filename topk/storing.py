@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import secrets
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -41,16 +42,21 @@ def save(session, path):
     """Write a session to a file; see `topk.Session.save`."""
     from topk.store import SOURCES
 
-    path, text = Path(path), json.dumps({"library": SOURCES, "session": session.state()})
+    path = Path(path)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())  # else a power cut might leave an empty file in its place
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with _saving:
+        text = json.dumps({"library": SOURCES, "session": session.state()})
+        try:
+            with part.open("w", encoding="utf-8") as file:
+                file.write(text + "\n")
+                file.flush()
+                os.fsync(file.fileno())  # else a power cut might leave an empty file in its place
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+_saving = threading.Lock()  # or the older of two states might be written last
 
 
 def resume(state):

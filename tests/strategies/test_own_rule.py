@@ -246,3 +246,16 @@ def test_a_plain_rule_draws_from_a_stream_of_its_own_that_is_stored():
     own = np.random.default_rng(8)
     assert asked(resumed=True) == asked(resumed=False) == [own.integers(7) for _ in range(20)]
     assert not hasattr(topk.View(strategy.begin(3).seen), "rng")
+
+
+@dataclass(frozen=True)
+class Talking(topk.LUCB1):
+    @topk.rule
+    def scale(s):
+        print("round", s.now.rounds)
+        return 0.0
+
+
+def test_a_compiled_rule_can_print(capfd):
+    assert topk.run(Talking(1, 0.1, 0.1), topk.BernoulliBandit([1.0, 0.0]), rng=0).certified
+    assert "round 1\n" in capfd.readouterr().out

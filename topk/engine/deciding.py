@@ -297,8 +297,10 @@ class RuledPlay:
             count_at_means(s, arms, flight[arms])
             guess(s, arms.size, arms)
         while left > 0 and s.now.picked > 0:
-            arms = s.picked[: s.now.picked]
-            arms = arms[np.argsort(s.pulls[arms], kind="stable")]  # who has fewer, if one is left
+            arms = s.picked[: s.now.picked].copy()
+            room = left if s.budget < 0 else s.budget - s.now.total
+            if left < arms.size <= room and s.now.total % 2:
+                arms = arms[::-1]  # who asks for one pull at a time gets both in turn
             each = np.full(arms.size, max(1, pulls // (100 * arms.size)))
             each = np.diff(np.minimum(each.cumsum(), left), prepend=0)
             count_at_means(s, arms, each)

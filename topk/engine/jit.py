@@ -6,8 +6,9 @@ some ten times a turn, and the counting would take longer than the rest.  A func
 no array and keeps none has nothing to count (``_nrt=False``): its caller holds on to them.
 
 numba optimises every function and makes it run by itself before it becomes part of another one.
-A function that nothing else calls need not: that saves half of the time that a loop takes to
-compile (``Part``), and changes nothing in the loop.
+What is only called within a loop need not (``Part``): that saves half of the time that a loop takes
+to compile, and changes nothing in it.  Functions marked with `apart` are optimised by themselves
+all the same: not yet part of another loop, theirs becomes one that looks at several arms at once.
 
 The loops of a strategy are kept on disk in a folder of the library's own, one file for each
 strategy, named by a hash of everything that was compiled into it: an edit anywhere begins a new
@@ -36,6 +37,7 @@ from topk.engine.composing import compose, digest, larger
 from topk.engine.ranking import order, order_by_digits
 
 BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # never called from Python
+SOURCE = sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # how things are compiled
 UNUSED = 90 * 24 * 3600  # seconds after which a compiled loop is removed, when another is written
 
 try:  # not documented by numba
@@ -53,7 +55,7 @@ try:  # not documented by numba
 
         def _finalize_final_module(self):
             self._finalize_dynamic_globals()
-            self._finalized = True
+            self._finalized = True  # as far as it goes: it can be linked
 
     @register_pass(mutates_CFG=True, analysis_only=False)
     class PartLowering(NativeLowering):
@@ -63,9 +65,9 @@ try:  # not documented by numba
 
         def run_pass(self, state):
             state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
-            state.flags.no_compile = True
+            state.flags.no_compile = True  # there is no address to call it at
             super().run_pass(state)
-            known = [].append  # what callers know it by: a builtin, and equal to no other one
+            known = [].append  # what callers find it by: a builtin, equal to no other one
             state.targetctx.insert_user_function(known, state.cr.fndesc, [state.library])
             state.cr = state.cr._replace(cfunc=known)
             return True
@@ -122,7 +124,7 @@ def kept(function):
     counts = getattr(function, "allocates", False)
     options = {"_nrt": counts} if PRIVATE else {}
     copy = FunctionType(function.__code__, function.__globals__, function.__name__)
-    copy.__qualname__ = f"{function.__name__}_{digest([function])}"
+    copy.__qualname__ = f"{function.__name__}_{digest([function])}_{SOURCE}"
     return on_disk(njit(copy, nogil=True, **options))
 
 
@@ -147,50 +149,48 @@ def compiled(function, given, name, lean, store=True):
         return compose(function, given)[0]
     given = given | {order: order_by_digits}
     _, made = compose(function, given)
-    key = f"{function.__name__}_{name}_{digest([*made, inner, fused])}"
+    key = f"{function.__name__}_{name}_{digest(made)}_{SOURCE}"
     if any(getattr(f, "__closure__", None) for f in made):  # the hash does not see what they hold
-        return fused(function, given, key, lean, store)
+        return fused(function, given, key, name, lean, store)
     if (key, lean) not in _loops:
-        _loops[key, lean] = fused(function, given, key, lean, store)
+        _loops[key, lean] = fused(function, given, key, name, lean, store)
     return _loops[key, lean]
 
 
 _loops = {}  # a class sent to another process has new functions each time it arrives there
 
 
-def fused(function, given, key, lean, store):
-    """Compile a loop under the name ``key``."""
+def fused(function, given, key, name, lean, store):
+    """Compile a loop under the name ``key``; on a terminal it is called ``name``."""
     whole, _ = compose(
         function, given, lambda f: f if f.__code__ is function.__code__ else inner(f, lean)
     )
     whole.__qualname__ = key
-    _unseen.add(key)
-    keep = on_disk if store else lambda dispatcher: dispatcher
+    _unseen[key] = name
     if not lean:
-        return keep(njit(whole, nogil=True))
+        return on_disk(njit(whole, nogil=True), store)
     # What Python calls has to count references, or it never gives a generator back.
     loop = njit(whole, nogil=True, _nrt=False, **PART)
     entry = _entries.get(whole.__code__.co_argcount, _call)
     call = FunctionType(entry.__code__, entry.__globals__ | {"loop": loop})
     call.__qualname__ = "call_" + key
-    return keep(njit(call, nogil=True))
+    return on_disk(njit(call, nogil=True), store)
 
 
 class Notice(event.Listener):
     """Says on a terminal, as numba begins to compile a loop, why nothing else is to be seen."""
 
     def on_start(self, begun):
-        name = begun.data["dispatcher"].py_func.__qualname__
-        if name in _unseen and sys.stderr.isatty():
-            text = f"topk compiles {name.split('_')[1]}: some 10 to 20 seconds, once; see topk.warm"
+        name = _unseen.pop(begun.data["dispatcher"].py_func.__qualname__, None)
+        if name and sys.stderr.isatty():
+            text = f"topk compiles {name.split('_')[0]}: some ten seconds, once; see topk.warm"
             print(text, file=sys.stderr)
-        _unseen.discard(name)
 
     def on_end(self, ended):
         """Nothing to say."""
 
 
-_unseen = set()  # names of loops that have not been compiled in this process
+_unseen = {}  # the names of loops that have not been compiled in this process, by their keys
 event.register("numba:compile", Notice())
 
 
@@ -205,21 +205,24 @@ _entries = {
 }
 
 
-def on_disk(dispatcher):
-    """Keep what ``dispatcher`` compiles on disk; in NUMBA_CACHE_DIR, if that is set."""
-    if not PRIVATE:
+def on_disk(dispatcher, store=True):
+    """Keep what ``dispatcher`` compiles, with ``store``, on disk; see `folder`."""
+    if PRIVATE:
+        dispatcher._cache = Cache(dispatcher.py_func, folder() if store else None)
+    elif store:
         try:
             dispatcher.enable_caching()
         except RuntimeError as reason:  # no folder that can be written
             _warn(reason)
-    elif folder() is not None:
-        dispatcher._cache = Cache(dispatcher.py_func)
     return dispatcher
 
 
 @cache
 def folder():
-    """Return the folder of compiled loops, made if need be; None if it cannot be used."""
+    """Return the folder of compiled loops, made if need be; None if it cannot be used.
+
+    It is in NUMBA_CACHE_DIR, if that is set.
+    """
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     try:
         path = Path(base or Path.home() / ".cache") / "topk"
@@ -247,22 +250,24 @@ _warned = []
 
 
 class Cache:
-    """What numba asks of a function's cache; without it everything works as well, if slower.
+    """What numba asks of a function's cache; without a folder it keeps nothing.
 
     Each signature has a file of its own, named by all that its code depends on and written whole:
     of two processes that save at once one overwrites what the other wrote with the same.
     """
 
-    def __init__(self, py_func):
-        self.name, self.cache_path = py_func.__qualname__, str(folder())
+    def __init__(self, py_func, folder):
+        self.name, self.folder, self.cache_path = py_func.__qualname__, folder, str(folder)
 
     def file(self, signature, codegen):
         """Return where the code of a signature is."""
         what = signature, codegen.magic_tuple(), numba.__version__, sys.implementation.cache_tag
-        return folder() / f"{self.name}_{sha256(repr(what).encode()).hexdigest()[:16]}.nbc"
+        return self.folder / f"{self.name}_{sha256(repr(what).encode()).hexdigest()[:16]}.nbc"
 
     def load_overload(self, signature, target_context):
         """Return what was compiled for a signature, None if that is not known."""
+        if self.folder is None:
+            return None
         target_context.refresh()
         try:
             stored = self.file(signature, target_context.codegen()).read_bytes()
@@ -274,8 +279,13 @@ class Cache:
             return None
 
     def save_overload(self, signature, found):
-        """Keep what was compiled for a signature, unless it holds addresses of this process."""
-        if found.lifted or found.library.has_dynamic_globals:
+        """Keep what was compiled for a signature, unless it holds addresses of this process.
+
+        Only now do parts have addresses, where they look for what they print or raise.
+        """
+        for environment in found._find_referenced_environments():
+            found.library.codegen.set_env(environment.env_name, environment)
+        if self.folder is None or found.lifted or found.library.has_dynamic_globals:
             return
         try:
             file = self.file(signature, found.library.codegen)
