@@ -92,6 +92,10 @@ def wander(strategy, bandit, rng, worth):
         if chosen is not None:
             assert len(set(numbers(chosen, layout))) == k
             assert not set(numbers(chosen, layout)) & set(session.withdrawn)
+            if not strategy.several and session.pulls.sum() % 7 == 0:
+                sums = np.nan_to_num(session.means) * session.pulls
+                least = topk.confidence.evidence(session.pulls, sums, chosen, 0, session.withdrawn)
+                assert session.evidence(0.0) == pytest.approx(least)
         here = [arm for arm in range(n) if arm not in session.withdrawn]
         if chosen is None:
             assert (session.pulls.flat[here] == 0).any(), "all arms that are left have a pull"

@@ -118,3 +118,9 @@ def test_kl_bounds_hold_more_than_those_of_the_mixture_itself():
     outer_low, outer_high = topk.confidence.interval(session.pulls, sums, delta)
     assert (low <= inner_low + 1e-12).all() and (inner_high <= high + 1e-12).all()
     assert (outer_low <= low + 1e-12).all() and (high <= outer_high + 1e-12).all()
+
+
+def test_a_rule_with_a_line_is_scanned_for_few_arms_only():
+    strategy = topk.KLLUCB(1, 0.0, 0.1)
+    assert strategy.search_for(strategy.few) == "topk_scan"
+    assert strategy.search_for(strategy.few + 1) == strategy.search_for(math.inf) == "topk_trees"
