@@ -131,6 +131,7 @@ def test_wrong_parameters_of_strategies(entry, name, data):
 
 
 @pytest.mark.parametrize("entry", OWN, ids=lambda e: e.name)
+@pytest.mark.filterwarnings("ignore:delta = 0.999")
 def test_the_edges_of_the_allowed_ranges_are_allowed(entry):
     fields = {field.name for field in dataclasses.fields(entry.strategy)}
     least = bandit_of(entry).n + 1

@@ -235,7 +235,7 @@ GUARDED = Entry(
 def start(strategy, n, rng=0):
     """Start a session; a rule that draws random numbers gets always the same ones."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"delta = 0\.9")  # meant: plays are short
+        warnings.filterwarnings("ignore", r"delta = 0\.")  # meant: plays are short
         return strategy.start(n, rng=rng if strategy.random else None)
 
 
