@@ -2,6 +2,7 @@
 
 import io
 import queue
+from pathlib import Path
 from unittest import mock
 
 import jupytext
@@ -65,6 +66,13 @@ def test_without_recorded_times_pages_and_cells_are_counted(clock):
 )
 def test_times_follow_the_cells_and_not_their_numbers(cells, seconds):
     assert progress.match({"a": 1.0, "b": 2.0, "c": 3.0, "d": 90.0}, list(cells)) == seconds
+
+
+def test_the_times_of_every_page_are_recorded():
+    """Or a long page might be begun last, and the other cores wait for it."""
+    root = Path(__file__).resolve().parents[2]
+    pages = {path.stem for path in (root / "notebooks").glob("*.md")}
+    assert pages == progress.recorded(root).keys()
 
 
 def test_a_page_without_record_takes_a_second_a_cell():
