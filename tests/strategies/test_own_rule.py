@@ -259,3 +259,14 @@ class Talking(topk.LUCB1):
 def test_a_compiled_rule_can_print(capfd):
     assert topk.run(Talking(1, 0.1, 0.1), topk.BernoulliBandit([1.0, 0.0]), rng=0).certified
     assert "round 1\n" in capfd.readouterr().out
+
+
+def test_a_line_that_nobody_would_look_at_is_refused():
+    @dataclass(frozen=True)
+    class Bent(topk.CLUCB):
+        @topk.rule
+        def line(s, arm):
+            return 0.0, 1.0, 0.0
+
+    with pytest.raises(TypeError, match="Bent has a `line`"):
+        Bent(1, 0.1).start(3)

@@ -288,6 +288,9 @@ class Ruled(Strategy):
         """
         if self.partition is None:
             return None
+        if self.partition != "topk" and hasattr(self, "line"):
+            kind = type(self).__name__
+            raise TypeError(f"{kind} has a `line`, which only strategies with partition='topk' use")
         return f"{self.partition}_{'scan' if n <= self.few else 'trees'}"
 
     def searching(self, search):
