@@ -1,8 +1,9 @@
-"""What the finished pages get for their readers: proofs that are folded, and "used by" links.
+"""What the finished pages get for their readers: folds, and "used by" links.
 
 sphinx-proof renders a proof as a box without a title. Here every proof becomes a native `details`
 whose summary says what it hides: it opens without scripts, for a link to something in it and
-for a search in the page. LaTeX never sees this: on paper the proofs stand where they stood.
+for a search in the page. The list of what we had to decide and the exercises are folded, too, each
+under the names of what is in it. LaTeX never sees this: on paper all stands where it stood.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ STATEMENT = re.compile(
 PROOF = re.compile(r'<div class="proof admonition" id="proof">\s*<p>Proof\.(?:\s*</p>\s*<p>|\s+)')
 OF = re.compile(r"<em>(of .*?)\.?</em>\s*", re.S | re.I)
 IDEA = re.compile(r"(?:<em>(?:The i|I)dea\.</em>|The idea:).*?</p>\s*", re.S)
-DIV = re.compile(r"<(/?)div\b[^>]*>")
+HEADED = re.compile(r'<section id="(?P<id>exercises?|what-we-had-to-decide)">.*?</h2>\s*', re.S)
+EXERCISE = re.compile(r'<div class="exercise admonition".*?</span>\s*\((.*?)\)</p>', re.S)
+DECIDED = re.compile(r"<li><p><(strong|em)>(.*?)\.?</\1>", re.S)
+PROVENANCE = '<div class="dropdown admonition">\n<p class="admonition-title">Provenance'
 LINK = re.compile(r'<a class="reference internal" href="([^"#]*)#([^"]+)"')
 SELDOM_PROVED = ("algorithm", "definition", "notation", "example")
 
@@ -47,14 +51,14 @@ class Proof:
     end: int
 
 
-def closing(text: str, begin: int) -> int:
-    """Return where the `div` that begins at `begin` has ended."""
+def closing(text: str, begin: int, name: str = "div") -> int:
+    """Return where the element, a `name`, that begins at `begin` has ended."""
     depth = 0
-    for tag in DIV.finditer(text, begin):
+    for tag in re.compile(rf"<(/?){name}\b[^>]*>").finditer(text, begin):
         depth += -1 if tag[1] else 1
         if not depth:
             return tag.end()
-    raise ValueError(f"a div is not closed: {text[begin : begin + 80]}")
+    raise ValueError(f"a {name} is not closed: {text[begin : begin + 80]}")
 
 
 def statements(text: str) -> list[Statement]:
@@ -102,6 +106,24 @@ def fold(text: str) -> str:
     return text
 
 
+def fold_lists(text: str) -> str:
+    """Fold what we had to decide, and the exercises, of a page."""
+    for head in reversed([*HEADED.finditer(text)]):
+        begin = head.end()
+        if head["id"].startswith("exercise"):
+            end = closing(text, head.start(), "section") - len("</section>")
+            box = text.find(PROVENANCE, begin, end)
+            end = end if box < 0 else box
+            names = EXERCISE.findall(text, begin, end)
+        else:
+            end = closing(text, begin, text[begin + 1 : begin + 3])
+            names = [name for _, name in DECIDED.findall(text, begin, end)]
+        summary = f"<summary>{' · '.join(names)}</summary>"
+        folded = f'<details class="topk-list">{summary}\n{text[begin:end].rstrip()}\n</details>\n'
+        text = text[:begin] + folded + text[end:].lstrip()
+    return text
+
+
 def uses(pages: dict[str, str]) -> dict[tuple[str, str], list[tuple[str, Statement]]]:
     """Return, for every statement (page, id), the statements whose proofs link to it."""
     stated = {(page, s.id) for page, text in pages.items() for s in statements(text)}
@@ -139,4 +161,5 @@ def help_readers(site: Path) -> None:
     used = uses(pages)
     for page, text in pages.items():
         # Proofs stand behind the statements, whose places they would otherwise move.
-        (site / page).write_text(fold(name_users(page, text, used)), encoding="utf-8")
+        finished = fold_lists(fold(name_users(page, text, used)))
+        (site / page).write_text(finished, encoding="utf-8")

@@ -12,7 +12,8 @@ window.addEventListener("hashchange", unfold);
 
 // On paper nothing can be unfolded any more.
 window.addEventListener("beforeprint", () => {
-  for (const fold of document.querySelectorAll(".topk-proof details, .topk-note")) fold.open = true;
+  const folds = document.querySelectorAll(".topk-proof details, .topk-list, .topk-note");
+  for (const fold of folds) fold.open = true;
 });
 
 // A link to a statement, an equation or a term shows it when it is pointed at or focused. The card

@@ -100,3 +100,34 @@ def test_no_proof_is_folded_by_hand(path):
     """The theme's way to fold a box needs a title, which a proof has not: the build would crash."""
     heads = re.findall(r"\{prf:proof\}[^\n]*\n((?::[^\n]*\n)*)", path.read_text(encoding="utf-8"))
     assert not [head for head in heads if re.search("dropdown|toggle", head)]
+
+
+def headed(section, body):
+    """Return a section as Sphinx renders it."""
+    title = '<span id="here"></span><h2>Its title</h2>'
+    return f'<section id="{section}">\n{title}\n{body}</section>\n'
+
+
+def test_decisions_and_exercises_are_folded_under_their_names():
+    decided = "<ol>\n<li><p><strong>Ties.</strong> By lot.</p></li>\n</ol>\n"
+    exercise = ('<div class="exercise admonition" id="ex-a">\n\n<p class="admonition-title">'
+                '<span class="caption-number">Exercise 1.1 </span> (A mirror)</p>\n'
+                '<section id="exercise-content">\n<p>Why?</p>\n</section>\n</div>\n')
+    box = ('<div class="dropdown admonition">\n<p class="admonition-title">Provenance: all</p>\n'
+           '</div>\n')
+    text = (headed("what-we-had-to-decide", decided + "<p>After.</p>\n")
+            + headed("exercises", exercise * 2 + box))
+    fold = '<details class="topk-list"><summary>{}</summary>\n{}</details>\n'
+    assert reading.fold_lists(text) == (
+        headed("what-we-had-to-decide", fold.format("Ties", decided) + "<p>After.</p>\n")
+        + headed("exercises", fold.format("A mirror · A mirror", exercise * 2) + box))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_is_folded_has_names(path):
+    """A fold says what it hides: every exercise has a title, and every decision begins with one."""
+    text = path.read_text(encoding="utf-8")
+    assert not re.findall(r"^`+\{exercise\} *$|^`+\{admonition\} Exercise", text, re.M)
+    decided = re.search(r"^## What we had to decide\n(.*?)(?=^## )", text, re.M | re.S)
+    items = re.findall(r"^(?:\d+\.|[*-]) (.)", decided[1], re.M) if decided else ["*"]
+    assert items and set(items) == {"*"}
