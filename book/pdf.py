@@ -65,6 +65,8 @@ def configure(path: Path) -> None:
     sphinx["latex_elements"] = {
         "papersize": "a4paper",
         "extraclassoptions": "openany,oneside",
+        "sphinxsetup": "hmargin=22mm, vmargin=20mm",
+        "fvset": r"\fvset{fontsize=\footnotesize}",  # the longest lines of code fit
         "preamble": r"\usepackage{array}",
         "date": config["copyright"],
     }
