@@ -23,6 +23,12 @@ SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }
 
+# How much of a page figures may take, so that few of them stand alone on one.
+SHARES = "".join(
+    rf"\renewcommand{{\{name}fraction}}{{{share}}}"
+    for name, share in {"top": 0.9, "bottom": 0.8, "text": 0.08, "floatpage": 0.85}.items()
+)
+
 
 def main(root: Path = ROOT) -> int:
     """Lay out, write LaTeX, typeset."""
@@ -38,6 +44,7 @@ def main(root: Path = ROOT) -> int:
     for path in sorted((work / "stage/notebooks").glob("*.ipynb")):
         path.write_text(json.dumps(for_print(json.loads(path.read_text()))), encoding="utf-8")
     configure(work / "stage/_config.yml")
+    leave_out_reference(work / "stage/book")
     environment = {**os.environ, **KERNEL_ENVIRONMENT}
     program = Path(sys.executable).with_name("jupyter-book")
     command = [program, "build", work / "stage", "--builder", "latex", "--path-output", work]
@@ -67,20 +74,31 @@ def configure(path: Path) -> None:
         "extraclassoptions": "openany,oneside",
         "sphinxsetup": "hmargin=22mm, vmargin=20mm",
         "fvset": r"\fvset{fontsize=\footnotesize}",  # the longest lines of code fit
-        "preamble": r"\usepackage{array}",
-        "date": config["copyright"],
+        "preamble": r"\usepackage{array}" + SHARES,
     }
+    sphinx["today"] = config["copyright"]
+    sphinx["latex_domain_indices"] = False  # a list of internal labels
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
+
+
+def leave_out_reference(book: Path) -> None:
+    """Take out the pages of the library's names: `help` has their text, and the site has them."""
+    shutil.rmtree(book / "api")
+    toc = yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))
+    for part in toc["parts"]:
+        for chapter in part["chapters"]:
+            chapter.pop("sections", None)
+    (book / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
 
 
 def for_print(notebook: dict) -> dict:
     """Return a notebook whose tables are set by LaTeX, and without what only a screen can show.
 
-    Code that the site folds because it draws is left out.
+    Code that the site folds because it draws is left out, and so are imports and parameters.
     """
     for cell in notebook["cells"]:
         tags = cell.get("metadata", {}).get("tags", [])
-        if "hide-input" in tags:
+        if {"hide-input", "parameters"} & set(tags):
             tags.append("remove-input")
         for output in cell.get("outputs", []):
             data = output.get("data", {})
@@ -95,7 +113,7 @@ def as_latex(table) -> str:
     """Return an HTML table as a LaTeX table that may go over several pages."""
     rows = [[cell.get_text(" ", strip=True) for cell in row(["th", "td"])] for row in table("tr")]
     columns = max(map(len, rows))
-    width = f"{0.92 / columns:.3f}\\linewidth"
+    width = f"{1 / columns - 0.027:.3f}\\linewidth"  # beside what LaTeX puts between columns
     column = f">{{\\raggedright\\arraybackslash}}p{{{width}}}"
     lines = [
         " & ".join(escape(text) for text in row + [""] * (columns - len(row))) + r" \\"

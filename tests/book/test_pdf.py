@@ -1,5 +1,6 @@
 """What the printed book makes of the site's notebooks."""
 
+import yaml
 from bs4 import BeautifulSoup
 
 from book import pdf
@@ -25,9 +26,10 @@ def test_what_only_a_screen_shows_is_left_out():
 
 
 def test_code_that_the_site_folds_is_not_printed():
-    cells = [{"metadata": {"tags": ["hide-input"]}, "outputs": []}, {"metadata": {"tags": []}}]
+    tags = ["hide-input"], ["parameters", "hide-cell"], ["check-lemma", "hide-cell"], []
+    cells = [{"metadata": {"tags": [*of]}} for of in tags]
     done = pdf.for_print({"cells": cells})["cells"]
-    assert "remove-input" in done[0]["metadata"]["tags"] and done[1]["metadata"]["tags"] == []
+    assert ["remove-input" in cell["metadata"]["tags"] for cell in done] == [True] * 2 + [False] * 2
 
 
 def test_every_special_character_is_escaped():
@@ -38,3 +40,13 @@ def test_a_table_is_as_wide_as_its_widest_row():
     table = BeautifulSoup("<table><tr><td>1</td></tr><tr><td>1</td><td>2</td></tr></table>",
                           "html.parser").table
     assert pdf.as_latex(table).count("&") == 2 and "*{2}" in pdf.as_latex(table)
+
+
+def test_the_reference_of_names_is_left_out(tmp_path):
+    (tmp_path / "api").mkdir()
+    toc = {"root": "a", "parts": [{"chapters": [{"file": "b"}, {"file": "c", "sections": [1]}]}]}
+    (tmp_path / "_toc.yml").write_text(yaml.safe_dump(toc))
+    pdf.leave_out_reference(tmp_path)
+    left = yaml.safe_load((tmp_path / "_toc.yml").read_text())
+    assert left == {"root": "a", "parts": [{"chapters": [{"file": "b"}, {"file": "c"}]}]}
+    assert not (tmp_path / "api").exists()
