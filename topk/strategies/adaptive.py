@@ -241,13 +241,13 @@ class ImprovedTopK(Rounds):
             s.now.level += 1
         elif s.now.stage == REFERENCE:  # nobody is below it if most of V have been withdrawn
             s.now.bar = sums[ranked[wanted - u - 1]] if size >= wanted - u else -1e300
-        elif s.now.stage == SORTING and size > wanted + u:
+        elif s.now.stage == SORTING and size > wanted + u:  # unless arms have left
             above, below, beyond = np.inf, s.now.bar, 2 * 0.5**s.now.r * s.now.each
             if size <= 4 * wanted:
                 above, below = sums[ranked[wanted + u]], sums[ranked[wanted - u - 1]]
             settle_outside(s, sums, ranked, above + beyond, below - beyond)
             s.now.r += 1
-        elif s.now.stage == QUARTERS and size > 4 * wanted:
+        elif s.now.stage == QUARTERS and size > 4 * wanted:  # the same
             s.status[ranked[size - (size + 3) // 4 :]] = REJECTED
             s.now.level += 1
         elif s.now.stage == UNIFORM:
@@ -257,19 +257,19 @@ class ImprovedTopK(Rounds):
 
 
 def open_batch(s):
-    """Find out what the next batch is for, or end the play."""
+    """Steps 2.1 to 2.5 and 3: find out what the next batch is for, or end the play."""
     size, wanted, u = s.now.live, s.now.wanted, 4 * s.allowance * s.now.r
-    last = 4 * 0.5**s.now.r * wanted <= s.allowed  # the loop is left
-    if size <= wanted:  # all of S, and the best of B
+    last = 4 * 0.5**s.now.r * wanted <= s.allowed  # 2.2: the loop is left
+    if size <= wanted:  # 2.1: all of S, and the best of B
         s.status[s.active[:size]] = ACCEPTED
         s.status[s.status == REJECTED] = ACTIVE
     if size <= wanted or (s.allowed >= 2 * wanted if last else size <= wanted + u):
         s.now.ended = BY_RULE  # the best of the active arms fill the set
-    elif last:
+    elif last:  # 3
         s.now.stage = QUARTERS if size > 4 * wanted else UNIFORM
-    elif size <= 4 * wanted or s.now.stage == REFERENCE:
+    elif size <= 4 * wanted or s.now.stage == REFERENCE:  # 2.4, or the end of 2.5
         s.now.stage, s.now.level = SORTING, 0
-    else:
+    else:  # 2.5
         s.now.stage = HALVING if batch(s).size > 4 * (wanted - u + 2 * s.allowance) else REFERENCE
 
 
