@@ -224,12 +224,12 @@ class ImprovedTopK(Rounds):
 
     @rule
     def share(s):
-        """As many as make the errors of the batch rare; none before the first is open."""
+        """As many as make the errors of the batch rare."""
+        if s.now.stage == 0:
+            open_batch(s)
         if s.now.stage == HALVING:
             return halving_share(0.5**s.now.r, s.log_ratio, s.now.level)
-        if s.now.stage >= QUARTERS:
-            return final_share(s)
-        return whole_pulls(4.0**s.now.r * s.log_ratio / 2) if s.now.stage > 0 else 0
+        return ending(s) if s.now.stage > SORTING else whole_pulls(s.log_ratio * 4.0**s.now.r / 2)
 
     @rule
     def decide(s):
@@ -273,8 +273,8 @@ def open_batch(s):
         s.now.stage = HALVING if batch(s).size > 4 * (wanted - u + 2 * s.allowance) else REFERENCE
 
 
-def final_share(s):
-    """Zhou et al. (2014), Lemmas 4.1 and 6.1, with a part of epsilon' and of delta / 4."""
+def ending(s):
+    """Pulls by Zhou et al. (2014), Lemmas 4.1 and 6.1, for parts of epsilon' and delta / 4."""
     q, wanted, uniform = math.exp(-0.1), s.now.wanted, s.now.stage == UNIFORM
     part = (0.5 if s.now.level > 0 else 1.0) if uniform else (1 - q) * q**s.now.level / 2
     log_error = (math.log(8 / part) + s.log_delta) / wanted
