@@ -260,7 +260,7 @@ def open_batch(s):
     """Steps 2.1 to 2.5 and 3: find out what the next batch is for, or end the play."""
     size, wanted, u = s.now.live, s.now.wanted, 4 * s.allowance * s.now.r
     last = 4 * 0.5**s.now.r * wanted <= s.allowed  # 2.2: the loop is left
-    if size <= wanted:  # 2.1: all of S, and the best of B
+    if size < wanted:  # 2.1: all of S, and the best of B
         s.status[s.active[:size]] = ACCEPTED
         s.status[s.status == REJECTED] = ACTIVE
     if size <= wanted or (s.allowed >= 2 * wanted if last else size <= wanted + u):
