@@ -250,6 +250,12 @@ def key(trees, tree, arm):
     return sign * trees.line[arm, of] + slope * trees.s[0] * trees.line[arm, WEIGHT]
 
 
+def change(trees, arm, mean, weight, group):
+    """Give an arm a new line and a group."""
+    trees.line[arm, MEAN], trees.line[arm, WEIGHT] = mean, weight
+    regroup(trees, arm, group)
+
+
 def regroup(trees, arm, group):
     """Move an arm to another group; its line stays as it is."""
     before = trees.line[arm, GROUP]
