@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,12 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }
-
-# How much of a page figures may take, so that few of them stand alone on one.
-SHARES = "".join(
-    rf"\renewcommand{{\{name}fraction}}{{{share}}}"
-    for name, share in {"top": 0.9, "bottom": 0.8, "text": 0.08, "floatpage": 0.85}.items()
-)
+# Long names in a table may break after an underscore.
+PREAMBLE = r"\usepackage{array}\let\firmscore\_\renewcommand{\_}{\firmscore\allowbreak}"
 
 
 def main(root: Path = ROOT) -> int:
@@ -45,6 +42,7 @@ def main(root: Path = ROOT) -> int:
         path.write_text(json.dumps(for_print(json.loads(path.read_text()))), encoding="utf-8")
     configure(work / "stage/_config.yml")
     leave_out_reference(work / "stage/book")
+    keep_chapter_numbers(work / "stage/book/intro.md")
     environment = {**os.environ, **KERNEL_ENVIRONMENT}
     program = Path(sys.executable).with_name("jupyter-book")
     command = [program, "build", work / "stage", "--builder", "latex", "--path-output", work]
@@ -74,7 +72,7 @@ def configure(path: Path) -> None:
         "extraclassoptions": "openany,oneside",
         "sphinxsetup": "hmargin=22mm, vmargin=20mm",
         "fvset": r"\fvset{fontsize=\footnotesize}",  # the longest lines of code fit
-        "preamble": r"\usepackage{array}" + SHARES,
+        "preamble": PREAMBLE,
     }
     sphinx["today"] = config["copyright"]
     sphinx["latex_domain_indices"] = False  # a list of internal labels
@@ -89,6 +87,12 @@ def leave_out_reference(book: Path) -> None:
         for chapter in part["chapters"]:
             chapter.pop("sections", None)
     (book / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
+
+
+def keep_chapter_numbers(landing: Path) -> None:
+    """Make the landing page's headings bold text: LaTeX would count them as chapters."""
+    text = re.sub(r"^## +(.+)$", r"**\1**", landing.read_text(encoding="utf-8"), flags=re.M)
+    landing.write_text(text, encoding="utf-8")
 
 
 def for_print(notebook: dict) -> dict:

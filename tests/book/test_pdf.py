@@ -50,3 +50,10 @@ def test_the_reference_of_names_is_left_out(tmp_path):
     left = yaml.safe_load((tmp_path / "_toc.yml").read_text())
     assert left == {"root": "a", "parts": [{"chapters": [{"file": "b"}, {"file": "c"}]}]}
     assert not (tmp_path / "api").exists()
+
+
+def test_the_landing_page_counts_for_no_chapters(tmp_path):
+    page = tmp_path / "intro.md"
+    page.write_text("# Title\n\n## For whom\n\ntext ## text\n")
+    pdf.keep_chapter_numbers(page)
+    assert page.read_text() == "# Title\n\n**For whom**\n\ntext ## text\n"
