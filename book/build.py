@@ -47,6 +47,7 @@ def build(root: Path, preview: bool = False) -> int:
     if not preview:
         write_records(root, lists, state)
         write_times(root, [results[name] for name in names])
+        rendering.pack(layout.html, root / "_build/topk-book.zip")
     print(f"{layout.html.relative_to(root)} is {'ready' if fresh else 'up to date'}")
     return 0
 

@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
@@ -190,6 +191,17 @@ def jupyter_book(source: Path, output: Path) -> None:
     done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
     if done.returncode:
         raise SystemExit("the site was not built: see the warnings above")
+
+
+def pack(site: Path, target: Path) -> None:
+    """Put the site into one file to be unpacked and opened offline: the same bytes every time."""
+    unfinished = target.with_suffix(".new")
+    with zipfile.ZipFile(unfinished, "w") as archive:
+        for path in sorted(path for path in site.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(f"{target.stem}/{path.relative_to(site).as_posix()}")
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    os.replace(unfinished, target)
 
 
 def broken_links(site: Path) -> list[str]:

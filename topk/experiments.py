@@ -11,7 +11,7 @@ from topk.engine.ranking import kth_largest, largest
 from topk.metrics import regret_within
 from topk.simulate import replicate
 from topk.stats import mean_interval, proportion_interval
-from topk.strategies.adaptive import halving_share, sorting_share
+from topk.strategies.lucb import halving_share
 from topk.theory import RANGES, as_many_as, between, checked, half, integer, smallest_integer
 from topk.theory.families import group_family
 from topk.theory.hardness import bernoulli_kl
@@ -484,6 +484,6 @@ def kth_arm(bandit, k, eta, delta, slack=0, rng=0):
     while pool.size > 4 * k:
         pool = largest(sample(halving_share(eta, log_ratio, level)), pool, (pool.size + 1) // 2)
         level += 1
-    share = int(sorting_share(eta, log_ratio))
+    share = math.ceil(log_ratio / (2 * eta**2))
     estimate = float(kth_largest(sample(share)[pool], k - 2 * slack)) / share
     return KthArm(estimate, np.sort(order[pool]), pulls)

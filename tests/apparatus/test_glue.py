@@ -1,6 +1,7 @@
 """Numbers and rules for the text of a page."""
 
 import ast
+import re
 
 import numpy as np
 import pytest
@@ -19,14 +20,23 @@ def test_numbers_are_glued_as_pythons_own(monkeypatch):
     assert {type(value) for value in glued.values()} == {float, int, str}
 
 
+SHOWN = {"ImprovedTopK": (topk.AdaptiveTopK, topk.Halving)}  # on pages that its own page links to
+
+
 @pytest.mark.parametrize("name", topk.strategies.__all__)
 def test_a_page_can_print_every_rule(name):
-    source = rule_of(getattr(topk, name)).data.removeprefix("```python\n").removesuffix("```")
+    shown = SHOWN.get(name, ())
+    code, _, rest = rule_of(getattr(topk, name), *shown).data.partition("\n```")
+    source = code.removeprefix("```python\n")
     own = {f.name for f in ast.parse(source).body}
     assert own >= {"share", "decide"} or "pick" in own
     assert not own & {"accept", "rank", "setup"}  # of the engine
-    if name != "ImprovedTopK":  # derived, and a program of six stages
-        assert len(source.splitlines()) <= 60
+    assert len(source.splitlines()) <= 60
+    everything = {f.name for f in ast.parse(rule_of(getattr(topk, name)).data[10:-3]).body}
+    left_out = dict(re.findall(r"`(\w+)` is in the rule of (\w+)\.", rest))
+    assert own | set(left_out) == everything and bool(left_out) == bool(shown)
+    for function, other in left_out.items():
+        assert f"def {function}(" in rule_of(getattr(topk, other)).data
 
 
 def test_only_a_class_with_a_rule_is_printed():

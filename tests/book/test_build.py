@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import jupytext
@@ -346,6 +347,25 @@ def test_every_public_name_is_in_the_reference():
     pages += records.strategies()
     missing = [name for name in topk.__all__ if not re.search(rf":: (topk\.)?{name}\n", pages)]
     assert missing == []
+
+
+def test_the_site_as_one_file_depends_on_nothing_but_the_site(tmp_path):
+    """Not on when or in what order its files were written."""
+    files = {"index.html": "door", "book/intro.html": "page", "_static/a.js": "x" * 5000}
+    for name, order in (("first", sorted(files)), ("second", sorted(files, reverse=True))):
+        for number, path in enumerate(order):
+            file = tmp_path / name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(files[path])
+            os.utime(file, (1e9 + number, 1e9 + number))
+        (tmp_path / f"of-{name}").mkdir()
+        rendering.pack(tmp_path / name, tmp_path / f"of-{name}/book.zip")
+    one, other = (tmp_path / f"of-{name}/book.zip" for name in ("first", "second"))
+    assert one.read_bytes() == other.read_bytes() and one.stat().st_size < 1000
+    with zipfile.ZipFile(one) as archive:
+        found = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert found == {f"book/{name}": files[name] for name in files}
+    assert [path.name for path in one.parent.iterdir()] == ["book.zip"]
 
 
 def test_a_finished_site_is_not_rendered_again(root, monkeypatch):

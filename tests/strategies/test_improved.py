@@ -58,6 +58,24 @@ def test_arms_that_left_do_not_fill_the_set():
     assert session.selected.tolist() == [*range(1430), *range(1440, 1450)]
 
 
+@pytest.mark.parametrize("left", [0, 1])
+def test_nobody_is_rejected_by_a_tournament_that_was_left(left):
+    """Rewards below 0, so that a threshold of 0 would reject all; two arms are wanted."""
+    session = topk.ImprovedTopK(2, 0.5, 0.1).start(40, sigma=0.5)
+    while (stage := session._play.s.now.stage) != improved.SORTING:
+        arms, counts = session.ask()
+        if stage == improved.REFERENCE:
+            for arm in arms[left:]:
+                session.withdraw(arm)
+            arms, counts = session.ask()
+        if session._play.s.now.stage != improved.SORTING:
+            session.tell(arms, -5.0 * counts, counts=counts)
+    arms, counts = session.ask()
+    assert arms.size == 35 + left
+    session.tell(arms, -5.0 * counts, counts=counts)
+    assert not session.done and session._play.active.sum() == 35 + left
+
+
 def test_constants():
     assert improved.constants(1440, 0.25, 0.1)[:2] == (3, 1)
     assert improved.constants(320, 0.9, 0.1)[:2] == (2, 1)  # epsilon = 1/2 instead
@@ -65,7 +83,7 @@ def test_constants():
     assert (R, s0) == (6, 6)
     assert log_ratio == pytest.approx(math.log(2 * 2000 * 6**3 / (0.1 * 0.05)))
     for r in range(1, 7):
-        share = improved.sorting_share(0.5**r, log_ratio)
+        share = math.ceil(4**r * log_ratio / 2)
         # the error of one arm is at most p, and with a pull less it would not be
         p = 0.1 * 0.05 / (2000 * 6**3)
         assert 2 * math.exp(-2 * share * 0.25**r) <= p < 2 * math.exp(-2 * (share - 1) * 0.25**r)

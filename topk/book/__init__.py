@@ -12,7 +12,7 @@ from topk.engine.composing import looked_up
 
 __all__ = ["claims", "glue_all", "numbered_results", "plots", "recording", "rule_of"]
 SHARED = "topk.engine", "topk.confidence", "topk._", "numpy"
-RULE = ("share", "decide", "scale", "line", "pick", "done")
+RULE = ("batch", "share", "decide", "scale", "line", "pick", "done")
 
 
 def glue_all(prefix):
@@ -58,24 +58,27 @@ def glue_all(prefix):
     return keep
 
 
-def rule_of(strategy):
+def rule_of(strategy, *shown):
     """Return the rule of a strategy, the code that plays, for a page to print.
 
     Parameters
     ----------
     strategy : type
         A strategy's class.
+    shown : type
+        Strategies whose rules stand on other pages; what they print is not printed again.
 
     Returns
     -------
     IPython.display.Markdown
         The source of the functions of its rule, inherited ones too, and of the functions of the
-        strategies' own files that they call.
+        strategies' own files that they call; then in whose rule the functions are that are left
+        out, if there are any.
 
     Raises
     ------
     ValueError
-        If the class has no rule.
+        If a class has no rule.
 
     Examples
     --------
@@ -85,6 +88,17 @@ def rule_of(strategy):
     """
     from IPython.display import Markdown
 
+    found, elsewhere = _functions_of(strategy), []
+    for other in shown:
+        common = [f for f in _functions_of(other) if f in found]
+        found = [f for f in found if f not in common]
+        elsewhere += [f"`{f.__name__}` is in the rule of {other.__name__}." for f in common]
+    source = (textwrap.dedent(inspect.getsource(f)).removeprefix("@rule\n") for f in found)
+    return Markdown("\n\n".join(["```python\n" + "\n".join(source) + "```", *elsewhere]))
+
+
+def _functions_of(strategy):
+    """Return the functions of a rule, and those of the strategies' own files that they call."""
     found = [getattr(strategy, name, None) for name in RULE]
     found = [f for f in found if isinstance(f, FunctionType) and _is_of_a_strategy(f)]
     if not found:
@@ -93,8 +107,7 @@ def rule_of(strategy):
         names = looked_up(function.__code__)
         called = (function.__globals__.get(name) for name in names)
         found += [f for f in called if f not in found and _is_of_a_strategy(f)]
-    source = (textwrap.dedent(inspect.getsource(f)).removeprefix("@rule\n") for f in found)
-    return Markdown("```python\n" + "\n".join(source) + "```")
+    return found
 
 
 def _is_of_a_strategy(function):

@@ -100,9 +100,8 @@ def fresh_sums(s):
 
 @allocates
 def rank_fresh(s, sign):
-    """Return the active arms by the means of this round's rewards, best first."""
-    own = s.pulls - s.earlier_pulls
-    return ranked_by(s.sums - s.earlier_sums, own, s.active[: s.now.live], sign)
+    """Return the round's arms by the means of its rewards, best first."""
+    return ranked_by(s.sums - s.earlier_sums, s.pulls - s.earlier_pulls, batch(s), sign)
 
 
 def accept(s, arm):

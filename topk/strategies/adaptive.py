@@ -7,10 +7,10 @@ import numpy as np
 
 from topk._checks import factor, positive, refuse
 from topk.engine.composing import rule
-from topk.engine.loop import ACTIVE, BY_RULE, REJECTED, keep_active
-from topk.engine.ranking import kth_largest, largest, ranked_by
-from topk.engine.rounds import accept, end_with, fresh_sums, rank_fresh, reject, whole_pulls
+from topk.engine.loop import ACCEPTED, ACTIVE, BY_RULE, REJECTED, keep_active
+from topk.engine.rounds import accept, batch, end_with, fresh_sums, rank_fresh, reject, whole_pulls
 from topk.engine.strategy import Rounds
+from topk.strategies.lucb import halving_share
 
 
 @dataclass(frozen=True)
@@ -97,23 +97,29 @@ class AdaptiveTopK(Rounds):
         same two means.  All arms have as many fresh pulls: sums are compared in place of means.
         """
         sums, ranked, wanted = fresh_sums(s), rank_fresh(s, 1.0), s.now.wanted
-        beyond, first, last = 2 * 0.5**s.now.rounds * s.now.each, 0, ranked.size
-        while first < wanted and (
-            ranked.size == wanted or sums[ranked[first]] - sums[ranked[wanted]] > beyond
-        ):
-            accept(s, ranked[first])
-            first += 1
-        while last > wanted and sums[ranked[wanted - 1]] - sums[ranked[last - 1]] > beyond:
-            last -= 1
-            reject(s, ranked[last])
-        one_side = last - first == s.now.wanted
-        if one_side or 2 * 0.5**s.now.rounds * s.now.wanted <= s.allowed:
-            end_with(s, ranked[first:last], BY_RULE)
+        beyond = 2 * 0.5**s.now.rounds * s.now.each
+        above = sums[ranked[wanted]] if wanted < ranked.size else -np.inf
+        ranked = settle_outside(s, sums, ranked, above + beyond, sums[ranked[wanted - 1]] - beyond)
+        if ranked.size == s.now.wanted or 2 * 0.5**s.now.rounds * s.now.wanted <= s.allowed:
+            end_with(s, ranked, BY_RULE)
 
 
-# what a round is for
-HALVING, REFERENCE, REJECTING, DECIDING, QUARTERS, UNIFORM = range(1, 7)
-FADING = math.exp(-0.1)  # ratio of the tolerances of consecutive quarter eliminations
+def settle_outside(s, sums, ranked, high, low):
+    """Accept, best first, at most k' arms above ``high``; reject others below ``low``.
+
+    Returns the ranked arms that are still undecided.
+    """
+    first, last, wanted = 0, ranked.size, s.now.wanted
+    while first < wanted and sums[ranked[first]] > high:
+        accept(s, ranked[first])
+        first += 1
+    while last > first and sums[ranked[last - 1]] < low:
+        last -= 1
+        reject(s, ranked[last])
+    return ranked[first:last]
+
+
+HALVING, REFERENCE, SORTING, QUARTERS, UNIFORM = range(1, 6)  # what a batch is for
 
 
 @dataclass(frozen=True)
@@ -197,202 +203,83 @@ class ImprovedTopK(Rounds):
     budget: int | None = None
     certifies = average = anytime = fresh = True
     checks = Rounds.checks | {"epsilon": positive}
-    memory = {"stage": 0, "share": 0, "level": 0, "r": 0, "searched": 0, "bar": 0.0}
+    memory = {"stage": 0, "r": 1, "level": 0, "bar": 0.0}
 
     def constants(self, n):
-        """Return epsilon k, ln(2 / p), ln(1 / delta), R and s_0."""
-        names = "most_rounds", "allowance", "log_ratio"
-        found = dict(zip(names, constants(self.k, self.epsilon, self.delta), strict=True))
+        """Return epsilon k, s_0, ln(2 / p) and ln(1 / delta)."""
+        _, allowance, log_ratio = constants(self.k, self.epsilon, self.delta)
         allowed = min(float(self.epsilon), 0.5) * self.k
-        return found | {"allowed": allowed, "log_delta": -math.log(self.delta)}
+        found = {"allowed": allowed, "allowance": allowance}
+        return found | {"log_ratio": log_ratio, "log_delta": -math.log(self.delta)}
 
     def arrays(self, bandits, n):
-        """Return room for the arms among which a threshold is searched."""
-        return super().arrays(bandits, n) | {"pool": ("arm", n)}
+        """Return room for the last round in whose tournament each arm was beaten."""
+        return super().arrays(bandits, n) | {"beaten": ("count", n)}
 
     @rule
     def batch(s):
-        """The arms that are searched, or all undecided ones."""
-        return searched(s) if s.now.stage <= REFERENCE else s.active[: s.now.live]
+        """All undecided arms, or those who are left in the round's tournament."""
+        arms = s.active[: s.now.live]
+        return arms[s.beaten[arms] < s.now.r] if s.now.stage <= REFERENCE else arms
 
     @rule
     def share(s):
-        """What the stage says, see the functions ``open_...``."""
+        """As many as make the errors of the batch rare."""
         if s.now.stage == 0:
-            open_loop(s)
-        return s.now.share
+            open_batch(s)
+        if s.now.stage == HALVING:
+            return halving_share(0.5**s.now.r, s.log_ratio, s.now.level)
+        return ending(s) if s.now.stage > SORTING else whole_pulls(s.log_ratio * 4.0**s.now.r / 2)
 
     @rule
     def decide(s):
-        """Do what the batch was for, and open the next stage."""
-        sums = fresh_sums(s)
+        """Do what the batch was for, and open the next one."""
+        sums, ranked, wanted = fresh_sums(s), rank_fresh(s, 1.0), s.now.wanted
+        size, u = ranked.size, 4 * s.allowance * s.now.r
         if s.now.stage == HALVING:
-            search_in(s, largest(sums, searched(s), (s.now.searched + 1) // 2))
+            s.beaten[ranked[(size + 1) // 2 :]] = s.now.r
             s.now.level += 1
-            open_search(s)
-        elif s.now.stage == REFERENCE:
-            rank = max(1, s.now.wanted - slack(s))
-            s.now.bar = 0.0
-            if s.now.searched >= rank:
-                s.now.bar = kth_largest(sums[searched(s)], rank)
-            s.now.searched, s.now.stage = 0, REJECTING
-        elif s.now.stage == REJECTING:
-            classify(s, sums, np.inf, s.now.bar)
-            open_loop(s)
-        elif s.now.stage == DECIDING and s.now.live <= s.now.wanted + slack(s):
-            settle(s)  # arms have left
-        elif s.now.stage == DECIDING:
-            own, wanted, u = sums[s.active[: s.now.live]], s.now.wanted, slack(s)
-            above = kth_largest(own, wanted + u + 1)
-            classify(s, sums, above, kth_largest(own, max(1, wanted - u)))
-            open_loop(s)
-        elif s.now.stage == QUARTERS:
-            drop_quarter(s, sums)
-            open_final(s)
-        else:
-            accept_largest(s, sums, s.now.wanted)
-            s.now.ended = BY_RULE
-
-    @rule
-    def left(s, arm):
-        """Whoever has left is not searched either."""
-        arms = searched(s)
-        search_in(s, arms[arms != arm])
-
-
-def slack(s):
-    """Return u of the current round."""
-    return 4 * s.allowance * min(s.now.r, s.most_rounds)
-
-
-def searched(s):
-    """Return the arms among which the threshold for rejection is searched, in order."""
-    return s.pool[: s.now.searched]
-
-
-def search_in(s, arms):
-    """Go on searching among some arms."""
-    s.now.searched = arms.size
-    s.pool[: arms.size] = arms
-
-
-def open_loop(s):
-    """The head of the loop: end the play, pass to the final step, or open a round."""
-    size, wanted = s.now.live, s.now.wanted
-    if size <= wanted or wanted == 0:
-        settle(s)
-        return
-    if 2 * 0.5**s.now.r * wanted <= s.allowed:
-        s.now.level = 0
-        open_final(s)
-        return
-    s.now.r += 1
-    if size <= wanted + slack(s):
-        settle(s)
-    elif size <= 4 * wanted:
-        s.now.stage = DECIDING
-        s.now.share = sorting_share(0.5**s.now.r, s.log_ratio)
-    else:
-        s.now.level = 0
-        search_in(s, s.active[:size])
-        open_search(s)
-
-
-def open_search(s):
-    """Halve the pool, or, when it is small enough, read the threshold off its means."""
-    eta = 0.5**s.now.r
-    quota = s.now.wanted - slack(s) + 2 * s.allowance
-    if s.now.searched > 4 * quota:
-        s.now.stage = HALVING
-        s.now.share = halving_share(eta, s.log_ratio, s.now.level)
-    else:
-        s.now.stage = REFERENCE
-        s.now.share = sorting_share(eta, s.log_ratio)
-
-
-def open_final(s):
-    """The final step: quarter eliminations, then one batch."""
-    size, wanted, level = s.now.live, s.now.wanted, s.now.level
-    tolerance = s.allowed / (2 * wanted) if wanted > 0 else 1.0
-    if size <= wanted or tolerance >= 1:
-        settle(s)
-    elif size > 4 * wanted:
-        fade = (1 - FADING) * FADING**level
-        log_error = math.log(16.0) + s.log_delta - math.log(fade)  # ln(2 / delta_l)
-        precision = max(tolerance / 2 * fade, 1e-100)
-        s.now.stage = QUARTERS
-        s.now.share = whole_pulls((10 + 4 * log_error / wanted) / precision**2)
-    else:
-        part = 0.5 if level > 0 else 1.0
-        precision = max(tolerance * part, 1e-100)
-        log_error = math.log(8 / part) + s.log_delta
-        sets = wanted * (1 + math.log(size / wanted))  # ln of the number of sets, or more
-        s.now.stage = UNIFORM
-        s.now.share = whole_pulls(2 * (sets + log_error) / (precision**2 * wanted))
-
-
-def settle(s):
-    """End the play: any k' undecided arms will do; if there are fewer, rejected ones join.
-
-    The rejected arms come in the order of all their pulls; arms that left do not return.
-    """
-    s.now.ended = BY_RULE
-    missing = s.now.wanted - s.now.live
-    if missing < 0:
-        return  # `recommend` takes those with the largest means
-    for j in range(s.now.live):
-        accept(s, s.active[j])
-    if missing > 0:
-        ranked = ranked_by(s.sums, s.pulls, np.flatnonzero(s.status == REJECTED), 1.0)
-        for j in range(missing):
-            accept(s, ranked[j])
-
-
-def classify(s, sums, above, below):
-    """Accept what is far above ``above``; then reject what is far below ``below``.
-
-    All arms have as many fresh pulls, so that sums compare as means do.
-    """
-    beyond = 2 * 0.5**s.now.r * s.now.share
-    arms = s.active[: s.now.live].copy()
-    far = (sums[arms] > above + beyond).sum()
-    accept_largest(s, sums, min(far, s.now.wanted))
-    for arm in arms:
-        if s.status[arm] == ACTIVE and sums[arm] < below - beyond:
-            reject(s, arm)
-    keep_active(s)
-
-
-def accept_largest(s, sums, count):
-    """Accept the ``count`` undecided arms with the largest sums."""
-    for arm in largest(sums, s.active[: s.now.live], count):
-        accept(s, arm)
-
-
-def drop_quarter(s, sums):
-    """Quarter elimination: reject ceil(|S| / 4) arms, unless so many have left meanwhile."""
-    size = s.now.live
-    if size > 4 * s.now.wanted:
-        kept = largest(sums, s.active[:size], size - (size + 3) // 4)
-        s.status[s.active[:size]] = REJECTED
-        s.status[kept] = ACTIVE
+        elif s.now.stage == REFERENCE:  # nobody is below it if most of V have been withdrawn
+            s.now.bar = sums[ranked[wanted - u - 1]] if size >= wanted - u else -1e300
+        elif s.now.stage == SORTING and size > wanted + u:  # unless arms have left
+            above, below, beyond = np.inf, s.now.bar, 2 * 0.5**s.now.r * s.now.each
+            if size <= 4 * wanted:
+                above, below = sums[ranked[wanted + u]], sums[ranked[wanted - u - 1]]
+            settle_outside(s, sums, ranked, above + beyond, below - beyond)
+            s.now.r += 1
+        elif s.now.stage == QUARTERS and size > 4 * wanted:  # the same
+            s.status[ranked[size - (size + 3) // 4 :]] = REJECTED
+            s.now.level += 1
+        elif s.now.stage == UNIFORM:
+            end_with(s, ranked, BY_RULE)
         keep_active(s)
-    s.now.level += 1
+        open_batch(s)
 
 
-def sorting_share(eta, log_ratio):
-    """Pulls after which a mean is off by eta with probability at most p; ``ln(2/p)`` is given."""
-    return whole_pulls(log_ratio / (2 * max(eta, 1e-100) ** 2))
+def open_batch(s):
+    """Steps 2.1 to 2.5 and 3: find out what the next batch is for, or end the play."""
+    size, wanted, u = s.now.live, s.now.wanted, 4 * s.allowance * s.now.r
+    last = 4 * 0.5**s.now.r * wanted <= s.allowed  # 2.2: the loop is left
+    if size < wanted:  # 2.1: all of S, and the best of B
+        s.status[s.active[:size]] = ACCEPTED
+        s.status[s.status == REJECTED] = ACTIVE
+    if size <= wanted or (s.allowed >= 2 * wanted if last else size <= wanted + u):
+        s.now.ended = BY_RULE  # the best of the active arms fill the set
+    elif last:  # 3
+        s.now.stage = QUARTERS if size > 4 * wanted else UNIFORM
+    elif size <= 4 * wanted or s.now.stage == REFERENCE:  # 2.4, or the end of 2.5
+        s.now.stage, s.now.level = SORTING, 0
+    else:  # 2.5
+        s.now.stage = HALVING if batch(s).size > 4 * (wanted - u + 2 * s.allowance) else REFERENCE
 
 
-def halving_share(eta, log_ratio, level):
-    """Pulls of halving level l: ``(2 / eta_l**2) ln(2**(l + 1) / p)``.
-
-    Here ``eta_l = (eta / 4) (3 / 4)**l``, which adds up to eta, and a mean is too large by
-    ``eta_l / 2`` with probability at most ``p / 2**(l + 1)``.
-    """
-    precision = max(eta / 4 * 0.75**level, 1e-100)
-    return whole_pulls(2 / precision**2 * (log_ratio + level * math.log(2.0)))
+def ending(s):
+    """Pulls by Zhou et al. (2014), Lemmas 4.1 and 6.1, for parts of epsilon' and delta / 4."""
+    q, wanted, uniform = math.exp(-0.1), s.now.wanted, s.now.stage == UNIFORM
+    part = (0.5 if s.now.level > 0 else 1.0) if uniform else (1 - q) * q**s.now.level / 2
+    log_error = (math.log(8 / part) + s.log_delta) / wanted
+    pulls = 2 * (1 + math.log(s.now.live / wanted) + log_error) if uniform else 10 + 4 * log_error
+    return whole_pulls(pulls / (part * s.allowed / (2 * wanted)) ** 2)
 
 
 def constants(k, epsilon, delta):

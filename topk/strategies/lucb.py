@@ -72,13 +72,13 @@ class Halving(Rounds):
     checks = Rounds.checks | {"epsilon": positive}
 
     def constants(self, n):
-        """Return ln(3 k / delta)."""
-        return {"log_halving": math.log(3 * self.k / self.delta)}
+        """Return ln(6 k / delta)."""
+        return {"log_halving": math.log(6 * self.k / self.delta)}
 
     @rule
     def share(s):
         """The round's pulls are fixed beforehand."""
-        return halving_share(s.epsilon, s.log_halving, s.now.rounds)
+        return halving_share(s.epsilon, s.log_halving, s.now.rounds - 1)
 
     @rule
     def decide(s):
@@ -90,15 +90,15 @@ class Halving(Rounds):
             s.now.ended = BY_RULE
 
 
-def halving_share(epsilon, log_ratio, level):
-    """Return the pulls of each arm in round l, cut to what stays a whole number."""
-    precision = max(epsilon / 4 * 0.75 ** (level - 1), 1e-100)
+def halving_share(eta, log_ratio, level):
+    """Pulls of each arm at level l = 0, 1, ...; the eta_l = (eta/4) (3/4)^l add up to eta."""
+    precision = max(eta / 4 * 0.75**level, 1e-100)
     return whole_pulls(2 / precision**2 * (log_ratio + level * math.log(2.0)))
 
 
 def total_pulls(n, k, epsilon, delta):
     """Return the pulls that Halving makes in all; they do not depend on the rewards."""
-    total, level, log_ratio = 0, 1, math.log(3 * k / delta)
+    total, level, log_ratio = 0, 0, math.log(6 * k / delta)
     while n > k:
         total += int(n * halving_share(epsilon, log_ratio, level))
         n, level = max((n + 1) // 2, k), level + 1
