@@ -36,6 +36,11 @@ def test_the_reached_epsilon_is_where_the_evidence_becomes_enough():
     reached = session.report().attrs
     assert reached["delta"] == 0.2 and 0 < reached["epsilon"] < 1
     assert session.evidence(reached["epsilon"]) <= 0.2 < session.evidence(reached["epsilon"] - 2e-4)
+    assert not reached["certified"]
+    while not session.done:
+        arms, counts = session.ask()
+        session.tell(arms, counts * (arms >= 3), counts=counts)
+    assert session.report().attrs["certified"]
 
 
 def test_before_the_first_pull_everything_is_open():

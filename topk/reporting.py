@@ -22,9 +22,9 @@ def report(session):
         ``undecided_with``, the list of arms on the other side of the boundary whose intervals
         overlap with its own; ``withdrawn``; ``in_flight`` and ``surplus``, pulls that were handed
         out and have not come back, and results for which the rule has not asked.  In ``attrs``:
-        ``delta``, the strategy's or 0.05; ``evidence``, see `topk.Session.evidence`; and
-        ``epsilon``, the least for which the evidence is at most delta: by so much at most is the
-        set wrong, as far as one knows.
+        ``delta``, the strategy's or 0.05; ``certified``, whether the rule has ended the study and
+        its promise holds; ``evidence``, see `topk.Session.evidence`, which may be weak although
+        the study is certified; and ``epsilon``, the least for which the evidence is at most delta.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def report(session):
     columns |= {"chosen": chosen, "undecided_with": [names[row].tolist() for row in overlap]}
     columns |= {"withdrawn": gone, "in_flight": session.in_flight, "surplus": session.surplus}
     table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
-    table.attrs = {"delta": delta, "evidence": session.evidence()}
+    table.attrs = {"delta": delta, "certified": session.certified, "evidence": session.evidence()}
     table.attrs["epsilon"] = least_epsilon(session, delta)
     return table
 

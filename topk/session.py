@@ -278,7 +278,9 @@ class Session:
         * By one in plain Python what is wanted.
 
         With a budget no more than it has left beyond what is in flight.  So fewer pulls than
-        ``size`` mean that it is used up, or that results have to come in first.
+        ``size`` mean that it is used up, or that results have to come in first.  Results that
+        rounds were handed out ahead, of arms that are settled before the rule asks for them, are
+        in no budget: who must not pay for them leaves ``size`` out.
         """
         if size is not None:
             shares = self._next(check_integer(size, "size", 1, MOST))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import topk
+from topk.engine import candidates as looks
 from topk.engine import loop
 from topk.engine.candidates import keep, largest_index, members, wider
 from topk.engine.candidates_trees import (
@@ -26,6 +27,16 @@ from topk.engine.tournament import GROUP, OUT, best
 
 SEARCHES = "candidates", "candidates_trees"
 UNCLEAR = 1e-15, 1e-10  # differences of indices between these are neither ties nor gaps
+
+
+@pytest.mark.parametrize("few", [0, looks.FEW])
+@given(values=st.lists(st.integers(0, 4) | st.just(np.inf), min_size=2, max_size=9), data=st.data())
+def test_the_kth_and_the_next_smallest_of_some_values(few, values, data):
+    k, in_order = data.draw(st.integers(1, len(values))), [*sorted(values), np.inf]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(looks, "FEW", few)
+        found = looks.smallest_two(np.array(values, dtype=float), k)
+    assert [*found] == in_order[k - 1 : k + 1]
 
 
 @contextlib.contextmanager

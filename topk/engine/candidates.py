@@ -20,6 +20,7 @@ import numpy as np
 from topk.engine.composing import allocates, open_function
 from topk.engine.loop import ACTIVE, NOBODY
 
+FEW = 50  # arms; so many are kept in order while the others pass
 TIE = 1e-12  # indices closer than this are equal: sums of the same numbers, rounded in two orders
 
 
@@ -127,19 +128,24 @@ def form(s, bandit):
             s.favourite[bandit] = high
 
 
-@allocates  # numba sorts with references
+@allocates
 def smallest_two(values, k):
-    """Return the k-th and the next smallest of some values, sorting them if need be."""
-    if k > 1:
-        values.sort()
-        return values[k - 1], values[k] if k < values.size else np.inf
-    least, following = np.inf, np.inf
-    for value in values:
-        if value < least:
-            least, following = value, least
-        elif value < following:
-            following = value
-    return least, following
+    """Return the k-th and the next smallest of some values; they change places.
+
+    The plain form is ``sorted(values)[k - 1 : k + 1]``, the second infinity if there is none.
+    """
+    if FEW < k < values.size:
+        values = np.partition(values, k)
+        return values[:k].max(), values[k]
+    for i in range(1, values.size):
+        value, place = values[i], min(i, k)
+        if i > k and value >= values[k]:
+            continue
+        while place > 0 and values[place - 1] > value:
+            values[place] = values[place - 1]
+            place -= 1
+        values[place] = value
+    return values[k - 1], values[k] if k < values.size else np.inf
 
 
 def comes_first(means, radii, sign, arm, other):
