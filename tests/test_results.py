@@ -221,10 +221,10 @@ def test_a_summary_takes_at_most_64_bytes_a_play_and_checkpoint():
     """And the portions of a study in one piece are no larger."""
     code = """
 import sys, numpy as np, topk
-bandit = topk.BernoulliBandit(np.linspace(0.9, 0.1, 20))
+bandit = topk.BernoulliBandit(np.linspace(0.9, 0.1, 100))
 for runs in map(int, sys.argv[1:]):
     chunk = None if runs % 3 else runs
-    summary = topk.replicate(topk.SAR(2, budget=40), bandit, runs, keep="summary", chunk=chunk)
+    summary = topk.replicate(topk.SAR(10, budget=200), bandit, runs, keep="summary", chunk=chunk)
     print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
 """
     peaks = subprocess.run(
