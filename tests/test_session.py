@@ -154,13 +154,13 @@ def check_shown(session, tapes, n, k):
 
 
 @each_strategy
-def test_100_interleavings_end_like_the_straight_run(entry):
+def test_200_interleavings_end_like_the_straight_run(entry):
     done = 0
     for strategy, bandit, rng in cases(entry, 2000, seed=11, sizes=(2, 3, 5)):
         pulls = [topk.run(strategy, bandit, rng=seed).pulls for seed in range(2)]
         if pulls[0].sum() > (3000 if done % 10 == 0 else 200):
             continue
-        if (done := done + 1) > 100:
+        if (done := done + 1) > 200:
             break
         length = 3 * int(np.max(pulls)) + 5000
 
@@ -178,7 +178,7 @@ def test_100_interleavings_end_like_the_straight_run(entry):
         mixed = told_in_portions(strategy, bandit, tapes[1], rng, disturb)
         assert tapes[0].used == tapes[1].used, strategy
         assert shown(plain) == shown(mixed), strategy
-    assert done > 100
+    assert done > 200
 
 
 def test_sums_are_correctly_rounded_whatever_the_order():

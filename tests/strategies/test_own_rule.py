@@ -252,3 +252,14 @@ def test_a_plain_rule_draws_from_a_stream_of_its_own_that_is_stored():
 def test_a_compiled_rule_can_print(capfd):
     assert topk.run(Wrong(1, 5, 1, 0, 0), topk.BernoulliBandit([0.5] * 4)).total_pulls == 5
     assert capfd.readouterr().out == "picks 1\n"
+
+
+def test_a_line_that_nobody_would_look_at_is_refused():
+    @dataclass(frozen=True)
+    class Bent(topk.CLUCB):
+        @topk.rule
+        def line(s, arm):
+            return 0.0, 1.0, 0.0
+
+    with pytest.raises(TypeError, match="Bent has a `line`"):
+        Bent(1, 0.1).start(3)
