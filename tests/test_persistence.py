@@ -266,12 +266,13 @@ def of_each_kind():
     return list(kinds.values())
 
 
-@pytest.mark.parametrize("entry", of_each_kind(), ids=lambda e: e.name)
-def test_any_change_of_one_field_is_refused(entry):
+def test_any_change_of_one_field_is_refused():
     """Replaced, removed, added to, turned round or moved a little."""
-    begins = [middle(entry)]
-    if entry.strategy not in (BigBatches, Doubling):
-        begins.append(middle(entry, gone=(3,)))
+    kinds = of_each_kind()
+    assert len(kinds) > 5
+    begins = [middle(entry) for entry in kinds]
+    begins += [middle(entry, gone=(3,)) for entry in kinds
+               if entry.strategy not in (BigBatches, Doubling)]
     for state in begins:
         for path in paths(state):
             here = get(state, path)

@@ -42,7 +42,7 @@ def both(runs=60, bandit=BANDIT, checkpoints=MARKS, epsilon=0.15):
 def test_what_is_shown_is_short():
     wide = topk.BernoulliBandit(np.linspace(0, 1, 500))
     outcome = topk.run(topk.SAR(200, budget=3000), wide)
-    plays, summary = both(50, checkpoints=range(20, 400))
+    plays, summary = both(50, checkpoints=range(20, 80))
     assert repr(topk.run(topk.Uniform(1, 40), topk.BernoulliBandit([0, 1]))) == (
         "Outcome(selected=[1], total_pulls=40, certified=False, stopped='budget')"
     )

@@ -287,7 +287,8 @@ class Play:
                 sets.append(self.in_the_bandit(self.state.recommend()))
             else:
                 self._cut()
-                sets += self._inside_batch([mark for mark in ahead if mark < self._after_batch()])
+                end = self._after_batch()
+                sets += self._inside_batch([mark for mark in ahead if mark < end])
         self.finish()
         sets += [self.in_the_bandit(self.state.recommend())] * (len(checkpoints) - late)
         return np.array(sets)

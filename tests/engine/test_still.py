@@ -14,16 +14,23 @@ from topk.strategies.kllucb import fall
 
 
 @dataclass(frozen=True)
-class Coarse(topk.Indices):
-    """LUCB with bounds so coarse that they tie all the time."""
+class Odd(topk.Indices):
+    """Bounds so coarse that they tie all the time, or that grow from elsewhere than the mean."""
 
     k: int
     budget: int
+    coarse: bool = True
+
+    @topk.rule
+    def scale(s):
+        return 0.0 if s.coarse else math.sqrt(1 + math.log(s.now.rounds))
 
     @topk.rule
     def line(s, arm):
         u, ones = s.pulls[arm], s.sums[arm]
-        return math.floor(3 * ones / u - 9 / u), math.ceil(3 * ones / u + 9 / u), 0.0
+        if s.coarse:
+            return math.floor(3 * ones / u - 9 / u), math.ceil(3 * ones / u + 9 / u), 0.0
+        return ones / u - 1 / u, ones / u + 2 / u, 1 / math.sqrt(u)
 
     @topk.rule
     def pick(s, arms):
@@ -31,27 +38,13 @@ class Coarse(topk.Indices):
         return 2
 
 
-@dataclass(frozen=True)
-class Tilted(Coarse):
-    """Bounds that grow from elsewhere than the mean."""
-
-    @topk.rule
-    def scale(s):
-        return math.sqrt(1 + math.log(s.now.rounds))
-
-    @topk.rule
-    def line(s, arm):
-        u, mean = s.pulls[arm], s.sums[arm] / s.pulls[arm]
-        return mean - 1 / u, mean + 2 / u, 1 / math.sqrt(u)
-
-
 PLAYED = [
     (n, make(k))
     for n, k in ((2, 1), (5, 4), (9, 3), (64, 20), (300, 7))
     for make in (
         lambda k: topk.KLLUCB(k, 0.0, 0.1, budget=3000),
-        lambda k: Coarse(k, budget=3000),
-        lambda k: Tilted(k, budget=3000),
+        lambda k: Odd(k, budget=3000),
+        lambda k: Odd(k, budget=3000, coarse=False),
     )
 ]
 
@@ -69,7 +62,7 @@ def test_the_pulls_are_those_of_a_look_at_all_arms(n, strategy):
 
 def test_the_winners_have_the_best_bounds():
     rng = np.random.default_rng(1)
-    session = Coarse(4, budget=2000).start(11)
+    session = Odd(4, budget=2000).start(11)
     while not session.done:
         arms, _ = session.ask()
         session.tell(arms, (rng.random(arms.size) < 0.5).astype(float))
@@ -82,7 +75,7 @@ def test_the_winners_have_the_best_bounds():
         assert [arm for arm in range(11) if call(play, inside, arm)] == chosen
         low, high = {}, {}
         for arm in here:
-            low[arm], high[arm], _ = Coarse.line(s, arm)
+            low[arm], high[arm], _ = Odd.line(s, arm)
         assert call(play, kth) == s.sums[ranked[3]] / s.pulls[ranked[3]]
         assert call(play, lowest) == min(chosen, key=lambda arm: (low[arm], arm))
         assert call(play, highest) == min(rest, key=lambda arm: (-high[arm], arm))

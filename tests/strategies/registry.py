@@ -246,8 +246,12 @@ def numbers(selected, n):
     return np.sort(selected, axis=None).tolist()
 
 
-class MultiBeta(topk.Bandit):
-    """Several bandits whose arms follow Beta laws."""
+class Beta(topk.Bandit):
+    """Arms that follow Beta laws, of one bandit or several.
+
+    They are asked for every reward: in compiled code engine/test_laws.py has them drawn, and
+    engine/test_recorded_plays.py by every strategy.
+    """
 
     def __init__(self, a, b):
         self.a, self.b = a, b
@@ -259,9 +263,7 @@ class MultiBeta(topk.Bandit):
 
 def real_bandit(n, rng, low=0.1, scale=5):
     """Return arms with real rewards in the layout ``n``."""
-    shape = n if isinstance(n, tuple) else (n,)
-    a, b = low + scale * rng.random(shape), low + scale * rng.random(shape)
-    return MultiBeta(a, b) if isinstance(n, tuple) else topk.BetaBandit(a, b)
+    return Beta(*(low + scale * rng.random((2, *(n if isinstance(n, tuple) else (n,))))))
 
 
 def zero_one_bandit(means):
