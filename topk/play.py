@@ -8,13 +8,15 @@ import numpy as np
 from topk._checks import check_integer, check_n, refuse
 from topk.arrivals import spread
 from topk.bandits import BernoulliBandit, exact_sum
-from topk.engine import loop
+from topk.engine import indices, loop
 from topk.engine.loop import ALONE, BY_RULE, CROSSING, DONE, PAUSED, draw, law_of, play_singly
 from topk.engine.ranking import best_of, recommend_best
 from topk.engine.seeding import Rewinding, beginnings
 from topk.engine.strategy import Indices, Ruled
 from topk.results import Outcome
 from topk.session import STOPPED, by_bandit, peek
+
+ONE_BY_ONE = {(loop.ask, indices.ask), (loop.recommend, recommend_best)}  # in a play's functions
 
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
 FIRST = 100_000  # arms times batches after which it comes back first: some milliseconds at most
@@ -278,6 +280,9 @@ class Play:
 
     def at_checkpoints(self, checkpoints):
         """Play to the end; return the recommended sets, one for each checkpoint."""
+        fast = self.fused and not self.law and self.most is None and len(checkpoints) > 0
+        if fast and self.strategy.first == 1 and ONE_BY_ONE <= {*self.state.given}:
+            return self._watched(checkpoints)
         sets, late = [], len(checkpoints)
         if self.most is not None:
             late = sum(mark < self.most for mark in checkpoints)
@@ -292,6 +297,18 @@ class Play:
         self.finish()
         sets += [self.in_the_bandit(self.state.recommend())] * (len(checkpoints) - late)
         return np.array(sets)
+
+    def _watched(self, checkpoints):
+        """Do so in the compiled loop: no arm is settled, and each is pulled once at a time."""
+        seen, shape = self.state.s, (len(checkpoints), self.bandit.n)
+        pulls, sums = np.empty(shape, dtype=np.int64), np.empty(shape)
+        watch = loop.Watch(np.array(checkpoints), pulls, sums, np.zeros(1, dtype=np.int64))
+        self.batch = ALONE._replace(watch=watch)
+        self.finish()
+        pulls[watch.at[0] :], sums[watch.at[0] :] = seen.pulls, seen.sums
+        status = np.broadcast_to(seen.status, shape)
+        chosen = best_of(status, sums, pulls, self.state.bandits, self.strategy.k)
+        return np.array([self.in_the_bandit(each) for each in chosen])
 
     def _inside_batch(self, marks):
         """Draw the next batch and report what parts of it, one for each mark, lead to.
@@ -371,8 +388,9 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=None):
     play.state.s = placed(play.state.s, states[0])
     memory, *_ = whole = states.view(np.int64).reshape(len(states), -1)
     play.batch = loop.Batch(
-        memory, whole[1:], generator.bits, first, orders, np.array(thetas), np.zeros(1, np.int64)
-    )
+        memory, whole[1:], generator.bits, first, orders, np.array(thetas), np.zeros(1, np.int64),
+        loop.UNWATCHED,
+    )  # fmt: skip
     if play.advance(until=-1 if most is None else most) == CROSSING:
         return None
     _ = play.state.ended  # refuses a rule that has picked no arm, with which it comes back

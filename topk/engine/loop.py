@@ -56,16 +56,24 @@ def count(s, m, arms, counts, sums, squares):
 draw_bernoulli = shared(bandits.draw_bernoulli)
 
 
+# What a play had seen at some numbers of pulls: marks (c,) int64, increasing; pulls (c, n) int64 and
+# sums (c, n) of each arm; at (1,) int64, which mark comes next.
+Watch = namedtuple("Watch", "marks pulls sums at")
+UNWATCHED = Watch(
+    np.zeros(0, np.int64), np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros(1, np.int64)
+)
+
 # Plays of one strategy with as many arms, which are made one after the other in one state:
 # memory (w,) int64, where the state's arrays are; states (plays, w) int64, what is there before a
 # play's first pull, and in the end; bits (4,) and beginnings (plays, 4) uint64 of the generator of
 # rewards, see `topk.engine.seeding`; orders (plays, n) int64 of the arms; thetas, the bandit's
-# means, (plays, n) or (1, n); at (1,) int64, which play goes on.
-Batch = namedtuple("Batch", "memory states bits beginnings orders thetas at")
+# means, (plays, n) or (1, n); at (1,) int64, which play goes on; watch, of a play alone.
+Batch = namedtuple("Batch", "memory states bits beginnings orders thetas at watch")
 NO_ARMS, NO_BITS = (np.zeros((1, 0), dtype) for dtype in (np.int64, np.uint64))
 ALONE = Batch(
-    NO_ARMS[0], NO_ARMS[:0], NO_BITS[0], NO_BITS, NO_ARMS, np.zeros((1, 0)), np.zeros(1, np.int64)
-)
+    NO_ARMS[0], NO_ARMS[:0], NO_BITS[0], NO_BITS, NO_ARMS, np.zeros((1, 0)), np.zeros(1, np.int64),
+    UNWATCHED,
+)  # fmt: skip
 
 
 def play(s, batch, means, rng, arms, counts, sums, until, steps):
@@ -104,8 +112,22 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
         else:
             draw_bernoulli(means, arms, counts, m, rng, sums)
             count(s, m, arms, counts, sums, sums)
+            if batch.watch.marks.size > 0:
+                look_back(s, batch.watch, m, arms, sums)
             update(s, m, arms)
     return PAUSED
+
+
+def look_back(s, watch, m, arms, sums):
+    """Write down what had been seen at the marks that a batch of one pull an arm has passed."""
+    while watch.at[0] < watch.marks.size and watch.marks[watch.at[0]] <= s.now.total:
+        at = watch.at[0]
+        for arm in range(s.n):
+            watch.pulls[at, arm], watch.sums[at, arm] = s.pulls[arm], s.sums[arm]
+        for j in range(m - (s.now.total - watch.marks[at]), m):
+            watch.pulls[at, arms[j]] -= 1
+            watch.sums[at, arms[j]] -= sums[j]
+        watch.at[0] += 1
 
 
 def has_next(batch, means):
