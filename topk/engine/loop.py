@@ -56,8 +56,8 @@ def count(s, m, arms, counts, sums, squares):
 draw_bernoulli = shared(bandits.draw_bernoulli)
 
 
-# What a play had seen at some numbers of pulls: marks (c,) int64, increasing; pulls (c, n) int64 and
-# sums (c, n) of each arm; at (1,) int64, which mark comes next.
+# What a play had seen at some numbers of pulls: marks (c,) int64, increasing; pulls (c, n) int64
+# and sums (c, n) of each arm; at (1,) int64, which mark comes next.
 Watch = namedtuple("Watch", "marks pulls sums at")
 UNWATCHED = Watch(
     np.zeros(0, np.int64), np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros(1, np.int64)
