@@ -2,6 +2,7 @@
 
 import ast
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ def test_numbers_are_glued_as_pythons_own(monkeypatch):
     assert {type(value) for value in glued.values()} == {float, int, str}
 
 
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 SHOWN = {"ImprovedTopK": (topk.AdaptiveTopK, topk.Halving)}  # on pages that its own page links to
 
 
@@ -37,6 +39,15 @@ def test_a_page_can_print_every_rule(name):
     assert own | set(left_out) == everything and bool(left_out) == bool(shown)
     for function, other in left_out.items():
         assert f"def {function}(" in rule_of(getattr(topk, other)).data
+
+
+def test_every_rule_stands_on_a_page():
+    text = "".join(path.read_text(encoding="utf-8") for path in NOTEBOOKS.glob("*.md"))
+    calls = [re.findall(r"topk\.(\w+)", call) for call in re.findall(r"rule_of\((.*?)\)", text)]
+    on_pages = "".join(rule_of(*(getattr(topk, name) for name in names)).data for names in calls)
+    for name in topk.strategies.__all__:
+        source = rule_of(getattr(topk, name)).data[len("```python\n") : -len("\n```")]
+        assert not [f for f in source.split("\n\ndef ") if f.strip() not in on_pages], name
 
 
 def test_only_a_class_with_a_rule_is_printed():

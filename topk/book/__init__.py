@@ -12,7 +12,7 @@ from topk.engine.composing import looked_up
 
 __all__ = ["claims", "glue_all", "numbered_results", "plots", "recording", "rule_of"]
 SHARED = "topk.engine", "topk.confidence", "topk._", "numpy"
-RULE = ("batch", "share", "decide", "scale", "line", "pick", "done")
+RULE = ("batch", "share", "decide", "scale", "line", "radius", "form", "pick", "done")
 
 
 def glue_all(prefix):
@@ -94,7 +94,8 @@ def rule_of(strategy, *shown):
         found = [f for f in found if f not in common]
         elsewhere += [f"`{f.__name__}` is in the rule of {other.__name__}." for f in common]
     source = (textwrap.dedent(inspect.getsource(f)).removeprefix("@rule\n") for f in found)
-    return Markdown("\n\n".join(["```python\n" + "\n".join(source) + "```", *elsewhere]))
+    code = ["```python\n" + "\n".join(source) + "```"] if found else []
+    return Markdown("\n\n".join(code + elsewhere))
 
 
 def _functions_of(strategy):
