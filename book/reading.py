@@ -25,6 +25,7 @@ HEADED = re.compile(r'<section id="(?P<id>exercises?|what-we-had-to-decide)">.*?
 EXERCISE = re.compile(r'<div class="exercise admonition".*?</span>\s*\((.*?)\)</p>', re.S)
 DECIDED = re.compile(r"<li><p><(strong|em)>(.*?)\.?</\1>", re.S)
 PROVENANCE = '<div class="dropdown admonition">\n<p class="admonition-title">Provenance'
+BEFORE_STOP = re.compile(r'(<span class="math[^"]*">[^<]*</span>[.,;:!?)]+)')
 LINK = re.compile(r'<a class="reference internal" href="([^"#]*)#([^"]+)"')
 SELDOM_PROVED = ("algorithm", "definition", "notation", "example")
 
@@ -162,4 +163,5 @@ def help_readers(site: Path) -> None:
     for page, text in pages.items():
         # Proofs stand behind the statements, whose places they would otherwise move.
         finished = fold_lists(fold(name_users(page, text, used)))
+        finished = BEFORE_STOP.sub(r'<span class="topk-together">\1</span>', finished)
         (site / page).write_text(finished, encoding="utf-8")

@@ -1,16 +1,17 @@
 // Whatever scrolls sideways says so, and can be reached, and scrolled, with the keyboard.
 window.addEventListener("load", () => {
-  const wide = ".bd-article :is(div.math, .topk-ledger, .pst-scrollable-table-container, .output, "
-    + ".cell_output figure)";
+  const wide = ".bd-article :is(div.math mjx-container, span.math, .topk-ledger, .output, "
+    + ".pst-scrollable-table-container, .cell_output figure)";
   const mark = () => {
     for (const element of document.querySelectorAll(wide)) {
       const beyond = element.scrollWidth - element.clientWidth;
       element.toggleAttribute("data-wide", beyond > 3); // less is a border
       if (beyond > 0) element.tabIndex = 0;
-      else element.removeAttribute("tabindex");
+      else if (!element.matches("mjx-container")) element.removeAttribute("tabindex");
     }
   };
   mark();
+  window.MathJax?.startup?.promise.then(mark);
   window.addEventListener("resize", mark);
   document.addEventListener("toggle", mark, true); // what was folded has a width only now
 });

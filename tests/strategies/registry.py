@@ -40,6 +40,8 @@ class Entry:
         ``most_k(n)``, the largest k.
     instances : int
         How many random instances the transcription is compared on.
+    settles : tuple of str
+        Whether arms are ``"accepted"``, or ``"rejected"``, before the play ends.
     form : str
         Tells entries of the same class apart.
     """
@@ -53,6 +55,7 @@ class Entry:
     spare: int = 0
     most_k: Callable = lambda n: n - 1
     instances: int = 528
+    settles: tuple = ()
     form: str = ""
 
     @property
@@ -187,6 +190,7 @@ def with_variance(parameters):
 
 
 # one decision a pull: plays are short, and already many decisions
+SETTLES, REJECTS = {"settles": ("accepted", "rejected")}, {"settles": ("rejected",)}
 INDEX, SEVERAL = {"most": 15, "instances": 264}, {"most": 10, "instances": 264}
 VARIANCE = {"starts": 2, "form": "-variance"}
 
@@ -194,14 +198,23 @@ STOPS = {"endless": some_hundreds}
 
 ENTRIES = [
     Entry(topk.Uniform, transcriptions.uniform),
-    Entry(topk.SuccessiveRejects, transcriptions.successive_rejects, spare=1),
-    Entry(topk.SAR, transcriptions.sar, spare=1),
+    Entry(topk.SuccessiveRejects, transcriptions.successive_rejects, spare=1, **REJECTS),
+    Entry(topk.SAR, transcriptions.sar, spare=1, **SETTLES),
     # many combinations
-    Entry(topk.OptMAI, transcriptions.optmai, optmai, most_k=lambda n: n, instances=1540),
-    Entry(topk.Racing, transcriptions.racing, confidence, most=100, endless=half(above=0.5)),
-    Entry(topk.Halving, transcriptions.halving, halving, endless=half(above=0)),
-    Entry(topk.AdaptiveTopK, transcriptions.adaptive_top_k, adaptive, endless=half(above=0)),
-    Entry(topk.ImprovedTopK, transcriptions.improved_top_k, improved, 10_000, improved_to_the_end),
+    Entry(
+        topk.OptMAI, transcriptions.optmai, optmai, most_k=lambda n: n, instances=1540, **SETTLES
+    ),
+    Entry(
+        topk.Racing, transcriptions.racing, confidence, most=100, endless=half(above=0.5), **SETTLES
+    ),
+    Entry(topk.Halving, transcriptions.halving, halving, endless=half(above=0), **REJECTS),
+    Entry(
+        topk.AdaptiveTopK, transcriptions.adaptive_top_k, adaptive, endless=half(above=0), **SETTLES
+    ),
+    Entry(
+        topk.ImprovedTopK, transcriptions.improved_top_k, improved, 10_000, improved_to_the_end,
+        **SETTLES,
+    ),
     Entry(topk.LUCB1, transcriptions.lucb1, confidence, **INDEX, **STOPS),
     Entry(topk.KLLUCB, transcriptions.kl_lucb, confidence, **INDEX, **STOPS),
     Entry(topk.KLLUCB, transcriptions.kl_lucb, published, **INDEX, **STOPS, form="-published"),
@@ -213,7 +226,7 @@ ENTRIES = [
     Entry(topk.UGapEc, transcriptions.ugape, ugape_c, **INDEX, **STOPS),
     Entry(topk.UGapEb, transcriptions.ugape, with_variance(ugape_b), **INDEX, **VARIANCE),
     Entry(topk.UGapEc, transcriptions.ugape, with_variance(few_c), **INDEX, **STOPS, **VARIANCE),
-    Entry(topk.MultiBanditSAR, transcriptions.multi_sar, most=1000, spare=1, most_k=one),
+    Entry(topk.MultiBanditSAR, transcriptions.multi_sar, most=1000, spare=1, most_k=one, **SETTLES),
     Entry(topk.MultiBanditGapE, transcriptions.gap_e, gape, **SEVERAL, most_k=one),
     Entry(topk.MultiBanditUGapEb, transcriptions.ugape, ugape_b, **SEVERAL),
     Entry(topk.MultiBanditUGapEc, transcriptions.ugape, ugape_c, **SEVERAL, **STOPS),

@@ -91,6 +91,34 @@ def test_what_cannot_be_picked_is_refused_in_a_simulation_and_live(picks):
         strategy.start(4).tell([0, 1, 2, 3], [1, 0, 1, 0])
 
 
+@dataclass(frozen=True)
+class Idle(topk.Rounds):
+    """Pull nothing from some round on, and settle nothing."""
+
+    k: int
+    budget: int
+    busy: int = 0
+
+    @topk.rule
+    def share(s):
+        return 1 if s.now.rounds <= s.busy else 0
+
+    @topk.rule
+    def decide(s):
+        s.now.wanted = s.k
+
+
+@pytest.mark.parametrize("busy", [0, 2])
+def test_rounds_that_never_pull_again_are_refused_in_a_simulation_and_live(busy):
+    refused = pytest.raises(ValueError, match="what `share` of Idle returns must be a positive")
+    with refused:
+        topk.run(Idle(1, 60, busy), topk.BernoulliBandit([0.5] * 4), max_pulls=50)
+    with refused:
+        session = Idle(1, 60, busy).start(4)
+        for _ in range(busy):
+            session.tell(*session.ask())
+
+
 def test_an_arm_that_has_left_is_not_asked_for_again():
     with pytest.raises(ValueError, match="the arms that Wrong picks"):
         Wrong(1, 12, 1, 0, 0).start(3).withdraw(0).tell([1, 2], [1, 0])

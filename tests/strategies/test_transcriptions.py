@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from strategies.registry import ENTRIES, cases, numbers, start
 
+import topk
+
 LITERAL = [entry for entry in ENTRIES if entry.transcription]
+
+
+def test_every_strategy_has_a_transcription():
+    assert {entry.strategy.__name__ for entry in LITERAL} == {*topk.strategies.__all__}
 
 
 def disagreement(entry, strategy, bandit, rng):

@@ -219,6 +219,9 @@ class RuledPlay:
     @property
     def ended(self):
         """``RUNNING``, ``BY_RULE`` or ``BY_BUDGET``; a rule that picks no arm is refused."""
+        if self.s.now.ended == WRONG and not hasattr(self.s, "picked"):
+            allowed = "a positive number of pulls before very many rounds have passed without any"
+            refuse(f"what `share` of {type(self.strategy).__name__} returns", 0, allowed)
         if self.s.now.ended == WRONG:
             self._refuse(self.s.picked[: max(0, self.s.now.picked)])
         return int(self.s.now.ended)

@@ -8,7 +8,7 @@ from topk import bandits
 from topk.bandits import BetaBandit, GaussianBandit, ReplayBandit, unit_sums
 from topk.engine.composing import allocates, open_function, shared
 
-RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; the last: a rule has picked no arm
+RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; the last: no arm is pulled
 DONE, CROSSING, PAUSED = 0, 1, 2  # why `play` came back
 ACTIVE, ACCEPTED, REJECTED, WITHDRAWN = 0, 1, -1, -2  # s.status
 NOBODY = -1  # no arm

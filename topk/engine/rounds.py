@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from topk.engine.composing import allocates, open_function
-from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED, equal_shares, keep_active
+from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED, WRONG, equal_shares, keep_active
 from topk.engine.ranking import ranked_by
 
+EMPTY = 1000  # rounds without pulls after which the rule is taken to be wrong
 EVERYTHING = -1  # a share: all that the budget has left, spread evenly
 
 
@@ -62,8 +63,13 @@ def open_round(s):
 
 
 def settle_round(s):
-    """Settle what the next round pulls; a round without pulls is decided at once."""
-    while not s.now.ended:
+    """Settle what the next round pulls; a round without pulls is decided at once.
+
+    There may be as many in a row as there are arms, and `EMPTY` more.
+    """
+    for _ in range(s.n + EMPTY):
+        if s.now.ended:
+            return
         if s.now.live == 0 or 0 <= s.budget <= s.now.total:
             s.now.ended = BY_BUDGET
             return
@@ -77,6 +83,8 @@ def settle_round(s):
         decide(s)
         keep_active(s)
         remember(s)
+    if not s.now.ended:
+        s.now.ended = WRONG
 
 
 def restore(s):
