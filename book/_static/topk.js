@@ -5,7 +5,7 @@ window.addEventListener("load", () => {
   const mark = () => {
     for (const element of document.querySelectorAll(wide)) {
       const beyond = element.scrollWidth - element.clientWidth;
-      element.toggleAttribute("data-wide", beyond > 3); // less is a border
+      element.toggleAttribute("data-wide", beyond > 8); // less is a border or an accent
       if (beyond > 0) element.tabIndex = 0;
       else if (!element.matches("mjx-container")) element.removeAttribute("tabindex");
     }
