@@ -155,6 +155,11 @@ def name_users(page: str, text: str, used: dict) -> str:
     return text
 
 
+def keep_stops(text: str) -> str:
+    """Keep a stop behind a formula on the formula's line."""
+    return BEFORE_STOP.sub(r'<span class="topk-together">\1</span>', text)
+
+
 def help_readers(site: Path) -> None:
     """Rewrite the chapters of a finished site."""
     files = sorted((site / "notebooks").glob("*.html"))
@@ -162,6 +167,5 @@ def help_readers(site: Path) -> None:
     used = uses(pages)
     for page, text in pages.items():
         # Proofs stand behind the statements, whose places they would otherwise move.
-        finished = fold_lists(fold(name_users(page, text, used)))
-        finished = BEFORE_STOP.sub(r'<span class="topk-together">\1</span>', finished)
+        finished = keep_stops(fold_lists(fold(name_users(page, text, used))))
         (site / page).write_text(finished, encoding="utf-8")

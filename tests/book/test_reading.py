@@ -131,3 +131,9 @@ def test_what_is_folded_has_names(path):
     decided = re.search(r"^## What we had to decide\n(.*?)(?=^## )", text, re.M | re.S)
     items = re.findall(r"^(?:\d+\.|[*-]) (.)", decided[1], re.M) if decided else ["*"]
     assert items and set(items) == {"*"}
+
+
+def test_a_stop_stays_with_its_formula():
+    one, two = (f'<span class="math notranslate nohighlight">\\({x}\\)</span>' for x in "nk")
+    kept = f'Of {one} arms <span class="topk-together">{two}).</span> All'
+    assert reading.keep_stops(f"Of {one} arms {two}). All") == kept
