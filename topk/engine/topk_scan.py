@@ -23,6 +23,7 @@ PART = 32  # arms; listed is who reaches the mean of all parts' largest keys, if
 LONGER = 96  # arms; so many join a list before it is made anew
 LEAST = -1e300  # below the key of every arm that takes part
 AHEAD = 96  # rounds for which a list is meant to be good
+ROUNDING = 1e-14  # of keys, in units of the larger of one and a bound's width
 LOW, HIGH = 0, 1  # the two lists: of arms inside, of arms outside
 
 
@@ -46,7 +47,11 @@ def room(bandits, n):
         "list_until": np.full(2, -np.inf),  # the s up to which a list is good
         "others": np.zeros(2),  # what the keys of arms not listed do not exceed until then
         "growth": np.zeros(1),  # of s in the last round
-        "looked_at": np.full(2, np.nan),  # the s of the last look, if no line has changed since
+        "looked_at": np.full(2, np.nan),  # the s at which a side's winner was known, if it is still
+        "held": np.full(2, np.inf),  # what the others' keys did not exceed ...
+        "held_at": np.zeros(2),  # ... at this s
+        "heaviest": np.zeros(1),  # no arm has a larger weight
+        "edge": np.full(2, np.inf),  # what no arm exceeds: of -mean inside, and of mean outside
     }
 
 
@@ -55,29 +60,40 @@ def setup(s):
     """Fill the rows."""
     for row in (s.inside, s.outside, s.low, s.high):
         row[:] = -np.inf
+    s.heaviest[0] = 0.0
     ranked = rank(s)
     for place in range(ranked.size):
         enter(s, ranked[place], place < s.k)
-    find_boundary(s)
-    s.looked_at[:] = np.nan
+    forget_boundary(s)
     forget_lists(s)
+    s.held[:], s.looked_at[:] = np.inf, np.nan
     look(s)
 
 
 def enter(s, arm, within):
     """Set an arm's columns."""
-    low, high, s.weight[arm] = line(s, arm)
+    low, high, weight = line(s, arm)
+    s.weight[arm], s.heaviest[0] = weight, max(s.heaviest[0], weight)
     mean = s.sums[arm] / s.pulls[arm]
     if within:
-        s.low[arm], s.inside[arm], s.looked_at[LOW] = -low, -mean, np.nan
+        s.low[arm], s.inside[arm] = -low, -mean
+        hold(s, LOW, arm == s.now.lowest, -low, weight)
     else:
-        s.high[arm], s.outside[arm], s.looked_at[HIGH] = high, mean, np.nan
+        s.high[arm], s.outside[arm] = high, mean
+        hold(s, HIGH, arm == s.now.highest, high, weight)
+
+
+def hold(s, side, wins, key, weight):
+    """Take note of an arm's new line: by it the winner is known or others may exceed it."""
+    s.looked_at[side] = np.nan
+    if not wins:
+        s.held[side] = max(s.held[side], key + s.held_at[side] * weight)
 
 
 def clear(s, arm):
     """Empty an arm's columns."""
     s.low[arm], s.inside[arm], s.high[arm], s.outside[arm] = -np.inf, -np.inf, -np.inf, -np.inf
-    s.looked_at[:] = np.nan
+    s.held[:], s.looked_at[:] = np.inf, np.nan
 
 
 def grow(s, scale):
@@ -86,33 +102,35 @@ def grow(s, scale):
 
 
 def moved(s, arm):
-    """Take over an arm's new line; the last inside and the first outside are known again."""
-    last, first = s.now.last, s.now.next
-    if inside(s, arm):
-        before = s.inside[arm]
-        enter(s, arm, True)
-        relist(s, arm)
-        if arm == last and s.inside[arm] < before:
-            s.now.last = top(s.inside)[1]
-        elif s.inside[arm] > s.inside[last] or (s.inside[arm] == s.inside[last] and arm > last):
-            s.now.last = arm
+    """Take over an arm's new line; who is at the boundary may no longer be known."""
+    within = inside(s, arm)
+    enter(s, arm, within)
+    relist(s, arm)
+    if within:
+        s.now.last, s.edge[LOW] = at_edge(s.inside, arm, s.now.last, s.edge[LOW], arm > s.now.last)
     else:
-        before = s.outside[arm]
-        enter(s, arm, False)
-        relist(s, arm)
-        if arm == first and s.outside[arm] < before:
-            s.now.next = top(s.outside)[0]
-        elif s.outside[arm] > s.outside[first] or (
-            s.outside[arm] == s.outside[first] and arm < first
-        ):
-            s.now.next = arm
+        s.now.next, s.edge[HIGH] = at_edge(
+            s.outside, arm, s.now.next, s.edge[HIGH], arm < s.now.next
+        )
+
+
+def at_edge(row, arm, known, edge, first):
+    """Return who has a row's largest entry, `NOBODY` if that is not known, and what none exceeds.
+
+    They were ``known`` and ``edge`` before the entry of ``arm`` changed; of two equal entries it is
+    that of ``arm`` if it comes ``first``.
+    """
+    if row[arm] > edge or (row[arm] == edge and known != NOBODY and first):
+        return arm, row[arm]
+    return known if arm != known or row[arm] == edge else NOBODY, edge
 
 
 def mend(s):
     """Exchange until every arm inside ranks above every arm outside, and look."""
-    while s.now.next != NOBODY:
+    while s.edge[LOW] + s.edge[HIGH] >= 0:  # or whoever is at the boundary, nobody is misplaced
+        find_boundary(s)
         last, first = s.now.last, s.now.next
-        lead = -s.inside[last] - s.outside[first]
+        lead = -s.edge[LOW] - s.edge[HIGH]
         if lead > 0 or (lead == 0 and last < first):
             break
         clear(s, last)
@@ -121,21 +139,56 @@ def mend(s):
         enter(s, first, True)
         relist(s, last)
         relist(s, first)
-        find_boundary(s)
+        forget_boundary(s)
     look(s)
 
 
+def forget_boundary(s):
+    """Have the arms at the boundary found when they are asked for."""
+    s.now.last, s.now.next, s.edge[:] = NOBODY, NOBODY, np.inf
+
+
 def find_boundary(s):
-    """Find the last rank inside and the first outside."""
-    s.now.last, s.now.next = top(s.inside)[1], top(s.outside)[0]
+    """Find the last rank inside and the first outside, if there is any, unless they are known."""
+    if s.now.last == NOBODY:
+        s.now.last = top(s.inside)[1]
+        s.edge[LOW] = s.inside[s.now.last]
+    if s.now.next == NOBODY:
+        s.now.next = top(s.outside)[0]
+        s.edge[HIGH] = s.outside[s.now.next] if s.now.next != NOBODY else -np.inf
 
 
 def look(s):
-    """Find the arms with the lowest and the highest bound, unless nothing has changed there."""
-    if s.looked_at[LOW] != s.now.scale:
-        s.now.lowest, s.looked_at[LOW] = look_at(s, LOW, s.low), s.now.scale
-    if s.looked_at[HIGH] != s.now.scale:
-        s.now.highest, s.looked_at[HIGH] = look_at(s, HIGH, s.high), s.now.scale
+    """Find the arms with the lowest and the highest bound."""
+    if not known(s, LOW, s.now.lowest, s.low):
+        s.now.lowest = look_at(s, LOW, s.low)
+        note(s, LOW, s.now.lowest, s.low)
+    if not known(s, HIGH, s.now.highest, s.high):
+        s.now.highest = look_at(s, HIGH, s.high)
+        note(s, HIGH, s.now.highest, s.high)
+
+
+def known(s, side, arm, row):
+    """Tell whether ``arm``, found in the last look, still has the largest key of its side.
+
+    So it is if nothing has changed, or if its key exceeds what the others' keys did not exceed
+    then, by more than any of them can have grown since, and rounding.
+    """
+    q = s.now.scale
+    if s.looked_at[side] == q:
+        return True
+    most = s.held[side] + (q - s.held_at[side]) * s.heaviest[0]
+    if row[arm] + q * s.weight[arm] > most + ROUNDING * (1 + q * s.heaviest[0]):
+        s.looked_at[side] = q
+        return True
+    return False
+
+
+def note(s, side, arm, row):
+    """Take note of what a look has found."""
+    q = s.now.scale
+    s.looked_at[side], s.held_at[side] = q, q
+    s.held[side] = row[arm] + q * s.weight[arm] if arm != NOBODY else np.inf
 
 
 def look_at(s, side, row):
@@ -291,12 +344,19 @@ def highest(s):
 
 def kth(s):
     """Return the k-th largest mean."""
-    return -s.inside[s.now.last]
+    find_boundary(s)
+    return -s.edge[LOW]
 
 
 def following(s):
     """Return the k+1-th largest mean, minus infinity if there is none."""
-    return s.outside[s.now.next] if s.now.next != NOBODY else -np.inf
+    find_boundary(s)
+    return s.edge[HIGH]
+
+
+def weight(s, arm):
+    """Return an arm's weight."""
+    return s.weight[arm]
 
 
 def lower(s, arm):
