@@ -12,7 +12,7 @@ HEAD = ("The paper says", "Observed here", "Verdict")
 GREEK = "alpha beta gamma delta epsilon eta theta lambda mu sigma tau phi psi Delta Omega".split()
 NAME = rf"(?<![A-Za-z\\`._])(?P<name>{'|'.join(GREEK)}|eps|[A-Za-z]|\d+(?=\^))"
 BELOW = r"(?:_(?P<below>\w+|\([^()\s]+\)))?"
-ABOVE = r"(?:\^(?P<above>-?\d+(?:\.\d+)?|-?[A-Za-z]+|\([^()\s]+\)))?"
+ABOVE = r"(?:\^(?P<above>-?\d+(?:\.\d+)?|-?[A-Za-z]+(?:\(1\))?|\([^()\s]+\)))?"
 LETTER = rf"{NAME}{BELOW}(?P<prime>')?{ABOVE}(?![A-Za-z_])"
 POWER = r"(?<=\))\^(\d+)"  # behind a bracket
 LARGE = re.compile(r"(?<![\w.,])\d{5,}(?![\w.]*\d)")
@@ -102,5 +102,5 @@ def as_formula(found: re.Match) -> str | None:
 
 def spelled(part: str) -> str:
     """Return an index or a power as it is written in a formula."""
-    part = part.strip("()")
-    return f"\\{part}" if part in GREEK else part
+    part = part.strip("()") if part[0] == "(" else part
+    return f"\\{part}" if part.removesuffix("(1)") in GREEK else part

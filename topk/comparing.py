@@ -193,8 +193,9 @@ class Comparison:
         from topk.book import plots
 
         given = [plots.style(strategy) for strategy in self.strategies.values()]
+        drawn = [look._replace(label="") for look in given]  # two own rules differ in that alone
         for place, (name, look) in enumerate(zip(self.strategies, given, strict=True)):
-            before = given[:place].count(look)
+            before = drawn[:place].count(drawn[place])
             lines = ("-", "--", ":", "-.")
             yield name, look._replace(linestyle=lines[before % 4]) if before else look
 

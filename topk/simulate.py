@@ -626,7 +626,8 @@ def _check_checkpoints(checkpoints, strategy, n):
     if checkpoints is None:
         return ()
     if not strategy.anytime:
-        allowed = "None for a strategy whose rule depends on its budget (or has no anytime = True)"
+        rule = f"the rule of {type(strategy).__name__}"
+        allowed = f"None: {rule} depends on its budget (or has no anytime = True)"
         refuse("checkpoints", checkpoints, allowed)
     allowed = "a sequence of increasing pull counts"
     marks = np.atleast_1d(as_array(checkpoints, "checkpoints", allowed))

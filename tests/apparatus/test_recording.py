@@ -100,7 +100,7 @@ def test_the_page_gets_a_still_picture_and_the_data():
 def test_a_name_cannot_leave_its_attribute():
     (frame,) = record(STRATEGIES[0], BANDIT, frames=2).frames[-1:]
     name = 'x" onclick="alert(1)'
-    page = side_by_side(Recording(name, tuple(BANDIT.means), (frame,), ""))._repr_html_()
+    page = side_by_side(Recording(name, "", tuple(BANDIT.means), (frame,), ""))._repr_html_()
     assert name not in re.sub("<script.*?</script>", "", page)
     assert page.count("x&quot; onclick=&quot;alert(1)") == 3  # both labels and the title
 
@@ -116,4 +116,5 @@ def test_several_bandits_are_recorded_one_after_the_other():
     play = record(topk.MultiBanditSAR(budget=3000), bandit, seed=1, frames=12)
     assert play.truth == (0.9, 0.5, 0.1, 0.2, 0.3, 0.8)
     assert play.frames[-1].state == "arrrra"
+    assert "the best 1 of 3 in each of 2 bandits" in side_by_side(play)._repr_html_()
     assert all(len(frame.means) == 6 and (frame.pulls <= 3000) for frame in play.frames)

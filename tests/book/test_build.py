@@ -289,7 +289,7 @@ def test_a_claim_stands_on_its_page_and_in_the_ledger():
         ("<= sqrt(ln(2/delta)/K)", r"≤ √(ln(2/$\delta$)/K)"),
         ("exp(-a_i^2 beta(u,t)^2)", r"exp(-$a_{i}^{2}$ $\beta$(u,t)$^{2}$)"),
         ("T_1* >= n^0.3 for delta'", r"$T_{1}$\* ≥ $n^{0.3}$ for $\delta'$"),
-        ("n^Omega(1)", r"$n^{\Omega}$(1)"),
+        ("n^Omega(1)", r"$n^{\Omega(1)}$"),
         ("2^-r Delta_(K-t)^-2", r"$2^{-r}$ $\Delta_{K-t}^{-2}$"),
         ("20000 epsilon, 0.123456, 2026", r"20,000 $\epsilon$, 0.123456, 2026"),
         ("a pull_scale in topk.beta", r"a pull\_scale in topk.beta"),

@@ -34,13 +34,15 @@ class Frame(namedtuple("Frame", "pulls means low high state boundary")):
     """
 
 
-class Recording(namedtuple("Recording", "name truth frames ended")):
+class Recording(namedtuple("Recording", "name task truth frames ended")):
     """A recorded play; see `record`.
 
     Attributes
     ----------
     name : str
         What the strategy is called.
+    task : str
+        What it looks for.
     truth : tuple of float, shape (n,)
         The arms' true means.
     frames : tuple of Frame
@@ -102,7 +104,17 @@ def record(strategy, bandit, seed=0, frames=60):
             kept.append(_frame(session, pulls))
             due = [mark for mark in due if mark > pulls]
     truth = tuple(map(float, bandit.means.ravel()))
-    return Recording(type(strategy).__name__, truth, tuple(kept), _ended(session))
+    return Recording(
+        type(strategy).__name__, _task(strategy, bandit), truth, tuple(kept), _ended(session)
+    )
+
+
+def _task(strategy, bandit):
+    """Return in words what is looked for."""
+    if bandit.means.ndim == 1:
+        return f"the best {strategy.k} of {bandit.n}"
+    bandits, n = bandit.means.shape
+    return f"the best {strategy.k} of {n} in each of {bandits} bandits"
 
 
 def _moments(strategy, bandit, seed, due=()):
@@ -241,7 +253,7 @@ def _stage(recording):
     label = f"{name} after {frame.pulls:,} pulls; its set is {arms}; {recording.ended}"
     return (
         f'<div class="topk-player-stage"><p><strong>{name}</strong>, '
-        f'the best {len(chosen)} of {n}: '
+        f'{recording.task}: '
         f'<span class="count">{frame.pulls:,} pulls</span></p>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
         f"{''.join(parts)}{line}</svg></div>"

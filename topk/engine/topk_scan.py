@@ -23,6 +23,7 @@ PART = 32  # arms; listed is who reaches the mean of all parts' largest keys, if
 LONGER = 96  # arms; so many join a list before it is made anew
 LEAST = -1e300  # below the key of every arm that takes part
 AHEAD = 96  # rounds for which a list is meant to be good
+SMALL = 8  # arms inside; so few are looked at one by one
 ROUNDING = 1e-14  # of keys, in units of the larger of one and a bound's width
 LOW, HIGH = 0, 1  # the two lists: of arms inside, of arms outside
 
@@ -51,6 +52,7 @@ def room(bandits, n):
         "held": np.full(2, np.inf),  # what the others' keys did not exceed ...
         "held_at": np.zeros(2),  # ... at this s
         "heaviest": np.zeros(1),  # no arm has a larger weight
+        "insiders": np.full(SMALL, NOBODY),  # the arms inside, if they are no more than that
         "edge": np.full(2, np.inf),  # what no arm exceeds: of -mean inside, and of mean outside
     }
 
@@ -64,6 +66,8 @@ def setup(s):
     ranked = rank(s)
     for place in range(ranked.size):
         enter(s, ranked[place], place < s.k)
+        if place < s.k <= SMALL:
+            s.insiders[place] = ranked[place]
     forget_boundary(s)
     forget_lists(s)
     s.held[:], s.looked_at[:] = np.inf, np.nan
@@ -93,7 +97,7 @@ def hold(s, side, wins, key, weight):
 def clear(s, arm):
     """Empty an arm's columns."""
     s.low[arm], s.inside[arm], s.high[arm], s.outside[arm] = -np.inf, -np.inf, -np.inf, -np.inf
-    s.held[:], s.looked_at[:] = np.inf, np.nan
+    s.looked_at[:] = np.nan
 
 
 def grow(s, scale):
@@ -137,6 +141,8 @@ def mend(s):
         clear(s, first)
         enter(s, last, False)
         enter(s, first, True)
+        for j in range(s.k if s.k <= SMALL else 0):
+            s.insiders[j] = first if s.insiders[j] == last else s.insiders[j]
         relist(s, last)
         relist(s, first)
         forget_boundary(s)
@@ -193,9 +199,22 @@ def note(s, side, arm, row):
 
 def look_at(s, side, row):
     """Return the arm with the largest key on one side."""
+    if side == LOW and s.k <= SMALL:
+        return lowest_of_few(s)
     if s.place.size > 0:
         return top_listed(s, side, row)
     return widest(row, s.weight, s.listed[side], s.now.scale, -np.inf)
+
+
+def lowest_of_few(s):
+    """Return the arm inside that `widest` finds."""
+    winner, best = s.insiders[0], -np.inf
+    for j in range(s.k):
+        arm = s.insiders[j]
+        key, lead = s.low[arm] + s.now.scale * s.weight[arm], s.weight[arm] - s.weight[winner]
+        if key > best or (key == best and (lead > 0 or (lead == 0 and arm < winner))):
+            winner, best = arm, key
+    return winner
 
 
 def forget_lists(s):
