@@ -155,11 +155,6 @@ def following(s):
 
 
 @open_function
-def weight(s, arm):
-    """Partition by rank k: return an arm's weight."""
-
-
-@open_function
 def lower(s, arm):
     """Partition by rank k: return an arm's lower bound."""
 

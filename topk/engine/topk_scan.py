@@ -373,11 +373,6 @@ def following(s):
     return s.edge[HIGH]
 
 
-def weight(s, arm):
-    """Return an arm's weight."""
-    return s.weight[arm]
-
-
 def lower(s, arm):
     """Return an arm's lower bound; it is inside."""
     return -(s.low[arm] + s.now.scale * s.weight[arm])

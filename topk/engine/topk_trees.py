@@ -16,7 +16,6 @@ from topk.engine.tournament import (
     LOW,
     MEAN,
     OUT,
-    WEIGHT,
     Tree,
     best,
     build,
@@ -104,11 +103,6 @@ def following(s):
     """Return the k+1-th largest mean, minus infinity if there is none."""
     first = best(s.trees, FIRST)
     return s.trees.line[first, MEAN] if first != NOBODY else -np.inf
-
-
-def weight(s, arm):
-    """Return an arm's weight."""
-    return s.trees.line[arm, WEIGHT]
 
 
 def lower(s, arm):

@@ -9,7 +9,7 @@ from topk._checks import factor, positive
 from topk.engine import candidates, indices, loop
 from topk.engine.candidates import TIE, wider
 from topk.engine.composing import rule
-from topk.engine.indices import following, highest, kth, lowest, weight
+from topk.engine.indices import following, highest, kth, lowest
 from topk.engine.loop import ACTIVE, NOBODY
 from topk.engine.strategy import Indices, Strategy
 
@@ -95,7 +95,7 @@ def prefers_high(s, low, high):
     """
     if high == NOBODY:
         return False
-    low_weight, high_weight = weight(s, low), weight(s, high)
+    low_weight, high_weight = 1 / math.sqrt(s.pulls[low]), 1 / math.sqrt(s.pulls[high])
     low_gap = s.sums[low] / s.pulls[low] - following(s)
     high_gap = kth(s) - s.sums[high] / s.pulls[high]
     if low_weight == high_weight and abs(low_gap - high_gap) < ROUNDING:
