@@ -20,6 +20,7 @@ ONE_BY_ONE = {(loop.ask, indices.ask), (loop.recommend, recommend_best)}  # in a
 
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
 FIRST = 100_000  # arms times batches after which it comes back first: some milliseconds at most
+TOLD = 2**20  # numbers: arms times checkpoints that are looked at together
 ORDER, REWARDS, INSTANCE, SPLIT, RULE = range(5)  # what a play's streams are for
 
 
@@ -306,9 +307,7 @@ class Play:
         self.batch = ALONE._replace(watch=watch)
         self.finish()
         pulls[watch.at[0] :], sums[watch.at[0] :] = seen.pulls, seen.sums
-        status = np.broadcast_to(seen.status, shape)
-        chosen = best_of(status, sums, pulls, self.state.bandits, self.strategy.k)
-        return np.array([self.in_the_bandit(each) for each in chosen])
+        return np.array(self._sets(pulls, sums))
 
     def _inside_batch(self, marks):
         """Draw the next batch and report what parts of it, one for each mark, lead to.
@@ -318,6 +317,7 @@ class Play:
         """
         batch, rewards = self._draw(singly=True)
         arms, (counts, sums, _), sets = self.arms[: self.wanted].copy(), batch, []
+        seen, pulls, found = self.state.seen, [], []
         had, had_ones = np.zeros((2, self.wanted), dtype=np.int64)
         for mark in marks:
             part = water_fill(counts, mark - self.total)
@@ -329,10 +329,24 @@ class Play:
                 more = self.split.hypergeometric(left, counts - had - left, part - had)
                 had, had_ones = part, had_ones + more
                 gained = had_ones
-            chosen = peek(self.state, arms, part, self.state.seen.sums[arms] + gained)
-            sets.append(self.in_the_bandit(chosen))
+            pulls.append(seen.pulls.copy())
+            found.append(seen.sums.copy())
+            pulls[-1][arms] += part
+            found[-1][arms] += gained
+            if mark == marks[-1] or len(pulls) * seen.pulls.size >= TOLD:
+                sets += self._sets(np.array(pulls), np.array(found))
+                pulls, found = [], []
         self._absorb(*batch)
         return sets
+
+    def _sets(self, pulls, sums):
+        """Return the sets that would be recommended now if so much had been seen, a row each."""
+        if self.ruled and (loop.recommend, recommend_best) in self.state.given:
+            status = np.broadcast_to(self.state.s.status, pulls.shape)
+            chosen = best_of(status, sums, pulls, self.state.bandits, self.strategy.k)
+        else:
+            chosen = [peek(self.state, *each) for each in zip(pulls, sums, strict=True)]
+        return [self.in_the_bandit(each) for each in chosen]
 
     def outcome(self):
         """Return the outcome of a finished play, in the bandit's numbers."""
@@ -450,4 +464,9 @@ def water_fill(counts, pulls):
     >>> water_fill(np.array([5, 1, 5]), 8).tolist()
     [4, 1, 3]
     """
+    level, more = divmod(pulls, counts.size)
+    if level < counts.min():  # there is room everywhere
+        shares = np.full_like(counts, level)
+        shares[:more] += 1
+        return shares
     return spread(np.zeros_like(counts), counts, pulls)

@@ -177,12 +177,11 @@ class Session:
     def _chosen(self):
         """Return the numbers of the arms that would be chosen now, or None."""
         pulls, sums = self._counted()
-        seen, new = pulls > 0, self._arrivals.new
-        arms = np.flatnonzero(new)
+        seen = pulls > 0
         seen[self._withdrawn] = True
         if not (seen.all() or self.done):
             return None
-        return by_bandit(peek(self._play, arms, new[arms], sums[arms]), self.layout)
+        return by_bandit(peek(self._play, pulls, sums), self.layout)
 
     @locked
     def bounds(self):
@@ -647,23 +646,20 @@ def by_bandit(chosen, layout):
     return chosen.reshape(layout[0], -1) % layout[1]
 
 
-def peek(play, arms, counts, sums):
-    """Return the set that would be recommended if part of a batch had been counted.
+def peek(play, pulls, sums):
+    """Return the set that would be recommended now if so much had been counted.
 
     Parameters
     ----------
     play : RuledPlay or PlainPlay
         Left as it was.
-    arms, counts : ndarray of int, shape (m,)
-        The part: which arms, and how many pulls of each.
-    sums : ndarray of float, shape (m,)
-        Each arm's sum of rewards, with the part included.
+    pulls, sums : ndarray, shape (n,)
+        Of every arm.
     """
     seen = play.seen
-    before = seen.pulls[arms], seen.sums[arms]
-    seen.pulls[arms] += counts
-    seen.sums[arms] = sums
+    before = seen.pulls.copy(), seen.sums.copy()
+    seen.pulls[:], seen.sums[:] = pulls, sums
     try:
         return play.recommend()
     finally:  # a strategy in plain Python may raise
-        seen.pulls[arms], seen.sums[arms] = before
+        seen.pulls[:], seen.sums[:] = before
