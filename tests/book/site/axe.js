@@ -1,40 +1,48 @@
-// What axe-core finds serious. Nine tenths of its time go into contrast, element by element, so it
-// judges everything in the first view of each mode (by then in both widths), and in the second
-// only what is not seen, or is coloured or sized, as it was in the first. Formulas are not judged
-// glyph by glyph, so their glyphs are put aside meanwhile, and of words in code that look alike on
-// the same ground all but the first are plain text meanwhile: they are most of a page's elements.
-async mode => {
-  const looks = new Map(), before = (window.firstLooks ??= {})[mode] ??= looks;
+// What axe-core finds serious. Nine tenths of its time would go into colours, element by element:
+// of texts that look alike, on the same ground, the first two are judged. Everything else does not
+// depend on colours: it is judged in the first view, and later only what was not seen in it, or
+// has another size; code is plain text meanwhile. Formulas are not judged glyph by glyph, so their
+// glyphs are put aside.
+async () => {
+  const sizes = new Map(), before = window.firstSizes ??= sizes;
+  const known = window.knownLooks ??= new Set();
+  const alike = new Map(), grounds = new Map(); // what is behind an element's text, and over it
   for (const e of document.body.querySelectorAll(":not(mjx-container *)")) {
     const s = getComputedStyle(e), seen = e.checkVisibility({visibilityProperty: true});
-    looks.set(e, seen && [s.color, s.background, s.opacity, s.fontSize, s.fontWeight].join());
+    sizes.set(e, seen && s.fontSize);
+    const clear = s.backgroundColor === "rgba(0, 0, 0, 0)" && s.backgroundImage === "none";
+    const veil = s.opacity === "1" && s.filter === "none" ? "" : ` ${s.opacity} ${s.filter}`;
+    grounds.set(e, (clear ? grounds.get(e.parentElement) : s.background) + veil);
+    const speaks = [...e.childNodes].some(x => x.nodeType === Node.TEXT_NODE && x.data.trim());
+    const look = [s.color, s.fontSize, s.fontWeight, s.textShadow, grounds.get(e), e.localName === "a"]
+      .join();
+    if (seen && speaks && !known.has(look)) alike.set(look, [...alike.get(look) ?? [], e]);
   }
-  const ground = e => {
-    const color = getComputedStyle(e).backgroundColor;
-    return color === "rgba(0, 0, 0, 0)" && e.parentElement ? ground(e.parentElement) : color;
-  };
-  const known = new Set(), words = [...document.querySelectorAll("pre span")].filter(e => {
-    const look = looks.get(e) && !e.childElementCount && looks.get(e) + ground(e);
-    return look && (known.has(look) || !known.add(look));
-  });
-  const differs = e => looks.get(e) && looks.get(e) !== before.get(e);
-  const other = [...looks.keys()].filter(e => differs(e) && !differs(e.parentElement));
-  const texts = words.map(e => {
-    const text = new Text(e.textContent);
-    e.replaceWith(text);
-    return text;
-  });
+  for (const look of alike.keys()) known.add(look);
+  const words = [...document.querySelectorAll("pre span")].filter(e => !e.childElementCount);
   const glyphs = [...document.querySelectorAll("mjx-container svg")].map(svg => {
     const aside = new DocumentFragment();
     aside.append(...svg.childNodes);
     return [svg, aside];
   });
-  const include = before === looks ? [document] : other.filter(e => e.isConnected);
-  const context = {include, exclude: ["mjx-container"]};
-  const options = {preload: false, resultTypes: ["violations"]}; // else it looks for other styles
-  const found = include.length ? await axe.run(context, options) : null;
+  const found = [], colours = ["color-contrast", "link-in-text-block"];
+  const judge = async (include, more) => {
+    const options = {preload: false, resultTypes: ["violations"], ...more}; // else it looks up styles
+    const context = {include, exclude: ["mjx-container"]};
+    if (include.length) found.push(...(await axe.run(context, options)).violations);
+  };
+  await judge([...alike.values()].flatMap(list => list.slice(0, 2)), {runOnly: colours});
+  const texts = words.map(e => {
+    const text = new Text(e.textContent);
+    e.replaceWith(text);
+    return text;
+  });
+  const differs = e => e?.isConnected && sizes.get(e) && sizes.get(e) !== before.get(e);
+  const other = [...sizes.keys()].filter(e => differs(e) && !differs(e.parentElement));
+  const rules = Object.fromEntries(colours.map(rule => [rule, {enabled: false}]));
+  await judge(before === sizes ? [document] : other, {rules});
   for (const [svg, aside] of glyphs) svg.append(aside);
   texts.forEach((text, i) => text.replaceWith(words[i]));
-  return (found?.violations ?? []).filter(rule => ["serious", "critical"].includes(rule.impact))
+  return found.filter(rule => ["serious", "critical"].includes(rule.impact))
     .map(rule => `${rule.id}: ${rule.nodes.slice(0, 5).map(n => n.html.slice(0, 200)).join(" ")}`);
 }
