@@ -10,9 +10,10 @@ from topk._checks import refuse
 from topk.book import claims, numbered_results, plots, recording
 from topk.engine.composing import looked_up
 
-__all__ = ["claims", "glue_all", "numbered_results", "plots", "recording", "rule_of"]
+__all__ = ["claims", "glue_all", "numbered_results", "plots", "recording", "rule_of", "scientific"]
+RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 SHARED = "topk.engine", "topk.confidence", "topk._", "numpy"
-RULE = ("batch", "share", "decide", "scale", "line", "radius", "form", "pick", "done")
+RULE = ("batch", "share", "decide", "scale", "line", "radius", "form", "weight", "pick", "done")
 
 
 def glue_all(prefix):
@@ -56,6 +57,18 @@ def glue_all(prefix):
 
     keep.__name__ = f"keep_{prefix}"
     return keep
+
+
+def scientific(number):
+    """Return a number with two digits and a power of ten, for a page to print.
+
+    Examples
+    --------
+    >>> scientific(0.0000183)
+    '1.8·10⁻⁵'
+    """
+    digits, power = f"{number:.1e}".split("e")
+    return f"{digits}·10{str(int(power)).translate(RAISED)}"
 
 
 def rule_of(strategy, *shown):
