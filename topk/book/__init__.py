@@ -60,13 +60,15 @@ def glue_all(prefix):
 
 
 def scientific(number):
-    """Return a number with two digits and a power of ten, for a page to print.
+    """Return a number with two digits, one below a thousandth with a power of ten.
 
     Examples
     --------
-    >>> scientific(0.0000183)
-    '1.8·10⁻⁵'
+    >>> scientific(0.0000183), scientific(0.54)
+    ('1.8·10⁻⁵', '0.54')
     """
+    if number >= 0.001:
+        return f"{number:.2g}"
     digits, power = f"{number:.1e}".split("e")
     return f"{digits}·10{str(int(power)).translate(RAISED)}"
 
