@@ -1,5 +1,9 @@
 // Whatever scrolls sideways says so, and can be reached, and scrolled, with the keyboard.
 window.addEventListener("load", () => {
+  for (const cell of document.querySelectorAll(".cell_output table.dataframe :is(td, th)")) {
+    const most = cell.localName === "td" ? 24 : 12; // letters: a number and its interval, or a name
+    if (cell.textContent.trim().length <= most) cell.classList.add("topk-together");
+  }
   const wide = ".bd-article :is(div.math mjx-container, span.math, .topk-ledger, .output, "
     + ".pst-scrollable-table-container, .cell_output figure)";
   const mark = () => {
