@@ -28,10 +28,11 @@ from topk.engine.loop import NOBODY
 
 OUT = 31  # the group of arms that belong to no tree
 EARLY = 1e-14  # in units of the keys; 45 times the spacing of floats at 1
+LEAST = -1e290  # below the fixed part of every key
 
 # columns of the float arrays below
 MEAN, WEIGHT, GROUP, LOW, HIGH = 0, 1, 2, 3, 4
-UNTIL, WINNER = 0, 1
+UNTIL, WINNER, FIXED, SPEED = 0, 1, 2, 3
 SIGN, SLOPE, LATE, MASK, OF = 0, 1, 2, 3, 4
 
 
@@ -69,9 +70,10 @@ class Tournament(NamedTuple):
     ----------
     line : ndarray of float, shape (n, 3) or (n, 5)
         Each arm's ``MEAN``, ``WEIGHT`` and ``GROUP``; ``LOW`` and ``HIGH`` if a tree looks at them.
-    node : ndarray of float, shape (trees, 2 * leaves, 2)
-        Each node's ``WINNER`` and the s ``UNTIL`` which the matches below it stand; node 1
-        is the root, the children of j are 2j and 2j + 1, node ``leaves + a`` is arm a.
+    node : ndarray of float, shape (trees, leaves, 4)
+        Each node's ``WINNER``, whose key is ``FIXED + s * SPEED``, and the s ``UNTIL`` which the
+        matches below it stand; node 1 is the root, the children of j are 2j and 2j + 1, and in
+        the place of node ``leaves + a`` stands the line of arm a.
     spec : ndarray of float, shape (trees, 5)
         Each tree's ``SIGN``, ``SLOPE``, ``LATE`` (0 or 1), ``MASK``, the sum of 2**g over its
         groups g, and ``OF``.
@@ -101,11 +103,11 @@ def new_tournament(n, trees):
     -------
     Tournament
     """
-    leaves = 1 << max(0, n - 1).bit_length()
+    leaves = max(2, 1 << (n - 1).bit_length())
     line = np.zeros((n, 5 if any(tree.of for tree in trees) else 3))
     line[:, GROUP] = OUT
-    node = np.empty((len(trees), 2 * leaves, 2))
-    node[:, :, WINNER], node[:, :, UNTIL] = NOBODY, np.inf
+    node = np.empty((len(trees), leaves, 4))
+    node[:] = np.inf, NOBODY, LEAST, 0.0
     todo = np.zeros(leaves, dtype=np.int64)
     return Tournament(line, node, specify(trees), np.zeros(1), todo)
 
@@ -122,53 +124,70 @@ def form(spec, tree):
     return spec[tree, SIGN], spec[tree, SLOPE], spec[tree, LATE], int(spec[tree, OF])
 
 
-def match(line, first, second, s, how):
-    """Compare two arms, the first of which has the lower index; see `form`.
+def match(one, other, s, slope, late):
+    """Compare two contenders, which are not the same; see `contender`.
 
     Returns
     -------
-    first_wins : bool
-        Whether the first has the larger key, or the larger weight if they are equal, or,
+    wins : bool
+        Whether the one has the larger key, or the larger weight if they are equal, or,
         if those are equal too, the index that ``late`` prefers.
     stands : float
         The largest s, at least the current one, up to which that surely stays so.  The
         lead is ``gap - s * closing``; near the crossing, where rounding could decide, the
         match is played again at every new s.
     """
-    sign, slope, late, of = how
-    mean_1, weight_1 = line[first, of], line[first, WEIGHT]
-    mean_2, weight_2 = line[second, of], line[second, WEIGHT]
-    key_1, key_2 = sign * mean_1 + slope * s * weight_1, sign * mean_2 + slope * s * weight_2
-    first_wins = key_1 > key_2
-    if key_1 == key_2:
-        heavier = (weight_1 - weight_2) * abs(slope)
-        first_wins = heavier > 0.0 or (heavier == 0.0 and late == 0.0)
+    arm, fixed, speed, key = one
+    other_arm, other_fixed, other_speed, other_key = other
+    wins = key > other_key
+    if key == other_key:
+        heavier = slope * (speed - other_speed)
+        wins = heavier > 0.0 or (heavier == 0.0 and (arm < other_arm) == (late == 0.0))
     if slope == 0.0:  # keys that do not move
-        return first_wins, np.inf
-    gap, closing = sign * (mean_1 - mean_2), slope * (weight_2 - weight_1)
-    if not first_wins:
+        return wins, np.inf
+    gap, closing = fixed - other_fixed, other_speed - speed
+    if not wins:
         gap, closing = -gap, -closing
     # the lead, less what rounding may amount to, is gap - s * closing
     gap -= EARLY
-    closing += EARLY * (weight_1 + weight_2)
+    closing += EARLY * (abs(speed) + abs(other_speed))
     if gap - s * closing > 0.0:
-        return first_wins, gap / closing if closing > 0.0 else np.inf
-    same = sign * mean_1 == sign * mean_2 and weight_1 == weight_2
-    return first_wins, np.inf if same else s
+        return wins, gap / closing if closing > 0.0 else np.inf
+    return wins, np.inf if fixed == other_fixed and speed == other_speed else s
 
 
-def play_node(line, node, tree, place, s, how):
-    """Compare the winners of a node's children at the current s."""
-    left = int(node[tree, 2 * place, WINNER])
-    right = int(node[tree, 2 * place + 1, WINNER])
-    stands = min(node[tree, 2 * place, UNTIL], node[tree, 2 * place + 1, UNTIL])
-    if left == NOBODY or right == NOBODY:
-        node[tree, place, WINNER] = max(left, right)
+def contender(trees, tree, place):
+    """Return who comes from a place, and the s until which that stands.
+
+    The first is a tuple of floats: an arm or `NOBODY`, the fixed part and the speed of its key,
+    and the key; so a match waits for no look at another arm's line.
+    """
+    if place < trees.todo.size:
+        node = trees.node[tree, place]
+        arm, fixed, speed, until = node[WINNER], node[FIXED], node[SPEED], node[UNTIL]
     else:
-        left_wins, sure = match(line, left, right, s, how)
-        node[tree, place, WINNER] = left if left_wins else right
-        stands = min(stands, sure)
-    node[tree, place, UNTIL] = stands
+        leaf, lines = place - trees.todo.size, trees.line
+        arm, fixed, speed, until = float(NOBODY), LEAST, 0.0, np.inf
+        if leaf < lines.shape[0] and takes_part(trees.spec, tree, lines[leaf, GROUP]):
+            sign, slope, _, of = form(trees.spec, tree)
+            arm, fixed, speed = float(leaf), sign * lines[leaf, of], slope * lines[leaf, WEIGHT]
+    return (arm, fixed, speed, fixed + trees.s[0] * speed), until
+
+
+def play_node(trees, tree, place):
+    """Compare the winners of a node's children at the current s."""
+    _, slope, late, _ = form(trees.spec, tree)
+    left, until = contender(trees, tree, 2 * place)
+    right, stands = contender(trees, tree, 2 * place + 1)
+    wins, sure = match(left, right, trees.s[0], slope, late)
+    write(trees, tree, place, left if wins else right, min(until, stands, sure))
+
+
+def write(trees, tree, place, winner, until):
+    """Write down who wins at a node."""
+    node = trees.node[tree, place]
+    node[WINNER], node[FIXED], node[SPEED], _ = winner
+    node[UNTIL] = until
 
 
 def takes_part(spec, tree, group):
@@ -178,14 +197,9 @@ def takes_part(spec, tree, group):
 
 def build(trees):
     """Play all matches of all trees; the lines, their groups and ``s`` are set."""
-    line, node, spec, s, leaves = trees.line, trees.node, trees.spec, trees.s[0], trees.todo.size
-    for tree in range(spec.shape[0]):
-        how = form(spec, tree)
-        for arm in range(line.shape[0]):
-            member = takes_part(spec, tree, line[arm, GROUP])
-            node[tree, leaves + arm, WINNER] = arm if member else NOBODY
-        for place in range(leaves - 1, 0, -1):
-            play_node(line, node, tree, place, s, how)
+    for tree in range(trees.spec.shape[0]):
+        for place in range(trees.todo.size - 1, 0, -1):
+            play_node(trees, tree, place)
 
 
 def advance(trees, s):
@@ -193,50 +207,46 @@ def advance(trees, s):
     trees.s[0] = s
     for tree in range(trees.spec.shape[0]):
         if trees.node[tree, 1, UNTIL] < s:
-            play_overdue(trees.line, trees.node, trees.spec, trees.todo, tree, s)
+            play_overdue(trees, tree)
 
 
-def play_overdue(line, node, spec, todo, tree, s):
+def play_overdue(trees, tree):
     """Play again the matches of one tree whose time has come, children before parents."""
-    how = form(spec, tree)
+    todo = trees.todo
     todo[0], found, looked = 1, 1, 0
     while looked < found:
         place = todo[looked]
         looked += 1
         for child in range(2 * place, 2 * place + 2):
-            if child < todo.size and node[tree, child, UNTIL] < s:
+            if child < todo.size and trees.node[tree, child, UNTIL] < trees.s[0]:
                 todo[found] = child
                 found += 1
     for j in range(found - 1, -1, -1):
-        play_node(line, node, tree, todo[j], s, how)
+        play_node(trees, tree, todo[j])
 
 
 def touch(trees, arm, before):
     """Play again the matches above an arm that has a new line, or was in group ``before``."""
-    line, node, spec, s, leaves = trees.line, trees.node, trees.spec, trees.s[0], trees.todo.size
-    for tree in range(spec.shape[0]):
-        member = takes_part(spec, tree, line[arm, GROUP])
-        if not member and not takes_part(spec, tree, before):
-            continue
-        how, place, stands = form(spec, tree), leaves + arm, np.inf
-        winner = arm if member else NOBODY
-        node[tree, place, WINNER] = winner
-        while place > 1:
-            other, until = int(node[tree, place ^ 1, WINNER]), node[tree, place ^ 1, UNTIL]
-            stands = min(stands, until)
-            if winner == NOBODY or other == NOBODY:
-                winner = max(winner, other)
-            elif place & 1 == 0:
-                ahead, sure = match(line, winner, other, s, how)
-                winner, stands = winner if ahead else other, min(stands, sure)
-            else:
-                ahead, sure = match(line, other, winner, s, how)
-                winner, stands = other if ahead else winner, min(stands, sure)
-            place >>= 1
-            known = int(node[tree, place, WINNER])
-            if known != arm and known == winner and node[tree, place, UNTIL] == stands:
-                break  # nothing that the matches above look at has changed
-            node[tree, place, WINNER], node[tree, place, UNTIL] = winner, stands
+    for tree in range(trees.spec.shape[0]):
+        member = takes_part(trees.spec, tree, trees.line[arm, GROUP])
+        if member or takes_part(trees.spec, tree, before):
+            climb(trees, tree, arm)
+
+
+def climb(trees, tree, arm):
+    """Play again the matches of one tree above an arm."""
+    s, (_, slope, late, _) = trees.s[0], form(trees.spec, tree)
+    place = trees.todo.size + arm
+    winner, stands = contender(trees, tree, place)
+    while place > 1:
+        other, until = contender(trees, tree, place ^ 1)
+        wins, sure = match(winner, other, s, slope, late)
+        winner = winner if wins else other
+        place, stands = place >> 1, min(stands, until, sure)
+        known = trees.node[tree, place, WINNER]
+        if known != arm and known == winner[0] and trees.node[tree, place, UNTIL] == stands:
+            break  # nothing that the matches above look at has changed
+        write(trees, tree, place, winner, stands)
 
 
 def best(trees, tree):
