@@ -22,7 +22,7 @@ from topk.play import INSTANCE, Play, play_together, stream
 from topk.results import SUMMED, VALUES, Replications, Summary, summed
 from topk.store import Shelf, described, made_by
 
-TOGETHER = 2**14  # arms times plays that are made in one state
+TOGETHER = 2**16  # arms times plays that are made in one state
 HELD = 2**18  # numbers: what plays leave behind until they have been summed up
 TARGET = 1.0  # seconds that a portion should take
 GROWTH = 8  # a portion has at most so many times as many plays as the one before

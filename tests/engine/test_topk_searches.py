@@ -91,7 +91,8 @@ def test_looks_at_many_equals_are_the_plain_form(form):
             row[:] = -np.inf
         members = np.flatnonzero(row > -np.inf).tolist()
         arms = rng.permutation(n).astype(np.float64)
-        found = looks[0](row, weight, arms, q, -np.inf), *looks[1](row)
+        ends = (looks[1](row, np.arange(n, dtype=np.float64), sign) for sign in (-1.0, 1.0))
+        found = looks[0](row, weight, arms, q, -np.inf), *ends
         at = max(members, default=None, key=lambda i: (row[i] + q * weight[i], weight[i], -arms[i]))
         if at is not None:
             others = row[at] + q * weight[at]

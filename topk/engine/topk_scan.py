@@ -39,7 +39,8 @@ def room(bandits, n):
     width_of_lists = 0 if n <= FEW else width
     return rows | {
         "weight": np.zeros(width),
-        "listed": np.tile(np.arange(width, dtype=np.float64), (2, 1)),
+        "arms": np.arange(width, dtype=np.float64),
+        "listed": np.zeros((2, width_of_lists)),
         "list_key": np.full((2, width_of_lists), -np.inf),
         "list_weight": np.zeros((2, width_of_lists)),
         "place": np.full((2, width_of_lists), NOBODY),  # of every arm in a list
@@ -157,10 +158,10 @@ def forget_boundary(s):
 def find_boundary(s):
     """Find the last rank inside and the first outside, if there is any, unless they are known."""
     if s.now.last == NOBODY:
-        s.now.last = top(s.inside)[1]
+        s.now.last = top(s.inside, s.arms, 1.0)
         s.edge[LOW] = s.inside[s.now.last]
     if s.now.next == NOBODY:
-        s.now.next = top(s.outside)[0]
+        s.now.next = top(s.outside, s.arms, -1.0)
         s.edge[HIGH] = s.outside[s.now.next] if s.now.next != NOBODY else -np.inf
 
 
@@ -203,7 +204,7 @@ def look_at(s, side, row):
         return lowest_of_few(s)
     if s.place.size > 0:
         return top_listed(s, side, row)
-    return widest(row, s.weight, s.listed[side], s.now.scale, -np.inf)
+    return widest(row, s.weight, s.arms, s.now.scale, -np.inf)
 
 
 def lowest_of_few(s):
@@ -323,18 +324,19 @@ def fill_list(row, weight, q, until, listed, keys, weights, place, size):
 
 
 @apart
-def top(row):
-    """Return the first and the last place of the largest entry, both `NOBODY` if none is finite."""
-    key, first, last = -np.inf, row.size, -1
+def top(row, arms, sign):
+    """Return the arm with the largest entry, `NOBODY` if none is finite; of equals the first.
+
+    ``arms`` is 0, 1, 2, ...; if ``sign`` is 1 and not -1, it is the last of equals.
+    """
+    key, arm = -np.inf, -np.inf
     for i in range(row.size):
         key = larger(row[i], key)
     if key == -np.inf:
-        return NOBODY, NOBODY
+        return NOBODY
     for i in range(row.size):
-        hit = row[i] == key
-        first = min(first, i if hit else row.size)
-        last = max(last, i if hit else -1)
-    return first, last
+        arm = larger(sign * arms[i] if row[i] == key else -np.inf, arm)
+    return int(sign * arm)
 
 
 @apart

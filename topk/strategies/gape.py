@@ -73,6 +73,7 @@ class GapE(Gaps):
     budget: int
     complexity: float
     c: float = 2.0
+    few = 1000  # one arm a pull, whose side changes often
 
     @rule
     def scale(s):
