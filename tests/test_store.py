@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import pytest
 import topk
 from topk import store
 from topk.simulate import Study
-from topk.store import StoreWarning, Unknown, clear, described, digest, info
+from topk.store import Info, StoreWarning, Unknown, clear, described, digest, info
 
 ROOT = Path(topk.__file__).parents[1]
 BANDIT = topk.BernoulliBandit(np.linspace(0.9, 0.1, 12))
@@ -109,15 +109,15 @@ def test_moments_of_work_leave_no_files_and_a_large_portion_none(folder, monkeyp
 def test_where_the_store_is(folder, tmp_path, monkeypatch):
     other = tmp_path / "other"
     study(7, store=str(other))
-    assert info(other)[:3] == (other, 1, 1) and info() == (folder, 0, 0, 0)
+    assert astuple(info(other))[:3] == (other, 1, 1) and info() == Info(folder, 0, 0, 0)
     assert info(True).path == folder and info(False).path is None
     for text in ("off", ""):
         monkeypatch.setenv("TOPK_STORE", text)
-        assert info() == (None, 0, 0, 0)
+        assert info() == Info(None, 0, 0, 0)
         study(7)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     study(7, store=True)
-    assert info(True)[:3] == (tmp_path / "topk" / "store", 1, 1)
+    assert astuple(info(True))[:3] == (tmp_path / "topk" / "store", 1, 1)
     for wrong in ("", " ", 3, b"x"):
         with pytest.raises(ValueError, match=r"\bstore\b"):
             study(7, store=wrong)

@@ -23,9 +23,9 @@ import stat
 import types
 import uuid
 import warnings
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,8 @@ class StoreWarning(UserWarning):
     """Plays are not kept; the results are none the worse for it."""
 
 
-class Info(NamedTuple):
+@dataclass(frozen=True)
+class Info:
     """What a store holds.
 
     Attributes

@@ -107,7 +107,7 @@ class Claim:
         return Verdict(self, judgement.verdict, _joined("observed", observed, judgement.text),
                        _joined("note", judgement.why, note), anchor)
 
-    def proved(self, anchor, observed="Proved on this page.", note=""):
+    def proved(self, anchor, observed="Proved.", note=""):
         """Enter a statement that is proved, or true by construction: it is not for plays to judge.
 
         Parameters

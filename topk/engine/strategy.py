@@ -75,14 +75,7 @@ class Strategy:
     first, spare = 1, 0
     checks = PARAMETERS
 
-    def __new__(cls, *values, **given):
-        """Say which parameters there are, if one is given that is none."""
-        known = getattr(cls, "__dataclass_fields__", given)
-        if unknown := [name for name in given if name not in known]:
-            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]}; it has {[*known]}")
-        return super().__new__(cls)
-
-    def __init__(self, *values, **given):
+    def __init__(self, *_, **__):
         raise TypeError(f"{type(self).__name__} is no dataclass: put @dataclass(frozen=True) above")
 
     def __post_init__(self):

@@ -38,7 +38,7 @@ class Exchanging(Indices):
 class CLUCBPAC(Exchanging):
     r"""Pull the most uncertain arm among those that the bounds would exchange.
 
-    After t pulls in all, T_i of them of arm i, the radius is
+    After t pulls in all, :math:`T_i` of them of arm i, the radius is
 
     .. math:: \mathrm{rad}_i = R\sqrt{\frac{2\ln(4nt^3/\delta)}{T_i}}.
 

@@ -347,7 +347,7 @@ def theorem_7_1_pulls(n, k, epsilon):
     Returns
     -------
     float
-        Q_0. With it, and n / k above 6,000, the failure probability is at least .05.
+        :math:`Q_0`. With it, and n / k above 6,000, the failure probability is at least .05.
 
     Raises
     ------
