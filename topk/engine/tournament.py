@@ -19,6 +19,7 @@ Arms belong to groups 0, 1, 2, ...; each tree takes the arms of the groups in it
 treats the others as if their keys were minus infinity.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from topk.engine.loop import NOBODY
 OUT = 31  # the group of arms that belong to no tree
 EARLY = 1e-14  # in units of the keys; 45 times the spacing of floats at 1
 LEAST = -1e290  # below the fixed part of every key
+LINE = 64  # bytes
 
 # columns of the float arrays below
 MEAN, WEIGHT, GROUP, LOW, HIGH = 0, 1, 2, 3, 4
@@ -106,10 +108,17 @@ def new_tournament(n, trees):
     leaves = max(2, 1 << (n - 1).bit_length())
     line = np.zeros((n, 5 if any(tree.of for tree in trees) else 3))
     line[:, GROUP] = OUT
-    node = np.empty((len(trees), leaves, 4))
+    node = aligned((len(trees), leaves, 4))
     node[:] = np.inf, NOBODY, LEAST, 0.0
     todo = np.zeros(leaves, dtype=np.int64)
     return Tournament(line, node, specify(trees), np.zeros(1), todo)
+
+
+def aligned(shape):
+    """Return an empty array that begins where a line of the cache does, as two nodes fill one."""
+    room = np.empty(math.prod(shape) + LINE // 8)
+    begin = -room.ctypes.data % LINE // 8
+    return room[begin : begin + math.prod(shape)].reshape(shape)
 
 
 def specify(trees):
@@ -120,12 +129,13 @@ def specify(trees):
 
 
 def form(spec, tree):
-    """Return how a tree compares two arms: sign, slope, whether late, and of which column."""
-    return spec[tree, SIGN], spec[tree, SLOPE], spec[tree, LATE], int(spec[tree, OF])
+    """Return how a tree compares arms: sign, slope, whether late, of which column, and its mask."""
+    how = spec[tree]
+    return how[SIGN], how[SLOPE], how[LATE], int(how[OF]), int(how[MASK])
 
 
-def match(one, other, s, slope, late):
-    """Compare two contenders, which are not the same; see `contender`.
+def match(one, other, s, how):
+    """Compare two contenders; see `contender` and `form`.
 
     Returns
     -------
@@ -137,6 +147,7 @@ def match(one, other, s, slope, late):
         lead is ``gap - s * closing``; near the crossing, where rounding could decide, the
         match is played again at every new s.
     """
+    _, slope, late, _, _ = how
     arm, fixed, speed, key = one
     other_arm, other_fixed, other_speed, other_key = other
     wins = key > other_key
@@ -156,30 +167,38 @@ def match(one, other, s, slope, late):
     return wins, np.inf if fixed == other_fixed and speed == other_speed else s
 
 
-def contender(trees, tree, place):
+def contender(trees, tree, place, how):
     """Return who comes from a place, and the s until which that stands.
 
     The first is a tuple of floats: an arm or `NOBODY`, the fixed part and the speed of its key,
     and the key; so a match waits for no look at another arm's line.
     """
-    if place < trees.todo.size:
-        node = trees.node[tree, place]
-        arm, fixed, speed, until = node[WINNER], node[FIXED], node[SPEED], node[UNTIL]
-    else:
-        leaf, lines = place - trees.todo.size, trees.line
-        arm, fixed, speed, until = float(NOBODY), LEAST, 0.0, np.inf
-        if leaf < lines.shape[0] and takes_part(trees.spec, tree, lines[leaf, GROUP]):
-            sign, slope, _, of = form(trees.spec, tree)
-            arm, fixed, speed = float(leaf), sign * lines[leaf, of], slope * lines[leaf, WEIGHT]
-    return (arm, fixed, speed, fixed + trees.s[0] * speed), until
+    if place >= trees.todo.size:
+        return entrant(trees.line, trees.s[0], place - trees.todo.size, how), np.inf
+    return winner_at(trees.node[tree, place], trees.s[0])
+
+
+def winner_at(node, s):
+    """Return a node's winner as a contender, and the s until which that stands."""
+    key = node[FIXED] + s * node[SPEED]
+    return (node[WINNER], node[FIXED], node[SPEED], key), node[UNTIL]
+
+
+def entrant(line, s, arm, how):
+    """Return an arm as a contender, nobody if it does not take part."""
+    sign, slope, _, of, mask = how
+    if arm >= line.shape[0] or mask >> int(line[arm, GROUP]) & 1 == 0:
+        return float(NOBODY), LEAST, 0.0, LEAST
+    fixed, speed = sign * line[arm, of], slope * line[arm, WEIGHT]
+    return float(arm), fixed, speed, fixed + s * speed
 
 
 def play_node(trees, tree, place):
     """Compare the winners of a node's children at the current s."""
-    _, slope, late, _ = form(trees.spec, tree)
-    left, until = contender(trees, tree, 2 * place)
-    right, stands = contender(trees, tree, 2 * place + 1)
-    wins, sure = match(left, right, trees.s[0], slope, late)
+    how = form(trees.spec, tree)
+    left, until = contender(trees, tree, 2 * place, how)
+    right, stands = contender(trees, tree, 2 * place + 1, how)
+    wins, sure = match(left, right, trees.s[0], how)
     write(trees, tree, place, left if wins else right, min(until, stands, sure))
 
 
@@ -188,11 +207,6 @@ def write(trees, tree, place, winner, until):
     node = trees.node[tree, place]
     node[WINNER], node[FIXED], node[SPEED], _ = winner
     node[UNTIL] = until
-
-
-def takes_part(spec, tree, group):
-    """Tell whether a group takes part in a tree."""
-    return (int(spec[tree, MASK]) >> int(group)) & 1 == 1
 
 
 def build(trees):
@@ -227,26 +241,27 @@ def play_overdue(trees, tree):
 
 def touch(trees, arm, before):
     """Play again the matches above an arm that has a new line, or was in group ``before``."""
+    groups = 1 << int(trees.line[arm, GROUP]) | 1 << int(before)
     for tree in range(trees.spec.shape[0]):
-        member = takes_part(trees.spec, tree, trees.line[arm, GROUP])
-        if member or takes_part(trees.spec, tree, before):
+        if int(trees.spec[tree, MASK]) & groups:
             climb(trees, tree, arm)
 
 
 def climb(trees, tree, arm):
     """Play again the matches of one tree above an arm."""
-    s, (_, slope, late, _) = trees.s[0], form(trees.spec, tree)
-    place = trees.todo.size + arm
-    winner, stands = contender(trees, tree, place)
+    s, how, place = trees.s[0], form(trees.spec, tree), trees.todo.size + arm
+    winner, other = entrant(trees.line, s, arm, how), entrant(trees.line, s, arm ^ 1, how)
+    stands, until = np.inf, np.inf
     while place > 1:
-        other, until = contender(trees, tree, place ^ 1)
-        wins, sure = match(winner, other, s, slope, late)
+        wins, sure = match(winner, other, s, how)
         winner = winner if wins else other
         place, stands = place >> 1, min(stands, until, sure)
         known = trees.node[tree, place, WINNER]
         if known != arm and known == winner[0] and trees.node[tree, place, UNTIL] == stands:
             break  # nothing that the matches above look at has changed
         write(trees, tree, place, winner, stands)
+        if place > 1:
+            other, until = winner_at(trees.node[tree, place ^ 1], s)
 
 
 def best(trees, tree):
@@ -256,7 +271,7 @@ def best(trees, tree):
 
 def key(trees, tree, arm):
     """Return an arm's key in a tree at the current s."""
-    sign, slope, _, of = form(trees.spec, tree)
+    sign, slope, _, of, _ = form(trees.spec, tree)
     return sign * trees.line[arm, of] + slope * trees.s[0] * trees.line[arm, WEIGHT]
 
 
