@@ -73,7 +73,7 @@ def _offered(home):
 def _front(name, homes):
     """Make ``topk.name``, a module whose names live elsewhere."""
     front = module_from_spec(ModuleSpec(f"{__name__}.{name}", None))
-    front.__doc__ = f"Names that live in {', '.join(homes.split())}."
+    front.__doc__ = f"Offers the names of {', '.join(homes.split())}."
 
     def fetch(name):
         modules = map(import_module, homes.split())

@@ -64,10 +64,10 @@ def scientific(number):
 
     Examples
     --------
-    >>> scientific(0.0000183), scientific(0.54)
-    ('1.8·10⁻⁵', '0.54')
+    >>> scientific(0.0000183), scientific(0.54), scientific(0.0)
+    ('1.8·10⁻⁵', '0.54', '0')
     """
-    if number >= 0.001:
+    if number >= 0.001 or number == 0:
         return f"{number:.2g}"
     digits, power = f"{number:.1e}".split("e")
     return f"{digits}·10{str(int(power)).translate(RAISED)}"

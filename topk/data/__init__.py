@@ -1,6 +1,6 @@
 r"""The crowd of Snow et al. (2008): how many answers each worker gave, how many were right.
 
-``README.md`` in this folder says where the answers come from and how they were counted.
+``README.md`` beside the numbers says where the answers come from and how they were counted.
 """
 
 from collections import namedtuple

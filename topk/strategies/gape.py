@@ -36,7 +36,7 @@ class GapE(Gaps):
     .. math:: -\hat\Delta_i + c\sqrt{\frac{Q / H}{T_i}},
 
     where the empirical gap is the distance to the k+1-th mean for the k best-ranked arms
-    and to the k-th mean for the others, and T_i are the pulls of arm i.
+    and to the k-th mean for the others, and :math:`T_i` are the pulls of arm i.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class MultiBanditGapE(Gaps):
     .. math:: -\hat\Delta_i + c\sqrt{\frac{Q / H}{T_i}},
 
     where the empirical gap is the distance to its bandit's second mean for the best-ranked
-    arm of each bandit and to the best mean for the others, and T_i are the pulls of arm i.
+    arm of each bandit and to the best mean for the others, and :math:`T_i` are the pulls of arm i.
     The best arm of each bandit is wanted (k = 1).
 
     Parameters

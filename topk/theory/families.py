@@ -868,7 +868,7 @@ def explore_m_families(n, m, size):
     Parameters
     ----------
     n : int
-        Number of arms, 0 to n - 1.
+        Number of arms; they are 0, ..., n - 1.
     m : int
         Arms to select, 1 to n / 2.
     size : int
