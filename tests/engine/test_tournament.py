@@ -185,6 +185,11 @@ def test_a_million_changes(kinds, share, compiled_walk):
     assert len(sizes) * every >= share * CHANGES
 
 
+def test_two_nodes_fill_a_line_of_the_cache():
+    nodes = [new_tournament(n, TREES).node for n in range(2, 40)]  # all are held: no place twice
+    assert {(node.ctypes.data % 64, node.strides[1]) for node in nodes} == {(0, 32)}
+
+
 def test_a_growth_of_s_is_mostly_free():
     """What makes the tournament fast: s rarely reaches a moment at which a match is due."""
     rng, n = np.random.default_rng(5), 1000

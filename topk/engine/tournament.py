@@ -30,7 +30,7 @@ from topk.engine.loop import NOBODY
 OUT = 31  # the group of arms that belong to no tree
 EARLY = 1e-14  # in units of the keys; 45 times the spacing of floats at 1
 LEAST = -1e290  # below the fixed part of every key
-LINE = 64  # bytes
+CACHE_LINE = 64  # bytes
 
 # columns of the float arrays below
 MEAN, WEIGHT, GROUP, LOW, HIGH = 0, 1, 2, 3, 4
@@ -116,8 +116,8 @@ def new_tournament(n, trees):
 
 def aligned(shape):
     """Return an empty array that begins where a line of the cache does, as two nodes fill one."""
-    room = np.empty(math.prod(shape) + LINE // 8)
-    begin = -room.ctypes.data % LINE // 8
+    room = np.empty(math.prod(shape) + CACHE_LINE // 8)
+    begin = -room.ctypes.data % CACHE_LINE // 8
     return room[begin : begin + math.prod(shape)].reshape(shape)
 
 

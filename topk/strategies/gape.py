@@ -73,7 +73,7 @@ class GapE(Gaps):
     budget: int
     complexity: float
     c: float = 2.0
-    few = 1000  # one arm a pull, whose side changes often
+    few = 1000  # measured
 
     @rule
     def scale(s):

@@ -163,8 +163,8 @@ class LUCB1(Pair):
     :math:`k_1` are restored from an independent implementation, the formula being lost in
     the text that we read.  t counts rounds; the first test is at t = 1, after one pull of
     every arm.  In a session that has taken in other data t is at least the largest number of
-    pulls of an arm.
-    Ties go to the arm of lower index.  A pair that would exceed the budget pulls h only.
+    pulls of an arm.  Ties go to the arm of lower index.  A pair that would exceed the budget
+    pulls h only.
     The guard is the paper's remark on the worst case; that the switch comes when Halving's
     own number of pulls is reached is our choice of its constant.
 
