@@ -277,7 +277,10 @@ class BernoulliBandit(Bandit):
         """Pull a batch; one binomial draw an arm. See `Bandit.pull`."""
         arms, counts = self._checked(arms, counts, rng)
         sums = np.zeros(arms.size)
-        draw_bernoulli(self.means.ravel(), arms, counts, arms.size, rng, sums)
+        if (counts != 1).all():  # the plain form, ten times as fast at once
+            sums[:] = rng.binomial(counts, self.means.ravel()[arms])
+        else:
+            draw_bernoulli(self.means.ravel(), arms, counts, arms.size, rng, sums)
         return Rewards(sums, sums.copy())
 
 

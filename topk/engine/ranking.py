@@ -11,6 +11,7 @@ import numpy as np
 from topk.engine.composing import allocates, shared
 
 LARGEST = np.int64(2**63 - 1)
+UNKNOWN = 1e300  # for minus the mean of an arm without pulls
 FEW = 40  # keys that are put in order faster by insertion
 
 
@@ -108,22 +109,23 @@ def active_of(s, bandit):
 
 
 def recommend_best(s, chosen):
-    """Fill ``chosen`` with each bandit's accepted arms and then its best-ranked active ones."""
+    """Fill ``chosen`` with each bandit's accepted arms and its best-ranked active ones."""
     chosen[:] = best_of(s.status, s.sums, s.pulls, s.bandits, chosen.size // s.bandits)
 
 
 def best_of(status, sums, pulls, bandits, k):
-    """Return for ``recommend_best`` the arms (..., M k) of one play or more; plain Python only."""
+    """Return for ``recommend_best`` the arms (..., M k) of one play or more; plain Python only.
+
+    The plain form takes of each bandit the first k of ``argsort(keys, kind="stable")``, sorted.
+    """
     each = *status.shape[:-1], bandits, -1
     status, sums, pulls = (array.reshape(each) for array in (status, sums, pulls))
-    accepted = status == 1
-    if (accepted.sum(axis=-1) == k).all():
-        places = accepted.nonzero()[-1].reshape(*accepted.shape[:-1], k)
-    else:
-        keys = np.where(pulls > 0, -(sums / np.maximum(pulls, 1)), np.inf)
-        keys[accepted] = -np.inf
-        keys[status < 0] = np.nan  # sorted after infinity
-        places = np.argsort(keys, axis=-1, kind="stable")[..., :k]
+    keys = np.where(pulls > 0, -(sums / np.maximum(pulls, 1)), UNKNOWN)
+    keys[status == 1], keys[status < 0] = -np.inf, np.inf
+    edge = np.partition(keys, k - 1, axis=-1)[..., k - 1 : k]
+    before, at = keys < edge, keys == edge
+    at &= at.cumsum(axis=-1) <= k - before.sum(axis=-1, keepdims=True)  # the first of them
+    places = (before | at).nonzero()[-1].reshape(*keys.shape[:-1], k)
     first = np.arange(bandits) * status.shape[-1]
     return (places + first[:, None]).reshape(*each[:-2], -1)
 

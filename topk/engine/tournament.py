@@ -239,11 +239,24 @@ def play_overdue(trees, tree):
         play_node(trees, tree, todo[j])
 
 
-def touch(trees, arm, before):
-    """Play again the matches above an arm that has a new line, or was in group ``before``."""
-    groups = 1 << int(trees.line[arm, GROUP]) | 1 << int(before)
+def touch(trees, arm):
+    """Play again the matches above an arm that has a new line."""
+    own = 1 << int(trees.line[arm, GROUP])
     for tree in range(trees.spec.shape[0]):
-        if int(trees.spec[tree, MASK]) & groups:
+        if int(trees.spec[tree, MASK]) & own:
+            climb(trees, tree, arm)
+
+
+def regroup(trees, arm, group):
+    """Move an arm to another group: play again the matches of the trees that it enters or leaves.
+
+    Its line stays as it is.
+    """
+    before, after = int(trees.line[arm, GROUP]), int(group)
+    trees.line[arm, GROUP] = group
+    for tree in range(trees.spec.shape[0]):
+        mask = int(trees.spec[tree, MASK])
+        if (mask >> before ^ mask >> after) & 1:
             climb(trees, tree, arm)
 
 
@@ -275,19 +288,6 @@ def key(trees, tree, arm):
     return sign * trees.line[arm, of] + slope * trees.s[0] * trees.line[arm, WEIGHT]
 
 
-def change(trees, arm, mean, weight, group):
-    """Give an arm a new line and a group."""
-    trees.line[arm, MEAN], trees.line[arm, WEIGHT] = mean, weight
-    regroup(trees, arm, group)
-
-
-def regroup(trees, arm, group):
-    """Move an arm to another group; its line stays as it is."""
-    before = trees.line[arm, GROUP]
-    trees.line[arm, GROUP] = group
-    touch(trees, arm, before)
-
-
 # What searches by tournaments share, of a play whose trees are ``s.trees``
 
 
@@ -308,4 +308,4 @@ def enter(s, arm):
 def moved(s, arm):
     """Take over an arm's new line."""
     enter(s, arm)
-    touch(s.trees, arm, s.trees.line[arm, GROUP])
+    touch(s.trees, arm)

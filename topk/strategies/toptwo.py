@@ -85,8 +85,9 @@ class TopTwo(Indices):
         return {"log_ratio": log_ratio, "normal": int(self.normal)}
 
     def room(self, search, bandits, n):
-        """Return what a search needs, and room for pairs: their weights, of how many pulls."""
-        return super().room(search, bandits, n) | pairs.room(n) | {"lacks": np.zeros(n)}  # ln g
+        """Return what a search needs, room for pairs, and for ln g."""
+        found = super().room(search, bandits, n) | pairs.room(n, not self.normal)
+        return found | {"lacks": np.zeros(n)}  # ln g
 
     def bounds(self, seen):
         """Return intervals that hold together, at all times, with probability 1 - delta."""
@@ -96,6 +97,8 @@ class TopTwo(Indices):
     def line(s, arm):
         u = s.pulls[arm]
         s.lacks[arm] = math.log1p(u) / 2 if s.normal else lack(u, s.sums[arm])
+        if not s.normal:  # ln KT: Z lacks the largest likelihoods of both arms
+            s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) - s.lacks[arm]
         return 0.0, 0.0, 0.0  # no bounds are needed
 
     @rule
