@@ -1,6 +1,7 @@
 """Every play has streams of its own, whatever else is played."""
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -77,6 +78,24 @@ def test_beginnings_are_where_numpys_streams_begin(seed):
             assert drawn[0] == drawn[1] and generator.kept[0] > 0
 
 
+@dataclass(frozen=True)
+class Lots(topk.Rounds):
+    """Draws how often the arms are pulled, from the second round on or from the ``early`` first."""
+
+    k: int
+    budget: int
+    early: bool = False
+    random = True
+
+    @topk.rule
+    def share(s):
+        return 1 + s.rng.integers(0, 3) if s.early or s.now.rounds > 1 else 1
+
+    @topk.rule
+    def decide(s):
+        """Nobody leaves."""
+
+
 def test_plays_made_together_are_those_made_one_by_one():
     """With a rule that ends early or late, of one bandit and of several, with arms drawn anew."""
     drawn = [topk.instances.unif01(20, np.random.default_rng(r)) for r in range(25)]
@@ -93,6 +112,8 @@ def test_plays_made_together_are_those_made_one_by_one():
         (topk.OptMAI(3, budget=500), drawn),
         (topk.UGapEc(3, epsilon=0.3, delta=0.1), [topk.instances.uniform(20)]),
         (topk.MultiBanditUGapEc(1, epsilon=0.4, delta=0.1), [several]),
+        (topk.TopTwo(3, epsilon=0.2, delta=0.1), drawn),
+        (Lots(3, budget=300), drawn),  # draws halves of numbers, and leaves some over
     ]:
         study = Study(strategy, bandit[0] if len(bandit) == 1 else bandit, 3, first=5)
         together = play_together(strategy, bandit, 3, range(5, 30))
@@ -102,3 +123,5 @@ def test_plays_made_together_are_those_made_one_by_one():
             assert values.dtype == together[name].dtype
             assert values.shape == together[name].shape
             assert values.tolist() == together[name].tolist()
+    early = play_together(Lots(3, 300, early=True), [topk.instances.uniform(20)], 3, range(5, 30))
+    assert early is None  # each draws before its first pull

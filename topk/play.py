@@ -9,7 +9,17 @@ from topk._checks import check_integer, check_n, refuse
 from topk.arrivals import spread
 from topk.bandits import BernoulliBandit, exact_sum
 from topk.engine import indices, loop
-from topk.engine.loop import ALONE, BY_RULE, CROSSING, DONE, PAUSED, draw, law_of, play_singly
+from topk.engine.loop import (
+    ALONE,
+    BY_RULE,
+    CROSSING,
+    DONE,
+    NO_STREAM,
+    PAUSED,
+    draw,
+    law_of,
+    play_singly,
+)
 from topk.engine.ranking import best_of, recommend_best
 from topk.engine.seeding import Rewinding, beginnings
 from topk.engine.strategy import Indices, Ruled
@@ -389,21 +399,28 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=None):
     """
     play = Play(strategy, bandits[0], seed, numbers.start, stop=stop)
     generator, orders = Rewinding(), np.empty((len(numbers), bandits[0].n), dtype=np.int64)
-    if not (play.fused and generator.known) or play.law or strategy.random or numbers.stop > 2**32:
+    if not (play.fused and generator.known) or play.law or numbers.stop > 2**32:
         return None
     for order, first in zip(orders, beginnings(seed, numbers, ORDER), strict=True):
         generator.bits[:], generator.kept[0] = first, 0
         order[:] = order_from(generator.rng, bandits[0].layout)
     first, thetas = beginnings(seed, numbers, REWARDS), [bandit.means.ravel() for bandit in bandits]
     generator.bits[:], play.means[:], play.rng = first[0], thetas[0][orders[0]], generator.rng
-    states = np.empty(1 + len(numbers), dtype=kind_of(play.state.s))
-    states[0] = play.state.s
+    own, lots = play.state.s, NO_STREAM
+    if strategy.random:
+        rule, each = Rewinding(own.rng), beginnings(seed, numbers, RULE)
+        if (rule.bits != each[0]).any():  # numbers were drawn before the first pull
+            return None
+        own, lots = own._replace(rng=0), loop.Stream(rule.bits, rule.kept, each)
+    states = np.empty(1 + len(numbers), dtype=kind_of(own))
+    states[0] = own
     states[1:] = states[0]
-    play.state.s = placed(play.state.s, states[0])
+    own = placed(own, states[0])
+    play.state.s = own._replace(rng=rule.rng) if strategy.random else own
     memory, *_ = whole = states.view(np.int64).reshape(len(states), -1)
     play.batch = loop.Batch(
-        memory, whole[1:], generator.bits, first, orders, np.array(thetas), np.zeros(1, np.int64),
-        loop.UNWATCHED,
+        memory, whole[1:], loop.Stream(generator.bits, generator.kept, first), lots, orders,
+        np.array(thetas), np.zeros(1, np.int64), loop.UNWATCHED,
     )  # fmt: skip
     if play.advance(until=-1 if most is None else most) == CROSSING:
         return None

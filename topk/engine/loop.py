@@ -65,13 +65,17 @@ UNWATCHED = Watch(
 
 # Plays of one strategy with as many arms, which are made one after the other in one state:
 # memory (w,) int64, where the state's arrays are; states (plays, w) int64, what is there before a
-# play's first pull, and in the end; bits (4,) and beginnings (plays, 4) uint64 of the generator of
-# rewards, see `topk.engine.seeding`; orders (plays, n) int64 of the arms; thetas, the bandit's
-# means, (plays, n) or (1, n); at (1,) int64, which play goes on; watch, of a play alone.
-Batch = namedtuple("Batch", "memory states bits beginnings orders thetas at watch")
+# play's first pull, and in the end; rewards and lots, the generators of rewards and of the rule's
+# own numbers; orders (plays, n) int64 of the arms; thetas, the bandit's means, (plays, n) or (1,
+# n); at (1,) int64, which play goes on; watch, of a play alone.
+Batch = namedtuple("Batch", "memory states rewards lots orders thetas at watch")
+# A generator's memory, bits (4,) and kept (1,) uint64, and what is there as each play begins,
+# beginnings (plays, 4): see `topk.engine.seeding`; all empty if there is none.
+Stream = namedtuple("Stream", "bits kept beginnings")
 NO_ARMS, NO_BITS = (np.zeros((1, 0), dtype) for dtype in (np.int64, np.uint64))
+NO_STREAM = Stream(NO_BITS[0], NO_BITS[0], NO_BITS)
 ALONE = Batch(
-    NO_ARMS[0], NO_ARMS[:0], NO_BITS[0], NO_BITS, NO_ARMS, np.zeros((1, 0)), np.zeros(1, np.int64),
+    NO_ARMS[0], NO_ARMS[:0], NO_STREAM, NO_STREAM, NO_ARMS, np.zeros((1, 0)), np.zeros(1, np.int64),
     UNWATCHED,
 )  # fmt: skip
 
@@ -142,11 +146,17 @@ def has_next(batch, means):
     batch.at[0] = at
     if at == batch.states.shape[0]:
         return False
-    for place in range(batch.bits.size):
-        batch.bits[place] = batch.beginnings[at, place]
+    rewind(batch.rewards, at)
+    rewind(batch.lots, at)
     for arm in range(means.size):
         means[arm] = batch.thetas[at % batch.thetas.shape[0], batch.orders[at, arm]]
     return True
+
+
+def rewind(stream, at):
+    """Put a generator to where the stream of a play begins."""
+    for place in range(stream.bits.size):
+        stream.bits[place], stream.kept[0] = stream.beginnings[at, place], 0
 
 
 # Plays that pull an arm or two at a time, against arms that are not Bernoulli: a reward is drawn as

@@ -64,7 +64,12 @@ def _started(b, a, d, c, f, e, h, g):
 
 
 class Rewinding:
-    """A generator that is put where a stream begins by writing to ``bits``.
+    """A generator that is put where a stream begins by writing to ``bits`` and ``kept``.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator, optional
+        With the bit generator PCG64; a new one unless given.
 
     Attributes
     ----------
@@ -77,8 +82,8 @@ class Rewinding:
         Whether its memory looks as it does where the compiler has numbers of 128 bits.
     """
 
-    def __init__(self):
-        self.rng = np.random.Generator(np.random.PCG64(0))
+    def __init__(self, rng=None):
+        self.rng = rng if rng is not None else np.random.default_rng(0)
         address = self.rng.bit_generator.ctypes.state_address
         place = ctypes.c_void_p.from_address(address).value
         self.bits = np.frombuffer((ctypes.c_uint64 * 4).from_address(place), np.uint64)
