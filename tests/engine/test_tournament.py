@@ -21,9 +21,9 @@ from topk.engine.tournament import (
     advance,
     best,
     build,
+    change,
     new_tournament,
     regroup,
-    touch,
 )
 
 TREES = tuple(
@@ -94,13 +94,6 @@ def crossing(rng, mean, weight, s):
     for _ in range(rng.integers(0, 3)):
         new_mean = np.nextafter(new_mean, rng.integers(0, 2))
     return min(1.0, max(0.0, new_mean)), new_weight
-
-
-def change(trees, arm, mean, weight, group):
-    """Give an arm a new line and a group."""
-    trees.line[arm, MEAN], trees.line[arm, WEIGHT] = mean, weight
-    touch(trees, arm)
-    regroup(trees, arm, group)
 
 
 def alter(trees, rng, kind):
