@@ -5,6 +5,8 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import topk
 from topk.confidence import evidence, interval, mixture_cost, separation
@@ -298,3 +300,25 @@ def test_bad_evidence_is_refused_by_name(name, given):
     good = {"pulls": [3, 3, 3], "sums": [3, 0, 0], "chosen": [0]}
     with pytest.raises(ValueError, match=rf"^{name} must be"):
         evidence(**good | given)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@given(
+    rewards=st.lists(
+        st.tuples(st.booleans(), st.sampled_from([0.0, 1.0, 0.3, 1 - 1e-9])), max_size=60
+    )
+)
+def test_what_two_arms_weigh_never_falls_but_for_their_heights(epsilon, rewards):
+    """So TopTwo passes over pairs; the one with the larger mean is the one inside."""
+    play = topk.TopTwo(1, epsilon, 0.1).begin(2, np.random.default_rng(0))
+    s, before = play.s, {}
+    s.pulls[:], s.sums[:] = 1, 0.5
+    for second, reward in rewards:
+        s.pulls[int(second)] += 1
+        s.sums[int(second)] += reward
+        for arm in (0, 1):
+            topk.TopTwo.line(s, arm)
+        a = int(s.sums[1] / s.pulls[1] > s.sums[0] / s.pulls[0])
+        left = topk.TopTwo.weight(s, a, 1 - a) - s.height[0] - s.height[1]
+        assert left >= before.get(a, 0.0) - 1e-9
+        before[a] = left
