@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import topk
 from topk.engine import jit, loop, ranking
 
 FORMS = pytest.mark.parametrize("form", ["plain", "compiled"])
@@ -45,6 +46,40 @@ def test_draws_are_numpys(form, batch, seed):
         if p in (0.0, 1.0):
             assert total == count * p
     assert rng.bit_generator.state == twin.bit_generator.state
+
+
+@given(counts=st.lists(st.sampled_from([0, 1, 2, 31, 1000]), max_size=5), seed=st.integers(0, 99))
+def test_a_batch_pulled_at_once_is_drawn_arm_by_arm(counts, seed):
+    """Also where no count is 1, which numpy draws in one call."""
+    bandit, arms = topk.BernoulliBandit([0.0, 0.2, 0.5, 0.9, 1.0]), np.arange(len(counts))
+    counts, sums = np.array(counts, dtype=np.int64), np.zeros(len(counts))
+    rng, twin = np.random.default_rng(seed), np.random.default_rng(seed)
+    loop.draw_bernoulli(bandit.means, arms, counts, arms.size, twin, sums)
+    assert bandit.pull(arms, counts, rng).sums.tolist() == sums.tolist()
+    assert rng.bit_generator.state == twin.bit_generator.state
+
+
+@given(
+    arms=st.lists(
+        st.tuples(st.sampled_from([0, 0, 0, 1, -1]), st.integers(0, 3), st.integers(0, 3)),
+        min_size=2,
+        max_size=12,
+    ),
+    data=st.data(),
+)
+def test_the_best_are_the_first_of_all_in_order(arms, data):
+    """Accepted ones, then larger means, then arms without pulls; equal ones by their number."""
+    status, sums, pulls = np.array(arms).T
+    sums = np.minimum(sums, pulls) * 1.0
+    accepted, left = (status == 1).sum(), (status >= 0).sum()
+    if left:
+        k = data.draw(st.integers(max(1, accepted), left))
+        means = sums / np.maximum(pulls, 1)
+        order = sorted(
+            np.flatnonzero(status >= 0), key=lambda a: (-status[a], pulls[a] == 0, -means[a], a)
+        )
+        found = ranking.best_of(status, sums, pulls, 1, k)
+        assert found.tolist() == sorted(order[:k])
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in scalar subtract")  # wraps, as meant

@@ -1,10 +1,10 @@
 """The weakest pair: of an arm among the k largest means and one of the others.
 
-A strategy gives each pair a weight, which changes when one of the two is pulled.  Of some weights
-it is known what they do not fall below: each arm has a ``height``, and ``weight - height[a] -
-height[b]`` never falls.  So it is the logarithm of a likelihood ratio that is largest over many
-distributions, whatever comes in: the heights are those of mixtures of likelihoods, and what is
-left is the least of minus the logarithms of both arms' likelihoods, which only shrink.
+A strategy gives each pair a weight, which changes when one of the two is pulled.  An old weight
+still says something if each arm has a ``height`` for which ``weight - height[a] - height[b]`` never
+falls.  With likelihoods L of 0/1 rewards (or of rewards between), mixed over p as KT, the weight
+ln KT_a + ln KT_b - max over x of [ln L_a(x) + ln L_b(x + epsilon)] is of this kind: the heights are
+ln KT, and what is left never falls, since a reward multiplies a likelihood by at most 1.
 """
 
 import numpy as np
@@ -24,10 +24,11 @@ def weight(s, a, b):
 
 
 def room(n, has_heights):
-    """Return what a play's state holds for the search: what pairs at least weigh, heights apart ...
+    """Return what a play's state holds for the search.
 
-    ... what no pair of an arm inside falls below, its own height apart, and of what that takes
-    note: pulls and sides.
+    ``least_weight`` (n, n) is what the pairs at least weigh, both heights apart; ``floor`` (n,)
+    what no pair of an arm inside falls below, its own height apart; ``seen`` and ``within`` (n,)
+    are the pulls and the sides of which the floors take note.
     """
     size = n if n <= MANY and has_heights else 0
     found = {"least_weight": np.full((size, size), -np.inf)}
