@@ -42,7 +42,7 @@ class Searching(topk.Indices):
 
     @rule
     def radius(s, arm):
-        return s.now.level * (1 / math.sqrt(s.pulls[arm]))
+        return 1 / math.sqrt(s.pulls[arm]), 0.0
 
     @rule
     def pick(s, arms):

@@ -29,14 +29,26 @@ SEARCHES = "candidates", "candidates_trees"
 UNCLEAR = 1e-15, 1e-10  # differences of indices between these are neither ties nor gaps
 
 
-@pytest.mark.parametrize("few", [0, looks.FEW])
-@given(values=st.lists(st.integers(0, 4) | st.just(np.inf), min_size=2, max_size=9), data=st.data())
-def test_the_kth_and_the_next_smallest_of_some_values(few, values, data):
-    k, in_order = data.draw(st.integers(1, len(values))), [*sorted(values), np.inf]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(looks, "FEW", few)
-        found = looks.smallest_two(np.array(values, dtype=float), k)
-    assert [*found] == in_order[k - 1 : k + 1]
+VALUES = st.lists(st.integers(0, 4) | st.just(looks.LEAST), min_size=2, max_size=9)
+
+
+@given(VALUES, st.data())
+def test_marks_move_to_the_largest_values(values, data):
+    k = data.draw(st.integers(1, len(values)))
+    marked = np.array(data.draw(st.permutations([1.0] * k + [0.0] * (len(values) - k))))
+    in_order = [-np.inf, *sorted(values)]
+    values = np.array(values, dtype=float)
+    assert [*looks.exchange(values, marked)] == [in_order[-k], in_order[-k - 1]]
+    assert sorted(values[marked == 1]) == in_order[-k:] and set(marked) <= {0.0, 1.0}
+
+
+@given(VALUES, st.data())
+def test_the_largest_value_and_the_widest_of_equal_ones(values, data):
+    some = st.lists(st.integers(0, 2), min_size=len(values), max_size=len(values))
+    marked, radii = (np.array(data.draw(some), dtype=float) for _ in range(2))
+    members = [i for i in range(len(values)) if marked[i] == 1 and values[i] > looks.LEAST]
+    best = max(members, key=lambda i: (values[i], radii[i], -i), default=NOBODY)
+    assert looks.widest(np.array(values, dtype=float), radii, marked, 1.0) == best
 
 
 @contextlib.contextmanager

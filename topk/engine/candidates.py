@@ -11,22 +11,24 @@ One bandit is the case M = 1.  What is decided within a bandit looks at its own 
 changes only when one of them is pulled, or when a radius that all arms share does.  The next
 pull goes to the bandit of largest index.
 
-This search serves any radii; `candidates_trees` is for one bandit with radii that are multiples
-of one over the root of the pulls.
+This search serves any radii that are a part times q plus another times the square of q, where q
+is what the rule `scale` returns; `candidates_trees` is for one bandit with radii that are
+multiples of one over the root of the pulls.  Its loops are so plain that the compiler looks at
+several arms at once: an arm that takes no part has the mean `LEAST`, far below all others.
 """
 
 import numpy as np
 
-from topk.engine.composing import allocates, open_function
+from topk.engine.composing import allocates, apart, larger, open_function
 from topk.engine.loop import ACTIVE, NOBODY
 
-FEW = 50  # arms; so many are kept in order while the others pass
 TIE = 1e-12  # indices closer than this are equal: sums of the same numbers, rounded in two orders
+LEAST = -1e300
 
 
 @open_function
 def radius(s, arm):
-    """Return half the width of an arm's bounds at the level ``s.now.level``."""
+    """Return the parts of half the width of an arm's bounds: times q, and times its square."""
 
 
 def strongest(s):
@@ -43,39 +45,41 @@ def strongest(s):
 def room(bandits, n):
     """Return what a play's state holds for this search, of M bandits of n arms.
 
-    It follows from the counts.  ``means`` and ``radii`` (M n,) are every arm's mean and half the
-    width of its bounds; ``index`` (M,) is how much speaks for pulling in this bandit, minus
+    It follows from the counts.  ``means`` and ``parts`` (M n,) are every arm's mean and the two
+    parts of its radius; ``index`` (M,) is how much speaks for pulling in this bandit, minus
     infinity if nothing does, ``favourite`` (M,) the arm of it that would be pulled.
     """
     found = {"index": np.zeros(bandits), "favourite": np.full(bandits, NOBODY)}
-    found |= {name: np.zeros(bandits * n) for name in ("means", "radii")}
-    found |= {"inside": np.zeros(bandits * n, dtype=np.bool_)}  # whether the arm is in J
+    found |= {"means": np.zeros(bandits * n), "parts": np.zeros((2, bandits * n))}
+    found |= {name: np.zeros(bandits * n) for name in ("inside", "leading")}  # 1 for who is
     found |= {"stale": np.zeros(bandits, dtype=np.bool_)}  # whether the bandit is to be looked at
-    return found | {"sorting": np.zeros((3, n))}
+    return found | {"looks": np.zeros((4, n))}
 
 
 def setup(s):
-    """Look at all bandits."""
-    see_all(s)
+    """Look at all arms; any k of a bandit are in J at first, and any k lead."""
+    for bandit in range(s.bandits):
+        n, missing = s.n // s.bandits, s.k
+        for arm in range(bandit * n, (bandit + 1) * n):
+            s.means[arm], s.parts[0, arm], s.parts[1, arm] = LEAST, 0.0, 0.0
+            if s.status[arm] == ACTIVE:
+                moved(s, arm)
+            s.inside[arm] = s.leading[arm] = 0.0
+            if s.status[arm] == ACTIVE and missing > 0:
+                s.inside[arm], s.leading[arm], missing = 1.0, 1.0, missing - 1
     mend(s)
 
 
 def grow(s, scale):
-    """Look at all bandits if the radii have changed."""
+    """Have all bandits looked at if the radii have changed."""
     if scale != s.now.scale:
-        see_all(s)
-
-
-def see_all(s):
-    """Take over all means and radii."""
-    for arm in range(s.n):
-        if s.status[arm] == ACTIVE:
-            moved(s, arm)
+        s.stale[:] = True
 
 
 def moved(s, arm):
     """Take over an arm's mean and radius."""
-    s.means[arm], s.radii[arm] = s.sums[arm] / s.pulls[arm], radius(s, arm)
+    s.means[arm] = s.sums[arm] / s.pulls[arm]
+    s.parts[0, arm], s.parts[1, arm] = radius(s, arm)
     s.stale[arm // (s.n // s.bandits)] = True
 
 
@@ -92,66 +96,103 @@ def form(s, bandit):
 
     If all its arms are in the set nothing speaks against it.
     """
-    means, radii, inside, n = s.means, s.radii, s.inside, s.n // s.bandits
-    upper, index, ordered = s.sorting[0], s.sorting[1], s.sorting[2]
-    first, missing = bandit * n, s.k
-    for j in range(n):
-        arm = first + j
-        upper[j] = -(means[arm] + radii[arm]) if s.status[arm] == ACTIVE else np.inf
-    kth, following = smallest_two(upper, s.k)
-    for j in range(n):
-        arm = first + j
-        rival = -following if means[arm] + radii[arm] >= -kth else -kth
-        active = s.status[arm] == ACTIVE
-        index[j] = ordered[j] = rival - (means[arm] - radii[arm]) if active else np.inf
-    edge, _ = smallest_two(ordered, s.k)
-    for j in range(n):
-        missing -= index[j] < edge - TIE
-    low, high, largest = NOBODY, NOBODY, -np.inf
-    for j in range(n):
-        arm = first + j
-        inside[arm] = index[j] < edge - TIE
-        if s.status[arm] != ACTIVE:
-            continue
-        if not inside[arm] and missing > 0 and index[j] <= edge + TIE:
-            inside[arm], missing = True, missing - 1
-        if inside[arm]:
-            largest = max(largest, index[j])
-            if low == NOBODY or comes_first(means, radii, -1.0, arm, low):
-                low = arm
-        elif high == NOBODY or comes_first(means, radii, 1.0, arm, high):
-            high = arm
-    s.index[bandit], s.favourite[bandit] = largest, low
+    n = s.n // s.bandits
+    first, last = bandit * n, (bandit + 1) * n
+    inside, leading = s.inside[first:last], s.leading[first:last]
+    radii, upper, below, against = s.looks[0], s.looks[1], s.looks[2], s.looks[3]
+    find_radii(s.parts[0, first:last], s.parts[1, first:last], s.now.scale, radii)
+    find_bounds(s.means[first:last], radii, 1.0, upper)
+    find_bounds(s.means[first:last], radii, -1.0, below)
+    kth, following = exchange(upper, leading)
+    speak(upper, below, kth, following, against)
+    edge, best = exchange(against, inside)
+    if best >= edge - TIE:
+        settle_ties(against, edge, s.k, inside)
+    low, high = widest(below, radii, inside, 1.0), widest(upper, radii, inside, 0.0)
+    s.index[bandit], s.favourite[bandit] = -np.inf, first + low
     if high != NOBODY:
-        lead = radii[high] - radii[low]
+        s.index[bandit], lead = -edge, radii[high] - radii[low]
         if lead > TIE or (lead > -TIE and high < low):
-            s.favourite[bandit] = high
+            s.favourite[bandit] = first + high
 
 
-@allocates
-def smallest_two(values, k):
-    """Return the k-th and the next smallest of some values; they change places.
+@apart
+def find_radii(linear, square, q, radii):
+    """Write every arm's radius."""
+    for i in range(radii.size):
+        radii[i] = q * (linear[i] + q * square[i])
 
-    The plain form is ``sorted(values)[k - 1 : k + 1]``, the second infinity if there is none.
+
+@apart
+def find_bounds(means, radii, sign, bounds):
+    """Write every arm's upper bound, or minus its lower bound."""
+    for i in range(bounds.size):
+        bounds[i] = sign * means[i] + radii[i]
+
+
+@apart
+def exchange(values, marked):
+    """Move marks to the largest values; return the least one marked and the largest of the others.
+
+    The plain form is ``sorted(values)[-k], sorted(values)[-k - 1]`` for k marks; minus infinity
+    if there are no others.
     """
-    if FEW < k < values.size:
-        values = np.partition(values, k)
-        return values[:k].max(), values[k]
-    for i in range(1, values.size):
-        value, place = values[i], min(i, k)
-        if i > k and value >= values[k]:
-            continue
-        while place > 0 and values[place - 1] > value:
-            values[place] = values[place - 1]
-            place -= 1
-        values[place] = value
-    return values[k - 1], values[k] if k < values.size else np.inf
+    while True:
+        least, largest = -np.inf, -np.inf
+        for i in range(values.size):
+            least = larger(-values[i] if marked[i] == 1.0 else -np.inf, least)
+            largest = larger(values[i] if marked[i] == 0.0 else -np.inf, largest)
+        if largest <= -least:
+            return -least, largest
+        swap(values, marked, -least, 1.0)
+        swap(values, marked, largest, 0.0)
 
 
-def comes_first(means, radii, sign, arm, other):
-    """Tell whether an arm's ``sign * mean + radius`` is larger; of equal ones the wider's is."""
-    lead = sign * (means[arm] - means[other]) + radii[arm] - radii[other]
-    return lead > TIE or (lead > -TIE and radii[arm] > radii[other] + TIE)
+def swap(values, marked, value, mark):
+    """Change the mark of the first arm with a value."""
+    i = 0
+    while values[i] != value or marked[i] != mark:
+        i += 1
+    marked[i] = 1.0 - mark
+
+
+@apart
+def speak(upper, below, kth, following, against):
+    """Write minus every arm's index."""
+    for i in range(upper.size):
+        against[i] = -((following if upper[i] >= kth else kth) + below[i])
+
+
+def settle_ties(against, edge, k, inside):
+    """Form the candidate set if arms outside tie with the one that is k-th."""
+    for i in range(against.size):
+        inside[i] = 1.0 if against[i] > edge + TIE else 0.0
+        k -= inside[i]
+    for i in range(against.size):
+        if k > 0 and abs(against[i] - edge) <= TIE:
+            inside[i], k = 1.0, k - 1
+
+
+@apart
+def widest(values, radii, marked, mark):
+    """Return who of those with a mark has the largest value, `NOBODY` if none is above LEAST.
+
+    Of equal ones it is the wider, then the first.  The plain form, without rounding:
+
+        max(members, key=lambda i: (values[i], radii[i], -i))
+    """
+    best, width = LEAST, -np.inf
+    for i in range(values.size):
+        best = larger(values[i] if marked[i] == mark else LEAST, best)
+    if best == LEAST:
+        return NOBODY
+    for i in range(values.size):
+        tied = marked[i] == mark and values[i] >= best - TIE
+        width = larger(radii[i] if tied else -np.inf, width)
+    i = 0
+    while marked[i] != mark or values[i] < best - TIE or radii[i] < width - TIE:
+        i += 1
+    return i
 
 
 def largest_index(s):
@@ -164,9 +205,10 @@ def wider(s):
     return s.favourite[strongest(s)]
 
 
+@allocates
 def members(s):
     """Return whether each arm is in its bandit's candidate set, (n,)."""
-    return s.inside
+    return s.inside == 1.0
 
 
 def keep_smallest(s):
@@ -181,4 +223,4 @@ def keep(s, bandit):
     """Keep the present J of a bandit, and its index in ``s.smallest``."""
     s.smallest[bandit] = max(s.index[bandit], -1e300)  # a number even if all are inside
     n = s.n // s.bandits
-    s.kept[bandit * n : (bandit + 1) * n] = s.inside[bandit * n : (bandit + 1) * n]
+    s.kept[bandit * n : (bandit + 1) * n] = s.inside[bandit * n : (bandit + 1) * n] == 1.0

@@ -161,7 +161,7 @@ class MultiBanditGapE(Gaps):
 
     @rule
     def radius(s, arm):
-        return s.spread / math.sqrt(s.pulls[arm])
+        return s.spread / math.sqrt(s.pulls[arm]), 0.0
 
     @rule
     def form(s, bandit):
@@ -178,7 +178,7 @@ class MultiBanditGapE(Gaps):
         largest, favourite = -np.inf, first
         for arm in range(begin, end):
             if s.status[arm] == ACTIVE and second > -np.inf:
-                index = s.radii[arm] - best + (second if arm == first else s.means[arm])
+                index = s.parts[0, arm] - best + (second if arm == first else s.means[arm])
                 if index > largest + TIE:
                     largest, favourite = index, arm
         s.index[bandit], s.favourite[bandit] = largest, favourite

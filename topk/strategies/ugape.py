@@ -17,13 +17,12 @@ from topk.engine.strategy import Indices, Strategy, clipped_bounds
 class Candidates(Indices):
     """The rule of all forms: Figure 1 of Gabillon, Ghavamzadeh and Lazaric (2012).
 
-    Radii follow from a level a that all arms have in common.
+    Radii follow from a level a that all arms have in common; q is its root.
     """
 
     partition, few = "candidates", 0  # trees are faster with few arms as well
     interfaces = (indices, candidates, loop)
     roles = (*Indices.roles, "radius")
-    memory = {"level": 0.0}
     variance = estimated = False
     checks = Strategy.checks | {"a": positive, "c": factor, "complexity": positive}
     checks |= {"variance": check_flag}
@@ -41,15 +40,16 @@ class Candidates(Indices):
         """Return the confidence bounds at the current time; see `topk.Strategy.bounds`."""
         if not (self.several or self.variance) or seen.now.rounds == 0:
             return super().bounds(seen)
-        radii = [Candidates.radius(seen, arm) for arm in range(seen.n)]
-        return clipped_bounds(seen, np.array(radii))
+        q, parts = seen.now.scale, [Candidates.radius(seen, arm) for arm in range(seen.n)]
+        return clipped_bounds(seen, np.array(parts) @ (q, q * q))
 
     @rule
     def radius(s, arm):
-        pulls, a = max(1, s.pulls[arm]), s.now.level
+        """The radius is q times the first part plus a times the second."""
+        pulls = max(1, s.pulls[arm])
         if not s.variance:
-            return math.sqrt(a / pulls)
-        return math.sqrt(2 * a * sample_variance(s, arm) / pulls) + 7 * a / (3 * max(pulls - 1, 1))
+            return math.sqrt(1 / pulls), 0.0
+        return math.sqrt(2 * sample_variance(s, arm) / pulls), 7 / (3 * max(pulls - 1, 1))
 
     @rule
     def pick(s, arms):
@@ -94,11 +94,10 @@ class FixedBudget(Candidates):
 
     @rule
     def scale(s):
-        s.now.level = s.a
         if s.a < 0:
             pulls, unit = s.budget - s.first * s.n, 2 if s.variance else 4
-            s.now.level = pulls / (unit * estimated_complexity(s))
-        return math.sqrt(s.now.level)
+            return math.sqrt(pulls / (unit * estimated_complexity(s)))
+        return math.sqrt(s.a)
 
     @rule
     def pick(s, arms):
@@ -131,10 +130,8 @@ class FixedConfidence(Candidates):
     @rule
     def scale(s):
         if s.variance:
-            s.now.level = 2 * s.c * (s.log_ratio + 3 * math.log(s.now.total + 1.0))
-        else:
-            s.now.level = s.c * (s.log_ratio + 3 * math.log(s.now.total))
-        return math.sqrt(s.now.level)
+            return math.sqrt(2 * s.c * (s.log_ratio + 3 * math.log(s.now.total + 1.0)))
+        return math.sqrt(s.c * (s.log_ratio + 3 * math.log(s.now.total)))
 
     @rule
     def done(s):
