@@ -75,7 +75,7 @@ def turn(page, width, mode):
     """Show an open page in another width and mode, as if it had been opened in them."""
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=mode)
-    page.wait_for_function(TURNED)  # which, unlike `evaluate`, gives up
+    page.wait_for_function(TURNED, arg=mode)  # which, unlike `evaluate`, gives up
     page.wait_for_function(AT_REST)
 
 
