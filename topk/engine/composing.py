@@ -42,7 +42,7 @@ def larger(a, b):
 
 
 def shared(function):
-    """Mark a function of plain arrays, compiled once for all strategies."""
+    """Mark a function of plain arrays; with all that it calls it is compiled once, for all loops."""
     function.shared = True
     return function
 
@@ -79,8 +79,6 @@ def compose(function, given, wrap=lambda copy: copy):
             return f
         if getattr(f, "open", False):
             raise TypeError(f"{f.__name__} is not given: {f.__doc__}")
-        if f not in made and (f is larger or getattr(f, "shared", False)):
-            made[f] = wrap(f)
         if f not in made:
             found = {x: f.__globals__.get(x) for x in looked_up(f.__code__)}
             names = [x for x, value in found.items() if isinstance(value, FunctionType)]
@@ -90,7 +88,8 @@ def compose(function, given, wrap=lambda copy: copy):
             )
             new.__dict__.update(f.__dict__)
             new.__qualname__, new.__module__ = f.__qualname__, f.__module__
-            made[f] = wrap(new)
+            whole = f is larger or (f is not function and getattr(f, "shared", False))
+            made[f] = wrap(f if whole else new)
         return made[f]
 
     return copy(function), made

@@ -36,6 +36,7 @@ from numba.extending import intrinsic
 from topk.engine.composing import compose, digest, larger
 from topk.engine.ranking import order, order_by_digits
 
+GIVEN = {order: order_by_digits}  # where a loop in plain words is a faster form
 BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # never called from Python
 SOURCE = sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # how things are compiled
 UNUSED = 90 * 24 * 3600  # seconds after which a compiled loop is removed, when another is written
@@ -112,7 +113,18 @@ def inner(function, lean):
     counts = not lean or getattr(function, "allocates", False)
     inlined = not counts and not getattr(function, "apart", False)
     way = BARE if getattr(function, "apart", False) else PART
-    return njit(function, _nrt=counts, nogil=True, forceinline=inlined, **way)
+    return by_types(njit(function, _nrt=counts, nogil=True, forceinline=inlined, **way))
+
+
+def by_types(dispatcher):
+    """Have a function compiled once for whole numbers, not anew for each constant it is given."""
+    find = dispatcher.get_call_template
+
+    def find_by_types(args, kws):
+        return find([types.unliteral(arg) for arg in args], kws)
+
+    dispatcher.get_call_template = find_by_types
+    return dispatcher
 
 
 @cache
@@ -122,10 +134,12 @@ def kept(function):
     Whether it counts references must not depend on the loop that happens to be the first.
     """
     counts = getattr(function, "allocates", False)
-    options = {"_nrt": counts} if PRIVATE else {}
-    copy = FunctionType(function.__code__, function.__globals__, function.__name__)
-    copy.__qualname__ = f"{function.__name__}_{digest([function])}_{SOURCE}"
-    return on_disk(njit(copy, nogil=True, **options))
+    options = BARE | {"_nrt": counts} if PRIVATE else {}
+    whole, made = compose(
+        function, GIVEN, lambda f: f if f.__code__ is function.__code__ else inner(f, lean=PRIVATE)
+    )
+    whole.__qualname__ = f"{function.__name__}_{digest(made)}_{SOURCE}"
+    return on_disk(njit(whole, nogil=True, **options))
 
 
 def compiled(function, given, name, lean, store=True):
@@ -147,7 +161,7 @@ def compiled(function, given, name, lean, store=True):
     lean = lean and PRIVATE
     if config.DISABLE_JIT:
         return compose(function, given)[0]
-    given = given | {order: order_by_digits}
+    given = given | GIVEN
     _, made = compose(function, given)
     key = f"{function.__name__}_{name}_{digest(made)}_{SOURCE}"
     if any(getattr(f, "__closure__", None) for f in made):  # the hash does not see what they hold

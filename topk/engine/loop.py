@@ -56,6 +56,14 @@ def count(s, m, arms, counts, sums, squares):
 draw_bernoulli = shared(bandits.draw_bernoulli)
 
 
+def total_of(m, counts):
+    """Return the pulls of a batch of ``m`` entries."""
+    total = 0
+    for j in range(m):
+        total += counts[j]
+    return total
+
+
 # What a play had seen at some numbers of pulls: marks (c,) int64, increasing; pulls (c, n) int64
 # and sums (c, n) of each arm; at (1,) int64, which mark comes next.
 Watch = namedtuple("Watch", "marks pulls sums at")
@@ -111,29 +119,36 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
         if m == 0:
             if s.now.ended == WRONG or not has_next(batch, means):
                 return DONE
-        elif until >= 0 and s.now.total + counts[:m].sum() > until:
+        elif until >= 0 and s.now.total + total_of(m, counts) > until:
             return CROSSING
         else:
             draw_bernoulli(means, arms, counts, m, rng, sums)
             count(s, m, arms, counts, sums, sums)
-            if batch.watch.marks.size > 0:
-                look_back(s, batch.watch, m, arms, sums)
+            while is_due(batch.watch, s.now.total):
+                look_back(batch.watch, s.now.total, s.pulls, s.sums, m, arms, sums)
             update(s, m, arms)
     return PAUSED
 
 
-def look_back(s, watch, m, arms, sums):
-    """Write down what had been seen at the marks that a batch of one pull an arm has passed."""
-    while watch.at[0] < watch.marks.size and watch.marks[watch.at[0]] <= s.now.total:
-        at = watch.at[0]
-        for arm in range(s.n):
-            watch.pulls[at, arm], watch.sums[at, arm] = s.pulls[arm], s.sums[arm]
-        for j in range(m - (s.now.total - watch.marks[at]), m):
-            watch.pulls[at, arms[j]] -= 1
-            watch.sums[at, arms[j]] -= sums[j]
-        watch.at[0] += 1
+def is_due(watch, total):
+    """Tell whether the next mark is at no more pulls than there have been."""
+    at = watch.at[0]
+    return at < watch.marks.size and watch.marks[at] <= total
 
 
+@shared
+def look_back(watch, total, pulls, sums, m, arms, rewards):
+    """Write down what had been seen at a mark that a batch of one pull an arm has passed."""
+    at = watch.at[0]
+    for arm in range(pulls.size):
+        watch.pulls[at, arm], watch.sums[at, arm] = pulls[arm], sums[arm]
+    for j in range(m - (total - watch.marks[at]), m):
+        watch.pulls[at, arms[j]] -= 1
+        watch.sums[at, arms[j]] -= rewards[j]
+    watch.at[0] += 1
+
+
+@shared
 def has_next(batch, means):
     """Keep the state of a finished play, and put everything to where the next one begins."""
     at = batch.at[0]
@@ -153,6 +168,7 @@ def has_next(batch, means):
     return True
 
 
+@shared
 def rewind(stream, at):
     """Put a generator to where the stream of a play begins."""
     for place in range(stream.bits.size):
@@ -224,7 +240,7 @@ def play_singly(s, law, units, rng, arms, counts, rewards, until, steps):
         m = ask(s, arms, counts)
         if m == 0:
             return DONE
-        if until >= 0 and s.now.total + counts[:m].sum() > until:
+        if until >= 0 and s.now.total + total_of(m, counts) > until:
             return CROSSING
         for j in range(m):
             total, squares = 0.0, 0.0

@@ -64,6 +64,7 @@ def order_by_digits(keys):
     return places
 
 
+@shared
 @allocates
 def ranked_by(sums, pulls, arms, sign):
     """Sort some arms by decreasing mean, ties by increasing index.
