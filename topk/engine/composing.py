@@ -42,7 +42,7 @@ def larger(a, b):
 
 
 def shared(function):
-    """Mark a function of plain arrays; with all that it calls it is compiled once, for all loops."""
+    """Mark a function of plain arrays: with all that it calls it is compiled once for all loops."""
     function.shared = True
     return function
 
