@@ -26,7 +26,8 @@ from topk.engine.strategy import Indices, Ruled
 from topk.results import Outcome
 from topk.session import STOPPED, by_bandit, peek
 
-ONE_BY_ONE = {(loop.ask, indices.ask), (loop.recommend, recommend_best)}  # in a play's functions
+# what a play's functions may hold: an arm is pulled once at a time; means alone decide on the set
+ONE_BY_ONE, BY_MEANS = (loop.ask, indices.ask), (loop.recommend, recommend_best)
 
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
 FIRST = 100_000  # arms times batches after which it comes back first: some milliseconds at most
@@ -127,8 +128,10 @@ class Play:
         searched = {"search": search or strategy.search_for(bandit.n)} if self.ruled else {}
         self.state = strategy.begin(bandit.layout, own, **searched)
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
-        self.record, self.last = [] if record else None, False
-        self.fused, self.batch = self.ruled and self.zero_one and not record, ALONE
+        self.record, self.last = [] if record else None, False  # pairs: arms, their rewards
+        self.one_by_one = self.ruled and strategy.first == 1 and ONE_BY_ONE in self.state.given
+        self.fused = self.ruled and self.zero_one and (self.one_by_one or not record)
+        self.batch = ALONE
         if self.fused:
             self.means, self.sums = bandit.means.ravel()[self.order], np.zeros(bandit.n)
         self.law = None
@@ -165,7 +168,8 @@ class Play:
         batch, rewards = self._draw(singly=self.record is not None)
         if self.record is not None:
             arms = self.order[self.arms[: self.wanted]]
-            self.record += zip(arms, rewards or self._unfold(*batch), strict=True)
+            each = zip(arms, rewards or self._unfold(*batch), strict=True)
+            self.record += [(np.full(own.size, arm), own) for arm, own in each]
         return batch
 
     def finish(self):
@@ -209,9 +213,17 @@ class Play:
             return self._compiled(
                 play_singly, s, *self.law[1:], *room, self.rewards, until, steps
             )
-        return self._compiled(
+        if self.record is not None:
+            most = self.counts.size + 2 * steps  # an arm or two in each step but the first
+            trace = loop.Trace(np.empty(most, np.int64), np.empty(most), np.zeros(1, np.int64))
+            self.batch = ALONE._replace(trace=trace)
+        status = self._compiled(
             loop.play, s, self.batch, self.means, *room, self.sums, until, steps
         )
+        if self.record is not None:
+            arms, rewards = trace.arms[: trace.at[0]], trace.rewards[: trace.at[0]]
+            self.record.append((self.order[arms], rewards.copy()))
+        return status
 
     def _compiled(self, function, *given):
         """Call a loop in its compiled form; say of a rule that cannot be compiled what to do."""
@@ -292,7 +304,7 @@ class Play:
     def at_checkpoints(self, checkpoints):
         """Play to the end; return the recommended sets, one for each checkpoint."""
         fast = self.fused and not self.law and self.most is None and len(checkpoints) > 0
-        if fast and self.strategy.first == 1 and ONE_BY_ONE <= {*self.state.given}:
+        if fast and self.one_by_one and BY_MEANS in self.state.given:
             return self._watched(checkpoints)
         sets, late = [], len(checkpoints)
         if self.most is not None:
@@ -351,7 +363,7 @@ class Play:
 
     def _sets(self, pulls, sums):
         """Return the sets that would be recommended now if so much had been seen, a row each."""
-        if self.ruled and (loop.recommend, recommend_best) in self.state.given:
+        if self.ruled and BY_MEANS in self.state.given:
             status = np.broadcast_to(self.state.s.status, pulls.shape)
             chosen = best_of(status, sums, pulls, self.state.bandits, self.strategy.k)
         else:
@@ -366,8 +378,8 @@ class Play:
         sums = self.units.from_unit(pulls, sums)
         trace = None
         if self.record is not None:
-            arms = np.repeat([a for a, _ in self.record], [len(r) for _, r in self.record])
-            trace = arms.astype(np.int64), np.concatenate([r for _, r in self.record] or [[]])
+            arms, rewards = (np.concatenate(x) for x in zip(([], []), *self.record, strict=True))
+            trace = arms.astype(np.int64), rewards
         found = selected, pulls, sums, self.total, stopped == "rule", stopped, trace
         return Outcome(*found, self.strategy.tolerance, self.units)
 
@@ -420,7 +432,7 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=None):
     memory, *_ = whole = states.view(np.int64).reshape(len(states), -1)
     play.batch = loop.Batch(
         memory, whole[1:], loop.Stream(generator.bits, generator.kept, first), lots, orders,
-        np.array(thetas), np.zeros(1, np.int64), loop.UNWATCHED,
+        np.array(thetas), np.zeros(1, np.int64), loop.UNWATCHED, loop.UNTRACED,
     )  # fmt: skip
     if play.advance(until=-1 if most is None else most) == CROSSING:
         return None
@@ -431,7 +443,7 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=None):
 def results_of(play, states, orders):
     """Return what plays have left in ``states[1:]``; that of ``play`` is in the first of them."""
     shape, bandits, k = play.bandit.means.shape, play.state.bandits, play.strategy.k
-    if (loop.recommend, recommend_best) in play.state.given:
+    if BY_MEANS in play.state.given:
         counted = (states[name][1:] for name in ("status", "sums", "pulls"))
         chosen = best_of(*counted, bandits, k)
     else:

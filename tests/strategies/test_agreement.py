@@ -96,3 +96,13 @@ def test_nothing_leaks_through_the_order_of_the_arms(entry):
         # 2 n exp(-2 runs x^2) = 1e-7 for each of the two bandits
         slack = np.sqrt(np.log(2 * n / 1e-7) / (2 * runs))
         assert np.abs(rates - 1 / n).max() < slack, rates
+
+
+def test_a_trace_of_many_slices_is_that_of_one(monkeypatch):
+    """Each slice writes down its own pulls; the last pair is cut in two by the budget."""
+    strategy, bandit = topk.LUCB1(1, 0.0, 0.1, budget=3_001), topk.BernoulliBandit([0.5] * 4)
+    whole = topk.run(strategy, bandit, rng=5, trace=True).trace
+    monkeypatch.setattr(topk.play, "FIRST", 0)
+    monkeypatch.setattr(topk.play, "SLICE", 0.0)  # none is longer than the one before
+    assert np.array_equal(whole, topk.run(strategy, bandit, rng=5, trace=True).trace)
+    assert whole[0].size == 3_001

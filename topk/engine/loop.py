@@ -71,12 +71,17 @@ UNWATCHED = Watch(
     np.zeros(0, np.int64), np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros(1, np.int64)
 )
 
+# Every pull, of batches of one pull an arm, in order: arms (c,) int64, their rewards (c,); at (1,)
+# int64, how many there are.
+Trace = namedtuple("Trace", "arms rewards at")
+UNTRACED = Trace(np.zeros(0, np.int64), np.zeros(0), np.zeros(1, np.int64))
+
 # Plays of one strategy with as many arms, which are made one after the other in one state:
 # memory (w,) int64, where the state's arrays are; states (plays, w) int64, what is there before a
 # play's first pull, and in the end; rewards and lots, the generators of rewards and of the rule's
 # own numbers; orders (plays, n) int64 of the arms; thetas, the bandit's means, (plays, n) or (1,
-# n); at (1,) int64, which play goes on; watch, of a play alone.
-Batch = namedtuple("Batch", "memory states rewards lots orders thetas at watch")
+# n); at (1,) int64, which play goes on; watch and trace, of a play alone.
+Batch = namedtuple("Batch", "memory states rewards lots orders thetas at watch trace")
 # A generator's memory, bits (4,) and kept (1,) uint64, and what is there as each play begins,
 # beginnings (plays, 4): see `topk.engine.seeding`; all empty if there is none.
 Stream = namedtuple("Stream", "bits kept beginnings")
@@ -84,7 +89,7 @@ NO_ARMS, NO_BITS = (np.zeros((1, 0), dtype) for dtype in (np.int64, np.uint64))
 NO_STREAM = Stream(NO_BITS[0], NO_BITS[0], NO_BITS)
 ALONE = Batch(
     NO_ARMS[0], NO_ARMS[:0], NO_STREAM, NO_STREAM, NO_ARMS, np.zeros((1, 0)), np.zeros(1, np.int64),
-    UNWATCHED,
+    UNWATCHED, UNTRACED,
 )  # fmt: skip
 
 
@@ -124,10 +129,20 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
         else:
             draw_bernoulli(means, arms, counts, m, rng, sums)
             count(s, m, arms, counts, sums, sums)
+            if batch.trace.arms.size > 0:
+                write_down(batch.trace, m, arms, sums)
             while is_due(batch.watch, s.now.total):
                 look_back(batch.watch, s.now.total, s.pulls, s.sums, m, arms, sums)
             update(s, m, arms)
     return PAUSED
+
+
+@shared
+def write_down(trace, m, arms, rewards):
+    """Keep the pulls of a batch of one pull an arm."""
+    for j in range(m):
+        trace.arms[trace.at[0]], trace.rewards[trace.at[0]] = arms[j], rewards[j]
+        trace.at[0] += 1
 
 
 def is_due(watch, total):
