@@ -14,7 +14,7 @@ pull goes to the bandit of largest index.
 This search serves any radii that are a part times q plus another times the square of q, where q
 is what the rule `scale` returns; `candidates_trees` is for one bandit with radii that are
 multiples of one over the root of the pulls.  Its loops are so plain that the compiler looks at
-several arms at once: an arm that takes no part has the mean `LEAST`, far below all others.
+several arms at once: an arm that takes no part has the mean minus infinity.
 """
 
 import numpy as np
@@ -23,7 +23,6 @@ from topk.engine.composing import allocates, apart, larger, open_function
 from topk.engine.loop import ACTIVE, NOBODY
 
 TIE = 1e-12  # indices closer than this are equal: sums of the same numbers, rounded in two orders
-LEAST = -1e300
 
 
 @open_function
@@ -61,7 +60,7 @@ def setup(s):
     for bandit in range(s.bandits):
         n, missing = s.n // s.bandits, s.k
         for arm in range(bandit * n, (bandit + 1) * n):
-            s.means[arm], s.parts[0, arm], s.parts[1, arm] = LEAST, 0.0, 0.0
+            s.means[arm], s.parts[0, arm], s.parts[1, arm] = -np.inf, 0.0, 0.0
             if s.status[arm] == ACTIVE:
                 moved(s, arm)
             s.inside[arm] = s.leading[arm] = 0.0
@@ -175,16 +174,16 @@ def settle_ties(against, edge, k, inside):
 
 @apart
 def widest(values, radii, marked, mark):
-    """Return who of those with a mark has the largest value, `NOBODY` if none is above LEAST.
+    """Return who of those with a mark has the largest value, `NOBODY` if none takes part.
 
     Of equal ones it is the wider, then the first.  The plain form, without rounding:
 
         max(members, key=lambda i: (values[i], radii[i], -i))
     """
-    best, width = LEAST, -np.inf
+    best, width = -np.inf, -np.inf
     for i in range(values.size):
-        best = larger(values[i] if marked[i] == mark else LEAST, best)
-    if best == LEAST:
+        best = larger(values[i] if marked[i] == mark else -np.inf, best)
+    if best == -np.inf:
         return NOBODY
     for i in range(values.size):
         tied = marked[i] == mark and values[i] >= best - TIE
