@@ -90,6 +90,24 @@ def test_functions_that_make_arrays_count_references():
     assert jit.inner(doubled, lean=True) is jit.inner(doubled, lean=False)
 
 
+def of_constants():
+    return added(1, 2) + added(3, 4)
+
+
+@pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
+def test_a_function_is_compiled_once_for_all_constants():
+    parts = []
+
+    def wrap(f):
+        if f.__code__ is of_constants.__code__:
+            return f
+        parts.append(jit.inner(f, lean=True))
+        return parts[-1]
+
+    assert jit.njit(compose(of_constants, {}, wrap)[0])() == 10
+    assert len(parts[0].signatures) == 1
+
+
 def made(source, **names):
     """Return the function ``f`` that a text defines, with global names."""
     exec(source, names)

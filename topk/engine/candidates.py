@@ -44,13 +44,15 @@ def strongest(s):
 def room(bandits, n):
     """Return what a play's state holds for this search, of M bandits of n arms.
 
-    It follows from the counts.  ``means`` and ``parts`` (M n,) are every arm's mean and the two
-    parts of its radius; ``index`` (M,) is how much speaks for pulling in this bandit, minus
-    infinity if nothing does, ``favourite`` (M,) the arm of it that would be pulled.
+    It follows from the counts.  ``means`` (M n,) and ``parts`` (2, M n) are each arm's mean and the
+    two parts of its radius; ``index`` (M,) is how much speaks for pulling in this bandit, minus
+    infinity if nothing does, ``favourite`` (M,) the arm of it that would be pulled.  In ``inside``
+    and ``leading`` (M n,) the arms of J and those with the k largest U are marked with a 1;
+    ``looks`` (4, n) is room for one bandit's radii, U, -L and -B.
     """
     found = {"index": np.zeros(bandits), "favourite": np.full(bandits, NOBODY)}
     found |= {"means": np.zeros(bandits * n), "parts": np.zeros((2, bandits * n))}
-    found |= {name: np.zeros(bandits * n) for name in ("inside", "leading")}  # 1 for who is
+    found |= {name: np.zeros(bandits * n) for name in ("inside", "leading")}
     found |= {"stale": np.zeros(bandits, dtype=np.bool_)}  # whether the bandit is to be looked at
     return found | {"looks": np.zeros((4, n))}
 

@@ -84,7 +84,7 @@ try:  # not documented by numba
             return [pipeline]
 
     PART = BARE | {"pipeline_class": PartCompiler}
-    njit(_nrt=False, forceinline=True, **PART)(lambda: 0)
+    _ = njit(_nrt=False, forceinline=True, **PART)(lambda: 0).get_call_template
     PRIVATE = True
 except Exception:  # noqa: BLE001  whatever another version of numba raises
     PRIVATE = False
