@@ -340,7 +340,7 @@ ANYTIME = [entry for entry in ENTRIES if entry.strategy.anytime]
 
 
 @pytest.mark.parametrize("entry", ANYTIME, ids=lambda e: e.name)
-def test_checkpoints_never_change_a_play(entry):
+def test_checkpoints_never_change_a_play(entry, monkeypatch):
     done = 0
     for strategy, bandit, rng in cases(entry, 60, seed=36, sizes=(2, 3, 6)):
         if done % 3 == 2:
@@ -353,6 +353,9 @@ def test_checkpoints_never_change_a_play(entry):
         marks = rng.integers(bandit.n, plain.total_pulls.max() + 20, rng.integers(1, 6))
         marks = sorted({bandit.n, *marks.tolist()})
         reps = topk.replicate(strategy, bandit, runs=2, seed=seed, checkpoints=marks)
+        with monkeypatch.context() as patch:  # none is looked back to from the compiled loop
+            patch.setattr(topk.play, "TOLD", -1)
+            assert topk.replicate(strategy, bandit, 2, seed, marks, jobs=1) == reps
         assert reps.selected.shape == (2, len(marks), *bandit.means.shape[:-1], strategy.k)
         assert reps.checkpoints == tuple(marks)
         for name in ARRAYS[1:]:

@@ -1,5 +1,6 @@
 """One play in progress: its random streams, a strategy's state, and what came of it."""
 
+import itertools
 import time
 from functools import cached_property
 
@@ -201,10 +202,9 @@ class Play:
         while status == PAUSED:
             self._check_stop()
             begin = time.perf_counter()
-            status = self._slice(until, steps)
+            status, self.wanted = self._slice(until, steps)
             if time.perf_counter() - begin < SLICE / 2:
                 steps *= 2
-        self.wanted = self.state.ask(self.arms, self.counts) if status == CROSSING else 0
         return status
 
     def _slice(self, until, steps):
@@ -217,13 +217,13 @@ class Play:
             most = self.counts.size + 2 * steps  # an arm or two in each step but the first
             trace = loop.Trace(np.empty(most, np.int64), np.empty(most), np.zeros(1, np.int64))
             self.batch = ALONE._replace(trace=trace)
-        status = self._compiled(
+        came_back = self._compiled(
             loop.play, s, self.batch, self.means, *room, self.sums, until, steps
         )
         if self.record is not None:
             arms, rewards = trace.arms[: trace.at[0]], trace.rewards[: trace.at[0]]
             self.record.append((self.order[arms], rewards.copy()))
-        return status
+        return came_back
 
     def _compiled(self, function, *given):
         """Call a loop in its compiled form; say of a rule that cannot be compiled what to do."""
@@ -298,14 +298,15 @@ class Play:
             self.wanted = self.state.ask(self.arms, self.counts)
 
     def in_the_bandit(self, chosen):
-        """Return a chosen set in the bandit's numbers: (k,), or (M, k) of several bandits."""
+        """Return chosen sets in the bandit's numbers: (..., k), or (..., M, k) of several."""
         return by_bandit(np.sort(self.order[chosen]), self.bandit.layout)
 
     def at_checkpoints(self, checkpoints):
         """Play to the end; return the recommended sets, one for each checkpoint."""
-        fast = self.fused and not self.law and self.most is None and len(checkpoints) > 0
-        if fast and self.one_by_one and BY_MEANS in self.state.given:
-            return self._watched(checkpoints)
+        by_means = self.ruled and BY_MEANS in self.state.given
+        if self.fused and not self.law and self.most is None and by_means:
+            if 0 < len(checkpoints) * self.bandit.n <= TOLD:
+                return self._watched(checkpoints)
         sets, late = [], len(checkpoints)
         if self.most is not None:
             late = sum(mark < self.most for mark in checkpoints)
@@ -315,33 +316,38 @@ class Play:
                 sets.append(self.in_the_bandit(self.state.recommend()))
             else:
                 self._cut()
-                end = self._after_batch()
-                sets += self._inside_batch([mark for mark in ahead if mark < end])
+                for seen in self._inside_batch(ahead):
+                    sets.append(self.in_the_bandit(peek(self.state, *seen)))
         self.finish()
         sets += [self.in_the_bandit(self.state.recommend())] * (len(checkpoints) - late)
         return np.array(sets)
 
     def _watched(self, checkpoints):
-        """Do so in the compiled loop: no arm is settled, and each is pulled once at a time."""
-        seen, shape = self.state.s, (len(checkpoints), self.bandit.n)
-        pulls, sums = np.empty(shape, dtype=np.int64), np.empty(shape)
-        watch = loop.Watch(np.array(checkpoints), pulls, sums, np.zeros(1, dtype=np.int64))
-        self.batch = ALONE._replace(watch=watch)
-        self.finish()
-        pulls[watch.at[0] :], sums[watch.at[0] :] = seen.pulls, seen.sums
-        return np.array(self._sets(pulls, sums))
+        """Do so, looking back from the compiled loop where it can, if means decide on the set."""
+        watch, seen = loop.watch_for(checkpoints, self.bandit.n), self.state.s
+        self.batch, at = ALONE._replace(watch=watch), watch.at
+        while self.advance() == CROSSING:
+            for pulls, sums in self._inside_batch(checkpoints[at[0] :]):
+                watch.pulls[at], watch.sums[at], watch.status[at] = pulls, sums, seen.status
+                at += 1
+        for late, now in (
+            (watch.pulls, seen.pulls), (watch.sums, seen.sums), (watch.status, seen.status)
+        ):  # fmt: skip
+            late[at[0] :] = now
+        k, bandits = self.strategy.k, self.state.bandits
+        return self.in_the_bandit(best_of(watch.status, watch.sums, watch.pulls, bandits, k))
 
     def _inside_batch(self, marks):
-        """Draw the next batch and report what parts of it, one for each mark, lead to.
+        """Draw the next batch; yield for each mark in it the pulls and sums that a part leads to.
 
         A part is spread evenly over the batch (`water_fill`).  Which of an arm's Bernoulli
         rewards fall in it is a hypergeometric draw; other rewards are taken in their order.
         """
+        end = self._after_batch()
         batch, rewards = self._draw(singly=True)
-        arms, (counts, sums, _), sets = self.arms[: self.wanted].copy(), batch, []
-        seen, pulls, found = self.state.seen, [], []
+        arms, (counts, sums, _), seen = self.arms[: self.wanted].copy(), batch, self.state.seen
         had, had_ones = np.zeros((2, self.wanted), dtype=np.int64)
-        for mark in marks:
+        for mark in itertools.takewhile(lambda mark: mark < end, marks):
             part = water_fill(counts, mark - self.total)
             if rewards:
                 gained = exact_sums([x[:c] for x, c in zip(rewards, part, strict=True)])
@@ -351,24 +357,11 @@ class Play:
                 more = self.split.hypergeometric(left, counts - had - left, part - had)
                 had, had_ones = part, had_ones + more
                 gained = had_ones
-            pulls.append(seen.pulls.copy())
-            found.append(seen.sums.copy())
-            pulls[-1][arms] += part
-            found[-1][arms] += gained
-            if mark == marks[-1] or len(pulls) * seen.pulls.size >= TOLD:
-                sets += self._sets(np.array(pulls), np.array(found))
-                pulls, found = [], []
+            pulls, found = seen.pulls.copy(), seen.sums.copy()
+            pulls[arms] += part
+            found[arms] += gained
+            yield pulls, found
         self._absorb(*batch)
-        return sets
-
-    def _sets(self, pulls, sums):
-        """Return the sets that would be recommended now if so much had been seen, a row each."""
-        if self.ruled and BY_MEANS in self.state.given:
-            status = np.broadcast_to(self.state.s.status, pulls.shape)
-            chosen = best_of(status, sums, pulls, self.state.bandits, self.strategy.k)
-        else:
-            chosen = [peek(self.state, *each) for each in zip(pulls, sums, strict=True)]
-        return [self.in_the_bandit(each) for each in chosen]
 
     def outcome(self):
         """Return the outcome of a finished play, in the bandit's numbers."""

@@ -634,7 +634,7 @@ def _check_sums(sums, counts, name, units=UNIT):
 
 
 def by_bandit(chosen, layout):
-    """Return sorted arms as a row for each bandit, in its own numbers; or as they are.
+    """Return sorted arms (..., M k) as a row for each bandit, in its own numbers; or as they are.
 
     Examples
     --------
@@ -643,7 +643,7 @@ def by_bandit(chosen, layout):
     """
     if not isinstance(layout, tuple):
         return chosen
-    return chosen.reshape(layout[0], -1) % layout[1]
+    return chosen.reshape(*chosen.shape[:-1], layout[0], -1) % layout[1]
 
 
 def peek(play, pulls, sums):

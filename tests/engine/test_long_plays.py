@@ -95,7 +95,7 @@ def test_slices_do_not_change_a_play(strategy):
     bandit, rng, until, status = linear(50, tied=True), np.random.default_rng(4), 0, None
     play = Play(strategy, bandit, 3, 0)
     while status != DONE:
-        before, status = play.total, play._slice(until, 1)
+        before, (status, _) = play.total, play._slice(until, 1)
         if status == CROSSING:
             assert play.total == before <= until
             until += int(rng.integers(1, 300))

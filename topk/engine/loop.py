@@ -64,12 +64,19 @@ def total_of(m, counts):
     return total
 
 
-# What a play had seen at some numbers of pulls: marks (c,) int64, increasing; pulls (c, n) int64
-# and sums (c, n) of each arm; at (1,) int64, which mark comes next.
-Watch = namedtuple("Watch", "marks pulls sums at")
-UNWATCHED = Watch(
-    np.zeros(0, np.int64), np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros(1, np.int64)
-)
+# What a play had seen at some numbers of pulls: marks (c,) int64, increasing; pulls (c, n) int64,
+# sums (c, n) and status (c, n) int64 of each arm; at (1,) int64, which mark comes next.
+Watch = namedtuple("Watch", "marks pulls sums status at")
+
+
+def watch_for(marks, n):
+    """Return a `Watch` with room for n arms."""
+    whole, shape = np.int64, (len(marks), n)
+    seen = np.empty(shape, whole), np.empty(shape), np.empty(shape, whole)
+    return Watch(np.array(marks, whole), *seen, np.zeros(1, whole))
+
+
+UNWATCHED = watch_for([], 0)
 
 # Every pull, of batches of one pull an arm, in order: arms (c,) int64, their rewards (c,); at (1,)
 # int64, how many there are.
@@ -115,26 +122,39 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
 
     Returns
     -------
-    int
-        ``DONE``, ``CROSSING`` (the next batch, not yet drawn, passes ``until``) or
-        ``PAUSED``.
+    status : int
+        ``DONE``, ``CROSSING`` (the next batch, not yet drawn, passes ``until``, or a mark that
+        `look_back` cannot look back to) or ``PAUSED``.
+    m : int
+        The size of the batch that is not yet drawn, 0 if there is none.
     """
     for _ in range(steps):
         m = ask(s, arms, counts)
         if m == 0:
             if s.now.ended == WRONG or not has_next(batch, means):
-                return DONE
-        elif until >= 0 and s.now.total + total_of(m, counts) > until:
-            return CROSSING
+                return DONE, 0
+        elif crosses(s.now.total, m, counts, until, batch.watch):
+            return CROSSING, m
         else:
             draw_bernoulli(means, arms, counts, m, rng, sums)
             count(s, m, arms, counts, sums, sums)
             if batch.trace.arms.size > 0:
                 write_down(batch.trace, m, arms, sums)
-            while is_due(batch.watch, s.now.total):
-                look_back(batch.watch, s.now.total, s.pulls, s.sums, m, arms, sums)
+            while is_due(batch.watch, s.now.total - 1):
+                look_back(batch.watch, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
             update(s, m, arms)
-    return PAUSED
+            while is_due(batch.watch, s.now.total):
+                look_back(batch.watch, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
+    return PAUSED, 0
+
+
+def crosses(total, m, counts, until, watch):
+    """Tell whether a batch after ``total`` pulls passes ``until``, or has a mark inside it that
+    `look_back` cannot look back to, as it pulls an arm more than once."""
+    if until < 0 and watch.at[0] == watch.marks.size:
+        return False
+    after = total + total_of(m, counts)
+    return 0 <= until < after or (after - total > m and is_due(watch, after - 1))
 
 
 @shared
@@ -152,11 +172,15 @@ def is_due(watch, total):
 
 
 @shared
-def look_back(watch, total, pulls, sums, m, arms, rewards):
-    """Write down what had been seen at a mark that a batch of one pull an arm has passed."""
+def look_back(watch, total, pulls, sums, status, m, arms, rewards):
+    """Write down what had been seen at a mark, inside or at the end of a batch of one pull an arm.
+
+    At the end of it any other batch will do.
+    """
     at = watch.at[0]
     for arm in range(pulls.size):
         watch.pulls[at, arm], watch.sums[at, arm] = pulls[arm], sums[arm]
+        watch.status[at, arm] = status[arm]
     for j in range(m - (total - watch.marks[at]), m):
         watch.pulls[at, arms[j]] -= 1
         watch.sums[at, arms[j]] -= rewards[j]
@@ -254,9 +278,9 @@ def play_singly(s, law, units, rng, arms, counts, rewards, until, steps):
     for _ in range(steps):
         m = ask(s, arms, counts)
         if m == 0:
-            return DONE
+            return DONE, 0
         if until >= 0 and s.now.total + total_of(m, counts) > until:
-            return CROSSING
+            return CROSSING, m
         for j in range(m):
             total, squares = 0.0, 0.0
             for _ in range(counts[j]):
@@ -265,7 +289,7 @@ def play_singly(s, law, units, rng, arms, counts, rewards, until, steps):
             rewards[0, j], rewards[1, j] = unit_sums(units, counts[j], total, squares)
         count(s, m, arms, counts, rewards[0], rewards[1])
         update(s, m, arms)
-    return PAUSED
+    return PAUSED, 0
 
 
 def step(s, m, arms, counts, sums, squares):
