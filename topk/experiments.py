@@ -7,7 +7,7 @@ import numpy as np
 
 from topk._checks import check_integer, check_k, check_real, refuse
 from topk.bandits import BernoulliBandit, check_bandit
-from topk.engine.ranking import kth_largest, largest
+from topk.engine.ranking import largest
 from topk.metrics import regret_within
 from topk.simulate import replicate
 from topk.stats import mean_interval, proportion_interval
@@ -485,5 +485,5 @@ def kth_arm(bandit, k, eta, delta, slack=0, rng=0):
         pool = largest(sample(halving_share(eta, log_ratio, level)), pool, (pool.size + 1) // 2)
         level += 1
     share = math.ceil(log_ratio / (2 * eta**2))
-    estimate = float(kth_largest(sample(share)[pool], k - 2 * slack)) / share
+    estimate = float(np.sort(sample(share)[pool])[2 * slack - k]) / share
     return KthArm(estimate, np.sort(order[pool]), pulls)

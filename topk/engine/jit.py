@@ -3,7 +3,8 @@
 Compiled code counts the references to every array that it hands from function to function,
 with an atomic instruction each time; a loop that makes one pull a turn hands on a whole state
 some ten times a turn, and the counting would take longer than the rest.  A function that makes
-no array and keeps none has nothing to count (``_nrt=False``): its caller holds on to them.
+no array and keeps none has nothing to count (``_nrt=False``): its caller holds on to them.  Of the
+engine these are all but those marked with `allocates`, of a strategy all if it is ``lean``.
 
 numba optimises every function and makes it run by itself before it becomes part of another one.
 What is only called within a loop need not (``Part``): that saves half of the time that a loop takes
@@ -36,6 +37,7 @@ from numba.extending import intrinsic
 from topk.engine.composing import compose, digest, larger
 from topk.engine.ranking import order, order_by_digits
 
+ENGINE = "topk.engine."  # what makes arrays there is marked
 GIVEN = {order: order_by_digits}  # where a loop in plain words is a faster form
 BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # never called from Python
 SOURCE = sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # how things are compiled
@@ -110,10 +112,16 @@ def inner(function, lean):
         return larger_float
     if not PRIVATE:
         return njit(function, nogil=True)
-    counts = not lean or getattr(function, "allocates", False)
+    counts = has_to_count(function, lean)
     inlined = not counts and not getattr(function, "apart", False)
     way = BARE if getattr(function, "apart", False) else PART
     return by_types(njit(function, _nrt=counts, nogil=True, forceinline=inlined, **way))
+
+
+def has_to_count(function, lean):
+    """Tell whether a function, compiled, has to count references."""
+    trusted = lean or function.__module__.startswith(ENGINE)
+    return not trusted or getattr(function, "allocates", False)
 
 
 def by_types(dispatcher):
@@ -154,11 +162,10 @@ def compiled(function, given, name, lean, store=True):
     name : str
         What its file is called.
     lean : bool
-        Whether only functions marked with `allocates` count references.
+        Whether of the strategy's functions, too, only those marked with `allocates` count.
     store : bool
         Whether to keep it on disk.
     """
-    lean = lean and PRIVATE
     if config.DISABLE_JIT:
         return compose(function, given)[0]
     given = given | GIVEN
@@ -181,7 +188,7 @@ def fused(function, given, key, name, lean, store):
     )
     whole.__qualname__ = key
     _unseen[key] = name
-    if not lean:
+    if not PRIVATE or has_to_count(function, lean):
         return on_disk(njit(whole, nogil=True), store)
     # What Python calls has to count references, or it never gives a generator back.
     loop = njit(whole, nogil=True, _nrt=False, **PART)

@@ -131,16 +131,6 @@ def best_of(status, sums, pulls, bandits, k):
     return (places + first[:, None]).reshape(*each[:-2], -1)
 
 
-@shared
-@allocates
-def kth_largest(values, rank):
-    """Return the ``rank``-th largest (1 is the largest) of some values, unsorted.
-
-    The plain form is ``sorted(values)[-rank]``.
-    """
-    return np.partition(values, values.size - rank)[values.size - rank]
-
-
 @allocates
 def largest(values, arms, count):
     """Return the ``count`` arms of largest value, in increasing order.

@@ -22,11 +22,13 @@ def decide(s):
     """Accept and reject arms, or end the play; called when a round is complete."""
 
 
+@allocates
 def batch(s):
     """Return the arms that the round pulls; by default all active ones."""
     return s.active[: s.now.live]
 
 
+@allocates
 def ask(s, arms, counts):
     """Ask for the round's pulls, or for what the budget has left of them."""
     if s.now.ended:
@@ -61,6 +63,7 @@ def open_round(s):
     settle_round(s)
 
 
+@allocates
 def settle_round(s):
     """Settle what the next round pulls; a round without pulls is decided at once.
 

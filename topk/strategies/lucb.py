@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from topk._checks import check_flag, positive
 from topk.engine import loop, rounds
-from topk.engine.composing import rule
+from topk.engine.composing import allocates, rule
 from topk.engine.indices import ask as ask_pair
 from topk.engine.indices import highest, lower, lowest, upper
 from topk.engine.indices import left as left_pair
@@ -81,6 +81,7 @@ class Halving(Rounds):
         return halving_share(s.epsilon, s.log_halving, s.now.rounds - 1)
 
     @rule
+    @allocates
     def decide(s):
         """The better half by this round's means is kept, but no fewer than k."""
         ranked = rank_fresh(s, 1.0)
@@ -189,8 +190,6 @@ class LUCB1(Pair):
         super().__post_init__()
         if self.guard:
             positive(self.epsilon, "epsilon")
-
-    lean = property(lambda self: not self.guard)  # Halving makes arrays
 
     def pools(self, s):
         """Halving looks at exactly what it asked for."""

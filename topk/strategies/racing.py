@@ -7,7 +7,7 @@ import numpy as np
 
 from topk.engine.composing import allocates, rule
 from topk.engine.loop import ACTIVE, BY_RULE
-from topk.engine.ranking import kth_largest, rank, ranked_by
+from topk.engine.ranking import order, rank, ranked_by
 from topk.engine.rounds import accept, end_with, first_leaves, gaps, reject
 from topk.engine.strategy import Rounds, clipped_bounds
 
@@ -87,9 +87,8 @@ class Racing(Rounds):
         With u pulls of every arm, a gap of means above 2 beta is one of sums above 2 u beta.
         No arm that leaves moves the boundary.
         """
-        arms = s.active[: s.now.live]
-        if (s.pulls[arms] != s.pulls[arms[0]]).any():
-            settle_apart(s, arms)
+        if not is_even(s):
+            settle_apart(s, s.active[: s.now.live])
             return
         u, boundary, ranked = s.pulls[s.active[0]], s.now.wanted, rank(s)
         width = math.sqrt(2 * u * (s.log_ratio + ALPHA * math.log(u)))  # 2 u beta(u)
@@ -117,21 +116,34 @@ class Racing(Rounds):
         return clipped_bounds(seen, radius)
 
 
+def is_even(s):
+    """Tell whether all undecided arms have as many pulls."""
+    for j in range(s.now.live):
+        if s.pulls[s.active[j]] != s.pulls[s.active[0]]:
+            return False
+    return True
+
+
 @allocates
 def settle_apart(s, arms):
     """Decide between arms with unequal pulls, which occur live only; see `Racing`."""
-    pulls, wanted = s.pulls[arms], s.now.wanted
+    pulls, wanted = np.maximum(s.pulls, 1), s.now.wanted
     radius = np.sqrt((s.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
-    low, high = s.sums[arms] / pulls - radius, s.sums[arms] / pulls + radius
+    low, high = s.sums / pulls - radius, s.sums / pulls + radius
     if 0 < wanted < arms.size:
-        enter, leave = kth_largest(high, wanted + 1), kth_largest(low, wanted)
-        for j in range(arms.size):
-            if low[j] > enter:
-                accept(s, arms[j])
-            elif high[j] < leave:
-                reject(s, arms[j])
+        leave = low[arms[order(-low[arms])[wanted - 1]]]
+        enter = high[arms[order(-high[arms])[wanted]]]
+        for arm in arms:
+            if low[arm] > enter:
+                accept(s, arm)
+            elif high[arm] < leave:
+                reject(s, arm)
     ranked = ranked_by(s.sums, s.pulls, arms[s.status[arms] == ACTIVE], 1.0)
-    places, edge = np.searchsorted(arms, ranked), s.now.wanted
-    one_side = edge == 0 or edge == ranked.size
-    if one_side or high[places[edge:]].max() - low[places[:edge]].min() < s.epsilon:
+    edge, highest, lowest = s.now.wanted, -np.inf, np.inf
+    for place in range(ranked.size):
+        if place < edge:
+            lowest = min(lowest, low[ranked[place]])
+        else:
+            highest = max(highest, high[ranked[place]])
+    if highest - lowest < s.epsilon:  # one of them is infinite if a side is empty
         end_with(s, ranked, BY_RULE)
