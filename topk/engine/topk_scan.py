@@ -19,7 +19,8 @@ from topk.engine.ranking import rank
 
 WIDTH = 32  # rows are filled up to a multiple of this, so that no arm has to be looked at alone
 FEW = 128  # arms; of so many no list is made
-PART = 32  # arms; listed is who reaches the mean of all parts' largest keys, if no part is empty
+PART = 16  # arms; listed is who reaches the mean of the parts' largest keys, ...
+ENOUGH = 0.6  # ... if more than that share of the parts is not empty
 LONGER = 96  # arms; so many join a list before it is made anew
 LEAST = -1e300  # below the key of every arm that takes part
 AHEAD = 96  # rounds for which a list is meant to be good
@@ -309,11 +310,10 @@ def fill_list(row, weight, q, until, listed, keys, weights, place, size):
     if parts == 0:
         return 0, -np.inf
     # rounded, the mean of equal keys may exceed them
-    enough = min(best, total / parts) if PART * parts == row.size else LEAST
+    enough = min(best, total / parts) if parts * PART > ENOUGH * row.size else LEAST
     for i in range(row.size):
-        if row[i] + q * weight[i] >= enough:
-            listed[size] = i
-            size += 1
+        listed[size] = i  # kept if it is
+        size += row[i] + q * weight[i] >= enough
     for j in range(size):
         arm = int(listed[j])
         keys[j], weights[j], place[arm], row[arm] = row[arm], weight[arm], j, -np.inf
