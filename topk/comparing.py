@@ -120,7 +120,7 @@ class Comparison:
         for name, studies in self.replications.items():
             for budget, reps in zip(self.points or (np.nan,), studies, strict=False):
                 rows = reps.frame(epsilon)
-                pulls = rows.pop("checkpoint").fillna(budget)
+                pulls = rows.pop("checkpoint").fillna(budget).astype(int if self.points else float)
                 rows.insert(0, "strategy", name)
                 rows.insert(1, "pulls", pulls)
                 frames.append(rows)

@@ -268,7 +268,7 @@ def change_of_measure(strategy, nu, nu_prime, *, runs=1000, seed=0, event=None, 
 
     Notes
     -----
-    Kaufmann, Cappe and Garivier (2016), Lemma 1, as used by Chen et al. (2017b); in none of
+    Kaufmann, Cappé and Garivier (2016), Lemma 1, as used by Chen, Li and Qiao (2017); in none of
     the five papers.  The events' intervals are Clopper and Pearson's (exact), that of the
     information is Student's (approximate, for a strategy without a budget); each of the
     2 m + 1 has its share of ``false_alarm``.

@@ -330,10 +330,8 @@ class Play:
             for pulls, sums in self._inside_batch(checkpoints[at[0] :]):
                 watch.pulls[at], watch.sums[at], watch.status[at] = pulls, sums, seen.status
                 at += 1
-        for late, now in (
-            (watch.pulls, seen.pulls), (watch.sums, seen.sums), (watch.status, seen.status)
-        ):  # fmt: skip
-            late[at[0] :] = now
+        rest = slice(at[0], None)  # the play had ended
+        watch.pulls[rest], watch.sums[rest], watch.status[rest] = seen.pulls, seen.sums, seen.status
         k, bandits = self.strategy.k, self.state.bandits
         return self.in_the_bandit(best_of(watch.status, watch.sums, watch.pulls, bandits, k))
 

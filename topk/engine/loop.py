@@ -140,10 +140,10 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
             count(s, m, arms, counts, sums, sums)
             if batch.trace.arms.size > 0:
                 write_down(batch.trace, m, arms, sums)
-            while is_due(batch.watch, s.now.total - 1):
+            while is_due(batch.watch, s.now.total - 1):  # a mark inside the batch
                 look_back(batch.watch, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
             update(s, m, arms)
-            while is_due(batch.watch, s.now.total):
+            while is_due(batch.watch, s.now.total):  # or at its end
                 look_back(batch.watch, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
     return PAUSED, 0
 

@@ -250,7 +250,8 @@ class Ruled(Strategy):
     memory : dict
         Numbers of the rule's own that change, kept in ``s.now``: name -> first value.
     lean : bool
-        Whether the loop is worth compiling without counting references.
+        Whether the rule makes arrays in functions marked with `topk.engine.composing.allocates`
+        only: compiled, the others need not count references.
     partition, few
         See `Indices`.
     """

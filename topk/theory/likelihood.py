@@ -151,7 +151,7 @@ def information(pulls, means, other):
 
     Notes
     -----
-    The left-hand side of the inequality of Kaufmann, Cappe and Garivier (2016), see
+    The left-hand side of the inequality of Kaufmann, Cappé and Garivier (2016), see
     `change_of_measure`.
 
     Examples
