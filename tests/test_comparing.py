@@ -28,6 +28,7 @@ def test_every_strategy_plays_as_alone_and_the_table_is_paired():
         expected = paired_difference(values, best)  # one rival: no correction
         assert row[["worse_by", "worse_low", "worse_high"]].tolist() == list(expected)
     assert len(found.frame()) == 2 * 2 * 30 and set(found.frame().pulls) == {20, 60}
+    assert found.table().pulls.dtype.kind == "i"  # printed as 20 and not 20.0
 
 
 def test_checkpoints_are_looked_at_in_one_play_and_rivals_share_the_error():

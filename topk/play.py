@@ -32,7 +32,7 @@ ONE_BY_ONE, BY_MEANS = (loop.ask, indices.ask), (loop.recommend, recommend_best)
 
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
 FIRST = 100_000  # arms times batches after which it comes back first: some milliseconds at most
-TOLD = 2**20  # numbers: arms times checkpoints that are looked at together
+TOLD = 2**20  # arms times checkpoints; of more nothing is kept for looking back
 ORDER, REWARDS, INSTANCE, SPLIT, RULE = range(5)  # what a play's streams are for
 
 

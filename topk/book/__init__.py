@@ -1,6 +1,7 @@
 """What the pages are written with: claims, figures, recorded plays, rules, results, numbers."""
 
 import inspect
+import re
 import textwrap
 from types import FunctionType
 
@@ -108,7 +109,8 @@ def rule_of(strategy, *shown):
         common = [f for f in _functions_of(other) if f in found]
         found = [f for f in found if f not in common]
         elsewhere += [f"`{f.__name__}` is in the rule of {other.__name__}." for f in common]
-    source = (textwrap.dedent(inspect.getsource(f)).removeprefix("@rule\n") for f in found)
+    marks = re.compile(r"(@(rule|allocates)\n)*")  # of the engine's, not of the rule's
+    source = (marks.sub("", textwrap.dedent(inspect.getsource(f)), count=1) for f in found)
     code = ["```python\n" + "\n".join(source) + "```"] if found else []
     return Markdown("\n\n".join(code + elsewhere))
 

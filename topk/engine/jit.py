@@ -3,8 +3,8 @@
 Compiled code counts the references to every array that it hands from function to function,
 with an atomic instruction each time; a loop that makes one pull a turn hands on a whole state
 some ten times a turn, and the counting would take longer than the rest.  A function that makes
-no array and keeps none has nothing to count (``_nrt=False``): its caller holds on to them.  Of the
-engine these are all but those marked with `allocates`, of a strategy all if it is ``lean``.
+no array and keeps none has nothing to count (``_nrt=False``): its caller holds on to them.  So are
+the engine's functions, and a strategy's if it is ``lean``, unless they are marked with `allocates`.
 
 numba optimises every function and makes it run by itself before it becomes part of another one.
 What is only called within a loop need not (``Part``): that saves half of the time that a loop takes

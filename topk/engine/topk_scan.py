@@ -312,7 +312,7 @@ def fill_list(row, weight, q, until, listed, keys, weights, place, size):
     # rounded, the mean of equal keys may exceed them
     enough = min(best, total / parts) if parts * PART > ENOUGH * row.size else LEAST
     for i in range(row.size):
-        listed[size] = i  # kept if it is
+        listed[size] = i  # the next one takes its place unless its key is large enough
         size += row[i] + q * weight[i] >= enough
     for j in range(size):
         arm = int(listed[j])
