@@ -236,7 +236,7 @@ class Play:
                 f"the rule of {type(self.strategy).__name__} cannot be compiled: see above where. "
                 "It has to keep to what numba knows; a live session runs it as plain Python. "
             )
-            raise TypeError(text + self.state.returns) from error
+            raise TypeError(text + self.state.hint) from error
 
     def warm(self):
         """Get the compiled loop ready: without a pull, or with those of the first batch."""

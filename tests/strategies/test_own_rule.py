@@ -205,13 +205,28 @@ def test_a_function_that_is_not_marked_is_refused():
         Unmarked(2, budget=100, a=1.0).start(7)
 
 
+def test_a_rule_without_its_random_numbers_is_told_what_to_declare():
+    @dataclass(frozen=True)
+    class Undeclared(Wrong):
+        @topk.rule
+        def pick(s, arms):
+            arms[0] = int(s.rng.random() * s.n)
+            return 1
+
+    with pytest.raises(AttributeError, match="'rng'") as live:
+        Undeclared(1, 12, 1, 0, 0).start(3).tell([0, 1, 2], [1] * 3)
+    with pytest.raises(TypeError, match="random = True") as simulated:
+        topk.run(Undeclared(1, 12, 1, 0, 0), topk.BernoulliBandit([0.5] * 3))
+    assert live.value.__notes__[0] in str(simulated.value)
+
+
 def test_functions_that_arrive_anew_are_not_compiled_again(monkeypatch):
     """As those of a script's class do in another process, with every portion of plays."""
     first = Settled(2, budget=2000, patience=4).begin(7).compiled(loop.play)
     for name in ("share", "decide"):
         function = getattr(Settled, name)
         copied = FunctionType(function.__code__, function.__globals__, name)
-        monkeypatch.setattr(Settled, name, staticmethod(copied))
+        monkeypatch.setattr(Settled, name, topk.rule(copied))
     assert Settled(2, budget=2000, patience=4).begin(7).compiled(loop.play) is first
 
 

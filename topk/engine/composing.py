@@ -12,7 +12,9 @@ from types import CodeType, FunctionType, ModuleType
 
 import numpy as np
 
-rule = staticmethod  # marks the functions of a strategy that run compiled as well
+
+class rule(staticmethod):
+    """Marks the functions of a strategy's rule: plain Python in a session, else compiled."""
 
 
 def open_function(function):

@@ -251,17 +251,18 @@ class RuledPlay:
             self.s.now.most = self.s.pulls.max()
         try:
             self._python(loop.update)(self.s, len(arms), arms)
-        except TypeError as error:
-            error.add_note(self.returns)
+        except (AttributeError, TypeError) as error:
+            error.add_note(self.hint)
             raise
 
     @property
-    def returns(self):
-        """What to do if the rule returns something else than a number."""
+    def hint(self):
+        """What to look at first when a rule does not run."""
         kind = type(self.strategy).__name__
         return (
             f"Does the rule of {kind} return numbers? `share` returns how many pulls, `pick` how "
-            "many arms it has written (1 or 2), `done` True or False."
+            "many arms it has written (1 or 2), `done` True or False. Is all that it looks up in s "
+            "declared? `s.rng` is there with random = True."
         )
 
     @property
