@@ -8,6 +8,7 @@ pages.
 from __future__ import annotations
 
 import html
+import re
 from importlib.metadata import version
 from platform import python_version
 
@@ -143,8 +144,12 @@ def title(record: dict) -> str:
 
 
 def test_link(test: str, repository: str) -> str:
-    """Return a test's name as Markdown, a link to its file where the repository has an address."""
-    name = f"`{test.removeprefix('tests/')}`"
+    """Return a test's name, a link to its file where the repository has an address.
+
+    A long name is broken behind one of its signs, not inside a word.
+    """
+    name = re.sub("(/|::|_)", r"\1<wbr>", test.removeprefix("tests/"))
+    name = f'<code class="docutils literal notranslate">{name}</code>'
     return f"[{name}]({repository}/{test.partition('::')[0]})" if repository else name
 
 
@@ -190,7 +195,7 @@ def register_row(record: dict | None, name: str, repository: str) -> list[str]:
     link = f'<a href="../{html.escape(record["page"])}">{title(record)}</a>'
     function = f"{{py:{record['role']}}}`{record['function']}`"
     return [
-        f"* - **{link}.** {formulas(record['statement'])}",
+        f"* - **{link}.** {record['statement']}",
         f"  - {function} {test_link(record['test'], repository)}",
     ]
 

@@ -49,7 +49,7 @@ def checked(id, statement, *, function, test, anchor):
     id : str
         ``paper/kind-number``, such as "bubeck2013/theorem-1"; one of `RESULTS`.
     statement : str
-        What the result says, in one sentence of plain text.
+        What the result says, in one sentence of Markdown, formulas between dollars.
     function : str
         The public function or class that computes it, such as "topk.guarantees.sar_error".
     test : str
@@ -72,13 +72,13 @@ def checked(id, statement, *, function, test, anchor):
     --------
     >>> import topk
     >>> topk.book.numbered_results.checked(
-    ...     "bubeck2013/theorem-1",
-    ...     "SAR errs with probability at most 2 n² exp(-(Q - n) / (8 loḡ(n) H2)).",
-    ...     function="topk.guarantees.sar_error",
-    ...     test="tests/theory/test_guarantees.py::test_bubeck_theorem_1_on_plays",
-    ...     anchor="thm-sar",
+    ...     "kalyanakrishnan2012/lemma-2",
+    ...     "If no arm has crossed and LUCB does not stop, $h$ or $l$ is needy.",
+    ...     function="topk.LUCB1",
+    ...     test="tests/chapters/test_20_lucb.py::test_lemma_2_on_every_round_of_plays",
+    ...     anchor="lem-lucb-pair",
     ... ).id
-    'bubeck2013/theorem-1'
+    'kalyanakrishnan2012/lemma-2'
     """
     paper, _, name = str(id).partition("/")
     if name not in RESULTS.get(paper, ()):
