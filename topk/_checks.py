@@ -52,17 +52,15 @@ def check_n(n, smallest=2):
     return check_integer(n, "n", smallest)
 
 
-def check_k(k, n=None, name="k", largest=None):
-    """Return ``k`` as an ``int`` from 1 to ``largest`` (``n - 1`` unless given)."""
-    if largest is None and n is not None:
-        largest = n - 1
+def check_k(k, largest=None, name="k"):
+    """Return ``k`` as an ``int`` of at least 1, and at most ``largest`` if that is given."""
     return check_integer(k, name, 1, largest)
 
 
 def check_sizes(n, k):
     """Return the number of arms and ``k``, 1 to n - 1."""
     n = check_n(n)
-    return n, check_k(k, n)
+    return n, check_k(k, n - 1)
 
 
 def check_epsilon(epsilon, name="epsilon"):

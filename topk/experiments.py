@@ -406,7 +406,7 @@ class KthArm(namedtuple("KthArm", "estimate candidates pulls")):
     """
 
 
-@checked(eta=between(0, 1))
+@checked(k=integer(1), eta=between(0, 1))
 def kth_arm(bandit, k, eta, delta, slack=0, rng=0):
     r"""Estimate the k-th largest mean without the factor ln n of a union bound.
 
@@ -467,7 +467,7 @@ def kth_arm(bandit, k, eta, delta, slack=0, rng=0):
     (True, [0, 1, 2, 3, 4])
     """
     n = check_bandit(bandit).n
-    check_k(k, largest=n)
+    check_k(k, n)
     slack = check_integer(slack, "slack", 0, (k - 1) // 2)
     if not isinstance(rng, np.random.Generator):
         rng = np.random.default_rng(check_integer(rng, "rng", 0))

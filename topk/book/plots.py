@@ -263,7 +263,7 @@ def arms_strip(ax, means, k, *, selected=None):
         If ``k`` is not from 1 to n - 1 or an arm does not exist.
     """
     means = check_means(means)
-    k = check_k(k, means.size)
+    k = check_k(k, means.size - 1)
     order = np.argsort(-means, kind="stable")
     chosen = np.zeros(means.size, dtype=bool)
     chosen[check_arms([] if selected is None else selected, means.size, "selected")] = True

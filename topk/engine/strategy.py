@@ -129,7 +129,7 @@ class Strategy:
             If ``shape``, k or the budget is out of range.
         """
         bandits, n = check_pair(shape) if self.several else (1, check_n(shape))
-        check_k(self.k, largest=self.most_k(n))
+        check_k(self.k, self.most_k(n))
         if getattr(self, "budget", None) is not None:
             check_budget(self.budget, smallest=bandits * n * self.first + self.spare)
         return bandits, n

@@ -25,12 +25,12 @@ def integer(smallest):
 
 def whole(value, name, given):
     """Range of an integer from 1 to n."""
-    return _checks.check_k(value, name=name, largest=given["n"])
+    return _checks.check_k(value, given["n"], name)
 
 
 def half(value, name, given):
     """Range of an integer from 1 to n / 2."""
-    return _checks.check_k(value, name=name, largest=given["n"] // 2)
+    return _checks.check_k(value, given["n"] // 2, name)
 
 
 def one_or_several(value, name, given):
@@ -56,14 +56,14 @@ def as_many_as(first):
 
 
 def _arms(given):
-    """Return how many arms the arguments are about, or None."""
-    return given["n"] if "n" in given else np.size(given["means"]) if "means" in given else None
+    """Return how many arms the arguments are about."""
+    return given["n"] if "n" in given else np.size(given["means"])
 
 
 RANGES = {  # what an argument of this name may be, wherever a formula does not say otherwise
     "n": lambda value, name, given: _checks.check_n(value),
     "means": lambda value, name, given: _checks.check_means(value, name),
-    "k": lambda value, name, given: _checks.check_k(value, _arms(given)),
+    "k": lambda value, name, given: _checks.check_k(value, _arms(given) - 1),
     "epsilon": lambda value, name, given: _checks.check_epsilon(value),
     "delta": lambda value, name, given: _checks.check_delta(value),
     "budget": lambda value, name, given: _checks.check_budget(value, smallest=_arms(given)),

@@ -68,7 +68,7 @@ def paired_means(signs):
     return np.where(np.stack([signs, ~signs], axis=1), GOOD, BAD).ravel()
 
 
-@checked()
+@checked(k=integer(1))
 def pair_log_odds(arms, rewards, k):
     r"""Posterior log odds that the first arm of each pair is the good one.
 

@@ -200,7 +200,7 @@ def multibandit_sar_error(means, budget):
 def _k_of_sar(value, name, given):
     """Range of k: of several bandits the best arms are sought."""
     one = given["means"].ndim == 1
-    return check_k(value, name=name, largest=given["means"].size - 1 if one else 1)
+    return check_k(value, given["means"].size - 1 if one else 1, name)
 
 
 @checked(means=one_or_several, k=_k_of_sar)
@@ -415,7 +415,7 @@ def ugape_step(means, radii, k):
     means, radii = as_vector(means, "means"), as_vector(radii, "radii", positive=True)
     if radii.size != means.size:
         refuse("radii", f"{radii.size} numbers", f"as many as means, {means.size}")
-    check_k(k, means.size)
+    check_k(k, means.size - 1)
     upper, lower = means + radii, means - radii
     by_upper = np.argsort(-upper, kind="stable")
     others = np.full(means.size, upper[by_upper[k - 1]])  # the k-th largest U of the others
@@ -970,7 +970,7 @@ def direct_pulls(n, epsilon, delta):
 BETA = 0.75 * math.exp(0.2)  # OptMAI's ratio of budgets in the theorems
 
 
-@checked()
+@checked(k=integer(1))
 def qe_regret(size, k, pulls, delta):
     r"""Loss of one quartile elimination, as a bound on the fall of the k best arms' average.
 
@@ -1015,7 +1015,7 @@ def qe_regret(size, k, pulls, delta):
     return math.sqrt(size / pulls * (10 + 4 * math.log(2 / delta) / k))
 
 
-@checked()
+@checked(k=integer(1))
 def ar_regret(size, k, pulls, delta, *, published=False):
     r"""Loss of one accept-reject round, as a bound on the fall of the best attainable average.
 
