@@ -199,7 +199,7 @@ class _Problem:
         """Return the smallest G over all pairs, and for every group its weakest partner."""
         size, others = self.high.size, self.low.size
         columns = size + np.arange(others)
-        smallest, of_high = np.inf, np.empty(size, int)
+        of_high = np.empty(size, int)
         best_low, of_low = np.full(others, np.inf), np.zeros(others, int)
         for rows in np.array_split(np.arange(size), 1 + size * others // _BLOCK):
             value = self.information(w, rows[:, None], columns[None, :])[0]
@@ -209,9 +209,8 @@ class _Problem:
             better = nearest < best_low
             best_low[better] = nearest[better]
             of_low[better] = rows[best[better]]
-            smallest = min(smallest, value.min())
         a, b = np.concatenate([np.arange(size), of_low]), np.concatenate([size + of_high, columns])
-        return smallest, (a, b)
+        return best_low.min(), (a, b)
 
     def mixture(self, point):
         """Return the certificate's rows (top mean, other mean, x, probability)."""

@@ -7,7 +7,7 @@ Kalyanakrishnan et al. 2012).
 
 import math
 from collections import namedtuple
-from itertools import combinations
+from itertools import combinations, count
 
 import numpy as np
 
@@ -323,9 +323,7 @@ def pair_sprt(epsilon):
     >>> lead, round(pulls, 1)
     (6, 12.0)
     """
-    lead = 0
-    while 0.5 / (1 + 3**lead) > epsilon:
-        lead += 1
+    lead = next(a for a in count() if 0.5 / (1 + 3**a) <= epsilon)
     return lead, 2 * lead * (3**lead - 1) / (3**lead + 1)
 
 

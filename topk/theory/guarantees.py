@@ -153,11 +153,9 @@ def sar_budget(means, k, delta):
     >>> budget, sar_error([0.9, 0.5, 0.1], 1, budget) <= 0.05
     (788, True)
     """
-    h = hardness.h2(means, k)
-    if math.isinf(h):
-        return math.inf
     n = means.size
-    return math.ceil(n + 8 * log_bar(n) * h * math.log(2 * n * n / delta))
+    budget = n + 8 * log_bar(n) * hardness.h2(means, k) * math.log(2 * n * n / delta)
+    return math.ceil(budget) if math.isfinite(budget) else math.inf
 
 
 def multibandit_sar_error(means, budget):
@@ -421,13 +419,11 @@ def ugape_step(means, radii, k):
     others = np.full(means.size, upper[by_upper[k - 1]])  # the k-th largest U of the others
     others[by_upper[:k]] = upper[by_upper[k]]
     index = others - lower
-    inside = np.zeros(means.size, dtype=bool)
-    inside[np.argsort(index, kind="stable")[:k]] = True
-    candidates, rest = np.flatnonzero(inside), np.flatnonzero(~inside)
+    by_index = np.argsort(index, kind="stable")
+    candidates, rest = np.sort(by_index[:k]), np.sort(by_index[k:])
     u = rest[np.lexsort((-radii[rest], -upper[rest]))[0]]
     worst = candidates[np.lexsort((-radii[candidates], lower[candidates]))[0]]
-    first, second = min(u, worst), max(u, worst)
-    pulled = first if radii[first] >= radii[second] else second
+    pulled = min(u, worst, key=lambda arm: (-radii[arm], arm))
     index_of_set, between = float(index[candidates].max()), float(upper[u] - lower[worst])
     return UGapEStep(index, candidates, int(u), int(worst), int(pulled), index_of_set, between)
 
@@ -842,8 +838,6 @@ def lucb1_expected_pulls(means, k, epsilon, delta):
     49432
     """
     rounds = lucb1_rounds(means, k, epsilon, delta)
-    if math.isinf(rounds):
-        return math.inf
     return float(len(means) + 2 * (rounds + 4 * delta * zeta(2, rounds)))
 
 
@@ -922,11 +916,10 @@ def halving_pulls(n, k, epsilon, delta):
     >>> halving_pulls(8, 2, epsilon=0.5, delta=0.1)
     9896
     """
-    total, rounds, size, level, failure = 0, 0, n, epsilon / 4, delta / 2
-    while k << rounds < n:  # ceil(log2(n / k)), in integers
+    total, size, level, failure = 0, n, epsilon / 4, delta / 2
+    while size > k:  # ceil(log2(n / k)) times
         total += size * math.ceil(2 / level**2 * math.log(3 * k / failure))
         size, level, failure = max((size + 1) // 2, k), 0.75 * level, failure / 2
-        rounds += 1
     return total
 
 

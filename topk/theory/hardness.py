@@ -519,10 +519,8 @@ def spread_constant(means):
     >>> spread_constant([1.0, 0.75, 0.25, 0.0])
     2.0
     """
-    steps = -np.diff(np.sort(means)[::-1]) * len(means)
-    if steps.min() == 0:
-        return math.inf
-    with np.errstate(over="ignore"):
+    steps = abs(np.diff(np.sort(means))) * len(means)  # 0 and -0 are equal
+    with np.errstate(divide="ignore", over="ignore"):  # equal means rightly give inf
         return float(max(1.0, steps.max(), 1 / steps.min()))
 
 
