@@ -23,11 +23,6 @@ def integer(smallest):
     return lambda value, name, given: _checks.check_integer(value, name, smallest)
 
 
-def whole(value, name, given):
-    """Range of an integer from 1 to n."""
-    return _checks.check_k(value, given["n"], name)
-
-
 def half(value, name, given):
     """Range of an integer from 1 to n / 2."""
     return _checks.check_k(value, given["n"] // 2, name)

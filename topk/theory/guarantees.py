@@ -33,7 +33,6 @@ from topk.theory import (
     one_or_several,
     smallest_integer,
     up_to,
-    whole,
 )
 
 K1 = 1.25  # the constant k_1 of the radius beta_1
@@ -873,7 +872,7 @@ def lucb1_likely_pulls(means, k, epsilon, delta):
     return 2 * lucb1_rounds(means, k, epsilon, delta) + len(means)
 
 
-@checked(k=whole, epsilon=between(0, 1))
+@checked(k=lambda value, name, given: check_k(value, given["n"], name), epsilon=between(0, 1))
 def halving_pulls(n, k, epsilon, delta):
     r"""Pulls of Halving: its schedule is fixed in advance.
 
