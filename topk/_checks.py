@@ -19,9 +19,8 @@ def refuse(name, value, allowed):
 
 def check_integer(value, name, smallest, largest=None):
     """Return ``value`` as an ``int`` between ``smallest`` and ``largest`` (both allowed)."""
-    allowed = f"an integer of at least {smallest}"
-    if largest is not None:
-        allowed = f"an integer from {smallest} to {largest}"
+    span = f"of at least {smallest}" if largest is None else f"from {smallest} to {largest}"
+    allowed = f"an integer {span}"
     try:
         number = operator.index(value)
     except TypeError:
@@ -39,9 +38,8 @@ def check_real(value, name, low, high, *, low_open=False, high_open=False):
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         refuse(name, value, allowed)
-    inside = (low < number if low_open else low <= number) and (
-        number < high if high_open else number <= high
-    )
+    at_open_end = (low_open and number == low) or (high_open and number == high)
+    inside = low <= number <= high and not at_open_end
     if isinstance(value, bool | np.bool_ | str | bytes) or math.isinf(number) or not inside:
         refuse(name, value, allowed)
     return number
@@ -120,15 +118,11 @@ def between(low, high):
 positive, factor = up_to(1e300), up_to(1e6)
 
 
-def tolerance(value, name):
-    """Return an epsilon in units of reward; when a play begins it is held against their range."""
-    return check_real(value, name, 0, 1e300)
-
-
 PARAMETERS = {  # of strategies, those that mean the same everywhere: how they are checked
     "k": lambda value, name: check_k(value),
     "budget": check_budget,
-    "epsilon": tolerance,
+    # in units of reward; when a play begins it is held against their range
+    "epsilon": lambda value, name: check_real(value, name, 0, 1e300),
     "delta": check_delta,
 }
 
