@@ -555,7 +555,5 @@ def draw_bernoulli(means, arms, counts, m, rng, sums):
     for j in range(m):
         if counts[j] == 1:
             sums[j] = 1.0 if rng.random() < means[arms[j]] else 0.0
-        elif counts[j] > 0:
+        else:  # of no pull it draws nothing
             sums[j] = rng.binomial(counts[j], means[arms[j]])
-        else:
-            sums[j] = 0.0
