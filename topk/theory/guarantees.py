@@ -1354,13 +1354,11 @@ def adaptive_topk_pulls(means, k, epsilon, delta):
     if max(boundary, epsilon) < 1e-150:  # zero, or so small that 4^r overflows
         return math.inf
     reach = np.maximum(hardness.gaps(means, k), boundary)
-    n, r, total = len(means), 0, 0
-    while True:
-        r += 1
-        active = int(np.count_nonzero(reach * 2.0**r <= 8.0)) if 2.0**r * epsilon < 4.0 else 0
-        if active == 0:
-            return total
+    n, r, total = len(means), 1, 0
+    while 2.0**r * epsilon < 4.0 and (active := int(np.sum(reach * 2.0**r <= 8.0))):
         total += active * math.ceil(4**r * math.log(2 * n * r * r / delta))
+        r += 1
+    return total
 
 
 @checked(epsilon=between(0, 1))
