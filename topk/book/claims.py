@@ -66,7 +66,7 @@ class Claim:
 
     def __post_init__(self):
         for name, text in vars(self).items():
-            _check_text(text, name, empty=name == "published")
+            check_text(text, name, empty=name == "published")
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9./_-]*", self.id):
             refuse("id", self.id, "made of letters, digits and . / _ -")
 
@@ -100,7 +100,7 @@ class Claim:
         if isinstance(judgement, (bool, np.bool_)):
             judgement = fact(judgement)
         elif judgement is None:
-            _check_text(note, "note")
+            check_text(note, "note")
             judgement = Judgement(NOT_COMPARABLE, "", {})
         elif not isinstance(judgement, Judgement):
             refuse("judgement", judgement, "a Judgement, True, False or None")
@@ -124,7 +124,7 @@ class Claim:
         Verdict
             That reads "proved", and goes to the register instead of the ledger.
         """
-        _check_text(anchor, "anchor")
+        check_text(anchor, "anchor")
         return Verdict(self, PROVED, observed, note, anchor)
 
 
@@ -140,7 +140,7 @@ class Verdict:
 
     def __post_init__(self):
         for name in ("observed", "note", "anchor"):
-            _check_text(getattr(self, name), name, empty=name != "observed")
+            check_text(getattr(self, name), name, empty=name != "observed")
 
     @property
     def verdict(self):
@@ -229,11 +229,12 @@ def _row(verdict):
 
 def _joined(name, *texts):
     for text in texts:
-        _check_text(text, name, empty=True)
+        check_text(text, name, empty=True)
     return " ".join(text for text in texts if text)
 
 
-def _check_text(value, name, empty=False):
+def check_text(value, name, empty=False):
+    """Refuse what is no text, or an empty one unless that is allowed."""
     if not isinstance(value, str) or not (empty or value.strip()):
         refuse(name, value, "a text" if empty else "a text that is not empty")
 

@@ -10,7 +10,7 @@ import re
 from collections import namedtuple
 
 from topk._checks import refuse
-from topk.book.claims import MIME, is_preview
+from topk.book.claims import MIME, check_text, is_preview
 
 _NAMES = {
     "chen2017": "definition-1 definition-2 remark-1 lemma-1 theorem-1 theorem-2 theorem-3 "
@@ -83,8 +83,7 @@ def checked(id, statement, *, function, test, anchor):
     paper, _, name = str(id).partition("/")
     if name not in RESULTS.get(paper, ()):
         refuse("id", id, "one of topk.book.numbered_results.RESULTS, as paper/kind-number")
-    if not isinstance(statement, str) or not statement.strip():
-        refuse("statement", statement, "a text that is not empty")
+    check_text(statement, "statement")
     if not (str(function).startswith("topk.") and callable(pydoc.locate(function))):
         refuse("function", function, "the full name of a function or class of topk")
     if not re.fullmatch(r"tests/[\w/]+\.py::\w+", str(test)):
