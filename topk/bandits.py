@@ -24,6 +24,7 @@ from topk._checks import (
 )
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
+check_sigma = up_to(1e150)
 
 
 class Scale(NamedTuple):
@@ -107,7 +108,7 @@ def scale_of(bounds=None, sigma=None):
     if sigma is not None:
         if bounds is not None:
             refuse("bounds", bounds, "left out where sigma is given")
-        return Scale(0.0, 2 * up_to(1e150)(sigma, "sigma"), bounded=False)
+        return Scale(0.0, 2 * check_sigma(sigma, "sigma"), bounded=False)
     if bounds is None:
         return UNIT
     allowed = "a pair (low, high) of finite numbers, low < high"
@@ -368,10 +369,9 @@ class TruncatedNormalBandit(Bandit):
     def __init__(self, loc, scale):
         from scipy.stats import truncnorm
 
-        loc = check_means(loc, "loc")
+        self.loc = check_means(loc, "loc")
         self.scale = up_to(1e6)(scale, "scale")
-        law = truncnorm(-loc / self.scale, (1 - loc) / self.scale, loc, self.scale)
-        self.loc = loc
+        law = truncnorm(-self.loc / self.scale, (1 - self.loc) / self.scale, self.loc, self.scale)
         super().__init__(np.clip(law.mean(), 0.0, 1.0))
 
     def sample(self, arm, count, rng):
@@ -407,8 +407,7 @@ class GaussianBandit(Bandit):
     """
 
     def __init__(self, means, sigma):
-        scale_of(sigma=sigma)
-        self.sigma = float(sigma)
+        self.sigma = check_sigma(sigma, "sigma")
         super().__init__(as_vector(means, "means"))
 
     def sample(self, arm, count, rng):

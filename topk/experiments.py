@@ -200,8 +200,7 @@ def smallest_budget(make, n, k, epsilon, delta=0.2, *, plays=1000, seed=0, ratio
         return int(np.ceil(n * ratio**power))
 
     def successes(power):
-        bandit = BernoulliBandit(means)
-        reps = replicate(make(budget(power)), bandit, plays, seed=seed, jobs=jobs)
+        reps = replicate(make(budget(power)), BernoulliBandit(means), plays, seed=seed, jobs=jobs)
         return int(regret_within(reps.selected[:, -1], means, epsilon).sum())
 
     power = smallest_integer(lambda power: successes(power) >= (1 - delta) * plays, 0)
