@@ -99,12 +99,11 @@ def smallest_integer(holds, start):
     Plain form: ``next(x for x in itertools.count(start) if holds(x))``; ``inf`` if there is
     none below 1e300.
     """
-    low, step = start - 1, 1
-    while not holds(start + step):
-        low, step = start + step, 2 * step
-        if step > 1e300:
+    low, high = start - 1, start + 1
+    while not holds(high):
+        low, high = high, 2 * high - start
+        if high > 1e300:
             return math.inf
-    high = start + step
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
