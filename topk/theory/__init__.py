@@ -15,7 +15,6 @@ from topk._checks import between, up_to  # noqa: F401  for the formulas
 
 # Below this size r - log(1 + r) loses more than three digits; the series keeps them all.
 _SERIES_BELOW = 0.05
-TIES, SIDES = ("infinite", "distinct"), ("both", "top")
 
 
 def integer(smallest):
@@ -63,8 +62,8 @@ RANGES = {  # what an argument of this name may be, wherever a formula does not 
     "delta": lambda value, name, given: _checks.check_delta(value),
     "budget": lambda value, name, given: _checks.check_budget(value, smallest=_arms(given)),
     "published": lambda value, name, given: _checks.check_flag(value, name),
-    "ties": lambda value, name, given: _checks.check_choice(value, name, TIES),
-    "sides": lambda value, name, given: _checks.check_choice(value, name, SIDES),
+    "ties": lambda value, name, given: _checks.check_choice(value, name, ("infinite", "distinct")),
+    "sides": lambda value, name, given: _checks.check_choice(value, name, ("both", "top")),
     "beta": between(0.75, 1),
 } | dict.fromkeys(("b", "R", "constant", "log_term"), between(0, math.inf))
 
