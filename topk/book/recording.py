@@ -164,9 +164,8 @@ def _frame(session, pulls):
 
 def _has_bounds(strategy):
     """Tell whether a strategy's rule looks at bounds; `Strategy.bounds` are for readers alone."""
-    if type(strategy).bounds in (Strategy.bounds, Indices.bounds):
-        return hasattr(strategy, "scale") or hasattr(strategy, "line")
-    return True
+    own = type(strategy).bounds not in (Strategy.bounds, Indices.bounds)
+    return own or hasattr(strategy, "scale") or hasattr(strategy, "line")
 
 
 class SideBySide(namedtuple("SideBySide", "recordings lesson")):

@@ -476,7 +476,6 @@ def bernoulli_kl(p, q):
     inf
     """
     shape = common_shape("q", p, q)
-    p, q = np.broadcast_to(p, shape), np.broadcast_to(q, shape)
     value = np.maximum(kl_of_step(p, q, 1.0 - q, q - p), 0.0)
     return float(value) if shape == () else value
 
