@@ -112,8 +112,6 @@ def paired(a, b):
     """
     a, b = (x.reshape(x.shape + (1,) * (3 - x.ndim)) for x in map(np.asarray, (a, b)))
     stats.paired_difference(b, a)  # refuses what cannot be compared
-    runs = len(a)
-    a, b = np.broadcast_arrays(a, b)
     visible = ((a != 0) | (b != 0)).any(axis=(0, 2))
     each = np.subtract(b, a, dtype=float)
     each[np.abs(each) <= SLACK] = 0
@@ -122,7 +120,7 @@ def paired(a, b):
         varied = (each != each[0]).any(axis=0)
         p[varied] = _mean_test(each[:, varied])
         sign = np.where(varied, np.sign(each.mean(axis=0)), sign)
-    return Points(sign.astype(int), p, np.full(p.shape, runs), visible)
+    return Points(sign.astype(int), p, np.full(p.shape, len(a)), visible)
 
 
 def counts(wins, losses, plays):
@@ -152,7 +150,7 @@ def counts(wins, losses, plays):
     wins, losses, plays = (np.atleast_1d(np.asarray(x)) for x in (wins, losses, plays))
     if min(wins.min(), losses.min()) < 0 or (wins + losses > plays).any():
         refuse("wins and losses", (wins, losses), "from 0 to plays together")
-    sign, p = _sign_test(*np.broadcast_arrays(wins, losses))
+    sign, p = _sign_test(wins, losses)
     sign, p, plays = (x.reshape(len(p), -1) for x in (sign, p, np.broadcast_to(plays, p.shape)))
     return Points(sign, p, plays, np.ones(len(p), bool))
 
