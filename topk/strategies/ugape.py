@@ -195,8 +195,8 @@ class UGapEb(FixedBudget):
         Theorem 1.  In the variance form :math:`H^\sigma_\epsilon`, see
         `topk.hardness.ugape_complexity` with variances; then
         :math:`a = (Q-2n)/(2H^\sigma_\epsilon)`.  Without ``a`` and ``complexity`` the
-        complexity is estimated anew in every step, at a cost that grows with n: a pull then
-        costs 0.8 microseconds with 20 arms and 34 with 1,000; with ``a``, 0.1 in both cases.
+        complexity is estimated anew in every step, from all arms: the cost of a pull then
+        grows with n, which with ``a`` it hardly does.
     variance : bool
         Whether the radius follows each arm's sample variance,
 
