@@ -679,7 +679,7 @@ for _ in range(2):
 def test_the_first_compilation_says_so_on_a_terminal(terminal):
     done = subprocess.run([sys.executable, "-c", FIRST_PLAY, str(terminal)], capture_output=True,
                           text=True, check=True)
-    said = "topk compiles Once: some ten seconds, once; see topk.warm\n"
+    said = "topk compiles Once: a few seconds, once; see topk.warm\n"
     assert done.stderr == said * terminal and done.stdout == ""
 
 

@@ -176,7 +176,7 @@ def replicate(
 def warm(strategies=None, bandit=None):
     """Compile ahead what the first play of a strategy would have to wait for.
 
-    A rule is compiled once for few arms and, if that pays, once for many: some ten seconds
+    A rule is compiled once for few arms and, if that pays, once for many: a few seconds
     each on one core, a fraction of a second in later processes, since the result is kept on disk
     (in ``NUMBA_CACHE_DIR`` or the user's cache) until the rule or the library changes.  All of the
     library's own take some minutes.  Live sessions need none of this.

@@ -204,7 +204,7 @@ class Notice(event.Listener):
     def on_start(self, begun):
         name = _unseen.pop(begun.data["dispatcher"].py_func.__qualname__, None)
         if name and sys.stderr.isatty():
-            text = f"topk compiles {name.split('_')[0]}: some ten seconds, once; see topk.warm"
+            text = f"topk compiles {name.split('_')[0]}: a few seconds, once; see topk.warm"
             print(text, file=sys.stderr)
 
     def on_end(self, ended):
