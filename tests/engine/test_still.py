@@ -60,9 +60,10 @@ def test_the_pulls_are_those_of_a_look_at_all_arms(n, strategy):
     assert found[0] == found[1] and sum(found[0][0]) > n
 
 
-def test_the_winners_have_the_best_bounds():
+@pytest.mark.parametrize("coarse", [True, False])
+def test_the_winners_have_the_best_bounds(coarse):
     rng = np.random.default_rng(1)
-    session = Odd(4, budget=2000).start(11)
+    session = Odd(4, budget=2000, coarse=coarse).start(11)
     while not session.done:
         arms, _ = session.ask()
         session.tell(arms, (rng.random(arms.size) < 0.5).astype(float))
@@ -75,10 +76,13 @@ def test_the_winners_have_the_best_bounds():
         assert [arm for arm in range(11) if call(play, inside, arm)] == chosen
         low, high = {}, {}
         for arm in here:
-            low[arm], high[arm], _ = Odd.line(s, arm)
+            below, above, weight = Odd.line(s, arm)
+            low[arm], high[arm] = below - s.now.scale * weight, above + s.now.scale * weight
         assert call(play, kth) == s.sums[ranked[3]] / s.pulls[ranked[3]]
         assert call(play, lowest) == min(chosen, key=lambda arm: (low[arm], arm))
         assert call(play, highest) == min(rest, key=lambda arm: (-high[arm], arm))
+        for shown, own in zip(session.bounds(), (low, high), strict=True):
+            assert shown[here].tolist() == np.clip([own[arm] for arm in here], 0, 1).tolist()
     assert session.withdrawn
 
 

@@ -11,7 +11,6 @@ from strategies.plain import Coin, Settled
 
 import topk
 from topk.engine import loop
-from topk.engine.indices import highest, lower, lowest, upper
 from topk.engine.loop import BY_BUDGET
 from topk.engine.ranking import rank
 from topk.engine.rounds import end_with
@@ -20,42 +19,11 @@ from topk.play import RULE, stream
 BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.45, 0.7, 0.1, 0.3])
 
 
-@dataclass(frozen=True)
-class OwnClocks(topk.Indices):
-    """LUCB whose radius follows each arm's own pulls."""
-
-    k: int
-    epsilon: float
-    delta: float
-    budget: int | None = None
-    certifies = anytime = True
-    few = 0
-
-    @topk.rule
-    def line(s, arm):
-        u, mean = s.pulls[arm], s.sums[arm] / s.pulls[arm]
-        radius = own_radius(s.n, u, s.delta)
-        return mean - radius, mean + radius, 0.0
-
-    @topk.rule
-    def pick(s, arms):
-        arms[0], arms[1] = lowest(s), highest(s)
-        return 2
-
-    @topk.rule
-    def done(s):
-        return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
-
-
-def own_radius(n, u, delta):
-    return math.sqrt(math.log(math.pi**2 * n * u**2 / (3 * delta)) / (2 * u))
-
-
 def test_picking_nobody_is_refused():
     """Of a pair of which one is missing no other arm is pulled in its place."""
 
     @dataclass(frozen=True)
-    class Stubborn(OwnClocks):
+    class Stubborn(topk.LUCB1):
         @topk.rule
         def done(s):
             return False
@@ -169,30 +137,6 @@ def test_a_number_that_may_be_left_out_is_there_when_it_is_given(kind):
     assert Maybe(1, 9, a=2).start(4).tell([0, 1, 2, 3], [1] * 4).ask()[0].tolist() == [2]
     with pytest.raises(AttributeError, match="'a'"):
         Maybe(1, 9).start(4).tell([0, 1, 2, 3], [1] * 4)
-
-
-def test_bounds_of_its_own_are_followed_exactly():
-    """With a line of its own the arms at risk are those of plain Python, however many there are."""
-    strategy, rng = OwnClocks(2, epsilon=0.3, delta=0.2), np.random.default_rng(3)
-    session = strategy.start(BANDIT.n)
-    arms, counts = session.ask()
-    while True:
-        session.tell(arms, BANDIT.pull(arms, counts, rng).sums, counts=counts)
-        means = session.means
-        radii = np.array([own_radius(7, u, 0.2) for u in session.pulls.tolist()])
-        lows, highs = session.bounds()
-        assert lows.tolist() == np.clip(means - radii, 0, 1).tolist()
-        assert highs.tolist() == np.clip(means + radii, 0, 1).tolist()
-        ranked = sorted(range(7), key=lambda arm: (-means[arm], arm))
-        inside, outside = sorted(ranked[:2]), sorted(ranked[2:])
-        low = min(inside, key=lambda arm: means[arm] - radii[arm])
-        high = max(outside, key=lambda arm: means[arm] + radii[arm])
-        assert session.done == (means[high] + radii[high] - (means[low] - radii[low]) < 0.3)
-        if session.done:
-            break
-        arms, counts = session.ask()
-        assert arms.tolist() == [low, high]
-    assert session.certified and session.selected.tolist() == [1, 4] and session.pulls.sum() > 100
 
 
 def test_a_function_that_is_not_marked_is_refused():
