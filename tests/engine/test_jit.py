@@ -242,7 +242,7 @@ PLAY_SOME = "import json\nfrom engine.test_jit import *\nprint(json.dumps(play_s
 
 @pytest.mark.slow
 def test_results_are_the_same_without_the_compiler():
-    """Of all strategies the recorded plays say so: they are made compiled, and live as Python."""
+    """Of all strategies `strategies.test_agreement` says so: live sessions are plain Python."""
     names = "SAR", "OptMAI", "LUCB1", "MultiBanditUGapEc"  # both shapes, one bandit or several
     plain = json.loads(python(PLAY_SOME.format(names=str(names)[1:-1]), NUMBA_DISABLE_JIT="1"))
     assert len(plain) >= 5 * len(names)

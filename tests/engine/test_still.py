@@ -42,6 +42,8 @@ PLAYED = [
     (n, make(k))
     for n, k in ((2, 1), (5, 4), (9, 3), (64, 20), (300, 7))
     for make in (
+        lambda k: topk.LUCB1(k, 0.0, 0.1, budget=3000),
+        lambda k: topk.GapE(k, budget=3000, complexity=300.0),
         lambda k: topk.KLLUCB(k, 0.0, 0.1, budget=3000),
         lambda k: Odd(k, budget=3000),
         lambda k: Odd(k, budget=3000, coarse=False),
@@ -51,13 +53,15 @@ PLAYED = [
 
 @pytest.mark.parametrize(("n", "strategy"), PLAYED, ids=repr)
 def test_the_pulls_are_those_of_a_look_at_all_arms(n, strategy):
-    bandit = topk.BernoulliBandit(np.round(np.linspace(0.9, 0.1, n), 1))
-    found = []
-    for search in ("topk_scan", "topk_trees"):
-        play = Play(strategy, bandit, 5, 0, search=search)
-        play.advance()
-        found.append((play.outcome().pulls.tolist(), play.outcome().selected.tolist()))
-    assert found[0] == found[1] and sum(found[0][0]) > n
+    """With ties, and with real rewards."""
+    means = np.round(np.linspace(0.9, 0.1, n), 1)
+    for bandit in topk.BernoulliBandit(means), topk.BetaBandit(4 * means, 4 - 4 * means):
+        found = []
+        for search in ("topk_scan", "topk_trees"):
+            play = Play(strategy, bandit, 5, 0, search=search)
+            play.advance()
+            found.append((play.outcome().pulls.tolist(), play.outcome().selected.tolist()))
+        assert found[0] == found[1] and sum(found[0][0]) > n
 
 
 @pytest.mark.parametrize("coarse", [True, False])
