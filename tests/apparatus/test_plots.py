@@ -2,16 +2,14 @@
 
 import io
 import itertools
-import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pytest
+from engine.processes import python
 
 matplotlib.use("Agg")
 
@@ -204,15 +202,10 @@ def test_bytes_do_not_depend_on_the_machines_settings(tmp_path):
     (tmp_path / "matplotlibrc").write_text(
         "figure.facecolor: black\naxes.labelsize: 20\nlines.linewidth: 9\n"
         "savefig.transparent: True\nxtick.direction: in\n")
-    code = ("import hashlib, sys; sys.path.insert(0, sys.argv[1]); import test_plots;"
-            "print(hashlib.sha256(test_plots.draw()).hexdigest())")
-    here = os.path.dirname(os.path.abspath(__file__))
-    digests = set()
-    for settings in ({}, {"MATPLOTLIBRC": str(tmp_path), "PYTHONHASHSEED": "7"}):
-        done = subprocess.run([sys.executable, "-c", code, here], check=True, text=True,
-                              capture_output=True, env=os.environ | settings)
-        digests.add(done.stdout.strip())
-    assert len(digests) == 1
+    code = ("import hashlib; from apparatus.test_plots import draw;"
+            "print(hashlib.sha256(draw()).hexdigest())")
+    other = {"MATPLOTLIBRC": str(tmp_path), "PYTHONHASHSEED": "7"}
+    assert python(code) == python(code, **other)
 
 
 def test_the_background_is_opaque_white():
@@ -233,5 +226,4 @@ def test_using_the_style_keeps_the_way_figures_are_shown():
 
 def test_a_strategy_of_the_library_has_its_look_before_it_is_imported():
     code = "from topk import plots; print(plots.style('OptMAI').color)"
-    done = subprocess.run([sys.executable, "-c", code], check=True, text=True, capture_output=True)
-    assert done.stdout.strip() == plots.style(topk.OptMAI(1, 10)).color
+    assert python(code).strip() == plots.style(topk.OptMAI(1, 10)).color

@@ -1,12 +1,10 @@
 """A strategy's functions in the place of open ones."""
 
-import os
-import subprocess
-import sys
 from types import ModuleType
 
 import numpy as np
 import pytest
+from engine.processes import python
 
 from topk.engine import composing, jit, loop
 from topk.engine.composing import allocates, apart, compose, digest, larger, open_function, shared
@@ -152,12 +150,8 @@ def test_the_digest_is_the_same_in_every_process():
         "given = topk.LUCB1(1, 0.1, 0.1).given('topk_trees')\n"
         "print(composing.digest(composing.compose(loop.play, given)[1]))"
     )
-    found = set()
-    for seed in "12":
-        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
-        command = [sys.executable, "-c", code]
-        found.add(subprocess.check_output(command, env=environment, text=True).strip())
-    assert len(found) == 1 and len(found.pop()) == 16
+    (found,) = {python(code, PYTHONHASHSEED=seed).strip() for seed in "12"}
+    assert len(found) == 16
 
 
 def test_attributes_are_no_global_names():

@@ -6,23 +6,20 @@ import io
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
+from engine.processes import SOURCES, environment, python
 from strategies.registry import ENTRIES, cases
 
 import topk
 from topk.engine import jit
 from topk.play import Play
 
-SOURCES = Path(topk.__file__).resolve().parent
-TESTS = Path(__file__).resolve().parent.parent
 kept_only = pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
 
 # A function that calls one of the library: its result, hits and misses of the cache, warnings.
@@ -45,23 +42,6 @@ print(share, *(sum(x.values()) for x in (stats.cache_hits, stats.cache_misses)),
       sum("topk keeps no compiled code" in str(one.message) for one in caught))
 """
 COMPILED, LOADED, WARNED = [3, 0, 1, 0], [3, 1, 0, 0], [3, 0, 1, 1]
-
-
-def environment(*paths, **more):
-    """Return what a fresh process gets; None takes a variable away."""
-    found = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "XDG_"))}
-    found |= {"PYTHONPATH": os.pathsep.join(map(str, (*paths, SOURCES.parent, TESTS)))} | more
-    return {k: v for k, v in found.items() if v is not None}
-
-
-def python(code, *paths, **more):
-    """Run code in a fresh interpreter; return what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code], env=environment(*paths, **more),
-        cwd=paths[0] if paths else TESTS, capture_output=True, text=True, timeout=600,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
 
 
 def shared(*paths, before="", **more):
@@ -157,8 +137,7 @@ def test_two_processes_compile_at_once(tmp_path):
 
 # Plays by two forms of one class; what is kept may not depend on which was first.
 PLAY = """
-import json, sys, warnings
-from dataclasses import dataclass
+import json, warnings
 warnings.simplefilter("error")
 import topk
 from topk.play import Play
@@ -225,9 +204,9 @@ def test_a_live_session_compiles_nothing():
 
 
 def play_some(*names):
-    """Play some short plays of all strategies, or of those with these names."""
+    """Play some short plays of the strategies with these names."""
     out = []
-    for entry in (entry for entry in ENTRIES if not names or entry.name in names):
+    for entry in (entry for entry in ENTRIES if entry.name in names):
         plays = [(s, bandit, rng) for s, bandit, rng in cases(entry, 40, 21, sizes=(2, 5, 9))
                  if (getattr(s, "budget", 1) or 10**9) <= 2000]  # others take long as plain Python
         for strategy, bandit, rng in plays[:6]:
@@ -237,18 +216,7 @@ def play_some(*names):
     return out
 
 
-PLAY_SOME = "import json\nfrom engine.test_jit import *\nprint(json.dumps(play_some({names})))\n"
-
-
-@pytest.mark.slow
-def test_results_are_the_same_without_the_compiler():
-    """Of all strategies `strategies.test_agreement` says so: live sessions are plain Python."""
-    names = "SAR", "OptMAI", "LUCB1", "MultiBanditUGapEc"  # both shapes, one bandit or several
-    plain = json.loads(python(PLAY_SOME.format(names=str(names)[1:-1]), NUMBA_DISABLE_JIT="1"))
-    assert len(plain) >= 5 * len(names)
-    assert plain == play_some(*names)
-
-
+PLAY_SOME = "import json\nfrom engine.test_jit import *\nprint(json.dumps(play_some(*{names})))\n"
 WITHOUT = """
 import numba.core.serialize
 kept = numba.core.serialize.dumps
@@ -259,13 +227,18 @@ numba.core.serialize.dumps = kept
 
 
 @pytest.mark.slow
-def test_results_are_the_same_with_what_numba_documents_only(tmp_path):
-    """A numba without the private names: counting everywhere, numba's own cache."""
-    names = "SAR", "LUCB1"  # one of each shape
-    code = WITHOUT + PLAY_SOME.format(names=str(names)[1:-1]) + "assert not jit.PRIVATE"
-    assert json.loads(python(code, NUMBA_CACHE_DIR=str(tmp_path))) == play_some(*names)
-    assert list(tmp_path.rglob("*.nbi"))
-    assert shared(before=WITHOUT, NUMBA_CACHE_DIR="/proc/nowhere") == WARNED
+@pytest.mark.parametrize(("names", "before", "more"), [
+    (("SAR", "OptMAI", "LUCB1", "MultiBanditUGapEc"), "", {"NUMBA_DISABLE_JIT": "1"}),
+    (("SAR", "LUCB1"), WITHOUT, {}),  # one of each shape: code takes long to compile
+], ids=["no compiler", "a numba without the private names"])
+def test_results_are_the_same_with(names, before, more, tmp_path):
+    """Without the private names references are counted everywhere, and the cache is numba's own."""
+    code = before + PLAY_SOME.format(names=names) + "assert not jit.PRIVATE"
+    found = json.loads(python(code, NUMBA_CACHE_DIR=str(tmp_path), **more))
+    assert len(found) >= 5 * len(names) and found == play_some(*names)
+    if before:
+        assert list(tmp_path.rglob("*.nbi"))
+        assert shared(before=before, NUMBA_CACHE_DIR="/proc/nowhere") == WARNED
 
 
 NUMBAS = """
@@ -273,7 +246,6 @@ import json
 import numba
 from numba import config
 from numba.core import caching, dispatcher
-import warnings
 
 def look():
     found = {k: repr(v) for k, v in vars(config).items() if k.isupper()}
@@ -370,11 +342,3 @@ def test_a_play_gives_back_what_it_was_lent(strategy):
     play.advance()
     assert play.total > 5
     assert [sys.getrefcount(array) for array in arrays] == counts
-
-
-@pytest.mark.slow
-def test_results_are_the_same_in_threads():
-    names = [entry.name for entry in ENTRIES]
-    expected = [play_some(name) for name in names]
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(play_some, names * 3)) == expected * 3

@@ -1,18 +1,17 @@
 """Index strategies stand very long plays, and compiled loops come back to Python."""
 
 import math
-import os
-import subprocess
 import sys
 import time
 
 import numpy as np
 import pytest
+from engine.processes import python
+from engine.searching import call
 from strategies import transcriptions
 
 import topk
 from topk.engine import loop
-from topk.engine.deciding import python_form
 from topk.engine.loop import CROSSING, DONE
 from topk.play import Play
 
@@ -25,10 +24,6 @@ def linear(n, tied=False):
     if tied:
         means[n // 10] = means[n // 10 - 1]
     return topk.BernoulliBandit(means)
-
-
-def call(play, function, *arguments):
-    return python_form(function, play.given)(play.s, *arguments)
 
 
 def after(strategy, n, search, total, seed=1):
@@ -140,6 +135,4 @@ def test_memory_grows_with_the_arms_only():
         "topk.run(topk.LUCB1(10**5, epsilon=0.0, delta=0.1, budget=2 * 10**6), bandit)\n"
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])\n"
     )
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    output = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
-    assert int(output) < 1e6  # kilobytes; ru_maxrss would not forget the process that forked
+    assert int(python(code)) < 1e6  # kilobytes; ru_maxrss would not forget the process that forked
