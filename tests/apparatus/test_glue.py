@@ -2,10 +2,10 @@
 
 import ast
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from chapters.cells import SOURCES
 
 import topk
 from topk.book import glue_all, rule_of
@@ -21,7 +21,6 @@ def test_numbers_are_glued_as_pythons_own(monkeypatch):
     assert {type(value) for value in glued.values()} == {float, int, str}
 
 
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 SHOWN = {"ImprovedTopK": (topk.AdaptiveTopK, topk.Halving)}  # on pages that its own page links to
 
 
@@ -42,7 +41,7 @@ def test_a_page_can_print_every_rule(name):
 
 
 def test_every_rule_stands_on_a_page():
-    text = "".join(path.read_text(encoding="utf-8") for path in NOTEBOOKS.glob("*.md"))
+    text = "".join(path.read_text(encoding="utf-8") for path in SOURCES)
     calls = [re.findall(r"topk\.(\w+)", call) for call in re.findall(r"rule_of\((.*?)\)", text)]
     on_pages = "".join(rule_of(*(getattr(topk, name) for name in names)).data for names in calls)
     for name in topk.strategies.__all__:

@@ -1,14 +1,14 @@
-"""The figure shapes: what they draw, that it can be told apart, and that bytes repeat."""
+"""The figure shapes: what they draw, that it is seen and told apart, and that bytes repeat."""
 
 import io
 import itertools
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pytest
+from chapters.cells import SOURCES
 from engine.processes import python
 
 matplotlib.use("Agg")
@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 import topk  # noqa: E402
+from book.build import ROOT  # noqa: E402
 from topk import claims, plots  # noqa: E402
 
 STRATEGIES = [name for name in topk.strategies.__all__ if "MultiBandit" not in name]
@@ -27,6 +28,9 @@ FIGURES = [  # strategies that share a figure
     ["Racing", "Halving", "LUCB1", "UGapEc", "CLUCB"],
     ["UGapEb", "GapE", "SAR", "Uniform"]]
 
+COLORS = {name: style.color for name, style in plots.STYLES.items()}
+COLORS |= {name: getattr(plots, name) for name in ("BLUE", "RED", "BLACK", "GREY")}
+
 EYES = {  # linear RGB as seen; Machado, Oliveira and Fernandes (2009), severity 1
     "normal": np.eye(3),
     "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
@@ -35,9 +39,32 @@ EYES = {  # linear RGB as seen; Machado, Oliveira and Fernandes (2009), severity
                    [-0.003882, -0.048116, 1.051998]]}
 
 
-def linear(color):
-    value = np.array([int(color[i:i + 2], 16) for i in (1, 3, 5)]) / 255
-    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+def light(color):
+    """Return a colour as it is: red, green and blue."""
+    return np.array([int(color[i:i + 2], 16) for i in (1, 3, 5)]) / 255
+
+
+def dark(color):
+    """Return a colour as the filter of the style sheet shows it (W3C, Filter Effects)."""
+    css = (ROOT / "book/_static/topk.css").read_text(encoding="utf-8")
+    amount = float(re.search(r"filter: invert\(([\d.]+)\) hue-rotate\(180deg\)", css)[1])
+    weights = np.array([0.213, 0.715, 0.072])
+    turn = 2 * np.outer(np.ones(3), weights) - np.eye(3)  # hue-rotate at 180 degrees
+    return (turn @ (amount + light(color) * (1 - 2 * amount))).clip(0, 1)
+
+
+def linear(rgb):
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def luminance(rgb):
+    return linear(rgb) @ [0.2126, 0.7152, 0.0722]
+
+
+def contrast(color, shown=light):
+    """Return the contrast of a colour on the ground, which is white, or dark when turned round."""
+    low, high = sorted(luminance(shown(x)) for x in (color, "#FFFFFF"))
+    return (high + 0.05) / (low + 0.05)
 
 
 def lab(rgb):
@@ -71,15 +98,19 @@ def test_the_styles_tell_strategies_apart_without_colour():
 @pytest.mark.parametrize("eye", EYES)
 @pytest.mark.parametrize("names", FIGURES, ids="+".join)
 def test_the_colours_of_one_figure_stay_apart(eye, names):
-    seen = {name: lab(EYES[eye] @ linear(plots.STYLES[name].color)) for name in names}
+    seen = {name: lab(EYES[eye] @ linear(light(plots.STYLES[name].color))) for name in names}
     for one, other in itertools.combinations(names, 2):
         assert np.linalg.norm(seen[one] - seen[other]) > 15, (one, other)
 
 
-@pytest.mark.parametrize("name", plots.STYLES)
-def test_every_colour_has_contrast_on_white(name):
-    luminance = [0.2126, 0.7152, 0.0722] @ linear(plots.STYLES[name].color)
-    assert 1.05 / (luminance + 0.05) >= 3
+@pytest.mark.parametrize("shown", [light, dark])
+@pytest.mark.parametrize("name", COLORS)
+def test_every_colour_is_seen_on_its_ground(name, shown):
+    assert contrast(COLORS[name], shown) >= 3
+
+
+def test_when_turned_round_the_ground_is_dark_and_writing_is_light():
+    assert luminance(dark("#FFFFFF")) < 0.02 and contrast("#000000", dark) > 7
 
 
 def test_the_style_of_a_strategy_value():
@@ -105,12 +136,12 @@ def test_a_strategy_of_ones_own_has_a_neutral_style():
     assert plots.style(Mine) == plots.style(Mine()) == drawn and drawn.label == "Mine"
     assert plots.style("MultiBanditMine").label == "MultiBanditMine"
     assert drawn.marker not in {each.marker for each in plots.STYLES.values()}
-    assert 1.05 / ([0.2126, 0.7152, 0.0722] @ linear(drawn.color) + 0.05) >= 3
+    assert contrast(drawn.color) >= 3
 
 
 def test_no_strategy_of_the_book_is_misspelt():
-    pages = (Path(__file__).parents[2] / "notebooks").glob("*.md")
-    names = {name for page in pages for name in re.findall(r'style\("([^"]*)"\)', page.read_text())}
+    text = "".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    names = set(re.findall(r'style\("([^"]*)"\)', text))
     assert "SAR" in names and names <= set(plots.STYLES)
 
 

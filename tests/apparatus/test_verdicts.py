@@ -4,16 +4,16 @@ A test with random plays fails by chance with a probability below 1e-6, as compu
 """
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.stats
 
+from book.build import ROOT
 from topk.book import verdicts
 from topk.book.verdicts import always, counts, exact, fact, holm, most, paired
 
-LEDGER = Path(__file__).resolve().parents[2] / "book/ledger.md"
+LEDGER = ROOT / "book/ledger.md"
 WORDS = ("holds", "fails", "undecided", "not comparable")
 
 

@@ -4,14 +4,14 @@ import ast
 import re
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parents[2]
+from book.build import ROOT
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCK = (ROOT / "requirements.lock").read_text()
 CONSTRAINTS = (ROOT / "constraints.txt").read_text()

@@ -5,13 +5,12 @@ import sys
 import tarfile
 import zipfile
 from email.parser import Parser
-from pathlib import Path
 
 import pytest
 
 import topk
+from book.build import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "topk_arms"
 
 

@@ -1,15 +1,14 @@
 """Every notebook is a pair: the Markdown source, and the .ipynb that `make sync` writes from it."""
 
 import json
-from pathlib import Path
 
 import jupytext
 import pytest
+from chapters.cells import SOURCES
 
 from book import execution
+from book.build import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "notebooks").glob("*.md"))
 MADE = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 

@@ -6,14 +6,14 @@ needs a built site, and no page here asks for anything.
 
 import re
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import topk
+from book.build import ROOT
 
-STATIC = Path(__file__).resolve().parents[2] / "book/_static"
+STATIC = ROOT / "book/_static"
 N, TAPES, LENGTH = 8, 100, 1000
 
 
@@ -314,5 +314,5 @@ def test_the_panel_is_for_everybody(panel):
 
 @pytest.mark.parametrize("source", ["book/intro.md", "notebooks/01-problem.md"])
 def test_without_scripts_a_page_says_what_is_missing(source):
-    text = (STATIC.parents[1] / source).read_text(encoding="utf-8")
+    text = (ROOT / source).read_text(encoding="utf-8")
     assert re.search('<div class="topk-panel">\n<p>[^<]*scripts[^<]*</p>\n</div>', text)

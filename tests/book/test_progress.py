@@ -2,11 +2,11 @@
 
 import io
 import queue
-from pathlib import Path
 from unittest import mock
 
 import jupytext
 import pytest
+from chapters import cells
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from book import build, execution, progress
@@ -70,9 +70,7 @@ def test_times_follow_the_cells_and_not_their_numbers(cells, seconds):
 
 def test_the_times_of_every_page_are_recorded():
     """Or a long page might be begun last, and the other cores wait for it."""
-    root = Path(__file__).resolve().parents[2]
-    pages = {path.stem for path in (root / "notebooks").glob("*.md")}
-    assert pages == progress.recorded(root).keys()
+    assert {path.stem for path in cells.SOURCES} == progress.recorded(build.ROOT).keys()
 
 
 def test_a_page_without_record_takes_a_second_a_cell():

@@ -2,12 +2,10 @@
 
 import builtins
 import symtable
-from pathlib import Path
 
 import pytest
 from chapters import cells
 
-SOURCES = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.md"))
 LEFT_OUT = {"remove-cell", "remove-input"}
 GIVEN = {*dir(builtins), "__name__", "display", "get_ipython"}  # what every notebook starts with
 
@@ -44,7 +42,7 @@ def unexplained(shown):
     return list(dict.fromkeys(found))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", cells.SOURCES, ids=lambda path: path.stem)
 def test_every_name_can_be_looked_up(path):
     """If this fails, fold the cell that binds the name: ``hide-cell`` for ``remove-cell``."""
     assert unexplained(cells.read(path.stem)[0]) == []

@@ -1,13 +1,11 @@
 """Proofs are folded under their own names, and a statement says what it is used for."""
 
 import re
-from pathlib import Path
 
 import pytest
+from chapters.cells import SOURCES
 
 from book import reading
-
-NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.md"))
 
 
 def stated(label, title, sort="theorem", body="<p>It holds.</p>"):
@@ -95,7 +93,7 @@ def test_a_box_that_is_not_closed_is_refused():
         reading.closing("<div><div></div>", 0)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_no_proof_is_folded_by_hand(path):
     """The theme's way to fold a box needs a title, which a proof has not: the build would crash."""
     heads = re.findall(r"\{prf:proof\}[^\n]*\n((?::[^\n]*\n)*)", path.read_text(encoding="utf-8"))
@@ -123,7 +121,7 @@ def test_decisions_and_exercises_are_folded_under_their_names():
         + headed("exercises", fold.format("A mirror · A mirror", exercise * 2) + box))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_what_is_folded_has_names(path):
     """A fold says what it hides: every exercise has a title, and every decision begins with one."""
     text = path.read_text(encoding="utf-8")

@@ -1,11 +1,10 @@
 """The README's tables name what is there."""
 
 import re
-from pathlib import Path
 
 import topk
+from book.build import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

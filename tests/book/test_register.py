@@ -3,14 +3,13 @@
 import ast
 import functools
 import re
-from pathlib import Path
 
 import pytest
 from chapters import cells
 
+from book.build import ROOT
 from topk.book.numbered_results import RESULTS, checked
 
-ROOT = Path(__file__).resolve().parents[2]
 IDS = [f"{paper}/{name}" for paper, names in RESULTS.items() for name in names]
 
 
@@ -18,7 +17,7 @@ IDS = [f"{paper}/{name}" for paper, names in RESULTS.items() for name in names]
 def entries():
     """Return (page, text of the page, arguments of the call) for every call of `checked`."""
     found = []
-    for path in sorted((ROOT / "notebooks").glob("*.md")):
+    for path in cells.SOURCES:
         text = path.read_text(encoding="utf-8")
         for tags, source in cells.read(path.stem)[0]:
             if "numbered_results.checked" in source:

@@ -9,14 +9,16 @@ import functools
 import io
 import os
 import warnings
-from pathlib import Path
 from unittest import mock
 
 import jupytext
 import matplotlib.pyplot as plt
 
+from book.build import ROOT
+
 plt.switch_backend("Agg")
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+NOTEBOOKS = ROOT / "notebooks"
+SOURCES = sorted(NOTEBOOKS.glob("*.md"))
 
 
 @functools.cache

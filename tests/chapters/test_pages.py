@@ -7,7 +7,7 @@ import yaml
 from chapters import cells
 
 BREAKS = yaml.safe_load((Path(__file__).parent / "breaks.yml").read_text(encoding="utf-8"))
-PAGES = sorted(path.stem for path in cells.NOTEBOOKS.glob("*.md") if cells.checks(path.stem))
+PAGES = [path.stem for path in cells.SOURCES if cells.checks(path.stem)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from chapters import cells
 
 LONGEST = 40
-PAGES = sorted(path.stem for path in cells.NOTEBOOKS.glob("*.md"))
+PAGES = [path.stem for path in cells.SOURCES]
 MAKERS = {"Claim", "Ledger", "Verdict", "Points", "Judgement",
           "paired", "counts", "exact", "always", "most", "fact", "not_comparable"}
 
