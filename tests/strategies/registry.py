@@ -106,10 +106,23 @@ def log_uniform(rng, low, high):
     return float(10 ** rng.uniform(low, high))
 
 
-def confidence(rng):
-    """Return epsilon and delta."""
-    epsilon, delta = any_of(rng, 0.0, 0.05, 0.3, 0.6, 0.95), any_of(rng, 1e-9, 0.01, 0.1, 0.9)
-    return {"epsilon": epsilon, "delta": delta}
+def chosen(**values):
+    """Return a maker of parameters, each one of its values."""
+    return lambda rng: {name: any_of(rng, *these) for name, these in values.items()}
+
+
+DELTAS = 1e-9, 0.01, 0.1, 0.9
+CONFIDENCE = {"epsilon": (0.0, 0.05, 0.3, 0.6, 0.95), "delta": DELTAS}
+confidence = chosen(**CONFIDENCE)
+adaptive = chosen(
+    epsilon=(0.0, 0.01, 0.25, 0.3, 0.5, 0.9), delta=(1e-9, 0.1, 0.99),
+    pull_scale=(1.0, 0.01, 0.2),  # few pulls: many ties and wrong decisions
+)
+improved = chosen(epsilon=(0.1, 0.2, 0.5, 0.9), delta=(1e-9, 0.1, 0.99))
+ugape_c = chosen(**CONFIDENCE, c=(0.5, 0.1))
+few_c = chosen(**CONFIDENCE, c=(0.5, 0.1, 0.01))
+clucb_pac = chosen(**CONFIDENCE, R=(0.5, 0.2))
+clucb = chosen(delta=DELTAS, R=(0.5, 0.2))
 
 
 def published(rng):
@@ -132,16 +145,6 @@ def halving(rng):
     return {"epsilon": float(rng.uniform(0.01, 0.99)), "delta": any_of(rng, 1e-9, 0.1, 0.99)}
 
 
-def adaptive(rng):
-    epsilon, delta = any_of(rng, 0.0, 0.01, 0.25, 0.3, 0.5, 0.9), any_of(rng, 1e-9, 0.1, 0.99)
-    scale = any_of(rng, 1.0, 0.01, 0.2)  # few pulls: many ties and wrong decisions
-    return {"epsilon": epsilon, "delta": delta, "pull_scale": scale}
-
-
-def improved(rng):
-    return {"epsilon": any_of(rng, 0.1, 0.2, 0.5, 0.9), "delta": any_of(rng, 1e-9, 0.1, 0.99)}
-
-
 def improved_to_the_end(given, n, k):
     """Halving costs some million pulls; test_improved.py goes to the end of more such plays."""
     return (0.35 if n <= 4 * k else 0.1) * (given["epsilon"] > 0.1)
@@ -154,22 +157,6 @@ def gape(rng):
 def ugape_b(rng):
     given = {"a": log_uniform(rng, -3, 1)}, {"complexity": log_uniform(rng, 0, 4)}, {}
     return {"epsilon": any_of(rng, 0.0, 0.05, 0.3)} | any_of(rng, *given)
-
-
-def ugape_c(rng):
-    return confidence(rng) | {"c": any_of(rng, 0.5, 0.1)}
-
-
-def clucb_pac(rng):
-    return confidence(rng) | {"R": any_of(rng, 0.5, 0.2)}
-
-
-def clucb(rng):
-    return {"delta": any_of(rng, 1e-9, 0.01, 0.1, 0.9), "R": any_of(rng, 0.5, 0.2)}
-
-
-def few_c(rng):
-    return confidence(rng) | {"c": any_of(rng, 0.5, 0.1, 0.01)}
 
 
 def big_batches(rng):
