@@ -266,6 +266,10 @@ def test_gabillon_theorem_1_and_its_inverse():
         budget = n + int(rng.integers(1, 10_000))
         best = 2 * n * budget * math.exp(-(budget - n) / (2 * h))
         assert g.ugapeb_error(means, k, budget, epsilon) == pytest.approx(best)
+        rows = [means, rng.random(n)]
+        several = (budget - n) / (2 * hardness.ugape_complexity(rows, k, epsilon))
+        error = 4 * n * (budget + n) * math.exp(-several)
+        assert g.ugapeb_error(rows, k, budget + n, epsilon) == pytest.approx(error)
         a = (budget - n) / (4 * h) / 3
         at_a = g.ugapeb_error(means, k, budget, epsilon, a)
         assert at_a == pytest.approx(2 * n * budget * math.exp(-2 * a)) and at_a >= best
@@ -274,44 +278,31 @@ def test_gabillon_theorem_1_and_its_inverse():
         assert g.ugapeb_error(means, k, needed - 1, epsilon) > 0.05 * (1 - 1e-9)
 
 
-def test_gabillon_theorem_1_for_several_bandits():
-    rows = np.array([[0.9, 0.1, 0.5], [0.2, 0.3, 0.7]])
-    h = hardness.ugape_complexity(rows, 1, 0.1)
-    got = g.ugapeb_error(rows, 1, 5000, 0.1)
-    assert got == pytest.approx(2 * 6 * 5000 * math.exp(-(5000 - 6) / (2 * h)))
+def ugapec_may_need(pulls, means, k, epsilon, delta):
+    """The right side of Theorem 2 of Gabillon et al. (2012), which the pulls do not exceed."""
+    log_term = math.log(4 * means.size * (pulls - 1) ** 3 / delta)
+    return 2 * hardness.ugape_complexity(means, k, epsilon) * log_term + means.size
 
 
-def test_gabillon_theorem_2_implicit_bound_is_solved():
+def clucb_may_need(pulls, means, k, epsilon, delta, R=0.5):
+    total = sum(min(d**-2, 0.25 / epsilon**2) for d in hardness.gaps(means, k))
+    return means.size + 32 * R**2 * math.log(4 * means.size * pulls**3 / delta) * total
+
+
+@pytest.mark.parametrize(("bound", "may_need", "given"), [
+    (g.ugapec_pulls, ugapec_may_need, {}), (g.clucb_pac_pulls, clucb_may_need, {}),
+    (g.clucb_pac_pulls, clucb_may_need, {"R": 1.0}),
+])
+def test_implicit_bounds_are_solved(bound, may_need, given):
     rng = np.random.default_rng(5)
     for _ in range(200):
-        means, k = random_instance(rng)
-        epsilon, delta = float(rng.uniform(0.02, 0.4)), float(10 ** rng.uniform(-9, -0.1))
-        n, h = means.size, hardness.ugape_complexity(means, k, epsilon)
-        last = g.ugapec_pulls(means, k, epsilon, delta)
-
-        def slack(x, n=n, h=h, delta=delta):
-            return 2 * h * math.log(4 * n * (x - 1) ** 3 / delta) + n - x
-
-        assert slack(last) >= 0 > slack(last + 1)
-        assert all(slack(last + 10**j) < 0 for j in range(12))
+        case = *random_instance(rng), rng.uniform(0.02, 0.4), 10 ** rng.uniform(-9, -0.1)
+        last = bound(*case, **given)
+        assert may_need(last, *case, **given) >= last
+        assert all(may_need(x, *case, **given) < x for x in (last + 10**j for j in range(12)))
 
 
 # Chen et al.
-
-
-def test_clucb_pac_implicit_bound_is_solved():
-    rng = np.random.default_rng(6)
-    for _ in range(200):
-        means, k = random_instance(rng)
-        epsilon, delta = float(rng.uniform(0.02, 0.4)), float(10 ** rng.uniform(-9, -0.1))
-        total = sum(min(d**-2, 0.25 / epsilon**2) for d in hardness.gaps(means, k))
-        last = g.clucb_pac_pulls(means, k, epsilon, delta)
-
-        def slack(t, n=means.size, total=total, delta=delta):
-            return n + 8 * math.log(4 * n * t**3 / delta) * total - t
-
-        assert slack(last) >= 0 > slack(last + 1)
-        assert g.clucb_pac_pulls(means, k, epsilon, delta, R=1.0) > last
 
 
 def test_theorem_4_sum_is_at_most_the_closed_form():
