@@ -133,24 +133,15 @@ def test_the_kth_arm_and_the_strategy_make_the_same_pulls():
     p = 2 / math.exp(log_ratio)
     session, asked = strategy.start(n), []
     means = np.linspace(0, 1, n)
+    constant = topk.ReplayBandit(means[:, None])  # arms that always give their mean
     while session._play.s.now.stage <= improved.REFERENCE:
         arms, counts = session.ask()
         asked.append((arms.size, int(counts[0])))
         session.tell(arms, counts * means[arms], counts=counts)
-    found = topk.kth_arm(Constant(means), k, 0.5, delta=p * (4 + 5 * k))
+    found = topk.kth_arm(constant, k, 0.5, delta=p * (4 + 5 * k))
     assert session._play.s.now.bar / asked[-1][1] == pytest.approx(found.estimate)
     assert [size for size, _ in asked] == [40, 20, 10, 5]
     assert session.pulls.sum() == found.pulls.sum()
     V = transcriptions.robust_halve(transcriptions.Seen(n), None, set(range(n)), k, 0.5, log_ratio)
     wanted = next(V)
     assert [(len(wanted), wanted[0][1])] == asked[:1]
-
-
-class Constant(topk.Bandit):
-    """Arms that always give their mean."""
-
-    def __init__(self, means):
-        self.means = np.asarray(means)
-
-    def sample(self, arm, count, rng):
-        return np.full(count, self.means[arm])
