@@ -1,7 +1,6 @@
 """Every numbered result of the papers is stated, executed and guarded on some page."""
 
 import ast
-import functools
 import re
 
 import pytest
@@ -10,10 +9,7 @@ from chapters import cells
 from book.build import ROOT
 from topk.book.numbered_results import RESULTS, checked
 
-IDS = [f"{paper}/{name}" for paper, names in RESULTS.items() for name in names]
 
-
-@functools.cache
 def entries():
     """Return (page, text of the page, arguments of the call) for every call of `checked`."""
     found = []
@@ -30,22 +26,22 @@ def entries():
     return found
 
 
+ENTRIES = entries()
+
+
 def test_every_numbered_result_is_entered_once():
-    entered = [values["id"] for _, _, values, _, _ in entries()]
-    assert sorted(entered) == sorted(IDS)
+    expected = [f"{paper}/{name}" for paper, names in RESULTS.items() for name in names]
+    assert sorted(values["id"] for _, _, values, _, _ in ENTRIES) == sorted(expected)
 
 
-@pytest.mark.parametrize("name", IDS)
-def test_entry_leads_somewhere(name):
+@pytest.mark.parametrize(
+    ("page", "text", "values", "tags", "source"), ENTRIES, ids=[each[2]["id"] for each in ENTRIES])
+def test_entry_leads_somewhere(page, text, values, tags, source):
     """Its statement is on the page, its cell asserts, its function and its test exist."""
-    for page, text, values, tags, source in entries():
-        if values["id"] == name:
-            assert re.search(rf"^:label: {re.escape(values['anchor'])}$", text, re.M), page
-            assert any(tag.startswith("check-") for tag in tags), page
-            assert "assert " in source or "assert(" in source, page
-            checked(**values)  # refuses a function that does not exist
-            file, _, function = values["test"].partition("::")
-            code = (ROOT / file).read_text(encoding="utf-8")
-            assert re.search(rf"^def {function}\(", code, re.M), values["test"]
-            return
-    pytest.fail(f"no page enters {name}")
+    assert re.search(rf"^:label: {re.escape(values['anchor'])}$", text, re.M), page
+    assert any(tag.startswith("check-") for tag in tags), page
+    assert "assert " in source or "assert(" in source, page
+    checked(**values)  # refuses a function that does not exist
+    file, _, function = values["test"].partition("::")
+    code = (ROOT / file).read_text(encoding="utf-8")
+    assert re.search(rf"^def {function}\(", code, re.M), values["test"]
