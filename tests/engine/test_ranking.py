@@ -32,31 +32,25 @@ def formed(form, function):
     seed=st.integers(0, 2**32),
 )
 def test_draws_are_numpys(form, batch, seed):
-    """One uniform number for one pull, a binomial one for more, none for none."""
-    means = np.array([p for p, _ in batch] + [0.5])
-    counts = np.array([c for _, c in batch] + [1])
-    arms, sums = np.arange(means.size), np.full(means.size, -1.0)
-    rng, twin = np.random.default_rng(seed), np.random.default_rng(seed)
+    """One uniform number for one pull, a binomial one for more, none for none.
+
+    Pulled from a bandit the batch is the same, also if no count is 1: numpy draws it in one call.
+    """
+    means = np.array([p for p, _ in batch] + [0.5, 0.5])
+    arms, counts = np.arange(len(batch)), np.array([c for _, c in batch], dtype=np.int64)
+    rng, twin, third = (np.random.default_rng(seed) for _ in range(3))
+    sums = np.full(arms.size, -1.0)
     formed(form, loop.draw_bernoulli)(means, arms, counts, arms.size, rng, sums)
-    for p, count, total in zip(means, counts, sums, strict=True):
+    assert topk.BernoulliBandit(means).pull(arms, counts, third).sums.tolist() == sums.tolist()
+    for p, count, total in zip(means[arms], counts, sums, strict=True):
         if count == 1:
             assert total == (twin.random() < p)
         else:
             assert total == (twin.binomial(count, p) if count else 0)
         if p in (0.0, 1.0):
             assert total == count * p
-    assert rng.bit_generator.state == twin.bit_generator.state
-
-
-@given(counts=st.lists(st.sampled_from([0, 1, 2, 31, 1000]), max_size=5), seed=st.integers(0, 99))
-def test_a_batch_pulled_at_once_is_drawn_arm_by_arm(counts, seed):
-    """Also where no count is 1, which numpy draws in one call."""
-    bandit, arms = topk.BernoulliBandit([0.0, 0.2, 0.5, 0.9, 1.0]), np.arange(len(counts))
-    counts, sums = np.array(counts, dtype=np.int64), np.zeros(len(counts))
-    rng, twin = np.random.default_rng(seed), np.random.default_rng(seed)
-    loop.draw_bernoulli(bandit.means, arms, counts, arms.size, twin, sums)
-    assert bandit.pull(arms, counts, rng).sums.tolist() == sums.tolist()
-    assert rng.bit_generator.state == twin.bit_generator.state
+    states = [one.bit_generator.state for one in (rng, twin, third)]
+    assert states[0] == states[1] == states[2]
 
 
 @given(
