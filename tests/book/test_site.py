@@ -8,6 +8,7 @@ import json
 import os
 import re
 import threading
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -47,12 +48,15 @@ def address():
     server.shutdown()
 
 
-def open_page(window, url, width=1280, mode="light", own_clock=False):
-    """Open a page, wait for its formulas, and return it with everything that goes wrong in it.
+@contextmanager
+def opened(window, url, width=1280, mode="light", own_clock=False):
+    """Open a page and wait for its formulas; at the end nothing must have gone wrong in it.
 
-    With a clock of its own, time stands still from then on in all pages of the window.
+    What does stands in ``page.wrong``.  With a clock of its own, time stands still from then on in
+    all pages of the window.
     """
-    page, wrong = window.new_page(), []
+    page = window.new_page()
+    page.wrong = wrong = []
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=mode)
     if own_clock:
@@ -68,7 +72,9 @@ def open_page(window, url, width=1280, mode="light", own_clock=False):
     page.wait_for_function(AT_REST)
     if own_clock:
         page.clock.pause_at(page.evaluate("() => Date.now()") + 60_000)
-    return page, wrong
+    yield page
+    assert wrong == []
+    page.close()
 
 
 def turn(page, width, mode):
@@ -143,65 +149,62 @@ def test_page_in_four_views(page, window, address):
     """
     from axe_playwright_python.base import AXE_SCRIPT
 
-    view, wrong = open_page(window, f"{address}/{page}", *VIEWS[0])
-    view.evaluate(AXE_SCRIPT)
-    unfold(view)
-    problems = []
-    for width, mode in VIEWS:
-        turn(view, width, mode)
-        if (width, mode) == VIEWS[2]:
-            fold(view)
-        for look in (FAULTS, AXE):  # asked once: what they return is true, even if it is empty
-            wrong += view.wait_for_function(look, arg=mode).json_value()
-        problems += [f"{width} px, {mode}: {fault}" for fault in wrong]
-        wrong.clear()
-    view.close()
+    with opened(window, f"{address}/{page}", *VIEWS[0]) as view:
+        view.evaluate(AXE_SCRIPT)
+        unfold(view)
+        problems = []
+        for width, mode in VIEWS:
+            turn(view, width, mode)
+            if (width, mode) == VIEWS[2]:
+                fold(view)
+            for look in (FAULTS, AXE):  # asked once: what they return is true, even if it is empty
+                view.wrong += view.wait_for_function(look, arg=mode).json_value()
+            problems += [f"{width} px, {mode}: {fault}" for fault in view.wrong]
+            view.wrong.clear()
     assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_keyboard_reaches_the_content(width, window, address):
     """The first Tab finds a visible link that leads past the navigation."""
-    view, _ = open_page(window, f"{address}/book/intro.html", width)
-    view.evaluate("() => window.scrollTo(0, 0)")
-    view.keyboard.press("Tab")
-    focused = "() => document.activeElement"
-    assert view.evaluate(f"({focused})().getAttribute('href')") == "#main-content"
-    top = f"({focused})().getBoundingClientRect().top"
-    view.wait_for_function(f"() => {top} >= 0")  # it slides in
-    view.wait_for_function(AT_REST)
-    assert view.evaluate(top) >= 0
-    view.keyboard.press("Enter")
-    view.wait_for_url(lambda url: url.endswith("#main-content"))
-    for _ in range(3):
+    with opened(window, f"{address}/book/intro.html", width) as view:
+        view.evaluate("() => window.scrollTo(0, 0)")
         view.keyboard.press("Tab")
-        assert view.evaluate(f"getComputedStyle(({focused})()).outlineStyle") != "none"
-    view.close()
+        focused = "() => document.activeElement"
+        assert view.evaluate(f"({focused})().getAttribute('href')") == "#main-content"
+        top = f"({focused})().getBoundingClientRect().top"
+        view.wait_for_function(f"() => {top} >= 0")  # it slides in
+        view.wait_for_function(AT_REST)
+        assert view.evaluate(top) >= 0
+        view.keyboard.press("Enter")
+        view.wait_for_url(lambda url: url.endswith("#main-content"))
+        for _ in range(3):
+            view.keyboard.press("Tab")
+            assert view.evaluate(f"getComputedStyle(({focused})()).outlineStyle") != "none"
 
 
 def test_a_recorded_play_can_be_watched_with_the_keyboard(own_window, address):
-    view, wrong = open_page(own_window, f"{address}/book/intro.html", own_clock=True)
-    player = view.locator(".topk-player").first
-    told, slider = player.locator(".topk-player-told"), player.locator("input[type=range]")
-    counts = player.locator(".count")
-    begin = told.inner_text()
-    assert counts.all_inner_texts() == ["8 pulls"] * 2
-    assert "LUCB1" in player.locator(".topk-player-lesson").inner_text()
-    slider.focus()
-    for _ in range(5):
-        view.keyboard.press("ArrowRight")
-    assert told.inner_text() != begin and slider.input_value() == "5"
-    assert "pulls" in slider.get_attribute("aria-valuetext")
-    player.get_by_role("button", name="one step back").press("Enter")
-    assert slider.input_value() == "4"
-    run = player.get_by_role("button", name="play", exact=True)
-    run.press("Space")
-    view.clock.run_for(700)
-    assert all(count in told.inner_text() for count in counts.all_inner_texts())  # in step
-    player.get_by_role("button", name="pause").press("Space")
-    assert int(slider.input_value()) > 4
-    assert player.locator("svg").count() == 2 and wrong == []
-    view.close()
+    with opened(own_window, f"{address}/book/intro.html", own_clock=True) as view:
+        player = view.locator(".topk-player").first
+        told, slider = player.locator(".topk-player-told"), player.locator("input[type=range]")
+        counts = player.locator(".count")
+        begin = told.inner_text()
+        assert counts.all_inner_texts() == ["8 pulls"] * 2
+        assert "LUCB1" in player.locator(".topk-player-lesson").inner_text()
+        slider.focus()
+        for _ in range(5):
+            view.keyboard.press("ArrowRight")
+        assert told.inner_text() != begin and slider.input_value() == "5"
+        assert "pulls" in slider.get_attribute("aria-valuetext")
+        player.get_by_role("button", name="one step back").press("Enter")
+        assert slider.input_value() == "4"
+        run = player.get_by_role("button", name="play", exact=True)
+        run.press("Space")
+        view.clock.run_for(700)
+        assert all(count in told.inner_text() for count in counts.all_inner_texts())  # in step
+        player.get_by_role("button", name="pause").press("Space")
+        assert int(slider.input_value()) > 4
+        assert player.locator("svg").count() == 2
 
 
 def test_without_scripts_a_recorded_play_is_a_still_picture(plain_window, address):
@@ -214,25 +217,22 @@ def test_without_scripts_a_recorded_play_is_a_still_picture(plain_window, addres
 
 @pytest.mark.parametrize("page", ["book/intro.html", "notebooks/01-problem.html"])
 def test_a_reader_can_play(page, window, address):
-    view, wrong = open_page(window, f"{address}/{page}")
-    panel = view.locator(".topk-panel")
-    view.get_by_label("true mean of arm 8").press("ArrowUp")
-    panel.get_by_role("button", name="One decision").press("Enter")
-    assert "arm 8 rejected" in panel.locator(".topk-panel-told").inner_text()
-    assert wrong == []
-    view.close()
+    with opened(window, f"{address}/{page}") as view:
+        panel = view.locator(".topk-panel")
+        view.get_by_label("true mean of arm 8").press("ArrowUp")
+        panel.get_by_role("button", name="One decision").press("Enter")
+        assert "arm 8 rejected" in panel.locator(".topk-panel-told").inner_text()
 
 
 def test_the_ledger_can_be_filtered(window, address):
-    view, wrong = open_page(window, f"{address}/book/ledger.html")
-    shown = "() => [...document.querySelectorAll('table.topk-claims tbody tr')]"
-    counts = {}
-    for name in ("all", "holds", "fails", "undecided", "not comparable"):
-        view.locator("#topk-ledger-filter select").select_option(name)
-        counts[name] = view.evaluate(f"({shown})().filter((row) => !row.hidden).length")
-    assert counts["all"] == sum(counts.values()) - counts["all"] > 20 and wrong == []
-    assert min(counts[name] for name in ("holds", "fails", "not comparable")) > 0
-    view.close()
+    with opened(window, f"{address}/book/ledger.html") as view:
+        shown = "() => [...document.querySelectorAll('table.topk-claims tbody tr')]"
+        counts = {}
+        for name in ("all", "holds", "fails", "undecided", "not comparable"):
+            view.locator("#topk-ledger-filter select").select_option(name)
+            counts[name] = view.evaluate(f"({shown})().filter((row) => !row.hidden).length")
+        assert counts["all"] == sum(counts.values()) - counts["all"] > 20
+        assert min(counts[name] for name in ("holds", "fails", "not comparable")) > 0
 
 
 def test_the_player_is_small():
@@ -261,26 +261,23 @@ HIDDEN = "() => document.querySelector('.topk-proof details > :last-child')"
 
 def test_a_link_into_a_folded_proof_opens_it(window, address):
     page, inside = chapter_with(r'<details><summary>Proof(?:(?!</details>).)*<div[^>]* id="([^"]+)')
-    view, wrong = open_page(window, f"{address}/{page}")
-    place = view.locator(f"[id='{inside[1]}']")
-    assert not place.is_visible()
-    view.evaluate(f"location.hash = '#{inside[1]}'")
-    place.wait_for(state="visible")
-    view.goto("about:blank")
-    view.goto(f"{address}/{page}#{inside[1]}")
-    place.wait_for(state="visible")
-    assert wrong == []
-    view.close()
+    with opened(window, f"{address}/{page}") as view:
+        place = view.locator(f"[id='{inside[1]}']")
+        assert not place.is_visible()
+        view.evaluate(f"location.hash = '#{inside[1]}'")
+        place.wait_for(state="visible")
+        view.goto("about:blank")
+        view.goto(f"{address}/{page}#{inside[1]}")
+        place.wait_for(state="visible")
 
 
 def test_proofs_are_unfolded_on_paper_and_without_scripts(window, plain_window, address):
     page, _ = chapter_with("<details><summary>Proof of")
     seen = f"({HIDDEN})().checkVisibility({{contentVisibilityAuto: true}})"
-    view, _ = open_page(window, f"{address}/{page}")
-    assert not view.evaluate(seen)
-    view.emulate_media(media="print")
-    view.wait_for_function(f"() => {seen}")  # from the next frame on
-    view.close()
+    with opened(window, f"{address}/{page}") as view:
+        assert not view.evaluate(seen)
+        view.emulate_media(media="print")
+        view.wait_for_function(f"() => {seen}")  # from the next frame on
     view = plain_window.new_page()
     view.goto(f"{address}/{page}")
     assert view.locator(".topk-proof details > p").first.bounding_box()["height"] > 10
@@ -290,22 +287,21 @@ def test_a_link_to_a_statement_shows_it(window, address):
     """On the same page and from another one, with pointer and keyboard, until Escape."""
     there = r'<a class="reference internal" href="([^"#]+)#[^"]*">Theorem'
     page, link = chapter_with(there)
-    view, wrong = open_page(window, f"{address}/{page}")
-    unfold(view)
-    card = view.locator("#topk-preview")
-    name = view.locator(f"a.reference.internal[href^='{link[1]}#']", has_text="Theorem").first
-    ready = "link => link.getAttribute('aria-describedby') === 'topk-preview'"  # and is set
-    name.hover()
-    view.wait_for_function(ready, arg=name.element_handle())
-    assert name.inner_text() in card.inner_text()
-    assert "\\(" not in card.inner_text() and card.locator("a").count() == 0
-    view.keyboard.press("Escape")
-    card.wait_for(state="detached")
-    view.keyboard.press("Tab")  # from here on what has the focus shows that it has
-    name.focus()
-    view.wait_for_function(ready, arg=name.element_handle())
-    assert card.is_visible() and wrong == []
-    view.close()
+    with opened(window, f"{address}/{page}") as view:
+        unfold(view)
+        card = view.locator("#topk-preview")
+        name = view.locator(f"a.reference.internal[href^='{link[1]}#']", has_text="Theorem").first
+        ready = "link => link.getAttribute('aria-describedby') === 'topk-preview'"  # and is set
+        name.hover()
+        view.wait_for_function(ready, arg=name.element_handle())
+        assert name.inner_text() in card.inner_text()
+        assert "\\(" not in card.inner_text() and card.locator("a").count() == 0
+        view.keyboard.press("Escape")
+        card.wait_for(state="detached")
+        view.keyboard.press("Tab")  # from here on what has the focus shows that it has
+        name.focus()
+        view.wait_for_function(ready, arg=name.element_handle())
+        assert card.is_visible()
 
 
 ANSWERS = {"which algorithm": "40-which-algorithm", "regret": ""}  # of the last one any page
@@ -315,11 +311,10 @@ ANSWERS |= dict.fromkeys(["A/B test", "how many samples", "stop when"], "book/su
 @pytest.mark.parametrize("query", ANSWERS)
 def test_search_leads_to_the_page_that_answers(query, own_window, address):
     query, page = query.replace(" ", "+"), ANSWERS[query]
-    view, wrong = open_page(own_window, f"{address}/search.html?q={query}")
-    told = "document.querySelector('.search-summary')?.textContent"
-    view.wait_for_function(f"() => /found/.test({told})")  # which is said when all are listed
-    links = view.locator("#search-results li > a").evaluate_all("all => all.map((a) => a.href)")
-    assert any(page in link for link in links[:3]), links[:5]
-    # Sphinx has no text to show below an entry of the index, and stumbles over it
-    assert [text for text in wrong if "'appendChild' on 'Node'" not in text] == []
-    view.close()
+    with opened(own_window, f"{address}/search.html?q={query}") as view:
+        told = "document.querySelector('.search-summary')?.textContent"
+        view.wait_for_function(f"() => /found/.test({told})")  # which is said when all are listed
+        links = view.locator("#search-results li > a").evaluate_all("all => all.map((a) => a.href)")
+        assert any(page in link for link in links[:3]), links[:5]
+        # Sphinx has no text to show below an entry of the index, and stumbles over it
+        view.wrong[:] = [x for x in view.wrong if "'appendChild' on 'Node'" not in x]
