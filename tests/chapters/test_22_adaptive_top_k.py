@@ -24,7 +24,7 @@ def play(strategy, bandit, seed):
         rounds.append(SimpleNamespace(r=r, arms=arms, counts=counts, means=means, before=status,
                                       event=(np.abs(means - bandit.means[arms]) < 0.5**r).all(),
                                       after=session._play.s.status.copy()))  # fmt: skip
-    return rounds, session
+    return rounds
 
 
 def instances():
@@ -35,12 +35,20 @@ def instances():
         yield topk.BernoulliBandit(means), int(rng.integers(1, n)), seed
 
 
+def short_plays():
+    """Yield arms, k and the rounds of four plays on each instance, some of which leave E."""
+    for bandit, k, seed in instances():
+        strategy = topk.AdaptiveTopK(k, 0.05, 0.5, pull_scale=0.4)
+        for number in range(4):
+            yield bandit, k, play(strategy, bandit, [seed, number])
+
+
 def test_the_event_on_plays():
     held = {1.0: 0, 0.25: 0}
     for bandit, k, seed in instances():
         for scale in held:
             strategy = topk.AdaptiveTopK(k, 0.08, 0.3, pull_scale=scale)
-            rounds, _ = play(strategy, bandit, seed)
+            rounds = play(strategy, bandit, seed)
             for number, now in enumerate(rounds):
                 share = math.ceil(scale * 4**now.r * math.log(2 * bandit.n * now.r**2 / 0.3))
                 assert now.r == number + 1 and (now.counts == share).all()
@@ -59,38 +67,31 @@ def test_lemma_2_brute_force():
 
 def test_no_wrong_decision():
     decisions = 0
-    for bandit, k, seed in instances():
-        for number in range(4):
-            strategy = topk.AdaptiveTopK(k, 0.05, 0.5, pull_scale=0.4)
-            rounds, _ = play(strategy, bandit, [seed, number])
-            for now in rounds:
-                if not now.event:
-                    break
-                accepted = np.flatnonzero(now.after == 1)
-                rejected = np.flatnonzero(now.after == -1)
-                last = now is rounds[-1]  # there the rest of the set is filled
-                assert last or (accepted < k).all() and (rejected >= k).all()
-                decisions += not last and (now.after != now.before).any()
-                want = k - (now.before == 1).sum()
-                ordered = np.sort(now.means)[::-1]
-                if 0 < want < ordered.size:
-                    true, near = bandit.means[now.arms], 2 * 0.5**now.r
-                    above, below = now.means - ordered[want], ordered[want - 1] - now.means
-                    assert (above > true - bandit.means[k] - near).all()
-                    assert (below > bandit.means[k - 1] - true - near).all()
+    for bandit, k, rounds in short_plays():
+        for now in rounds:
+            if not now.event:
+                break
+            accepted = np.flatnonzero(now.after == 1)
+            rejected = np.flatnonzero(now.after == -1)
+            last = now is rounds[-1]  # there the rest of the set is filled
+            assert last or (accepted < k).all() and (rejected >= k).all()
+            decisions += not last and (now.after != now.before).any()
+            want = k - (now.before == 1).sum()
+            ordered = np.sort(now.means)[::-1]
+            if 0 < want < ordered.size:
+                true, near = bandit.means[now.arms], 2 * 0.5**now.r
+                above, below = now.means - ordered[want], ordered[want - 1] - now.means
+                assert (above > true - bandit.means[k] - near).all()
+                assert (below > bandit.means[k - 1] - true - near).all()
     assert decisions > 20
 
 
 def test_when_arms_leave():
     tried = 0
-    for bandit, k, seed in instances():
-        gap = hardness.gaps(bandit.means, k)
-        t = hardness.tolerance(bandit.means, k, 0.05, sides="top")
-        for number in range(4):
-            strategy = topk.AdaptiveTopK(k, 0.05, 0.5, pull_scale=0.4)
-            rounds, _ = play(strategy, bandit, [seed, number])
-            if not all(now.event for now in rounds):
-                continue
+    for bandit, k, rounds in short_plays():
+        if all(now.event for now in rounds):
+            gap = hardness.gaps(bandit.means, k)
+            t = hardness.tolerance(bandit.means, k, 0.05, sides="top")
             assert 8 * 0.5 ** len(rounds) >= bandit.means[k - t - 1] - bandit.means[k]
             for now in rounds:
                 assert (8 * 0.5**now.r >= gap[now.arms]).all()
