@@ -1,11 +1,11 @@
-"""Every way of being wrong is refused by a ValueError that names the parameter.
+"""Every wrong parameter of a strategy is refused by a ValueError that names it.
 
-The parameters of strategies are read off their fields, so that a new strategy is covered
-as soon as it is in the registry; a line in `KINDS` tests a parameter of a new name more sharply.
+Those of functions and bandits are in test_refusals.py.  The parameters of strategies are read off
+their fields, so that a new one is covered as soon as it is in the registry; a line in `KINDS` tests
+a parameter of a new name more sharply.
 """
 
 import dataclasses
-import inspect
 import json
 from decimal import Decimal
 from fractions import Fraction
@@ -183,7 +183,8 @@ def test_the_smallest_budget_is_the_smallest_that_is_taken(entry):
 @given(n=integers_outside(2))
 def test_wrong_numbers_of_arms(entry, n):
     own = right(entry) | ({"k": 1} if "k" in right(entry) else {})
-    refused("n", entry.strategy(**own).start, n)
+    for wrong in (n, ["a", "a", "b"], ["a"], ["a", 1], "ab", [1, 2, 3]):
+        refused("n", entry.strategy(**own).start, wrong)
     if entry.several:
         for wrong in (N, (0, N), (-1, N), (1.0, N), (1, n), (1, N, N), (), [[1, N]]):
             refused("n", entry.strategy(**own).start, wrong)
@@ -216,119 +217,6 @@ def test_tiny_tolerances_ask_for_many_pulls_never_for_negative_ones(epsilon):
         assert topk.run(strategy, BANDIT).total_pulls == 1000
 
 
-# Bandits
-
-NO_MEAN = [np.nan, np.inf, -np.inf, -1e-12, 1 + 1e-12, 2, -1, None, "x", 1j]
-ONE_WRONG = [row for x in NO_MEAN for row in ([0.5, x], [x, 0.5, 0.5])]
-WRONG_MEANS = [[], [0.5], 0.5, None, "abc", [[0.5, 0.5]], [[0.1], [0.2, 0.3]], object(), {},
-               *ONE_WRONG, np.zeros((2, 2)), np.array([0.5 + 1j, 0.5]), {"a": 0.1}, ["a", "b"]]
-WRONG_SHAPES = [[], [1.0], 1.0, None, [[1.0, 1.0]], "ab", {}, [[1], [1, 2]]]
-WRONG_SHAPES += [[1, x] for x in (0, -1, np.nan, np.inf, -np.inf, None, "x", 1j, 10**400)]
-NO_LAW = [  # name of a parameter, how it is given, what is wrong
-    ("means", topk.BernoulliBandit, WRONG_MEANS),
-    ("loc", lambda loc: topk.TruncatedNormalBandit(loc, 0.2), WRONG_MEANS),
-    ("scale", lambda scale: topk.TruncatedNormalBandit([0.5, 0.5], scale),
-     [0, -1, np.nan, np.inf, -np.inf, None, "x", 1j, 10**400, [0.1, 0.2]]),
-    ("a", lambda a: topk.BetaBandit(a, [1, 1]), WRONG_SHAPES),
-    ("b", lambda b: topk.BetaBandit([1, 1], b), WRONG_SHAPES),
-    ("b", lambda b: topk.BetaBandit([1, 1, 1], b), [[1, 1]]),
-    ("answers", topk.ReplayBandit,
-     [[], [[1.0]], [[], []], [[1.0], []], [1.0, 0.0], None, 5, 0.5, [[0.5], None],
-      [[[0.5]], [[0.5]]], [["x"], [0.5]], "ab", object(), *([[0.5], row] for row in ONE_WRONG)]),
-    ("means", topk.MultiBandit,
-     [[0.5, 0.5], [[0.5], [0.5]], [[]], [], 0.5, [[[0.5, 0.5]]], [[0.1, 0.2], [0.3]],
-      [[0.5, np.nan]], [[0.5, 1.1]], None, "ab"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "make", "wrong"), NO_LAW, ids=range(len(NO_LAW)))
-def test_wrong_laws(name, make, wrong):
-    for value in wrong:
-        refused(name, make, value)
-
-
-ALL_KINDS = {
-    "bernoulli": BANDIT,
-    "beta": topk.BetaBandit(np.ones(N), np.ones(N)),
-    "replay": topk.ReplayBandit([[0, 1]] * N),
-    "several": topk.MultiBandit([BANDIT.means[:3], BANDIT.means[3:]]),
-}
-WRONG_ARMS = [[N], [-1], [0.0], [0.5], ["0"], [None], [[0]], 0, None, "0", [True], [2**63],
-              [[0], [1, 2]], [np.nan]]  # fmt: skip
-WRONG_COUNTS = [[-1], [1.0], [0.5], ["1"], [None], [[1]], [], [1, 1], 1, None, "1", [True],
-                [2**63], [2**64], [np.nan], [[1], [1, 2]]]  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", ALL_KINDS)
-def test_wrong_batches(kind):
-    bandit, rng = ALL_KINDS[kind], np.random.default_rng(0)
-    for arms in WRONG_ARMS:
-        refused("arms", bandit.pull, arms, [1], rng)
-    for counts in WRONG_COUNTS:
-        refused("counts", bandit.pull, [0], counts, rng)
-    for wrong in (None, 0, "rng", np.random, np.random.RandomState(0)):  # noqa: NPY002
-        refused("rng", bandit.pull, [0, 1], [1, 2], wrong)
-    untouched = np.random.default_rng(0)
-    assert rng.random() == untouched.random()  # nothing was drawn before it was refused
-
-
-# run, replicate, streams
-
-SAR = topk.SAR(2, 60)
-NO_STRATEGY = st.sampled_from([None, topk.SAR, "SAR", 3, object(), [SAR], BANDIT, lambda: SAR])
-NO_BANDIT = [None, 3, "rte", object(), [0.1, 0.9], np.array([0.1, 0.9]), SAR]
-
-
-@given(NO_STRATEGY)
-def test_wrong_strategies(strategy):
-    refused("strategy", topk.run, strategy, BANDIT)
-    refused("strategy", topk.replicate, strategy, BANDIT, 3)
-
-
-def test_wrong_bandits():
-    for bandit in (*NO_BANDIT, [BANDIT], lambda rng: BANDIT, topk.BernoulliBandit):
-        refused("bandit", topk.run, SAR, bandit)
-    other = topk.BernoulliBandit([0.5, 0.5, 0.5])
-    no_list = ([], [BANDIT] * 2, [BANDIT] * 4, [BANDIT, BANDIT, None], [BANDIT, other, BANDIT],
-               (BANDIT,), {}, [[0.1, 0.2]] * 3, "abc")  # fmt: skip
-    for bandit in (*NO_BANDIT, *no_list):
-        refused("bandit", topk.replicate, SAR, bandit, 3)
-    for drawn in (None, 0.5, "bandit", [0.1], topk.BernoulliBandit):
-        refused("bandit", topk.replicate, SAR, lambda rng, drawn=drawn: drawn, 3)
-
-
-def test_functions_whose_bandits_have_different_numbers_of_arms():
-    sizes = iter([4, 5, 6] * 20)
-    draw = lambda rng: topk.BernoulliBandit(rng.random(next(sizes)))  # noqa: E731
-    refused("bandit", topk.replicate, SAR, draw, 10)
-
-
-@given(integers_outside(1))
-def test_wrong_numbers_of_runs(runs):
-    refused("runs", topk.replicate, SAR, BANDIT, runs)
-
-
-@given(integers_outside(0))
-def test_wrong_seeds(seed):
-    if seed is not None:
-        refused("seed", topk.replicate, SAR, BANDIT, 2, seed=seed)
-        refused("rng", topk.run, SAR, BANDIT, rng=seed)
-    refused("seed", topk.streams, seed, 0, 5)
-    refused("play", topk.streams, 0, seed, 5)
-
-
-@given(integers_outside(1) | st.sampled_from(["two", b"2"]))
-def test_wrong_numbers_of_jobs(jobs):
-    if jobs is not None:
-        refused("jobs", topk.replicate, SAR, BANDIT, 2, jobs=jobs)
-    refused("n", topk.streams, 0, 0, jobs)
-
-
-@given(NO_FLAG)
-def test_wrong_flags(flag):
-    refused("trace", topk.run, SAR, BANDIT, trace=flag)
-
-
 def test_what_is_wrong_is_refused_before_any_work():
     """A function that draws bandits is not called when something else is wrong."""
     calls = []
@@ -337,20 +225,13 @@ def test_what_is_wrong_is_refused_before_any_work():
         calls.append(rng)
         return BANDIT
 
-    refused("runs", topk.replicate, SAR, draw, 0)
-    refused("seed", topk.replicate, SAR, draw, 2, seed=-1)
+    strategy = topk.SAR(2, 60)
+    refused("runs", topk.replicate, strategy, draw, 0)
+    refused("seed", topk.replicate, strategy, draw, 2, seed=-1)
     refused("strategy", topk.replicate, None, draw, 2)
     assert not calls
-
-
-def test_every_parameter_of_the_contract_is_still_there():
-    """The names that the tests above rely on are the ones that people type."""
-    def names(function):
-        return list(inspect.signature(function).parameters)
-
-    assert names(topk.run)[:4] == ["strategy", "bandit", "rng", "trace"]
-    expected = ["strategy", "bandit", "runs", "seed", "checkpoints", "jobs"]
-    assert names(topk.replicate)[:6] == expected
-    assert names(topk.streams) == ["seed", "play", "n"]
-    assert names(topk.Session.tell) == ["self", "arms", "rewards", "counts", "squares"]
-    assert names(topk.Bandit.pull) == ["self", "arms", "counts", "rng"]
+    rng = np.random.default_rng(0)
+    for bandit in (BANDIT, topk.BetaBandit(np.ones(N), np.ones(N))):
+        refused("arms", bandit.pull, [0, N], [1, 1], rng)
+        refused("counts", bandit.pull, [0, 1], [1, -1], rng)
+    assert rng.random() == np.random.default_rng(0).random()  # nothing was drawn

@@ -88,25 +88,3 @@ def test_curves_begin_and_end_at_the_points():
     axes = topk.compare(FIXED, BANDIT, runs=5, budgets=[20, 60]).plot().axes[0]
     assert [line.get_label() for line in axes.lines] == list(FIXED)
     assert axes.lines[0].get_xdata().tolist() == [20, 60]
-
-
-@pytest.mark.parametrize(
-    ("changed", "name"),
-    [
-        ({"strategies": {}}, "strategies"),
-        ({"strategies": {"x": "SAR"}}, "strategies"),
-        ({"runs": 1}, "runs"),
-        ({"runs": 2.5}, "runs"),
-        ({"max_pulls": 3}, "max_pulls"),
-        ({"budgets": [20], "checkpoints": [20]}, "checkpoints"),
-        ({"strategies": SURE | {"own": topk.ImprovedTopK(2, 0.1, 0.1)}, "budgets": [2]}, "budget"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(changed, name):
-    with pytest.raises(ValueError, match=f"^{name}"):
-        topk.compare(**{"strategies": FIXED, "bandit": BANDIT, "runs": 5} | changed)
-
-
-def test_an_unknown_measure_is_refused():
-    with pytest.raises(ValueError, match="^measure"):
-        topk.compare(FIXED, BANDIT, runs=2).table("precision")

@@ -9,13 +9,15 @@ import inspect
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import topk
+from topk import confidence, instances, stats
 from topk import guarantees as g
 from topk import hardness as h
-from topk import instances, stats
 from topk import lower_bounds as lb
+from topk.bandits import scale_of
 from topk.book import glue_all, numbered_results, recording, verdicts
 from topk.strategies.sar import replay_phases
 
@@ -35,8 +37,13 @@ RIGHT = {
     "family": "bernoulli", "sigma": None, "id": "bubeck2013/theorem-1",
     "statement": "It errs rarely.", "anchor": "thm-sar",
     "function": "topk.guarantees.sar_error", "test": "tests/test_x.py::test_y",
+    "trace": False, "max_pulls": 1000,
 }  # fmt: skip
 NOT_REAL = [-0.1, math.nan, math.inf, "x", None, True]
+NO_COUNT = [0, -1, -(10**30), 1.0, 2.5, math.nan, math.inf, "", "2", "two", b"2", [], [1], (2,),
+            {}, {1}, object(), 1j, np.array([1, 2]), len, True, np.True_, np.int64(0)]
+NO_SEED = [np.random, *NO_COUNT[1:-1]]
+NO_FLAG = [None, 0, 1, 0.0, "True", "", [], np.int64(1), math.nan]
 WRONG = {
     "means": [[0.5], [0.5, 1.2], [0.5, math.nan], [], "no", [0.1, None], [[[0.1, 0.2]] * 2]],
     "k": [0, 1.0, True, "2"], "n": [0, 1, 2.5, True, "4"], "m": [0], "t": [-1, 0.5], "seed": [-1],
@@ -44,11 +51,87 @@ WRONG = {
     "published": ["yes", 1], "number": [0, 7, True, [1], 1.0], "rng": [-1, "seed", 0.5],
     "level": [1, "x"], "beta": [0.75, 1], "horizon": [-1, 0.5], "epsilon": [*NOT_REAL, 1.0],
     "delta": [*NOT_REAL, 0, 1.0], "error": [*NOT_REAL, 0.0, 0.5], "slack": [*NOT_REAL, 2],
+    "runs": [*NO_COUNT, None], "trace": NO_FLAG, "max_pulls": [2, 0, -3, 2.5, "9", True, 2**53 + 1],
 } | dict.fromkeys("constant b R c threshold log_term".split(), [*NOT_REAL, 0])
 LOWER = {"epsilon": [0], "p": [*NOT_REAL, 0.0], "q": [*NOT_REAL, 0.4, 1]}  # of all lower bounds
 ZERO, HALF = {"epsilon": [0]}, {"k": [7]}
 
+# What is no bandit, no strategy, no batch, no number of checkpoints
+
+SAR, SURE, COINS = topk.SAR(1, 60), topk.LUCB1(1, 0.9, 0.9), topk.BernoulliBandit(NU)
+PAIR = topk.MultiBandit(ROWS)
+NO_STRATEGY = [None, topk.SAR, "SAR", 3, object(), [SAR], COINS, lambda: SAR]
+NO_BANDIT = [None, 3, "rte", object(), [0.1, 0.9], np.array([0.1, 0.9]), SAR, PAIR]
+NO_BANDITS = [[], [COINS] * 3, (COINS,), [COINS, None], [COINS, topk.BernoulliBandit(MEANS)], {},
+              [[0.1, 0.2]] * 2, "ab", [PAIR] * 2]
+NO_BANDITS += [lambda rng, drawn=drawn: drawn for drawn in
+               (None, 0.5, "bandit", [0.1], topk.BernoulliBandit, PAIR)]
+NO_MARKS = [[2], [0], [-5], [9, 9], [9, 8], [5, 7, 6], [], [9.0], [9.5], ["9"], [None], [True],
+            "9", [[9, 10]], [math.nan], [[9], [10, 11]], [2**63], [10**30], 9.5]
+NO_MEAN = [math.nan, math.inf, -math.inf, -1e-12, 1 + 1e-12, 2, -1, None, "x", 1j]
+ONE_WRONG = [row for x in NO_MEAN for row in ([0.5, x], [x, 0.5, 0.5])]
+NO_MEANS = [*ONE_WRONG, 0.5, None, "abc", [[0.5, 0.5]], [[0.1], [0.2, 0.3]], object(), {},
+            np.zeros((2, 2)), np.array([0.5 + 1j, 0.5]), {"a": 0.1}, ["a", "b"]]
+NO_SCALE = [0, -1, math.nan, math.inf, -math.inf, None, "x", 1j, 10**400]
+NO_SHAPES = [[], [1.0], 1.0, None, [[1.0, 1.0]], "ab", {}, [[1], [1, 2]],
+             *([1, x] for x in NO_SCALE)]
+NO_ANSWERS = [[], [[1.0]], [[], []], [[1.0], []], [1.0, 0.0], None, 5, 0.5, [[0.5], None],
+              [[[0.5]], [[0.5]]], [["x"], [0.5]], "ab", object(), *([[0.5], x] for x in ONE_WRONG)]
+NO_BATCH = {
+    "arms": [[12], [-1], [0.0], [0.5], ["0"], [None], [[0]], 0, None, "0", [True], [2**63],
+             [[0], [1, 2]], [math.nan]],
+    "counts": [[-1], [1.0], [0.5], ["1"], [None], [[1]], [], [1, 1], 1, None, "1", [True], [2**63],
+               [2**64], [math.nan], [[1], [1, 2]]],
+    "rng": [None, 0, np.random, np.random.RandomState(0)],  # noqa: NPY002
+}  # fmt: skip
+TABLE = pd.DataFrame({"arm": [1, 2], "reward": [2.0, 1.0]})
+NO_TABLES = [pd.DataFrame({"arm": arm, "reward": reward}) for arm, reward in
+             (([1, 2], [math.nan, 1]), ([1, 2], ["a", "b"]), ([1, None], [0, 1]))]
+
+
+def pull_of(bandit):
+    """Return a bandit's `pull`, a function of its own each time."""
+    def pull(arms, counts, rng):
+        return bandit.pull(arms, counts, rng)
+
+    return pull
+
+
 SPECIAL = {  # what is right for this function alone, and what else is wrong
+    topk.run: ({}, {"strategy": NO_STRATEGY, "rng": NO_SEED,
+                    "bandit": [*NO_BANDIT, [COINS], lambda rng: COINS, topk.BernoulliBandit]}),
+    topk.replicate: (
+        {"strategy": SURE, "keep": "summary"},
+        {"strategy": NO_STRATEGY, "bandit": [*NO_BANDIT, *NO_BANDITS], "seed": NO_SEED,
+         "checkpoints": NO_MARKS, "jobs": NO_COUNT, "chunk": [0, 1.5], "keep": ["nothing"],
+         "store": ["", " ", 3, b"x"]}),
+    topk.compare: ({"strategies": {"SAR": SAR}},
+                   {"strategies": [{}, {"x": "SAR"}], "runs": [1]}),
+    topk.BernoulliBandit: ({}, {"means": NO_MEANS}),
+    topk.TruncatedNormalBandit: ({"loc": [0.5, 0.5], "scale": 0.2},
+                                 {"loc": NO_MEANS, "scale": [*NO_SCALE, [0.1, 0.2]]}),
+    topk.BetaBandit: ({"a": [1, 1], "b": [1, 1]}, {"a": NO_SHAPES, "b": [*NO_SHAPES, [1, 1, 1]]}),
+    topk.GaussianBandit: ({"sigma": 1.0}, {"sigma": [0, -1, math.inf, math.nan, "x"]}),
+    topk.ReplayBandit: ({"answers": [[0, 1], [0.5]]}, {"answers": NO_ANSWERS}),
+    topk.MultiBandit: ({"means": ROWS}, {"means": [
+        [0.5, 0.5], [[0.5], [0.5]], [[]], 0.5, [[0.1, 0.2], [0.3]], [[0.5, math.nan]],
+        [[0.5, 1.1]], None, "ab"]}),
+    topk.ReplayBandit.from_frame: (
+        {"frame": TABLE, "arm": "arm", "reward": "reward", "bounds": (0, 2)},
+        {"frame": [[[1, 2]]], "arm": ["x"], "reward": ["x"]}),
+    **{pull_of(bandit): ({"arms": [0], "counts": [1], "rng": np.random.default_rng(0)}, NO_BATCH)
+       for bandit in (topk.BernoulliBandit(MEANS), topk.BetaBandit([1, 1], [1, 1]), PAIR)},
+    topk.Uniform(2, 100).start(4).tell: (
+        {"arms": [0, 1], "rewards": [1, 0], "counts": [1, 1], "squares": [1, 0]},
+        {"arms": [[0, 4]], "counts": [[1, -1]], "squares": [[2, 0]]}),
+    scale_of: ({"bounds": (0, 1)}, {"bounds": [
+        (1, 0), (0, 0), (0, math.inf), (math.nan, 1), 3, (0, 1, 2), "ab"]}),
+    confidence.interval: ({"sums": 3}, {
+        "pulls": [-1, 1.5, math.nan, "3", 2**54], "delta": [[0.1]], "sigma": [0.0, math.nan],
+        "sums": [40.1, -0.1, math.nan, math.inf]}),
+    confidence.evidence: (
+        {"pulls": [3, 3, 3], "sums": [3, 0, 0], "chosen": [0]},
+        {"pulls": [[3, -1, 1]], "sums": [[4, 0, 0]], "chosen": [[3]]}),
     instances.synthetic: ({"p": 1}, {"p": [0, -1, math.nan]}),
     stats.mean_interval: ({}, {"values": [0.1, [0.1, math.nan], ["a", "b"]]}),
     stats.paired_difference: ({"a": np.ones((2, 2)), "b": np.ones((2, 2))},
@@ -131,22 +214,22 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     lb.fixed_test_error: ({}, {"samples": [-1, 0.5]}),
     lb.theorem_5_1_pulls: ({"n": 40, "k": 10}, {"k": [9], "epsilon": [0.02]}),
 }  # fmt: skip
-ANY_MEANS = {h.gaps, h.h1, h.h2}  # finite ones
+ANY_MEANS = {h.gaps, h.h1, h.h2, topk.GaussianBandit}  # finite ones
 OTHERWISE = {g.log_bar, g.ugape_step, h.bernoulli_kl, lb.complement_epsilon}  # see REFUSED
-AROUND = [topk.kth_arm, replay_phases, recording.record, numbered_results.checked, glue_all,
-          stats.mean_interval, stats.paired_difference, stats.proportion_interval]
-AROUND += [each for name, each in vars(instances).items()
-           if getattr(each, "__module__", "") == "topk.instances" and name[0] != "_"
-           and name != "rte_workers"]
+AROUND = [each for name, each in vars(instances).items()
+          if getattr(each, "__module__", "") == "topk.instances" and name[0] != "_"
+          and name not in ("rte_workers", "synthetic")]
 FORMULAS = {getattr(front, name) for front in (h, g, lb) for name in front.__all__
             if name[0].islower()}
+AROUND += [each for each in SPECIAL if each not in FORMULAS]
 CALLS = [*AROUND, *sorted(FORMULAS - OTHERWISE, key=lambda function: function.__name__)]
 
 
 @pytest.mark.parametrize("function", CALLS, ids=lambda function: function.__name__)
 def test_a_wrong_argument_is_refused_by_name(function):
     alone, wrong = SPECIAL.get(function, ({}, {}))
-    right = {name: RIGHT[name] for name in inspect.signature(function).parameters if name in RIGHT}
+    parameters = inspect.signature(function).parameters
+    right = {name: RIGHT[name] for name in parameters if name in RIGHT}
     function(**(right := right | alone))
     for name in {*right, *wrong}:
         values = [*WRONG.get(name, ()), *wrong.get(name, ())]
@@ -156,11 +239,32 @@ def test_a_wrong_argument_is_refused_by_name(function):
         if name == "k" and {"n", "means"} & {*right} and function is not g.halving_pulls:
             values.append(right.get("n") or len(right["means"]))
         for value in values:
-            with pytest.raises(ValueError, match=f"^{name} must be "):
+            if value is None and parameters[name].default is None:
+                continue  # not given
+            with pytest.raises(ValueError, match=rf"^{name}( of arm \d+)? must be "):
                 function(**right | {name: value})
+                pytest.fail(f"{name} = {value!r} is not refused")
 
 
 REFUSED = [
+    *((lambda x=x: topk.streams(x, 0, 5), "seed") for x in [*NO_SEED, None]),
+    *((lambda x=x: topk.streams(0, x, 5), "play") for x in [*NO_SEED, None]),
+    *((lambda x=x: topk.streams(0, 0, x), "n") for x in NO_COUNT),
+    (lambda: topk.replicate(SURE, COINS, 1, epsilon=0.1), "epsilon"),
+    (lambda: topk.run(topk.MultiBanditSAR(60), COINS), "bandit"),
+    *((lambda x=x: topk.replicate(topk.MultiBanditSAR(60), x, 2), "bandit")
+      for x in (COINS, [COINS] * 2, [PAIR, topk.MultiBandit([[0.9, 0.1]])])),
+    (lambda: topk.replicate(SAR, lambda rng: topk.instances.unif01(rng.integers(2, 9), rng), 9),
+     "bandit"),
+    (lambda: topk.compare({"a": SAR, "b": SURE}, COINS, 2, budgets=[2]), "budget"),
+    (lambda: topk.compare({"a": SURE}, COINS, 2, budgets=[20], checkpoints=[20]), "checkpoints"),
+    (lambda: topk.compare({"a": SAR}, COINS, 2).table("precision"), "measure"),
+    (lambda: topk.ReplayBandit.from_frame(TABLE, bounds=(0, 1)), "answers of arm 0"),
+    *((lambda x=x: topk.ReplayBandit.from_frame(x), name)
+      for x, name in zip(NO_TABLES, ("reward", "reward", "arm"), strict=True)),
+    (lambda: scale_of((0, 1), 1.0), "bounds"),
+    (lambda: confidence.interval([1, 2], [1, 1, 1], 0.1), "sums"),
+    (lambda: confidence.interval(3, math.inf, 0.1, 1.0), "sums"),
     *((lambda x=x: g.ugape_step(x, [0.1, 0.1], 1), "means") for x in ([0.5, math.nan], "ab")),
     (lambda: g.ugape_step([[0.5, 0.4]], [[0.1, 0.1]], 1), "means"),
     *((lambda x=x: g.ugape_step([0.5, 0.4], x, 1), "radii") for x in ([0.1], [0.1, 0.0])),

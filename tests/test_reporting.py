@@ -172,12 +172,6 @@ def test_arms_may_have_names():
     assert again.withdrawn == ["red"] and again.state() == named.state()
 
 
-@pytest.mark.parametrize("names", [["a", "a", "b"], ["a"], [], ["a", 1], "ab", [1, 2, 3]])
-def test_names_that_are_none_are_refused(names):
-    with pytest.raises(ValueError, match="^n "):
-        topk.Uniform(1, 100).start(names)
-
-
 @pytest.mark.parametrize("arm", ["violet", 0, None])
 def test_an_unknown_name_is_refused_and_nothing_changes(arm):
     session = topk.Uniform(1, 100).start(["red", "green"])

@@ -500,21 +500,6 @@ def test_the_part_of_a_batch_that_a_checkpoint_shows_is_a_random_one():
     assert (off**2).mean() < 4
 
 
-WRONG_MARKS = [[3], [0], [-5], [9, 9], [9, 8], [5, 7, 6], [], [9.0], [9.5], ["9"], [None], [True],
-               "9", [[9, 10]], [np.nan], [[9], [10, 11]], [2**63], [10**30], 9.5]  # fmt: skip
-
-
-@pytest.mark.parametrize("options", [
-    *({"checkpoints": marks} for marks in WRONG_MARKS),
-    {"chunk": 0}, {"chunk": 1.5}, {"keep": "nothing"}, {"store": ""}, {"store": 3},
-    {"epsilon": 0.1}, {"epsilon": 1.0, "keep": "summary"}, {"epsilon": "small", "keep": "summary"},
-])  # fmt: skip
-def test_bad_arguments_are_refused_by_name(options):
-    strategy = topk.LUCB1(1, epsilon=0.9, delta=0.9)
-    with pytest.raises(ValueError, match=rf"\b{next(iter(options))}\b"):
-        topk.replicate(strategy, topk.BernoulliBandit([0.9, 0.1, 0.5, 0.4]), 2, **options)
-
-
 @each_strategy
 def test_checkpoints_need_a_strategy_that_does_not_depend_on_its_budget(entry):
     strategy, bandit, _ = short(entry, 38)
@@ -530,18 +515,6 @@ def test_checkpoints_may_be_any_integers():
     plain = topk.replicate(strategy, bandit, runs=2, checkpoints=[4, 6])
     for marks in ((4, 6), np.array([4, 6]), np.array([4, 6], dtype=np.uint8), range(4, 7, 2)):
         assert plain == topk.replicate(strategy, bandit, runs=2, checkpoints=marks)
-
-
-def test_strategies_and_bandits_must_suit_each_other():
-    one, two = topk.BernoulliBandit([0.9, 0.1]), topk.MultiBandit([[0.9, 0.1], [0.2, 0.3]])
-    wrong = [(s, b) for s, b in ((topk.SAR(1, 60), two), (topk.MultiBanditSAR(60), one))]
-    plays = [partial(topk.run, s, b) for s, b in wrong]
-    plays += [partial(topk.replicate, s, b, 2) for s, b in wrong]
-    plays += [partial(topk.replicate, s, [b] * 2, 2) for s, b in wrong]
-    mixed = [two, topk.MultiBandit([[0.9, 0.1]])]
-    for play in (*plays, partial(topk.replicate, topk.MultiBanditSAR(60), mixed, 2)):
-        with pytest.raises(ValueError, match=r"\bbandit\b"):
-            play()
 
 
 # An end for every play
@@ -607,13 +580,6 @@ def test_a_rule_that_never_stops_comes_to_an_end():
     tied = topk.BernoulliBandit([0.5, 0.5])
     reps = topk.replicate(topk.LUCB1(1, 0.0, 0.1), tied, 20, seed=None, max_pulls=500, jobs=1)
     assert (reps.total_pulls == 500).all() and not reps.certified.any()
-
-
-@pytest.mark.parametrize("limit", [1, 0, -3, 2.5, "9", True, 2**53 + 1])
-def test_a_limit_is_a_number_of_pulls_of_at_least_one_an_arm(limit):
-    for play in (topk.run, partial(topk.replicate, runs=2)):
-        with pytest.raises(ValueError, match=r"^max_pulls must be an integer from 2 to"):
-            play(Endless(1), TWO, max_pulls=limit)
 
 
 def test_no_seed_is_another_one_each_time():
