@@ -2,12 +2,11 @@
 
 import ast
 import importlib
-import subprocess
-import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from processes import fresh
 
 import topk
 
@@ -76,8 +75,7 @@ HEAVY |= CLUSTER
 def loaded(code):
     """Return which heavy modules a fresh process has loaded after running ``code``."""
     code += f"\nimport sys; print(*(name for name in {sorted(HEAVY)} if name in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], check=True, text=True, capture_output=True)
-    return set(done.stdout.split())
+    return set(fresh(code)[0].split())
 
 
 def test_nothing_heavy_is_imported_before_it_is_used():

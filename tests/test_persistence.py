@@ -6,21 +6,17 @@ That it is resumed exactly in the middle of anything, `test_withdraw.wander` sho
 import copy
 import json
 import math
-import os
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import fresh
 from strategies.plain import BigBatches, Doubling
-from strategies.registry import ENTRIES, GUARDED, start
+from strategies.registry import ENTRIES, GUARDED, each_form, start
 
 import topk
 from topk.storing import digest
-
-each_strategy = pytest.mark.parametrize("entry", [*ENTRIES, GUARDED], ids=lambda e: e.name)
 
 
 def stored(session):
@@ -61,7 +57,7 @@ def only_plain(value):
     return value is None or type(value) in (str, int, bool) or math.isfinite(value)
 
 
-@each_strategy
+@each_form
 def test_a_state_is_plain_json_of_less_than_200_bytes_an_arm(entry):
     n = 100
     for number in range(8):
@@ -77,7 +73,7 @@ def test_a_state_is_plain_json_of_less_than_200_bytes_an_arm(entry):
                 assert size < 200 * n, f"{strategy}: {size / n} bytes an arm"
 
 
-@each_strategy
+@each_form
 def test_a_state_is_a_snapshot(entry):
     """What the session does later does not reach a state that it gave away, nor back."""
     session = topk.resume(middle(entry))
@@ -98,17 +94,8 @@ def test_a_new_process_goes_on_exactly(tmp_path):
     states = [middle(entry) for entry in [*ENTRIES, GUARDED]]
     path = tmp_path / "states.json"
     path.write_text(json.dumps(states))
-    here = Path(__file__).parent
-    folders = [here, here.parent, *sys.path]
-    process = subprocess.run(
-        [sys.executable, "-c", f"import test_persistence as t; t.finish_file({str(path)!r})"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders))},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert process.returncode == 0, process.stderr
-    assert json.loads(process.stdout) == [finish(topk.resume(state)) for state in states]
+    printed, _ = fresh(f"import test_persistence as t; t.finish_file({str(path)!r})")
+    assert json.loads(printed) == [finish(topk.resume(state)) for state in states]
 
 
 # What is refused
@@ -191,7 +178,7 @@ def test_what_is_no_state_or_another_release_s_is_refused_before_anything_is_rea
     refused(state, name)
 
 
-@each_strategy
+@each_form
 def test_an_array_of_a_wrong_kind_is_refused_by_name_even_with_a_digest(entry):
     state = middle(entry)
     arrays = [name for name, value in state["play"].items() if value and isinstance(value, list)]
@@ -218,7 +205,7 @@ FORGERIES = {
 }
 
 
-@each_strategy
+@each_form
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_field_of_another_session_is_a_value_error_even_with_a_digest(entry, name):
     with pytest.raises(ValueError):

@@ -1,23 +1,20 @@
 """What plays came to: frames, summaries, and how they are shown and compared."""
 
 import math
-import os
 import statistics
-import subprocess
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import fresh
 from scipy.stats import binomtest
 
 import topk
 from topk import metrics, simulate
 from topk.results import Summary
 
-ROOT = Path(topk.__file__).parents[1]
 BANDIT = topk.BernoulliBandit(np.linspace(0.9, 0.1, 12))
 LUCB = topk.LUCB1(3, epsilon=0.1, delta=0.1, budget=500)
 MARKS = [20, 100, 400]
@@ -227,10 +224,7 @@ for runs in map(int, sys.argv[1:]):
     summary = topk.replicate(topk.SAR(10, budget=200), bandit, runs, keep="summary", chunk=chunk)
     print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
 """
-    peaks = subprocess.run(
-        [sys.executable, "-c", code, "10000", "110000", "120000"],
-        env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
-    ).stdout.split()  # fmt: skip
-    few, many, at_once = (1024 * int(peak) for peak in peaks)
+    peaks, _ = fresh(code, "10000", "110000", "120000")
+    few, many, at_once = (1024 * int(peak) for peak in peaks.split())
     assert many - few < 64 * 100_000 + 4e6  # and what the allocator keeps
     assert at_once - many < 64 * 120_000 + 8 * 2**18 * 3

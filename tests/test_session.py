@@ -12,28 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies.plain import BigBatches
-from strategies.registry import ENTRIES, cases, start
+from strategies.registry import cases, each_strategy, one_by_one, shown, start
 from strategies.tapes import Tapes
 
 import topk
 from topk.arrivals import add_exactly
-
-each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
-
-
-def shown(session):
-    """Return all that a session shows and stores, bit by bit."""
-    public = session.done, session.certified, session.stopped, session.selected, session.pulls
-    arrays = [np.asarray(x).tolist() for x in (session.means, *session.ask(), *session.bounds())]
-    return repr((public, arrays, session.state()))
-
-
-def straight(strategy, bandit, tapes):
-    """Tell whole batches by their sums."""
-    session = start(strategy, bandit.layout)
-    while not session.done:
-        tapes.tell(session, *session.ask())
-    return session
 
 
 def portions(arms, counts, rng):
@@ -174,7 +157,7 @@ def test_200_interleavings_end_like_the_straight_run(entry):
 
         seed = int(rng.integers(2**32))
         tapes = [Tapes(bandit, np.random.default_rng(seed), length) for _ in range(2)]
-        plain = straight(strategy, bandit, tapes[0])
+        plain = one_by_one(strategy, bandit, tapes[0])
         mixed = told_in_portions(strategy, bandit, tapes[1], rng, disturb)
         assert tapes[0].used == tapes[1].used, strategy
         assert shown(plain) == shown(mixed), strategy

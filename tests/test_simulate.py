@@ -3,28 +3,24 @@
 import math
 import os
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import fresh, running
 from strategies.plain import BigBatches, Coin, Doubling
-from strategies.registry import ENTRIES, cases, random_bandit, real_bandit, zero_one_bandit
+from strategies.registry import ENTRIES, cases, each_strategy, real_bandit, zero_one_bandit
 
 import topk
 from topk import simulate
 from topk.play import DONE, water_fill
 from topk.simulate import Cut, each
 
-ROOT = Path(topk.__file__).parents[1]
-each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 ARRAYS = "selected", "pulls", "sums", "total_pulls", "certified", "means"
 TWO = topk.BernoulliBandit([0.3, 0.6])
 
@@ -235,18 +231,11 @@ except KeyboardInterrupt:
 """
 
 
-def endless(kind):
-    """Start a program that plays for ever, with this library on its path."""
-    command = [sys.executable, "-c", ENDLESS, kind]
-    quiet = {"text": True, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, **quiet)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["alone", "threads", "processes"])
 def test_ctrl_c(kind):
     """Without it these plays would go on for ever."""
-    with endless(kind) as child:
+    with running(ENDLESS, kind) as child:
         try:
             for _ in range(1 if kind == "alone" else 2):
                 child.stdout.readline()
@@ -261,7 +250,7 @@ def test_ctrl_c(kind):
 def test_processes_end_with_a_killed_driver():
     """Nothing is left behind that would play for ever."""
     psutil = pytest.importorskip("psutil")
-    with endless("processes") as child:
+    with running(ENDLESS, "processes") as child:
         try:
             helping = [psutil.Process(int(child.stdout.readline())) for _ in range(2)]
         finally:
@@ -320,7 +309,7 @@ def test_an_endless_play_can_be_interrupted(law, options):
 def test_every_play_may_have_a_bandit_of_its_own():
     one, several = topk.SAR(1, budget=60), topk.MultiBanditSAR(60)
     for strategy, layout in ((one, 3), (several, (2, 3)), (Doubling(1, 60), 3)):
-        draw = partial(random_bandit, layout)
+        draw = lambda rng, layout=layout: zero_one_bandit(rng.random(layout))  # noqa: E731
         reps = topk.replicate(strategy, draw, 6, seed=9)
         assert len(np.unique(reps.means)) == reps.means.size  # drawn afresh for each play
         more = topk.replicate(strategy, draw, 8, seed=9)
@@ -643,10 +632,8 @@ for _ in range(2):
 
 @pytest.mark.parametrize("terminal", [0, 1])
 def test_the_first_compilation_says_so_on_a_terminal(terminal):
-    done = subprocess.run([sys.executable, "-c", FIRST_PLAY, str(terminal)], capture_output=True,
-                          text=True, check=True)
     said = "topk compiles Once: a few seconds, once; see topk.warm\n"
-    assert done.stderr == said * terminal and done.stdout == ""
+    assert fresh(FIRST_PLAY, str(terminal)) == ("", said * terminal)
 
 
 # Strategies in plain Python

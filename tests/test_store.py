@@ -3,8 +3,6 @@
 import io
 import os
 import signal
-import subprocess
-import sys
 import time
 import warnings
 from dataclasses import astuple, dataclass
@@ -13,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import running
 
 import topk
 from topk import store
 from topk.simulate import Study
 from topk.store import Info, StoreWarning, Unknown, clear, described, digest, info
 
-ROOT = Path(topk.__file__).parents[1]
 BANDIT = topk.BernoulliBandit(np.linspace(0.9, 0.1, 12))
 LUCB = topk.LUCB1(3, epsilon=0.1, delta=0.1, budget=500)
 
@@ -166,14 +164,9 @@ np.save(os.environ["RESULT"], reps.sums)
 
 def start_driver(tmp_path, name, jobs, endless=60):
     """Start a program that plays a study of 60 plays; those from ``endless`` on do not end."""
-    environment = {
-        "PYTHONPATH": str(ROOT),
-        "PLAYED": str(tmp_path / "played"),
-        "RESULT": str(tmp_path / f"{name}.npy"),
-        "ENDLESS": str(endless),
-    }
+    played, result = str(tmp_path / "played"), str(tmp_path / f"{name}.npy")
     code = DRIVER.replace("JOBS", str(jobs))
-    return subprocess.Popen([sys.executable, "-c", code], env=os.environ | environment)
+    return running(code, PLAYED=played, RESULT=result, ENDLESS=str(endless))
 
 
 @pytest.mark.slow

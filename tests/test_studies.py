@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies.plain import BigBatches
-from strategies.registry import ENTRIES, GUARDED, cases, start
+from strategies.registry import ENTRIES, cases, each_form, one_by_one, shown, start
 from strategies.tapes import Tapes
 
 import topk
 from topk.arrivals import Arrivals, divided, spread
 
 RNG = np.random.default_rng
-each_strategy = pytest.mark.parametrize("entry", [*ENTRIES, GUARDED], ids=lambda e: e.name)
 
 
 # A growth team
@@ -74,14 +73,6 @@ def test_a_growth_study(seed, tmp_path):
 
 
 # Many workers at once
-
-
-def one_by_one(strategy, bandit, tapes):
-    """Play whole batches."""
-    session = start(strategy, bandit.layout)
-    while not session.done:
-        tapes.tell(session, *session.ask())
-    return session
 
 
 def asynchronous(strategy, bandit, tapes, rng, workers=32):
@@ -324,13 +315,6 @@ def test_what_is_in_flight_is_imagined_too():
     assert session.in_flight.tolist() == twin.in_flight.tolist()
 
 
-def shown(session):
-    """Return all that a session shows and stores."""
-    public = session.done, session.certified, session.stopped, session.selected, session.pulls
-    more = session.means, session.in_flight, session.surplus, *session.ask(), *session.bounds()
-    return repr((public, [np.asarray(x).tolist() for x in more], session.state()))
-
-
 WRONG = [
     ("observe", ([99], [1.0])), ("observe", ([0], [1.5])), ("observe", ([0, 1], [1.0, np.nan])),
     ("observe", ([0], [3.0], [2])), ("observe", ([0], [1.0], [-1])), ("observe", (["0"], [1.0])),
@@ -344,7 +328,7 @@ WRONG = [
 ACTS = "ask", "tell", "observe", "lost", "withdraw", "resume", "wrong"
 
 
-@each_strategy
+@each_form
 @settings(max_examples=12)
 @given(seed=st.integers(0, 2**32), acts=st.lists(st.sampled_from(ACTS), min_size=5, max_size=40))
 def test_whatever_happens_nothing_is_lost_and_what_is_refused_changes_nothing(entry, seed, acts):

@@ -209,7 +209,7 @@ CLAIM = {"kind": "claim", "id": "zhou2014/figure-2e", "paper": "zhou2014", "wher
          "statement": "at most $5 | *each*", "published": "48", "observed": "47",
          "verdict": "fails"}
 RESULT = {"kind": "result", "id": "zhou2014/lemma-4.1", "paper": "zhou2014", "sort": "lemma",
-          "number": "4.1", "statement": "QE loses at most $5.", "function": "topk.OptMAI",
+          "number": "4.1", "statement": r"QE loses $\epsilon$.", "function": "topk.OptMAI",
           "role": "class", "test": "tests/test_optmai.py::test_lemma_4_1", "anchor": "lemma-4-1"}
 
 
@@ -299,7 +299,7 @@ def test_register_names_what_is_there_and_what_is_missing():
     text = records.register([entry], "https://example.org/tree", preview=False)
     assert text.startswith("1 of 53 numbered results")
     assert '<a href="../notebooks/12-x.html#lemma-4-1">Lemma 4.1</a>' in text
-    assert r"QE loses at most \$5." in text and "{py:class}`topk.OptMAI`" in text
+    assert r"QE loses $\epsilon$." in text and "{py:class}`topk.OptMAI`" in text
     assert text.count("not yet on a page") == 52
     assert "not yet" not in records.register([entry], "", preview=True)
 

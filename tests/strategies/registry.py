@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from strategies import transcriptions
 from strategies.plain import BigBatches, Coin, Doubling, Settled
 
@@ -231,12 +232,31 @@ GUARDED = Entry(
     form="-guard",
 )
 
+each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
+each_form = pytest.mark.parametrize("entry", [*ENTRIES, GUARDED], ids=lambda e: e.name)
+
 
 def start(strategy, n, rng=0):
     """Start a session; a rule that draws random numbers gets always the same ones."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"delta = 0\.")  # meant: plays are short
         return strategy.start(n, rng=rng if strategy.random else None)
+
+
+def one_by_one(strategy, bandit, tapes):
+    """Play a session to its end on rewards that are fixed; whole batches are told by their sums."""
+    session = start(strategy, bandit.layout)
+    while not session.done:
+        tapes.tell(session, *session.ask())
+    return session
+
+
+def shown(session):
+    """Return all that a session shows and stores, bit by bit."""
+    public = session.done, session.certified, session.stopped, session.withdrawn
+    arrays = session.selected, session.pulls, session.means, session.in_flight, session.surplus
+    arrays = [np.asarray(x).tolist() for x in (*arrays, *session.ask(), *session.bounds())]
+    return repr((public, arrays, session.state()))
 
 
 def numbers(selected, n):
@@ -269,11 +289,6 @@ def real_bandit(n, rng, low=0.1, scale=5):
 def zero_one_bandit(means):
     """Return arms with rewards 0 and 1, of several bandits if ``means`` has two axes."""
     return topk.MultiBandit(means) if np.ndim(means) == 2 else topk.BernoulliBandit(means)
-
-
-def random_bandit(n, rng):
-    """Return arms with means drawn uniformly from [0, 1] in the layout ``n``."""
-    return zero_one_bandit(rng.random(n))
 
 
 def draw_means(rng, n):
