@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -68,12 +69,9 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """A cluster that starts with one worker."""
-    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
-    try:
+    with closing(Cluster(tmp_path_factory.mktemp("cluster"))) as cluster:
         cluster.add_worker()
         yield cluster
-    finally:
-        cluster.close()
 
 
 def same_everywhere(jobs, chunk=None):
@@ -193,14 +191,11 @@ def deadly(driver, rng):
 
 def test_a_play_that_kills_its_worker_ends_with_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
-    cluster = Cluster(tmp_path)
-    try:
+    with closing(Cluster(tmp_path)) as cluster:
         cluster.add_worker()
         with pytest.raises(distributed.KilledWorker, match="all those workers died"):
             draw = partial(deadly, os.getpid())
             topk.replicate(topk.Uniform(1, budget=9), draw, 4, jobs=cluster.client)
-    finally:
-        cluster.close()
 
 
 def test_errors_of_workers_reach_the_caller(cluster):
@@ -242,13 +237,10 @@ def test_tls(tmp_path):
     security = distributed.Security(
         tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True
     )
-    cluster = Cluster(tmp_path, "tls://127.0.0.1", security, options)
-    try:
+    with closing(Cluster(tmp_path, "tls://127.0.0.1", security, options)) as cluster:
         cluster.add_worker()
         info = cluster.client.scheduler_info()
         assert all(name.startswith("tls://") for name in [info["address"], *info["workers"]])
         assert same_everywhere(cluster.client)
         with pytest.raises(OSError):
             distributed.Client(info["address"].replace("tls", "tcp"), timeout=2)
-    finally:
-        cluster.close()

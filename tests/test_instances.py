@@ -12,11 +12,6 @@ from scipy import stats
 from topk import instances
 
 
-def test_two_group_and_two_point():
-    assert instances.two_group(5, 2).means.tolist() == [0.7, 0.7, 0.3, 0.3, 0.3]
-    assert instances.two_point(5, 3).means.tolist() == [0.6, 0.6, 0.6, 0.5, 0.5]
-
-
 def test_uniform():
     np.testing.assert_allclose(instances.uniform(1000).means, 1 - np.arange(1, 1001) / 1000,
                                rtol=0, atol=1e-15)

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -18,33 +17,32 @@ YARDSTICKS |= {name: getattr(metrics, name) for name in
 
 
 @st.composite
-def choices(draw, grid=8):
-    """Means on a coarse grid (so that ties are common) and k distinct arms."""
-    n = draw(st.integers(2, 9))
-    means = [level / grid for level in draw(st.lists(st.integers(0, grid), min_size=n, max_size=n))]
-    k = draw(st.integers(1, n))
-    return draw(st.permutations(range(n)))[:k], means
+def choices(draw, levels):
+    """Draw means of some levels and k distinct arms."""
+    means = draw(st.lists(levels, min_size=2, max_size=9))
+    k = draw(st.integers(1, len(means)))
+    return draw(st.permutations(range(len(means))))[:k], means
 
 
-@st.composite
-def any_means(draw):
-    """Arbitrary floats in [0, 1], tied or not, and k distinct arms."""
-    n = draw(st.integers(2, 9))
-    floats = st.floats(0, 1) | st.sampled_from([0.1, 0.2, 0.3, 1 / 3, 0.7])
-    means = draw(st.lists(floats, min_size=n, max_size=n))
-    return draw(st.permutations(range(n)))[: draw(st.integers(1, n))], means
+EIGHTHS = st.sampled_from(np.linspace(0, 1, 9).tolist())  # ties are common
+FLOATS = st.floats(0, 1) | st.sampled_from([0.1, 0.2, 0.3, 1 / 3, 0.7])
 
 
-@given(choices())
+@given(choices(EIGHTHS) | choices(FLOATS))
 def test_the_definitions_in_rational_arithmetic(choice):
+    """Where means are eighths to the last bit; else a regret is 0 for the best sets alone."""
     selected, means = choice
     k, exact = len(selected), [Fraction(mean) for mean in means]
     best = sorted(exact, reverse=True)[:k]
     chosen = sorted((exact[arm] for arm in selected), reverse=True)
-    assert metrics.aggregate_regret(selected, means) == float((sum(best) - sum(chosen)) / k)
+    regret = metrics.aggregate_regret(selected, means)
+    assert 0 <= regret <= 1 and (regret == 0.0) == (sum(chosen) == sum(best))
     assert metrics.simple_regret(selected, means) == float(best[-1] - min(chosen))
     assert metrics.precision(selected, means) == sum(mean >= best[-1] for mean in chosen) / k
     assert metrics.misidentified(selected, means) == (sum(chosen) < sum(best))
+    if any(mean * 8 % 1 for mean in means):
+        return
+    assert regret == float((sum(best) - sum(chosen)) / k)
     for epsilon in (0.0, 0.125, 0.25, 0.5):
         tolerance = Fraction(epsilon)
         assert metrics.explore_m(selected, means, epsilon) == all(
@@ -53,25 +51,6 @@ def test_the_definitions_in_rational_arithmetic(choice):
             a >= b - tolerance for a, b in zip(chosen, best, strict=True))
         assert metrics.regret_within(selected, means, epsilon) == (
             sum(best) - sum(chosen) <= k * tolerance)
-
-
-@given(any_means())
-def test_signs_and_the_exact_zero(choice):
-    selected, means = choice
-    k = len(selected)
-    regret = metrics.aggregate_regret(selected, means)
-    assert 0 <= regret <= 1
-    assert 0 <= metrics.simple_regret(selected, means) <= 1
-    assert metrics.misidentified(selected, means) == (regret > 0)
-    precise = metrics.precision(selected, means) == 1
-    assert precise == (metrics.simple_regret(selected, means) == 0)
-    ranked = sorted(means, reverse=True)
-    if k == len(means) or ranked[k - 1] > ranked[k]:  # no tie at the boundary
-        assert precise == (not metrics.misidentified(selected, means))
-    exact = [Fraction(mean) for mean in means]
-    best = max(sum(arms) for arms in combinations(exact, k))
-    optimal = sum(exact[arm] for arm in selected) == best
-    assert (regret == 0.0) == optimal
 
 
 def test_an_arm_exactly_epsilon_below_is_allowed():
@@ -124,6 +103,7 @@ CHOICES = [[0, 0], [0, 3], [-1, 0], [0.0, 1.0], [True, False], [], 0, [[0, 1], [
 MEANS = [[np.nan, 0.2], [np.inf, 0.0], [], "ab", [[0.1], [0.2, 0.3]]]
 REFUSED = [(selected, [0.1, 0.2, 0.3], "selected must be .*distinct integers from 0 to 2, got")
            for selected in CHOICES] + [([0], means, "means must be ") for means in MEANS]
+REFUSED += [(np.zeros((3, 1), dtype=int), np.zeros((4, 2)), "means must be broadcastable")]
 
 
 @pytest.mark.parametrize("name", YARDSTICKS)
@@ -131,11 +111,6 @@ REFUSED = [(selected, [0.1, 0.2, 0.3], "selected must be .*distinct integers fro
 def test_bad_choices_and_means_are_refused(name, selected, means, said):
     with pytest.raises(ValueError, match=said):
         YARDSTICKS[name](selected, means)
-
-
-def test_shapes_that_do_not_broadcast_are_refused():
-    with pytest.raises(ValueError, match="means must be broadcastable"):
-        metrics.aggregate_regret(np.zeros((3, 1), dtype=int), np.zeros((4, 2)))
 
 
 @pytest.mark.parametrize("passes", TOLERANT)

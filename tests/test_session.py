@@ -333,8 +333,3 @@ def test_nobody_looks_at_a_session_that_is_moving_on():
     session = Watched().start(2)
     session.tell([0, 1], [1, 1], [2, 2])
     assert waited == [True] * 6
-
-
-def test_a_session_says_where_it_stands():
-    session = topk.Uniform(1, budget=6).start(3).tell([0], [1])
-    assert repr(session) == "<Session of Uniform(k=1, budget=6): 3 arms, 1 pulls, wants 5 more>"

@@ -528,13 +528,14 @@ def test_more_data_than_the_budget_ends_a_play_without_an_error():
 
 
 def test_a_session_says_what_is_in_flight():
-    session = topk.Uniform(1, budget=6).start(3)
-    assert session.ask(4)[1].tolist() == [2, 1, 1]
-    assert repr(session).endswith("3 arms, 0 pulls, wants 6 more, 4 in flight>")
-    assert session.report().in_flight.tolist() == [2, 1, 1]
-    session.lost([0, 1], [2, 1])
-    assert session.in_flight.tolist() == [0, 0, 1] and session.ask(9)[1].sum() == 5
-    with pytest.raises(ValueError, match=r"^counts: 3 pull\(s\) of arm 0 are lost, but 2 are in"):
+    session = topk.Uniform(1, budget=6).start(3).tell([0], [1])
+    assert repr(session) == "<Session of Uniform(k=1, budget=6): 3 arms, 1 pulls, wants 5 more>"
+    assert session.ask(4)[1].tolist() == [1, 2, 1]
+    assert repr(session).endswith("3 arms, 1 pulls, wants 5 more, 4 in flight>")
+    assert session.report().in_flight.tolist() == [1, 2, 1]
+    session.lost([0, 1], [1, 2])
+    assert session.in_flight.tolist() == [0, 0, 1] and session.ask(9)[1].sum() == 4
+    with pytest.raises(ValueError, match=r"^counts: 3 pull\(s\) of arm 0 are lost, but 1 are in"):
         session.lost([0, 0], [2, 1])
 
 
