@@ -5,21 +5,34 @@ import subprocess
 import sys
 from pathlib import Path
 
+import topk
+
+SOURCES = Path(topk.__file__).resolve().parent
 TESTS = Path(__file__).resolve().parent
-FOUND = {"PYTHONPATH": os.pathsep.join(map(str, (TESTS.parent, TESTS)))}
 
 
-def running(code, *arguments, stderr=None, **environment):
-    """Begin a process that runs code, with arguments and more in its environment."""
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], env=os.environ | FOUND | environment,
-        text=True, stdout=subprocess.PIPE, stderr=stderr,
-    )  # fmt: skip
+def environment(*paths, **more):
+    """Return what a process gets that is to begin anew; None takes a variable away."""
+    found = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "XDG_"))}
+    found |= {"PYTHONPATH": os.pathsep.join(map(str, (*paths, SOURCES.parent, TESTS)))} | more
+    return {k: v for k, v in found.items() if v is not None}
 
 
-def fresh(code, *arguments):
+def python(code, *paths, **more):
+    """Run code as if nothing had been imported or compiled yet; return what it printed."""
+    return fresh(code, cwd=[*paths, TESTS][0], env=environment(*paths, **more))[0]
+
+
+def running(code, *arguments, **options):
+    """Begin a process that runs code, with arguments."""
+    command = [sys.executable, "-P", "-c", code, *map(str, arguments)]
+    options = {"env": os.environ | {"PYTHONPATH": environment()["PYTHONPATH"]}} | options
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, **options)
+
+
+def fresh(code, *arguments, **options):
     """Run code in a process of its own, without an error; return what it printed, and said."""
-    with running(code, *arguments, stderr=subprocess.PIPE) as child:
+    with running(code, *arguments, stderr=subprocess.PIPE, **options) as child:
         printed, said = child.communicate(timeout=600)
-    assert child.returncode == 0, said
+    assert child.returncode == 0, said[-3000:]
     return printed, said

@@ -111,7 +111,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     topk.TruncatedNormalBandit: ({"loc": [0.5, 0.5], "scale": 0.2},
                                  {"loc": NO_MEANS, "scale": [*NO_SCALE, [0.1, 0.2]]}),
     topk.BetaBandit: ({"a": [1, 1], "b": [1, 1]}, {"a": NO_SHAPES, "b": [*NO_SHAPES, [1, 1, 1]]}),
-    topk.GaussianBandit: ({"sigma": 1.0}, {"sigma": [0, -1, math.inf, math.nan, "x"]}),
+    topk.GaussianBandit: ({"sigma": 1.0}, {"sigma": [0, -1, math.inf, math.nan, "x", None]}),
     topk.ReplayBandit: ({"answers": [[0, 1], [0.5]]}, {"answers": NO_ANSWERS}),
     topk.MultiBandit: ({"means": ROWS}, {"means": [
         [0.5, 0.5], [[0.5], [0.5]], [[]], 0.5, [[0.1, 0.2], [0.3]], [[0.5, math.nan]],

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies.plain import BigBatches
+from strategies.plain import BigBatches, Doubling
 from strategies.registry import cases, each_strategy, one_by_one, shown, start
 from strategies.tapes import Tapes
 
@@ -203,14 +203,18 @@ def test_what_a_session_hands_out_or_is_told_is_not_its_own_memory():
         assert shown(session) == before
 
 
-def test_sessions_of_one_strategy_and_copies_of_a_session_share_nothing():
-    strategy = topk.OptMAI(1, budget=60)
+@pytest.mark.parametrize("strategy", [topk.OptMAI(1, 60), Doubling(1, 60)], ids=repr)
+def test_sessions_of_one_strategy_and_copies_of_a_session_share_nothing(strategy):
     one, other = strategy.start(5), strategy.start(5)
     twin, before = copy.deepcopy(one), shown(other)
     while not one.done:
         arms, counts = one.ask()
-        one.tell(arms, counts * 0.5, counts=counts)
+        one.tell(arms, counts * 0.2 * arms, counts=counts)
     assert shown(other) == shown(twin) == before
+    while not twin.done:
+        arms, counts = twin.ask()
+        twin.tell(arms, counts * 0.2 * arms, counts=counts)
+    assert shown(twin) == shown(one)
 
 
 def test_a_strategy_that_needs_squares_asks_for_them_with_sums():

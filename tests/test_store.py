@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from processes import running
+from processes import environment, running
 
 import topk
 from topk import store
@@ -166,7 +166,8 @@ def start_driver(tmp_path, name, jobs, endless=60):
     """Start a program that plays a study of 60 plays; those from ``endless`` on do not end."""
     played, result = str(tmp_path / "played"), str(tmp_path / f"{name}.npy")
     code = DRIVER.replace("JOBS", str(jobs))
-    return running(code, PLAYED=played, RESULT=result, ENDLESS=str(endless))
+    more = environment(PLAYED=played, RESULT=result, ENDLESS=str(endless))
+    return running(code, env=more)
 
 
 @pytest.mark.slow

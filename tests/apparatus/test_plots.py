@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 import pytest
 from chapters.cells import SOURCES
-from engine.processes import python
+from processes import python
 
 matplotlib.use("Agg")
 

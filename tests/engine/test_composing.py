@@ -4,7 +4,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from engine.processes import python
+from processes import python
 
 from topk.engine import composing, jit, loop
 from topk.engine.composing import allocates, apart, compose, digest, larger, open_function, shared

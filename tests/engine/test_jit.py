@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from engine.processes import SOURCES, environment, python
+from processes import SOURCES, environment, python
 from strategies.registry import ENTRIES, cases
 
 import topk

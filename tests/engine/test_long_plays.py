@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from engine.processes import python
+from processes import python
 from engine.searching import call
 from strategies import transcriptions
 

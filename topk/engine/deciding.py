@@ -374,10 +374,14 @@ class View:
     """
 
     def __init__(self, counted, rng=None):
-        self.n, self.memory = counted.pulls.size, {}
+        self.n, self.memory, self._counted = counted.pulls.size, {}, counted
         if rng is not None:
             self.rng = rng
-        self.pulls, self.sums, self.squares = map(_locked, vars(counted).values())
+
+    # looked up each time: a copy of a view shows what its own play has counted
+    pulls = property(lambda self: _locked(self._counted.pulls))
+    sums = property(lambda self: _locked(self._counted.sums))
+    squares = property(lambda self: _locked(self._counted.squares))
 
     @property
     def total(self):
