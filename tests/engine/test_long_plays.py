@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 import pytest
-from processes import python
 from engine.searching import call
+from processes import python
 from strategies import transcriptions
 
 import topk
