@@ -110,14 +110,14 @@ class Play:
         Whether to keep every single reward.
     stop : threading.Event, optional
         When it is set the play is given up with `Interrupted`, within about ``SLICE``.
-    most : int or None
-        How many pulls end the play, as a budget does; see `finish`.
+    most : int
+        How many pulls end the play, as a budget does; see `finish`.  -1 for no limit.
     search : str, optional
         The search for winners, the fastest unless given; see `topk.engine.strategy.Ruled`.
     """
 
     def __init__(
-        self, strategy, bandit, seed, number, record=False, stop=None, most=None, search=None
+        self, strategy, bandit, seed, number, record=False, stop=None, most=-1, search=None
     ):
         self.strategy, self.bandit, self.stop, self.most = strategy, bandit, stop, most
         self.seed, self.number = seed, number
@@ -179,15 +179,13 @@ class Play:
         Of a batch that would pass the limit as much as fits is pulled, spread evenly over it; the
         strategy is asked for its set, but decides nothing any more.
         """
-        if self.most is None:
-            self.advance()
-        elif self.advance(until=self.most) == CROSSING:
+        if self.advance(until=self.most) == CROSSING:
             self._cut()
             self._absorb(*self._drawn_batch())
 
     def _cut(self):
         """Make the batch that is wanted the last one if it would pass the limit."""
-        self.last = self.most is not None and self._after_batch() > self.most
+        self.last = 0 <= self.most < self._after_batch()
         if self.last:
             counts = self.counts[: self.wanted]
             counts[:] = water_fill(counts, self.most - self.total)
@@ -304,11 +302,11 @@ class Play:
     def at_checkpoints(self, checkpoints):
         """Play to the end; return the recommended sets, one for each checkpoint."""
         by_means = self.ruled and BY_MEANS in self.state.given
-        if self.fused and not self.law and self.most is None and by_means:
+        if self.fused and not self.law and self.most < 0 and by_means:
             if 0 < len(checkpoints) * self.bandit.n <= TOLD:
                 return self._watched(checkpoints)
         sets, late = [], len(checkpoints)
-        if self.most is not None:
+        if self.most >= 0:
             late = sum(mark < self.most for mark in checkpoints)
         while len(sets) < late:
             ahead = checkpoints[len(sets) : late]
@@ -381,7 +379,7 @@ class Play:
         return out.reshape(self.bandit.means.shape)
 
 
-def play_together(strategy, bandits, seed, numbers, stop=None, most=None):
+def play_together(strategy, bandits, seed, numbers, stop=None, most=-1):
     """Make many plays in one state: to make anew all that a play needs takes longer than a play.
 
     Parameters
@@ -425,7 +423,7 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=None):
         memory, whole[1:], loop.Stream(generator.bits, generator.kept, first), lots, orders,
         np.array(thetas), np.zeros(1, np.int64), loop.UNWATCHED, loop.UNTRACED,
     )  # fmt: skip
-    if play.advance(until=-1 if most is None else most) == CROSSING:
+    if play.advance(until=most) == CROSSING:
         return None
     _ = play.state.ended  # refuses a rule that has picked no arm, with which it comes back
     return results_of(play, states, orders)

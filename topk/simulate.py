@@ -258,7 +258,7 @@ class Study:
     checkpoints : tuple of int
         When the recommended set is reported; empty for the end only.
     keep, epsilon, max_pulls
-        As in `replicate`.
+        As in `replicate`; -1 for no limit.
     shape : tuple of int
         (n,), or (M, n) of several bandits.
     first : int
@@ -273,7 +273,7 @@ class Study:
     checkpoints: tuple = ()
     keep: str = "plays"
     epsilon: float | None = None
-    max_pulls: int | None = None
+    max_pulls: int = -1
     shape: tuple | None = None
     first: int = 0
     stop: object = None
@@ -583,7 +583,7 @@ def _seed(value, name):
 
 
 def _check_most(max_pulls, n):
-    return None if max_pulls is None else check_integer(max_pulls, "max_pulls", n, 2**53)
+    return -1 if max_pulls is None else check_integer(max_pulls, "max_pulls", n, 2**53)
 
 
 def _check_strategy(strategy):
