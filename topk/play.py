@@ -363,7 +363,8 @@ class Play:
         """Return the outcome of a finished play, in the bandit's numbers."""
         selected, stopped = self.in_the_bandit(self.state.recommend()), STOPPED[self.state.ended]
         stopped = stopped or "budget"  # by `most`
-        pulls, sums = self.undone(self.state.seen.pulls), self.undone(self.state.seen.sums)
+        seen, shape = self.state.seen, self.bandit.means.shape
+        pulls, sums = (undone(values, self.order, shape) for values in (seen.pulls, seen.sums))
         sums = self.units.from_unit(pulls, sums)
         trace = None
         if self.record is not None:
@@ -372,11 +373,12 @@ class Play:
         found = selected, pulls, sums, self.total, stopped == "rule", stopped, trace
         return Outcome(*found, self.strategy.tolerance, self.units)
 
-    def undone(self, values):
-        """Return per-arm values in the bandit's order, in the shape of its means."""
-        out = np.empty_like(values)
-        out[self.order] = values
-        return out.reshape(self.bandit.means.shape)
+
+def undone(values, order, shape):
+    """Return values of each arm, of a play or of many, in the bandit's order and its shape."""
+    out = np.empty_like(values)
+    np.put_along_axis(out, order, values, axis=-1)
+    return out.reshape(*values.shape[:-1], *shape)
 
 
 def play_together(strategy, bandits, seed, numbers, stop=None, most=-1):
@@ -431,7 +433,7 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=-1):
 
 def results_of(play, states, orders):
     """Return what plays have left in ``states[1:]``; that of ``play`` is in the first of them."""
-    shape, bandits, k = play.bandit.means.shape, play.state.bandits, play.strategy.k
+    bandits, k = play.state.bandits, play.strategy.k
     if BY_MEANS in play.state.given:
         counted = (states[name][1:] for name in ("status", "sums", "pulls"))
         chosen = best_of(*counted, bandits, k)
@@ -440,15 +442,12 @@ def results_of(play, states, orders):
         for number in range(len(orders)):
             states[0] = states[1 + number]
             chosen[number] = play.state.recommend()
-    chosen = np.sort(np.take_along_axis(orders, chosen, axis=1)) % shape[-1]
-    chosen, states, each = chosen.reshape(-1, 1, *shape[:-1], k), states[1:], (-1, *shape)
+    chosen = np.sort(np.take_along_axis(orders, chosen, axis=1))
+    states, shape = states[1:], play.bandit.means.shape
     total, ended = states["now"]["total"].copy(), states["now"]["ended"]
-    found = {"selected": chosen, "certified": ended == BY_RULE, "total_pulls": total}
-    for name in ("pulls", "sums"):
-        found[name] = np.empty_like(states[name])
-        np.put_along_axis(found[name], orders, states[name], axis=1)
-        found[name] = found[name].reshape(each)
-    return found
+    found = {name: undone(states[name], orders, shape) for name in ("pulls", "sums")}
+    found |= {"certified": ended == BY_RULE, "total_pulls": total}
+    return found | {"selected": by_bandit(chosen, play.bandit.layout)[:, None]}
 
 
 def kind_of(value):
