@@ -133,13 +133,12 @@ class Play:
         self.one_by_one = self.ruled and strategy.first == 1 and ONE_BY_ONE in self.state.given
         self.fused = self.ruled and self.zero_one and (self.one_by_one or not record)
         self.batch = ALONE
-        if self.fused:
-            self.means, self.sums = bandit.means.ravel()[self.order], np.zeros(bandit.n)
+        self.means, self.rewards = bandit.means.ravel()[self.order], np.zeros((2, bandit.n))
         self.law = None
         if isinstance(strategy, Indices) and not record and strategy.first <= 2:
             self.law = law_of(bandit, self.order)
         if self.law:
-            self.fused, self.rewards = True, np.zeros((2, bandit.n))
+            self.fused = True
             self.state.given += ((draw, self.law[0]),)
         self.wanted = 0 if self.fused else self.state.ask(self.arms, self.counts)
 
@@ -216,7 +215,7 @@ class Play:
             trace = loop.Trace(np.empty(most, np.int64), np.empty(most), np.zeros(1, np.int64))
             self.batch = ALONE._replace(trace=trace)
         came_back = self._compiled(
-            loop.play, s, self.batch, self.means, *room, self.sums, until, steps
+            loop.play, s, self.batch, self.means, *room, self.rewards[0], until, steps
         )
         if self.record is not None:
             arms, rewards = trace.arms[: trace.at[0]], trace.rewards[: trace.at[0]]

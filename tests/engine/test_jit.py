@@ -337,7 +337,7 @@ def test_a_play_gives_back_what_it_was_lent(strategy):
     play = Play(strategy, topk.BernoulliBandit([0.9, 0.5, 0.4, 0.3, 0.2]), 0, 0)
     play.warm()
     gc.collect()  # what the compiler left behind
-    arrays = [*arrays_of(play.state.s), play.means, play.arms, play.counts, play.sums, play.rng]
+    arrays = [*arrays_of(play.state.s), play.means, play.arms, play.counts, play.rewards, play.rng]
     counts = [sys.getrefcount(array) for array in arrays]
     play.advance()
     assert play.total > 5
