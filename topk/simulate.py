@@ -22,8 +22,7 @@ from topk.play import INSTANCE, Play, play_together, stream
 from topk.results import SUMMED, VALUES, Replications, Summary, summed
 from topk.store import Shelf, described, made_by
 
-TOGETHER = 2**16  # arms times plays that are made in one state
-HELD = 2**18  # numbers: what plays leave behind until they have been summed up
+HELD = 2**18  # numbers: what the plays that are made at a time leave behind, until it is gathered
 TARGET = 1.0  # seconds that a portion should take
 GROWTH = 8  # a portion has at most so many times as many plays as the one before
 TRIAL = 0.02  # seconds of play in this process before it is decided who plays the rest
@@ -317,39 +316,38 @@ class Study:
 
     def play(self, begin, end):
         """Make plays ``begin`` to ``end - 1``; return what is kept of them, name -> array."""
+        return self.gathered(end - begin, self._pieces(begin, end))
+
+    def _pieces(self, begin, end):
+        """Yield ``(begin, end, rows)``, counted from ``begin``, of so many as are made at a time.
+
+        However many plays a portion has, most of what they leave behind goes at once.
+        """
+        most, first = max(1, HELD // (math.prod(self.shape) * (4 + len(self.checkpoints)))), begin
+        while first < end:
+            # arms that are drawn are not drawn long before the play begins
+            step = most if isinstance(self.bandit, Bandit) else min(most, 1 + first - begin)
+            numbers = range(first, min(first + step, end))
+            yield first - begin, numbers.stop - begin, self._kept(numbers)
+            first = numbers.stop
+
+    def _kept(self, numbers):
+        """Return what is kept of some plays that are made at a time."""
+        same, rows = isinstance(self.bandit, Bandit), None
+        bandits = [self.bandit] if same else [self.bandit_of(number) for number in numbers]
+        if len(numbers) > 1 and not self.checkpoints:
+            rows = play_together(
+                self.strategy, bandits, self.seed, numbers, self.stop, self.max_pulls
+            )
+        rows = rows or self._one_by_one(bandits, numbers)
+        if not same:
+            rows["means"] = np.array([bandit.means for bandit in bandits])
         if self.keep == "plays":
-            return self._rows(begin, end)
-        # however many plays a portion has, most of what they leave behind goes at once
-        step = max(1, HELD // (math.prod(self.shape) * (3 + len(self.checkpoints))))
-        spans = ((first, min(first + step, end)) for first in range(begin, end, step))
-        summed_up = ((a - begin, b - begin, self._summed(a, b)) for a, b in spans)
-        return self.gathered(end - begin, summed_up)
-
-    def _summed(self, begin, end):
-        rows = self._rows(begin, end)
-        means = rows["means"] if "means" in rows else self.bandit.means
-        return summed(rows, means, self.checkpoints, self.epsilon)
-
-    def _rows(self, begin, end):
-        """Return the arrays of `Replications`; ``means`` if every play has a bandit of its own."""
-        parts, same = [], isinstance(self.bandit, Bandit)
-        most = max(1, TOGETHER // math.prod(self.shape))
-        step = most if same else 1  # arms that are drawn are not drawn long before the play begins
-        while begin < end:
-            numbers, found = range(begin, min(begin + step, end)), None
-            begin, step = numbers.stop, min(2 * step, most)
-            bandits = [self.bandit] if same else [self.bandit_of(r) for r in numbers]
-            if len(numbers) > 1 and not self.checkpoints:
-                found = play_together(
-                    self.strategy, bandits, self.seed, numbers, self.stop, self.max_pulls
-                )
-            parts.append(found or self._one_by_one(bandits, numbers))
-            if not same:
-                parts[-1]["means"] = np.array([bandit.means for bandit in bandits])
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            return rows
+        return summed(rows, rows.get("means", bandits[0].means), self.checkpoints, self.epsilon)
 
     def _one_by_one(self, bandits, numbers):
-        """Return the same arrays, but for ``means``, of plays each made by itself."""
+        """Return what `play_together` does, at the checkpoints, of plays each made by itself."""
         rows = []
         for number in numbers:
             bandit = bandits[(number - numbers.start) % len(bandits)]
