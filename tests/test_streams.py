@@ -115,7 +115,7 @@ def test_plays_made_together_are_those_made_one_by_one():
         (topk.TopTwo(3, epsilon=0.2, delta=0.1), drawn),
         (Lots(3, budget=300), drawn),  # draws halves of numbers, and leaves some over
     ]:
-        study = Study(strategy, bandit[0] if len(bandit) == 1 else bandit, 3, first=5)
+        study = Study(strategy, bandit[0] if len(bandit) == 1 else bandit, 3)
         together = play_together(strategy, bandit, 3, range(5, 30))
         alone = study._one_by_one(bandit, range(5, 30))
         assert together.keys() == alone.keys()

@@ -251,7 +251,7 @@ class Study:
     strategy : Strategy
         What is played.
     bandit : Bandit, list of Bandit, or function
-        Against what, as in `replicate`.
+        Against what, as in `replicate`; a dict of those of some plays where it has been sent.
     seed : int
         Where every play's streams come from.
     checkpoints : tuple of int
@@ -260,8 +260,6 @@ class Study:
         As in `replicate`; -1 for no limit.
     shape : tuple of int
         (n,), or (M, n) of several bandits.
-    first : int
-        Which play the first bandit of a list belongs to.
     stop : object, optional
         When its ``is_set()`` is true, `topk.play.Interrupted` is raised.
     """
@@ -274,15 +272,14 @@ class Study:
     epsilon: float | None = None
     max_pulls: int = -1
     shape: tuple | None = None
-    first: int = 0
     stop: object = None
 
     def bandit_of(self, number):
         """Return the bandit of play ``number``."""
         if isinstance(self.bandit, Bandit):
             return self.bandit
-        if isinstance(self.bandit, list):
-            return self.bandit[number - self.first]
+        if isinstance(self.bandit, list | dict):
+            return self.bandit[number]
         bandit = check_bandit(self.bandit(stream(self.seed, number, INSTANCE)))
         if bandit.means.shape != (self.shape or bandit.means.shape):
             allowed = f"with {self.shape} arms each time"
@@ -293,8 +290,7 @@ class Study:
         """Return a study with the same plays from ``begin`` to ``end``, to be sent away."""
         if not isinstance(self.bandit, list):
             return self
-        bandits = self.bandit[begin - self.first : end - self.first]
-        return replace(self, bandit=bandits, first=begin)
+        return replace(self, bandit={number: self.bandit[number] for number in range(begin, end)})
 
     def description(self):
         """Describe everything that decides the plays, as JSON values; see `topk.store`."""
