@@ -609,10 +609,9 @@ def _check_bandits(bandit, runs):
 
 def _check_suits(strategy, bandit):
     """Refuse several bandits for a strategy of one, and one for a strategy of several."""
-    if strategy.several and bandit.means.ndim == 1:
-        refuse("bandit", bandit, f"a topk.MultiBandit for {type(strategy).__name__}")
-    if not strategy.several and bandit.means.ndim > 1:
-        refuse("bandit", bandit, f"a single bandit for {type(strategy).__name__}")
+    if strategy.several != (bandit.means.ndim > 1):
+        wanted = "a topk.MultiBandit" if strategy.several else "a single bandit"
+        refuse("bandit", bandit, f"{wanted} for {type(strategy).__name__}")
 
 
 def _check_checkpoints(checkpoints, strategy, n):
