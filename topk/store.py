@@ -205,16 +205,21 @@ class Shelf:
             return
         content.write(seal(path, content.getbuffer()))
         self.folder.mkdir(parents=True, exist_ok=True)
-        part = self.folder / f".{uuid.uuid4().hex}.part"
-        try:
-            with open(part, "xb") as file:
-                file.write(content.getbuffer())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
-        finally:
-            with contextlib.suppress(OSError):
-                part.unlink()  # if it is still there
+        put(path, content.getbuffer())
+
+
+def put(path, content):
+    """Write a file, and put it in its place in one move when it is complete."""
+    part = path.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        with open(part, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut might leave an empty file in its place
+        os.replace(part, path)
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()  # if it is still there
 
 
 def seal(path, content):

@@ -7,8 +7,6 @@ what has come in and not been counted yet.  What follows from the counts is comp
 import dataclasses
 import hashlib
 import json
-import os
-import secrets
 import threading
 from pathlib import Path
 
@@ -40,20 +38,11 @@ def state(session):
 
 def save(session, path):
     """Write a session to a file; see `topk.Session.save`."""
-    from topk.store import SOURCES
+    from topk.store import SOURCES, put
 
-    path = Path(path)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with _saving:
         text = json.dumps({"library": SOURCES, "session": session.state()})
-        try:
-            with part.open("w", encoding="utf-8") as file:
-                file.write(text + "\n")
-                file.flush()
-                os.fsync(file.fileno())  # else a power cut might leave an empty file in its place
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        put(Path(path), f"{text}\n".encode())
 
 
 _saving = threading.Lock()  # or the older of two states might be written last
