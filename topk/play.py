@@ -400,14 +400,14 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=-1):
         one comes to ``most`` pulls.
     """
     play = Play(strategy, bandits[0], seed, numbers.start, stop=stop)
-    generator, orders = Rewinding(), np.empty((len(numbers), bandits[0].n), dtype=np.int64)
+    generator, orders = Rewinding(play.rng), np.empty((len(numbers), bandits[0].n), dtype=np.int64)
     if not (play.fused and generator.known) or play.law or numbers.stop > 2**32:
         return None
     for order, first in zip(orders, beginnings(seed, numbers, ORDER), strict=True):
         generator.bits[:], generator.kept[0] = first, 0
-        order[:] = order_from(generator.rng, bandits[0].layout)
+        order[:] = order_from(play.rng, bandits[0].layout)
     first, thetas = beginnings(seed, numbers, REWARDS), [bandit.means.ravel() for bandit in bandits]
-    generator.bits[:], play.means[:], play.rng = first[0], thetas[0][orders[0]], generator.rng
+    generator.bits[:], generator.kept[0] = first[0], 0
     own, lots = play.state.s, NO_STREAM
     if strategy.random:
         rule, each = Rewinding(own.rng), beginnings(seed, numbers, RULE)
@@ -415,13 +415,12 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=-1):
             return None
         own, lots = own._replace(rng=0), loop.Stream(rule.bits, rule.kept, each)
     states = np.empty(1 + len(numbers), dtype=kind_of(own))
-    states[0] = own
-    states[1:] = states[0]
+    states[:] = own
     own = placed(own, states[0])
     play.state.s = own._replace(rng=rule.rng) if strategy.random else own
-    memory, *_ = whole = states.view(np.int64).reshape(len(states), -1)
+    whole = states.view(np.int64).reshape(len(states), -1)
     play.batch = loop.Batch(
-        memory, whole[1:], loop.Stream(generator.bits, generator.kept, first), lots, orders,
+        whole[0], whole[1:], loop.Stream(generator.bits, generator.kept, first), lots, orders,
         np.array(thetas), np.zeros(1, np.int64), loop.UNWATCHED, loop.UNTRACED,
     )  # fmt: skip
     if play.advance(until=most) == CROSSING:
