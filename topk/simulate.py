@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 import numpy as np
 
 import topk
-from topk._checks import as_array, check_choice, check_epsilon, check_flag, check_integer, refuse
+from topk._checks import as_integers, check_choice, check_epsilon, check_flag, check_integer, refuse
 from topk.bandits import Bandit, check_bandit
 from topk.engine.strategy import Ruled, Strategy
 from topk.play import INSTANCE, Play, play_together, stream
@@ -622,9 +622,7 @@ def _check_checkpoints(checkpoints, strategy, n):
         rule = f"the rule of {type(strategy).__name__}"
         allowed = f"None: {rule} depends on its budget (or has no anytime = True)"
         refuse("checkpoints", checkpoints, allowed)
-    allowed = "a sequence of increasing pull counts"
-    marks = np.atleast_1d(as_array(checkpoints, "checkpoints", allowed))
-    marks = tuple(check_integer(mark, "checkpoints", n, 2**53) for mark in marks)
-    if not marks or sorted({*marks}) != [*marks]:
-        refuse("checkpoints", checkpoints, allowed)
-    return marks
+    marks = np.atleast_1d(as_integers(checkpoints, "checkpoints", n))
+    if marks.ndim > 1 or marks.size == 0 or (np.diff(marks) <= 0).any():
+        refuse("checkpoints", checkpoints, "a sequence of increasing pull counts")
+    return tuple(marks.tolist())
