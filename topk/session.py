@@ -32,6 +32,11 @@ def locked(method):
     return alone
 
 
+def shown(method):
+    """Return a property that is read while no other thread touches the session."""
+    return property(locked(method))
+
+
 class Session:
     """A play whose rewards come from outside.
 
@@ -119,26 +124,22 @@ class Session:
         """Whether the strategy's own rule ended the play, so that its promise holds."""
         return self.stopped == "rule"
 
-    @property
-    @locked
+    @shown
     def pulls(self):
         """Pulls of each arm that were told so far, int (n,) or (M, n)."""
         return self._told()[0].reshape(self.layout)
 
-    @property
-    @locked
+    @shown
     def means(self):
         """Mean reward of each arm so far, float (n,) or (M, n); nan where there is none."""
         return self._units.from_unit(1, means_of(*self._told())).reshape(self.layout)
 
-    @property
-    @locked
+    @shown
     def in_flight(self):
         """Pulls of each arm that were handed out by `ask` and not come back, int (n,) or (M, n)."""
         return self._arrivals.flight.reshape(self.layout).copy()
 
-    @property
-    @locked
+    @shown
     def surplus(self):
         """Results of each arm that the rule has not asked for (yet), int (n,) or (M, n)."""
         return self._arrivals.surplus.reshape(self.layout)
@@ -148,8 +149,7 @@ class Session:
         """Arms that left, list in the order in which they did."""
         return self._named(np.array(self._withdrawn, dtype=np.int64)).tolist()
 
-    @property
-    @locked
+    @shown
     def selected(self):
         """The set that would be chosen now, int or str (k,), in the order of the arms.
 
