@@ -300,13 +300,10 @@ class Play:
 
     def at_checkpoints(self, checkpoints):
         """Play to the end; return the recommended sets, one for each checkpoint."""
-        by_means = self.ruled and BY_MEANS in self.state.given
-        if self.fused and not self.law and self.most < 0 and by_means:
-            if 0 < len(checkpoints) * self.bandit.n <= TOLD:
-                return self._watched(checkpoints)
-        sets, late = [], len(checkpoints)
-        if self.most >= 0:
-            late = sum(mark < self.most for mark in checkpoints)
+        by_loop = self.fused and not self.law and self.most < 0 and BY_MEANS in self.state.given
+        if by_loop and 0 < len(checkpoints) * self.bandit.n <= TOLD:
+            return self._watched(checkpoints)
+        sets, late = [], sum(self.most < 0 or mark < self.most for mark in checkpoints)
         while len(sets) < late:
             ahead = checkpoints[len(sets) : late]
             if self.advance(until=ahead[0]) == DONE or self.total == ahead[0]:
