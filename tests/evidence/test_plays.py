@@ -88,7 +88,7 @@ def test_what_is_watched_is_the_evidence_of_the_set_named_now(name, way):
                 play = Play(plays.WATCHED[name](k), topk.BernoulliBandit(means), 3, 0)
                 run, _ = compose(watch, dict(play.state.given) | given)
             n, leaves = len(means), 150 if way == "an arm leaves" else math.inf
-            room = play.arms, play.counts, play.sums, np.zeros(n, np.int64), np.zeros(n)
+            room = play.arms, play.counts, play.rewards[0], np.zeros(n, np.int64), np.zeros(n)
             room += np.zeros(n, np.bool_), np.zeros(301, np.int64), 1 + 9 * (way == "in batches")
             found.append(run(play.state.s, play.means, play.rng, *room, leaves))
         assert found[0] == pytest.approx(found[1], rel=1e-9)
