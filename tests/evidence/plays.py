@@ -264,7 +264,8 @@ def watched(name, title, way, plays):
     for number in range(plays):
         play = Play(strategy, bandit, SEED, number)
         u, ones, taken = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)
-        room = play.arms, play.counts, play.rewards[0], u, ones, taken, np.zeros(HORIZON + 1, np.int64)
+        line_up = np.zeros(HORIZON + 1, np.int64)
+        room = play.arms, play.counts, play.rewards[0], u, ones, taken, line_up
         leaves = n + number % (HORIZON // 2) if way == "an arm leaves" else HORIZON + 1
         times = BATCH if way == "in batches" else 1
         run = play.state.compiled(watch)
