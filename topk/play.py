@@ -79,7 +79,7 @@ def streams(seed, play, n):
     play = check_integer(play, "play", 0)
     several = isinstance(n, tuple) and len(n) == 2
     n = tuple(check_n(part, smallest=1) for part in n) if several else check_n(n, smallest=1)
-    order = order_from(stream(seed, play, ORDER), n).astype(np.int64)
+    order = order_from(stream(seed, play, ORDER), n).astype(np.int64, copy=False)
     return order, stream(seed, play, REWARDS)
 
 
@@ -200,7 +200,7 @@ class Play:
             self._check_stop()
             begin = time.perf_counter()
             status, self.wanted = self._slice(until, steps)
-            if time.perf_counter() - begin < SLICE / 2:
+            if time.perf_counter() - begin < SLICE / 4:  # the next ones may be slower
                 steps *= 2
         return status
 
@@ -373,7 +373,10 @@ class Play:
 def undone(values, order, shape):
     """Return values of each arm, of a play or of many, in the bandit's order and its shape."""
     out = np.empty_like(values)
-    np.put_along_axis(out, order, values, axis=-1)
+    if order.ndim == 1:  # the same in a tenth of the time
+        out[order] = values
+    else:
+        np.put_along_axis(out, order, values, axis=-1)
     return out.reshape(*values.shape[:-1], *shape)
 
 

@@ -78,9 +78,9 @@ def opened(strategy, normal, bandits, n, search, rng=None):
 
 def twin(value):
     """Return a copy of a state; it shares the generator of a rule that draws random numbers."""
-    if hasattr(value, "_make"):
-        return value._make(map(twin, value))
-    return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
+    if isinstance(value, (np.ndarray, np.void)):
+        return value.copy()
+    return value._make(map(twin, value)) if hasattr(value, "_make") else value
 
 
 @lru_cache(maxsize=256)

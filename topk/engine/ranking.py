@@ -121,7 +121,7 @@ def best_of(status, sums, pulls, bandits, k):
     """
     each = *status.shape[:-1], bandits, -1
     status, sums, pulls = (array.reshape(each) for array in (status, sums, pulls))
-    keys = np.where(pulls > 0, -(sums / np.maximum(pulls, 1)), UNKNOWN)
+    keys = np.divide(-sums, pulls, out=np.full(pulls.shape, UNKNOWN), where=pulls > 0)
     keys[status == 1], keys[status < 0] = -np.inf, np.inf
     edge = np.partition(keys, k - 1, axis=-1)[..., k - 1 : k]
     before, at = keys < edge, keys == edge

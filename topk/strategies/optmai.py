@@ -8,8 +8,8 @@ import numpy as np
 from topk._checks import between, check_choice, check_flag
 from topk.engine.composing import allocates, rule
 from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED
-from topk.engine.ranking import rank, ranked_by
-from topk.engine.rounds import EVERYTHING, end_with, first_leaves, fresh_sums, rank_fresh
+from topk.engine.ranking import ranked_by
+from topk.engine.rounds import EVERYTHING, first_leaves, fresh_sums, rank_fresh
 from topk.engine.strategy import Rounds
 
 FINALS = ("accept-reject", "uniform")
@@ -54,7 +54,7 @@ class Uniform(Rounds):
     @rule
     def decide(s):
         """The largest means are returned."""
-        end_with(s, rank(s), BY_BUDGET)
+        s.now.ended = BY_BUDGET  # the best of the active arms fill the set
 
 
 @dataclass(frozen=True)
