@@ -257,7 +257,7 @@ def theorem_3_pulls(n, epsilon):
 def theorem_3_success(n, epsilon):
     r"""Largest probability of success with at most `theorem_3_pulls` pulls, random bits.
 
-    .. math:: \Pr[R_T\le\epsilon]\le e^{-K\sqrt\epsilon/16},\qquad K=n/2 .
+    .. math:: \Pr[\mathcal L_T\le\epsilon]\le e^{-K\sqrt\epsilon/16},\qquad K=n/2 .
 
     Parameters
     ----------
