@@ -166,7 +166,7 @@ DEFINED = (
     "than half are decided against it",
     "What neither holds nor fails is undecided",
     "one reading holds and another fails",
-    "If some readings are undecided and the others agree, so is the sentence")
+    "If some readings are undecided and the others agree, the sentence is undecided")
 
 
 def by_the_page(readings, quantifier):
