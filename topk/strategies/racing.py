@@ -44,12 +44,11 @@ class Racing(Rounds):
 
     Notes
     -----
-    Hoeffding races for subsets are the baseline of Gabillon, Ghavamzadeh and Lazaric
-    (2012); radius and constants are those of Kaufmann and Kalyanakrishnan (2013), with
-    Hoeffding's distance in place of the KL divergence.  That epsilon enters only the last
-    decision is our choice: used for single arms, it could be lost once at an acceptance
-    and once more at a rejection.  A top arm must not be underestimated nor another one
-    overestimated by the radius, at any time: this fails with probability at most
+    Hoeffding races are Maron and Moore's (1993); radius and constants are those of Kaufmann and
+    Kalyanakrishnan (2013), with Hoeffding's distance in place of the KL divergence.  That
+    epsilon enters only the last decision is our choice: used for single arms, it could be lost
+    once at an acceptance and once more at a rejection.  A top arm must not be underestimated nor
+    another one overestimated by the radius, at any time: this fails with probability at most
     :math:`\sum_u n\,\delta/(k_1 n u^\alpha) < 0.96\,\delta`.  In a session that has taken in
     other data the arms' pulls differ: then each arm has the bounds of its own pulls, and is
     accepted when its lower one exceeds the upper bounds of all but k' of the undecided arms,
