@@ -1,8 +1,8 @@
-"""Read the numbers of two printed figures, with which pages 02, 10 and 15 compare.
+"""Read the numbers of three printed figures, with which pages 02, 10, 13 and 15 compare.
 
-Figure 2 of Zhou, Chen and Li (2014) and Figure 4 of Bubeck, Wang and Viswanathan (2013) are drawn
-with lines, and the published files have the coordinates of every point.  Run it on a paper as its
-publisher offers it, https://proceedings.mlr.press/v32/zhoub14.pdf or
+Figures 1 and 2 of Zhou, Chen and Li (2014) and Figure 4 of Bubeck, Wang and Viswanathan (2013)
+are drawn with lines, and the published files have the coordinates of every point.  Run it on a
+paper as its publisher offers it, https://proceedings.mlr.press/v32/zhoub14.pdf or
 https://proceedings.mlr.press/v28/bubeck13.pdf::
 
     python -m book.printed zhoub14.pdf
@@ -16,10 +16,13 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
-PANELS = {  # panel of Figure 2: the name its authors gave the drawing
-    "b": "rte_N_164_T_1640", "c": "rte_N_164_T_3280", "d": "rte_N_164_T_8200",
-    "e": "rte_hist_SAR_N_164_T_1640", "f": "rte_hist_A_N_164_T_1640",
-    "g": "rte_prec_N_164_T_1640", "h": "rte_prec_N_164_T_3280",
+PANELS = {  # panel: the name its authors gave the drawing; 1(c) has thousandths on its axis
+    "1(a)": "unif_N_1000_T_20000", "1(b)": "unif_N_1000_T_50000", "1(c)": "unif_N_1000_T_100000",
+    "1(d)": "two_level_N_1000_T_20000", "1(e)": "two_level_N_1000_T_50000",
+    "1(f)": "two_level_N_1000_T_100000",
+    "2(b)": "rte_N_164_T_1640", "2(c)": "rte_N_164_T_3280", "2(d)": "rte_N_164_T_8200",
+    "2(e)": "rte_hist_SAR_N_164_T_1640", "2(f)": "rte_hist_A_N_164_T_1640",
+    "2(g)": "rte_prec_N_164_T_1640", "2(h)": "rte_prec_N_164_T_3280",
 }
 CURVES = "Uniform", "SAR", "LUCB", "OptMAI(0.8)", "OptMAI(0.9)"  # as in the legend, top down
 RIVALS = "UNI", "SR", "SAR", "Gap-E"  # of Figure 4, from left to right
@@ -53,7 +56,7 @@ def straight(found):
 
 
 def axes(commands):
-    """Return such functions for x and y of Figure 2."""
+    """Return such functions for x and y of Figure 1 or 2."""
     ticks = {0: [], 1: []}
     for tick in TICK.finditer(commands):
         x, y, to_x, _, value = map(float, tick.groups())
@@ -62,7 +65,7 @@ def axes(commands):
 
 
 def curves(commands):
-    """Return the points of every curve of Figure 2: {name: {K: value}}."""
+    """Return the points of every curve of Figure 1 or 2: {name: {K: value}}."""
     value_x, value_y = axes(commands)
     drawn = CURVE.findall(commands)
     legend = [colour for colour, *_ in SAMPLE.findall(commands)]
@@ -117,9 +120,9 @@ def main():
     for panel, name in PANELS.items():
         commands = drawing(pdf, name)
         if "hist" in name:
-            print(f"Figure 2({panel}), tasks: workers\n  {dots(commands)}")
+            print(f"Figure {panel}, tasks: workers\n  {dots(commands)}")
         else:
-            print(f"Figure 2({panel}), {'precision' if 'prec' in name else 'regret'} by K")
+            print(f"Figure {panel}, {'precision' if 'prec' in name else 'regret'} by K")
             for curve, points in curves(commands).items():
                 print(f"  {curve:12} {points}")
 
