@@ -31,6 +31,26 @@ def test_every_strategy_plays_as_alone_and_the_table_is_paired():
     assert found.table().pulls.dtype.kind == "i"  # printed as 20 and not 20.0
 
 
+def test_nothing_is_played_if_what_comes_later_is_wrong(monkeypatch):
+    monkeypatch.setattr("topk.comparing.replicate", lambda *_, **__: pytest.fail("it plays"))
+    sigma = topk.GaussianBandit([3.0, 2.0, 0.0], sigma=0.5)
+    bounded = {"own": topk.UGapEc(2, 0.1, 0.1, variance=True)}
+    for name, strategies, bandit, points in (
+        ("k", FIXED | {"more": topk.SAR(4, 60)}, BANDIT, {}),
+        ("checkpoints", SURE | FIXED, BANDIT, {"checkpoints": [20]}),
+        ("budget", {"even": FIXED["even"], "SAR": topk.SAR(2, 60)}, BANDIT, {"budgets": [3, 60]}),
+        ("sigma", SURE | bounded, sigma, {}),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must be "):
+            topk.compare(strategies, bandit, runs=2, **points)
+
+
+def test_a_seed_that_nobody_knows_is_the_same_for_all():
+    twins = {"one": topk.SAR(2, 60), "other": topk.SAR(2, 60)}
+    one, other = topk.compare(twins, BANDIT, runs=5, seed=None).replications.values()
+    assert one == other
+
+
 def test_checkpoints_are_looked_at_in_one_play_and_rivals_share_the_error():
     three = SURE | {"UGapEc": topk.UGapEc(2, 0.1, 0.1)}
     found = topk.compare(three, BANDIT, runs=20, checkpoints=[10, 50])

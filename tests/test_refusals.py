@@ -87,6 +87,7 @@ NO_BATCH = {
 TABLE = pd.DataFrame({"arm": [1, 2], "reward": [2.0, 1.0]})
 NO_TABLES = [pd.DataFrame({"arm": arm, "reward": reward}) for arm, reward in
              (([1, 2], [math.nan, 1]), ([1, 2], ["a", "b"]), ([1, None], [0, 1]))]
+NO_TABLES.append(pd.concat([TABLE, TABLE], axis=1))
 
 
 def pull_of(bandit):
@@ -106,7 +107,8 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
          "checkpoints": NO_MARKS, "jobs": NO_COUNT, "chunk": [0, 1.5], "keep": ["nothing"],
          "store": ["", " ", 3, b"x"]}),
     topk.compare: ({"strategies": {"SAR": SAR}},
-                   {"strategies": [{}, {"x": "SAR"}], "runs": [1]}),
+                   {"strategies": [{}, {"x": "SAR"}], "runs": [1],
+                    "budgets": [[], [60, 60], [80, 60], "60", iter([60]), [60.0], [[60]]]}),
     topk.BernoulliBandit: ({}, {"means": NO_MEANS}),
     topk.TruncatedNormalBandit: ({"loc": [0.5, 0.5], "scale": 0.2},
                                  {"loc": NO_MEANS, "scale": [*NO_SCALE, [0.1, 0.2]]}),
@@ -118,7 +120,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
         [[0.5, 1.1]], None, "ab"]}),
     topk.ReplayBandit.from_frame: (
         {"frame": TABLE, "arm": "arm", "reward": "reward", "bounds": (0, 2)},
-        {"frame": [[[1, 2]]], "arm": ["x"], "reward": ["x"]}),
+        {"frame": [[[1, 2]]], "arm": ["x", ["arm"], TABLE.arm], "reward": ["x", None]}),
     **{pull_of(bandit): ({"arms": [0], "counts": [1], "rng": np.random.default_rng(0)}, NO_BATCH)
        for bandit in (topk.BernoulliBandit(MEANS), topk.BetaBandit([1, 1], [1, 1]), PAIR)},
     topk.Uniform(2, 100).start(4).tell: (
@@ -259,9 +261,9 @@ REFUSED = [
     (lambda: topk.compare({"a": SAR, "b": SURE}, COINS, 2, budgets=[2]), "budget"),
     (lambda: topk.compare({"a": SURE}, COINS, 2, budgets=[20], checkpoints=[20]), "checkpoints"),
     (lambda: topk.compare({"a": SAR}, COINS, 2).table("precision"), "measure"),
-    (lambda: topk.ReplayBandit.from_frame(TABLE, bounds=(0, 1)), "answers of arm 0"),
+    (lambda: topk.ReplayBandit.from_frame(TABLE, bounds=(0, 1)), "answers of arm 1"),
     *((lambda x=x: topk.ReplayBandit.from_frame(x), name)
-      for x, name in zip(NO_TABLES, ("reward", "reward", "arm"), strict=True)),
+      for x, name in zip(NO_TABLES, ("reward", "reward", "arm", "arm"), strict=True)),
     (lambda: scale_of((0, 1), 1.0), "bounds"),
     (lambda: confidence.interval([1, 2], [1, 1, 1], 0.1), "sums"),
     (lambda: confidence.interval(3, math.inf, 0.1, 1.0), "sums"),

@@ -41,8 +41,11 @@ def test_normal_rewards_have_their_law():
 
 def test_a_table_becomes_a_bandit():
     frame = pd.DataFrame({"variant": ["b", "a", "b", "c"], "score": [-2.0, 5.0, 0.0, 12.0]})
-    bandit = topk.ReplayBandit.from_frame(frame, "variant", "score", bounds=(-3, 12))
-    assert bandit.names == ["b", "a", "c"] and bandit.means.tolist() == [-1.0, 5.0, 12.0]
+    indexed = frame.set_index("variant", drop=False)
+    sorts = pd.Categorical(frame.variant, categories=["none", "c", "b", "a"])
+    for given in (indexed, frame.assign(variant=sorts), frame):
+        bandit = topk.ReplayBandit.from_frame(given, "variant", "score", bounds=(-3, 12))
+        assert bandit.names == ["b", "a", "c"] and bandit.means.tolist() == [-1.0, 5.0, 12.0]
     assert sorted(set(bandit.sample(0, 50, RNG(0)))) == [-2.0, 0.0]
 
 

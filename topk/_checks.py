@@ -204,6 +204,14 @@ def as_integers(values, name, low, high=2**53, allowed=None):
     return array.astype(np.int64)
 
 
+def check_increasing(values, name, low):
+    """Return pull counts, each at least ``low``, as a tuple of increasing integers."""
+    counts = np.atleast_1d(as_integers(values, name, low))
+    if counts.ndim > 1 or counts.size == 0 or (np.diff(counts) <= 0).any():
+        refuse(name, values, "a sequence of increasing pull counts")
+    return tuple(counts.tolist())
+
+
 def check_integers(values, name, most, size=None):
     """Return an int64 array of integers from 0 to ``most``, with one axis; ``size`` of them."""
     allowed = f"{'' if size is None else f'{size} of them: '}an array of integers from 0 to {most}"

@@ -460,11 +460,11 @@ class ReplayBandit(Bandit):
         self.bounds, scale = bounds, scale_of(bounds)
         allowed = f"a vector of at least one number, each {scale}"
         self.answers = [as_numbers(record, "answers", allowed) for record in answers]
-        for arm, record in enumerate(self.answers):
+        for arm, record in zip(self.names or range(len(answers)), self.answers, strict=True):
             if record.ndim != 1 or record.size == 0:
-                refuse(f"answers of arm {arm}", f"an array of shape {record.shape}", allowed)
+                refuse(f"answers of arm {arm!r}", f"an array of shape {record.shape}", allowed)
             if (bad := scale.refused(record, 1)).any():
-                refuse(f"answers of arm {arm}", float(record[bad][0]), allowed)
+                refuse(f"answers of arm {arm!r}", float(record[bad][0]), allowed)
         super().__init__([math.fsum(record) / record.size for record in self.answers])
 
     @classmethod
@@ -502,14 +502,15 @@ class ReplayBandit(Bandit):
         """
         if not hasattr(frame, "columns"):
             refuse("frame", type(frame).__name__, "a pandas DataFrame")
+        columns = list(frame.columns)
         for name, column in (("arm", arm), ("reward", reward)):
-            if column not in frame.columns:
-                refuse(name, column, f"one of the columns {list(frame.columns)}")
+            if np.ndim(column) or columns.count(column) != 1:
+                refuse(name, column, f"the name of one of the columns {columns}")
             if frame[column].isna().any():
                 refuse(name, f"column {column!r} with missing values", "a column without any")
         if frame[reward].dtype.kind not in "fiub":
             refuse("reward", f"column {reward!r} of {frame[reward].dtype}", "a column of numbers")
-        groups = frame.groupby(arm, sort=False)[reward]
+        groups = frame[reward].groupby(frame[arm], sort=False, observed=True)
         return cls({name: record.to_numpy() for name, record in groups}, bounds)
 
     def sample(self, arm, count, rng):

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from topk._checks import check_choice, check_integer, refuse
+from topk._checks import check_choice, check_increasing, check_integer, refuse
 from topk.bandits import BernoulliBandit, GaussianBandit, MultiBandit
 from topk.engine.strategy import Strategy
 from topk.results import MEASURES
-from topk.simulate import replicate
+from topk.simulate import replicate, study_of
 from topk.stats import mean_interval, paired_difference, proportion_interval
 
 COSTS = (*(name for name in MEASURES if name != "precision"), "pulls_used")
@@ -27,7 +27,7 @@ def compare(
         What to play, by the name it is shown with.
     bandit, runs, seed, jobs, store, max_pulls
         As in `topk.replicate`; at least two runs.
-    budgets : sequence of int, optional
+    budgets : increasing sequence of int, optional
         Every strategy is played once with each of these in place of its own budget.
     checkpoints : sequence of int, optional
         Every strategy is played once, and its set looked at after so many pulls; only for
@@ -57,21 +57,22 @@ def compare(
         refuse("strategies", strategies, "made of strategies")
     if budgets is not None and checkpoints is not None:
         refuse("checkpoints", checkpoints, "left out where budgets are given")
-    runs, played = check_integer(runs, "runs", 2), {}
+    runs, versions = check_integer(runs, "runs", 2), {name: [x] for name, x in strategies.items()}
+    points = () if budgets is None else check_increasing(budgets, "budgets", 1)
     for name, strategy in strategies.items():
-        if budgets is not None and not hasattr(strategy, "budget"):
+        if points and not hasattr(strategy, "budget"):
             refuse("strategies", name, "made of strategies with a budget, where budgets are given")
-        versions = [strategy]
-        if budgets is not None:
-            versions = [replace(strategy, budget=budget) for budget in budgets]
-        played[name] = [
-            replicate(
-                each, bandit, runs, seed, checkpoints, jobs=jobs, store=store, max_pulls=max_pulls
-            )
-            for each in versions
-        ]
-    points = budgets if budgets is not None else checkpoints
-    return Comparison(dict(strategies), bandit, played, tuple(() if points is None else points))
+        if points:
+            versions[name] = [replace(strategy, budget=budget) for budget in points]
+        for each in versions[name]:  # all of them before any is played, and with one seed
+            study, _ = study_of(each, bandit, runs, seed, checkpoints, max_pulls)
+            seed = study.seed
+    played = {
+        name: [replicate(each, bandit, runs, seed, checkpoints, jobs=jobs, store=store,
+                         max_pulls=max_pulls) for each in of_name]
+        for name, of_name in versions.items()
+    }
+    return Comparison(dict(strategies), bandit, played, points or study.checkpoints)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,14 @@ from dataclasses import MISSING, dataclass, fields, replace
 import numpy as np
 
 import topk
-from topk._checks import as_integers, check_choice, check_epsilon, check_flag, check_integer, refuse
+from topk._checks import (
+    check_choice,
+    check_epsilon,
+    check_flag,
+    check_increasing,
+    check_integer,
+    refuse,
+)
 from topk.bandits import Bandit, check_bandit
 from topk.engine.strategy import Ruled, Strategy
 from topk.play import INSTANCE, Play, play_together, stream
@@ -152,24 +159,31 @@ def replicate(
     >>> replicate(topk.SAR(1, budget=90), bandit, runs=10, seed=1).selected.shape
     (10, 1, 1)
     """
-    _check_strategy(strategy)
     runs = check_integer(runs, "runs", 1)
-    seed = _seed(seed, "seed")
     chunk = None if chunk is None else check_integer(chunk, "chunk", 1)
-    epsilon = _check_kept(keep, epsilon)
-    study = Study(strategy, _check_bandits(bandit, runs), seed, keep=keep, epsilon=epsilon)
-    first = study.bandit_of(0)
-    _check_suits(strategy, first)
-    strategy.begin(first.layout)  # refuses parameters that do not go with the arms
-    study.shape = first.means.shape
-    study.checkpoints = _check_checkpoints(checkpoints, strategy, first.n)
-    study.max_pulls = _check_most(max_pulls, first.n)
+    study, first = study_of(strategy, bandit, runs, seed, checkpoints, max_pulls, keep, epsilon)
     jobs, shelf = check_jobs(jobs), Shelf(study, store)
     found = study.gathered(runs, _portions(study, runs, jobs, chunk, progress, shelf))
     if keep == "summary":
         values = {name: found.pop(name) for name in VALUES}
-        return Summary(runs, study.checkpoints, epsilon, **found, values=values)
+        return Summary(runs, study.checkpoints, study.epsilon, **found, values=values)
     return Replications(**{"means": first.means} | found, checkpoints=study.checkpoints)
+
+
+def study_of(
+    strategy, bandit, runs, seed, checkpoints=None, max_pulls=None, keep="plays", epsilon=None
+):
+    """Return the study that `replicate` plays, and its first bandit; refuse what cannot be."""
+    _check_strategy(strategy)
+    seed, epsilon = _seed(seed, "seed"), _check_kept(keep, epsilon)
+    study = Study(strategy, _check_bandits(bandit, runs), seed, keep=keep, epsilon=epsilon)
+    first = study.bandit_of(0)
+    _check_suits(strategy, first)
+    strategy.on(first.units).begin(first.layout)  # refuses what does not go with the arms
+    study.shape = first.means.shape
+    study.checkpoints = _check_checkpoints(checkpoints, strategy, first.n)
+    study.max_pulls = _check_most(max_pulls, first.n)
+    return study, first
 
 
 def warm(strategies=None, bandit=None):
@@ -622,7 +636,4 @@ def _check_checkpoints(checkpoints, strategy, n):
         rule = f"the rule of {type(strategy).__name__}"
         allowed = f"None: {rule} depends on its budget (or has no anytime = True)"
         refuse("checkpoints", checkpoints, allowed)
-    marks = np.atleast_1d(as_integers(checkpoints, "checkpoints", n))
-    if marks.ndim > 1 or marks.size == 0 or (np.diff(marks) <= 0).any():
-        refuse("checkpoints", checkpoints, "a sequence of increasing pull counts")
-    return tuple(marks.tolist())
+    return check_increasing(checkpoints, "checkpoints", n)
