@@ -183,7 +183,7 @@ def test_the_smallest_budget_is_the_smallest_that_is_taken(entry):
 @given(n=integers_outside(2))
 def test_wrong_numbers_of_arms(entry, n):
     own = right(entry) | ({"k": 1} if "k" in right(entry) else {})
-    for wrong in (n, ["a", "a", "b"], ["a"], ["a", 1], "ab", [1, 2, 3]):
+    for wrong in (n, ["a", "a", "b"], ["a"], ["a", 1], "ab", [1, 2, 3], np.array("ab")):
         refused("n", entry.strategy(**own).start, wrong)
     if entry.several:
         for wrong in (N, (0, N), (-1, N), (1.0, N), (1, n), (1, N, N), (), [[1, N]]):

@@ -5,6 +5,7 @@ import os
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import topk
@@ -172,11 +173,16 @@ def test_arms_may_have_names():
     assert again.withdrawn == ["red"] and again.state() == named.state()
 
 
-@pytest.mark.parametrize("arm", ["violet", 0, None])
-def test_an_unknown_name_is_refused_and_nothing_changes(arm):
-    session = topk.Uniform(1, 100).start(["red", "green"])
-    for act in (lambda: session.tell([arm], [1.0]), lambda: session.withdraw(arm)):
+@pytest.mark.parametrize("names", [tuple, np.array, pd.Series, pd.Index, pd.Categorical])
+@pytest.mark.parametrize("arm", ["violet", 0, None, ["violet"]])
+def test_an_unknown_name_is_refused_and_nothing_changes(names, arm):
+    session = topk.Uniform(1, 100).start(names(["red", "green"]))
+    for act in (lambda: session.tell([arm], [1.0]), lambda: session.withdraw(arm),
+                lambda: session.observe(arm, 1.0), lambda: session.lost(arm)):
         with pytest.raises(ValueError, match="^arms? .*red"):
             act()
     assert session.pulls.sum() == 0 and session.withdrawn == []
     assert session.tell("red", [1.0]).pulls.tolist() == [1, 0]
+    assert session.tell((name for name in ["green"]), [1.0]).pulls.tolist() == [1, 1]
+    with pytest.raises(ValueError, match="^arm: without it fewer than k = 1 arms are left"):
+        session.withdraw("red").withdraw("green")

@@ -170,7 +170,7 @@ def test_fewer_than_k_arms_are_never_left(entry):
                 for arm in leaving:
                     assert not session.done, strategy
                     session.withdraw(arm)
-                refused(session, last, f"fewer than k = {k}|settled")
+                refused(session, last, f"fewer than k = {k}")
                 means = np.resize(np.linspace(0.1, 0.9, n), session.means.shape)
                 assert play(session, means), strategy
                 assert session.selected.tolist() == best(means, k, leaving), strategy
@@ -199,7 +199,7 @@ def test_what_is_settled_stays_settled(entry):
                 seen["accepted"] += len(accepted)
                 seen["rejected"] += len(rejected)
                 for arm in accepted:
-                    refused(session, arm, f"{arm} has been (accepted|settled)")
+                    refused(session, arm, "it has been accepted")
                 if rejected:
                     shadow, twin = copy.deepcopy(session), copy.deepcopy(session)
                     for arm in rejected:

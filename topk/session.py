@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 
 from topk import confidence, reporting, storing
-from topk._checks import as_numbers, check_arms, check_counts, check_integer, refuse
+from topk._checks import as_array, as_numbers, check_arms, check_counts, check_integer, refuse
 from topk.arrivals import MOST, Arrivals, spread
 from topk.bandits import UNIT, scale_of
 from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
@@ -75,11 +75,9 @@ class Session:
     """
 
     def __init__(self, strategy, n, rng=None, bounds=None, sigma=None):
-        self.strategy, self.names = strategy, check_names(n)
+        self.strategy, self.names = strategy, None if strategy.several else check_names(n)
         n = len(self.names) if self.names else n
-        generator = None if rng is None else np.random.default_rng(rng)
-        if generator and not isinstance(generator.bit_generator, np.random.PCG64):
-            refuse("rng", rng, "an integer or a generator made by numpy.random.default_rng")
+        generator = None if rng is None else check_generator(rng)
         self._units = scale_of(bounds, sigma)
         self._scale = {"bounds": None if bounds is None else [*map(float, bounds)]}
         self._scale["sigma"] = None if sigma is None else float(sigma)
@@ -167,10 +165,10 @@ class Session:
         """Return the numbers of arms that are given as the user calls them."""
         if self.names is None:
             return arms
-        given = [arms] if isinstance(arms, str) else arms
+        given = [arms] if isinstance(arms, str) or not np.iterable(arms) else list(arms)
         numbers = {arm: number for number, arm in enumerate(self.names)}
         for arm in given:
-            if arm not in numbers:
+            if not isinstance(arm, str) or arm not in numbers:
                 refuse(name, arm, f"made of the arms' names, {reprlib.repr(self.names)}")
         return [numbers[arm] for arm in given]
 
@@ -611,13 +609,25 @@ class Session:
         return squares
 
 
+def check_generator(rng):
+    """Return a generator whose state can be stored."""
+    try:
+        generator = np.random.default_rng(rng)
+    except (TypeError, ValueError):  # no seed
+        generator = None
+    if generator is None or not isinstance(generator.bit_generator, np.random.PCG64):
+        refuse("rng", rng, "an integer or a generator made by numpy.random.default_rng")
+    return generator
+
+
 def check_names(arms):
     """Return the names of arms that are given by names, in a list; else None."""
-    if not isinstance(arms, (list, np.ndarray)) or not all(isinstance(arm, str) for arm in arms):
+    allowed = "a number of arms, or at least two different names, each a str"
+    if as_array(arms, "n", allowed).ndim != 1:
         return None
-    names = [str(arm) for arm in arms]
-    if len(names) < 2 or len(set(names)) < len(names):
-        refuse("n", arms, "a number of arms, or a list of at least two different names")
+    names = [str(arm) for arm in arms if isinstance(arm, str)]
+    if len(names) < 2 or len(set(names)) < len(arms):
+        refuse("n", arms, allowed)
     return names
 
 

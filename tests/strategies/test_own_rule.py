@@ -86,8 +86,9 @@ def test_what_cannot_be_stored_is_refused_by_name():
     session._play.s.sums[1] = -math.inf
     with pytest.raises(ValueError, match="sums must be a list of 3 numbers from -1e.300"):
         session.state()
-    with pytest.raises(ValueError, match="rng must be an integer or a generator made by"):
-        Coin(1, budget=60, a=0.5).start(3, rng=np.random.Generator(np.random.MT19937(1)))
+    for rng in (np.random.Generator(np.random.MT19937(1)), -1, "seed", 0.5):
+        with pytest.raises(ValueError, match="rng must be an integer or a generator made by"):
+            Coin(1, budget=60, a=0.5).start(3, rng=rng)
 
 
 def test_names_that_every_play_has_are_refused():

@@ -322,14 +322,14 @@ def withdraw(s, arm, k):
     """
     if s.status[arm] == ACCEPTED:
         raise ValueError(
-            f"arm: {arm} has been accepted for good, and arms that might replace it have been "
+            "arm: it has been accepted for good, and arms that might replace it have been "
             "rejected; a set without it cannot be promised"
         )
     if s.status[arm] == REJECTED:
         return
     own = s.status.reshape(s.bandits, -1)[arm // (s.n // s.bandits)]
     if (own >= ACTIVE).sum() <= k:
-        raise ValueError(f"arm: without {arm} fewer than k = {k} arms are left to choose from")
+        raise ValueError(f"arm: without it fewer than k = {k} arms are left to choose from")
     s.status[arm] = WITHDRAWN
     keep_active(s)
     left(s, arm)

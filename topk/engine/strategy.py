@@ -182,7 +182,7 @@ class Strategy:
 
         Parameters
         ----------
-        n : int, list of str, or pair of int
+        n : int, array_like of str, or pair of int
             Number of arms, or their names, which are different; for a strategy that plays several
             bandits at once the pair (M, n), how many there are and how many arms each has.
         bounds : pair of float, optional
