@@ -47,6 +47,8 @@ def test_what_is_shown_is_short():
     assert "runs=50, n=12, k=3" in repr(plays) and "n=12" in repr(summary)
     several = topk.replicate(topk.MultiBanditSAR(60), topk.MultiBandit([[0.9, 0.1]] * 3), 2)
     assert "n=(3, 2), k=1" in repr(several)
+    sure = topk.replicate(topk.LUCB1(1, 0.9, 0.9), topk.BernoulliBandit([0, 1]), 3)
+    assert "certified 3 of the plays" in repr(sure)
 
 
 def test_an_outcome_has_means_in_units_of_reward():

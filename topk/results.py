@@ -145,7 +145,7 @@ class Replications(_Arrays):
             f"Replications(runs={len(self.pulls)}, n={_size(self.pulls.shape[1:])}, "
             f"k={self.selected.shape[-1]}, checkpoints={reprlib.repr(self.checkpoints)}, "
             f"mean pulls {self.total_pulls.mean():.6g}, "
-            f"certified {self.certified.mean():.4g} of the plays)"
+            f"certified {self.certified.sum()} of the plays)"
         )
 
     def frame(self, epsilon=None):
