@@ -254,6 +254,7 @@ REFUSED = [
     *((lambda x=x: topk.streams(0, 0, x), "n") for x in NO_COUNT),
     (lambda: topk.replicate(SURE, COINS, 1, epsilon=0.1), "epsilon"),
     (lambda: topk.run(topk.MultiBanditSAR(60), COINS), "bandit"),
+    *((lambda x=x: topk.warm(SAR, x), "bandit") for x in (TABLE, [])),
     *((lambda x=x: topk.replicate(topk.MultiBanditSAR(60), x, 2), "bandit")
       for x in (COINS, [COINS] * 2, [PAIR, topk.MultiBandit([[0.9, 0.1]])])),
     (lambda: topk.replicate(SAR, lambda rng: topk.instances.unif01(rng.integers(2, 9), rng), 9),

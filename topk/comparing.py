@@ -107,7 +107,7 @@ class Comparison:
         Parameters
         ----------
         epsilon : float, optional
-            Tolerance in [0, 1) of the metrics that have one.
+            As in `topk.Replications.frame`.
 
         Returns
         -------

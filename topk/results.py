@@ -158,7 +158,8 @@ class Replications(_Arrays):
         Parameters
         ----------
         epsilon : float, optional
-            Tolerance in [0, 1) of the metrics that have one; without it they are left out.
+            Tolerance in [0, 1), in units of reward, of the metrics that have one; without it they
+            are left out.  Hold ``simple_regret`` and ``aggregate_regret`` against a larger one.
 
         Returns
         -------

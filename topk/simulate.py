@@ -220,8 +220,9 @@ def warm(strategies=None, bandit=None):
         k = getattr(strategy, "k", 1)
         n = next(n for n in range(max(2, k), 2 * k + 1) if k <= strategy.most_k(n))
         means = np.full((2, n) if strategy.several else n, 0.5)
-        some = bandit or (topk.MultiBandit if strategy.several else topk.BernoulliBandit)(means)
-        _check_suits(strategy, check_bandit(some))
+        coins = topk.MultiBandit if strategy.several else topk.BernoulliBandit
+        some = coins(means) if bandit is None else check_bandit(bandit)
+        _check_suits(strategy, some)
         sizes = (2, math.inf) if bandit is None else (bandit.n,)
         ruled = isinstance(strategy, Ruled)
         for search in {strategy.search_for(size) for size in sizes} if ruled else ():

@@ -1521,7 +1521,8 @@ def plan(n, k, epsilon, delta, means=None):
     A bound says what is *enough*, and these differ by orders of magnitude in how far they
     are from what happens: compare strategies by simulation, and use the table to see
     which theorem would let you sign a promise.  SAR and UGapEb appear with the budgets that
-    their error bounds need.
+    their error bounds need.  For rewards from low to high give (means - low) / (high - low) and
+    epsilon / (high - low).
 
     Examples
     --------
