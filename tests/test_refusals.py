@@ -266,6 +266,7 @@ REFUSED = [
     *((lambda x=x: topk.ReplayBandit.from_frame(x), name)
       for x, name in zip(NO_TABLES, ("reward", "reward", "arm", "arm"), strict=True)),
     (lambda: scale_of((0, 1), 1.0), "bounds"),
+    *((lambda x=x: topk.Uniform(1, 9).start(2).evidence(x), "epsilon") for x in (1, "0.1")),
     (lambda: confidence.interval([1, 2], [1, 1, 1], 0.1), "sums"),
     (lambda: confidence.interval(3, math.inf, 0.1, 1.0), "sums"),
     *((lambda x=x: g.ugape_step(x, [0.1, 0.1], 1), "means") for x in ([0.5, math.nan], "ab")),

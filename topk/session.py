@@ -231,12 +231,11 @@ class Session:
         take turns that depend on them.
         Rewards of different arms that are pulled together have to be independent.
         """
+        epsilon = self._units.unit_epsilon(self.strategy.tolerance if epsilon is None else epsilon)
         chosen, (pulls, sums) = self._chosen(), self._told()
         if chosen is None:
             return 1.0
-        epsilon = self.strategy.tolerance if epsilon is None else epsilon
         told = pulls.reshape(self.layout), sums.reshape(self.layout)
-        epsilon = self._units.unit_epsilon(epsilon)
         return confidence.evidence(*told, chosen, epsilon, self._withdrawn, self._units.sigma)
 
     @locked
