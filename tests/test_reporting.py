@@ -77,6 +77,8 @@ def test_arms_that_left_are_grey_and_long_names_stand_upright():
     session.tell(session.names, range(10), counts=[10] * 10).withdraw("variant number 4")
     axes = session.plot().axes[0]
     assert {text.get_rotation() for text in axes.get_xticklabels()} == {90.0}
+    axes.figure.canvas.draw()
+    assert axes.yaxis.label.get_window_extent().y1 <= axes.figure.bbox.y1  # nothing is cut off
     grey = [line for line in axes.lines[:-1] if line.get_color() == topk.plots.GREY]
     assert [line.get_xdata()[0] for line in grey] == [5, 5]  # its interval and its mean
     assert {text.get_rotation() for text in study().plot().axes[0].get_xticklabels()} == {0.0}

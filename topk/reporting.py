@@ -105,5 +105,5 @@ def plot(session):
     upright = shown.str.len().sum() < 90  # letters beside each other
     ax.set_xticks(places, shown, rotation=0 if upright else 90)
     level = 1 - table.attrs["delta"]
-    ax.set(xlabel="arm, by rank", ylabel=f"mean, joint {level:.0%} bounds")
+    ax.set(xlabel="arm, by rank", ylabel=f"mean, joint\n{level:.0%} bounds")
     return figure
