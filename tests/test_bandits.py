@@ -114,3 +114,13 @@ def test_a_bandit_of_ones_own_needs_means_and_sample_only():
     outcome = topk.run(topk.SAR(1, budget=4000), Coin([0.1, 0.5, 0.2]))
     assert outcome.selected.tolist() == [1]
     assert np.isclose(outcome.sums / (2 * np.array([0.1, 0.5, 0.2])) % 1, 0, atol=1e-9).all()
+
+
+@pytest.mark.parametrize("drawn", [lambda n: 0.5, lambda n: [0.5] * (n + 1), lambda n: [[0.5] * n]])
+def test_a_bandit_that_returns_another_number_of_rewards_is_refused(drawn):
+    class Wrong(topk.Bandit):
+        def sample(self, arm, count, rng):
+            return drawn(count)
+
+    with pytest.raises(ValueError, match=r"^sample of arm \d must be \d+ rewards, got 'an array"):
+        topk.run(topk.SAR(1, budget=60), Wrong([0.1, 0.5, 0.2]))

@@ -210,7 +210,8 @@ class Bandit(ABC):
         Raises
         ------
         ValueError
-            If an arm does not exist, a count is negative, or a reward is out of bounds.
+            If an arm does not exist, a count is negative, or `sample` returns another number of
+            rewards or one out of bounds.
         """
         arms, counts = self._checked(arms, counts, rng)
         sums, squares = np.zeros(arms.size), np.zeros(arms.size)
@@ -223,7 +224,9 @@ class Bandit(ABC):
         """Return what `sample` does, drawn in portions, between which Ctrl-C is heard; checked."""
         portions = range(0, max(count, 1), PORTION)
         drawn = [self.sample(arm, min(PORTION, count - x), rng) for x in portions]
-        rewards = drawn[0] if len(drawn) == 1 else np.concatenate(drawn)
+        rewards = np.asarray(drawn[0]) if len(drawn) == 1 else np.concatenate(drawn)
+        if rewards.shape != (count,):
+            refuse(f"sample of arm {arm}", f"an array of shape {rewards.shape}", f"{count} rewards")
         bad = self.units.refused(rewards, 1)
         if np.any(bad):
             refuse(f"a reward of arm {arm}", float(rewards[bad][0]), str(self.units))
