@@ -193,7 +193,8 @@ class Strategy:
             In place of bounds: the rewards are sigma-sub-Gaussian, as normal ones with that
             standard deviation are.
         rng : int or numpy.random.Generator, optional
-            For a rule that draws random numbers: where they come from.
+            Where the random numbers come from that a rule draws, or `topk.Session.observe` to
+            take a part of a sum.
 
         Returns
         -------
