@@ -212,6 +212,13 @@ def test_what_is_settled_stays_settled(entry):
     assert {kind for kind in ("accepted", "rejected") if seen[kind]} == {*entry.settles}
 
 
+@pytest.mark.parametrize("kind", [topk.LUCB1, topk.KLLUCB])
+def test_the_other_of_a_pair_is_handed_out_alone(kind):
+    session = kind(1, epsilon=0.1, delta=0.1).start(3).tell([0, 1, 2], [0.6, 0.5, 0.1])
+    gone, _ = session.ask()[0].tolist()
+    assert gone not in session.withdraw(gone).ask(5)[0]
+
+
 def test_a_strategy_of_ones_own_must_say_how_to_go_on():
     session = Doubling(2, budget=100).start(5)
     refused(session, 1, "Doubling does not say how to go on without an arm")

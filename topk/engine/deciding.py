@@ -301,7 +301,8 @@ class RuledPlay:
             count_at_means(s, arms, flight[arms])
             guess(s, arms.size, arms)
         while left > 0 and s.now.picked > 0:
-            arms = s.picked[: s.now.picked].copy()
+            arms = s.picked[: s.now.picked]
+            arms = arms[s.status[arms] == ACTIVE]  # one of a pair may have been withdrawn
             room = left if s.budget < 0 else s.budget - s.now.total
             if left < arms.size <= room and s.now.total % 2:
                 arms = arms[::-1]  # who asks for one pull at a time gets both in turn
