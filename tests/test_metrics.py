@@ -56,6 +56,7 @@ def test_the_definitions_in_rational_arithmetic(choice):
 def test_an_arm_exactly_epsilon_below_is_allowed():
     assert 0.4 - 0.3 > 0.1  # the trap
     assert all(passes([1], [0.4, 0.3], 0.1) for passes in TOLERANT)
+    assert all(passes([1], [1000.4, 1000.3], 0.1) for passes in TOLERANT)  # in other units
     means = (1000 - np.arange(1, 1001)) / 1000
     for k in (100, 250, 500):  # moving every chosen arm down by ten ranks costs exactly .01
         shifted = np.arange(10, 10 + k)

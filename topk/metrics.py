@@ -17,7 +17,7 @@ import numpy as np
 from topk._checks import as_finite, as_integers, check_epsilon, common_shape, refuse
 
 SLACK = 2.0**-48
-"""What a comparison with a positive epsilon forgives (about 3.6e-15).
+"""What a comparison with a positive epsilon forgives (about 3.6e-15), times means above 1.
 
 Means such as 0.3 and 0.4 are stored rounded, and 0.4 - 0.3 exceeds 0.1 in the last bit.
 An arm exactly epsilon below the boundary is allowed by every definition here, so the
@@ -213,7 +213,7 @@ def explore_m(selected, means, epsilon):
     >>> bool(explore_m([1, 2], [0.75, 0.5, 0.25, 0.25], epsilon=0.25))
     True
     """
-    return simple_regret(selected, means) <= _forgiving(epsilon)
+    return simple_regret(selected, means) <= _forgiving(epsilon, means)
 
 
 def elementwise_optimal(selected, means, epsilon):
@@ -252,7 +252,7 @@ def elementwise_optimal(selected, means, epsilon):
     False
     """
     chosen, best = _sorted_means(selected, means)
-    return (best - chosen).max(axis=-1) <= _forgiving(epsilon)
+    return (best - chosen).max(axis=-1) <= _forgiving(epsilon, means)
 
 
 def regret_within(selected, means, epsilon):
@@ -289,12 +289,13 @@ def regret_within(selected, means, epsilon):
     >>> bool(aggregate_regret([1], means) <= 0.1), bool(regret_within([1], means, 0.1))
     (False, True)
     """
-    return aggregate_regret(selected, means) <= _forgiving(epsilon)
+    return aggregate_regret(selected, means) <= _forgiving(epsilon, means)
 
 
-def _forgiving(epsilon):
+def _forgiving(epsilon, means):
     epsilon = check_epsilon(epsilon)
-    return epsilon + SLACK if epsilon > 0 else 0.0
+    size = np.maximum(1.0, np.abs(means).max(axis=-1))
+    return epsilon + SLACK * size if epsilon > 0 else 0.0
 
 
 def _sorted_means(selected, means):
