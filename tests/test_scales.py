@@ -31,6 +31,22 @@ def test_a_reward_out_of_bounds_is_named_with_its_arm(bad):
         Odd([0.5, 0.5, 0.5]).pull([0, 1], [2, 2], RNG(0))
 
 
+@pytest.mark.parametrize("strategy", [topk.SAR(1, 60), topk.LUCB1(1, 0.1, 0.1, budget=60)])
+def test_a_pull_of_the_users_own_is_used_and_checked_whatever_it_overrides(strategy):
+    class Paying(topk.BernoulliBandit):
+        def pull(self, arms, counts, rng):
+            sums = self.paid * np.array(counts)
+            return topk.bandits.Rewards(sums, sums)
+
+    bandit = Paying([0.2, 0.4])
+    bandit.paid = 1.0
+    for trace in (False, True):
+        assert topk.run(strategy, bandit, trace=trace).means.tolist() == [1.0, 1.0]
+    bandit.paid = 1.5
+    with pytest.raises(ValueError, match=r"^rewards of arm \d must be each in \[0, 1\]"):
+        topk.run(strategy, bandit)
+
+
 def test_normal_rewards_have_their_law():
     bandit = topk.GaussianBandit([100.0, -5.0], 3.0)
     sums, squares = bandit.pull([0, 1], [20_000, 20_000], RNG(1))

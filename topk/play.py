@@ -131,7 +131,8 @@ class Play:
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
         self.record, self.last = [] if record else None, False  # pairs: arms, their rewards
         self.one_by_one = self.ruled and strategy.first == 1 and ONE_BY_ONE in self.state.given
-        self.fused = self.ruled and self.zero_one and (self.one_by_one or not record)
+        known = type(bandit).pull is BernoulliBandit.pull  # not one of the user's own
+        self.fused = self.ruled and known and (self.one_by_one or not record)
         self.batch = ALONE
         self.means, self.rewards = bandit.means.ravel()[self.order], np.zeros((2, bandit.n))
         self.law = None
@@ -258,10 +259,8 @@ class Play:
             `topk.Bandit.pull` adds up the same numbers.
         """
         arms, counts = self.order[self.arms[: self.wanted]], self.counts[: self.wanted].copy()
-        if self.zero_one:
-            return (counts, *self.bandit.pull(arms, counts, self.rng)), None
         rewards = None
-        if singly:
+        if singly and not self.zero_one:
             drawn = zip(arms, counts, strict=True)
             rewards = [self.bandit.rewards(arm, count, self.rng) for arm, count in drawn]
             sums, squares = exact_sums(rewards), exact_sums([x * x for x in rewards])
