@@ -140,6 +140,7 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path):
         lambda text: "{}",
         lambda text: "[]",
         lambda text: "\x00",
+        lambda text: "[" * 10**5,
         lambda text: text.replace('"library": "', '"library": "0'),
         lambda text: text.replace("Uniform", "Uniforn"),
         lambda text: text.replace("1000", "1001"),

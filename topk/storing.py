@@ -134,7 +134,7 @@ def parsed(text, name):
     """Return what JSON text holds."""
     try:
         return json.loads(text)
-    except ValueError as reason:
+    except (ValueError, RecursionError) as reason:
         raise ValueError(f"{name}: this is no JSON, or damaged: {reason}") from reason
 
 
