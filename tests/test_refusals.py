@@ -127,13 +127,14 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
         {"arms": [0, 1], "rewards": [1, 0], "counts": [1, 1], "squares": [1, 0]},
         {"arms": [[0, 4]], "counts": [[1, -1]], "squares": [[2, 0]]}),
     scale_of: ({"bounds": (0, 1)}, {"bounds": [
-        (1, 0), (0, 0), (0, math.inf), (math.nan, 1), 3, (0, 1, 2), "ab"]}),
+        (1, 0), (0, 0), (0, math.inf), (math.nan, 1), (-1e300, 1), 3, (0, 1, 2), "ab"]}),
     confidence.interval: ({"sums": 3}, {
         "pulls": [-1, 1.5, math.nan, "3", 2**54], "delta": [[0.1]], "sigma": [0.0, math.nan],
         "sums": [40.1, -0.1, math.nan, math.inf]}),
     confidence.evidence: (
         {"pulls": [3, 3, 3], "sums": [3, 0, 0], "chosen": [0]},
-        {"pulls": [[3, -1, 1]], "sums": [[4, 0, 0]], "chosen": [[3]]}),
+        {"pulls": [[3, -1, 1]], "sums": [[4, 0, 0]], "chosen": [[3], [], [0, 0]],
+         "withdrawn": [[3], [-1], [1.0]]}),
     instances.synthetic: ({"p": 1}, {"p": [0, -1, math.nan]}),
     stats.mean_interval: ({}, {"values": [0.1, [0.1, math.nan], ["a", "b"]]}),
     stats.paired_difference: ({"a": np.ones((2, 2)), "b": np.ones((2, 2))},
@@ -267,6 +268,7 @@ REFUSED = [
       for x, name in zip(NO_TABLES, ("reward", "reward", "arm", "arm"), strict=True)),
     (lambda: scale_of((0, 1), 1.0), "bounds"),
     *((lambda x=x: topk.Uniform(1, 9).start(2).evidence(x), "epsilon") for x in (1, "0.1")),
+    (lambda: confidence.evidence(np.ones((2, 3)), np.ones((2, 3)), [0]), "chosen"),
     (lambda: confidence.interval([1, 2], [1, 1, 1], 0.1), "sums"),
     (lambda: confidence.interval(3, math.inf, 0.1, 1.0), "sums"),
     *((lambda x=x: g.ugape_step(x, [0.1, 0.1], 1), "means") for x in ([0.5, math.nan], "ab")),

@@ -103,7 +103,7 @@ def scale_of(bounds=None, sigma=None):
     Raises
     ------
     ValueError
-        If both are given, or they are not finite with low < high, or 0 < sigma.
+        If both are given, or they are not within 1e150 of 0 with low < high, or 0 < sigma.
     """
     if sigma is not None:
         if bounds is not None:
@@ -111,9 +111,9 @@ def scale_of(bounds=None, sigma=None):
         return Scale(0.0, 2 * check_sigma(sigma, "sigma"), bounded=False)
     if bounds is None:
         return UNIT
-    allowed = "a pair (low, high) of finite numbers, low < high"
+    allowed = "a pair (low, high) of numbers from -1e150 to 1e150, low < high"
     pair = as_numbers(bounds, "bounds", allowed)
-    if pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1] < np.inf:
+    if pair.shape != (2,) or not -1e150 <= pair[0] < pair[1] <= 1e150:
         refuse("bounds", bounds, allowed)
     low, high = pair.tolist()
     return Scale(low, high - low)

@@ -155,20 +155,22 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
     pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
     size, n = pulls.shape
-    chosen = np.reshape(check_arms(np.ravel(chosen), n, "chosen"), (size, -1))
-    inside, left = np.zeros((2, size, n), dtype=bool)
-    np.put_along_axis(inside, chosen, True, axis=1)
-    left.flat[list(withdrawn)] = True
+    arms = check_arms(np.ravel(chosen), n, "chosen")
+    k, (inside, left) = arms.size // size, np.zeros((2, size, n), dtype=bool)
+    np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
+    if inside.sum() < max(1, arms.size):
+        refuse("chosen", chosen, f"{size} row(s) of as many different arms")
+    left.flat[check_arms(list(withdrawn), pulls.size, "withdrawn")] = True
     if (pulls == 0)[~left].any():
         return 1.0
     lacks = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
     worst = -np.inf
     for u, ones, lack, ins, outs in zip(pulls, sums, lacks, inside, ~inside & ~left, strict=True):
         b = np.flatnonzero(outs)
-        for a in np.array_split(np.flatnonzero(ins)[:, None], 1 + chosen.size * n // 2**20):
+        for a in np.array_split(np.flatnonzero(ins)[:, None], 1 + arms.size * n // 2**20):
             z = separation(u[a], ones[a], u[b], ones[b], epsilon, sigma)
             worst = max(worst, (lack[a] + lack[b] - z).max(initial=-np.inf))
-    return float(min(1.0, size * pairs(n, chosen.shape[1]) * np.exp(min(worst, 0.0))))
+    return float(min(1.0, size * pairs(n, k) * np.exp(min(worst, 0.0))))
 
 
 def separation(u, ones, v, others, epsilon, sigma=None):
