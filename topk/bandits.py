@@ -141,6 +141,9 @@ class Bandit(ABC):
     not in [0, 1] need ``bounds = (low, high)`` or, if they are sub-Gaussian, ``sigma``, as
     attributes of the class or of the object: the strategies' promises rest on it.
 
+    A `pull` of your own has to draw from ``rng`` as `sample` does, unless rewards are 0 or 1 and it
+    derives from `BernoulliBandit`: traces and checkpoints inside a batch look at single rewards.
+
     Attributes
     ----------
     means : ndarray of float, shape (n,) or (M, n)
