@@ -584,7 +584,10 @@ class Session:
         sums = _check_sums(rewards, counts, name, self._units)
         self._check_most(arms, counts, most, message)
         if squares is not None:
-            squares = as_numbers(squares, "squares", f"{counts.size} number(s)")
+            allowed = f"{counts.size} number(s)"
+            squares = np.atleast_1d(as_numbers(squares, "squares", allowed))
+            if squares.shape != counts.shape:
+                refuse("squares", f"an array of shape {squares.shape}", allowed)
             _, squares = self._units.to_unit(counts, sums, squares)
         sums, _ = self._units.to_unit(counts, sums, sums)
         return arms, counts, sums, self._check_squares(squares, sums, counts)
@@ -597,7 +600,8 @@ class Session:
             # one reward has one square, and rewards that are all 0 or all 1 are their own
             known = (counts <= 1) | (sums == 0) | (sums == counts)
             if self._play.seen.squares.size and not known.all():
-                refuse("squares", None, "given with sums of several rewards, for this strategy")
+                allowed = "given with sums of several rewards (of zeros and ones they are the sums)"
+                refuse("squares", None, allowed)
             return np.where(counts == 1, sums * sums, sums)
         squares = _check_sums(squares, counts, "squares")
         slack = 1e-9 * np.maximum(counts, 1)
