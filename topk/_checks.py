@@ -163,6 +163,14 @@ def as_vector(values, name, *, positive=False):
     return array
 
 
+def as_generator(rng, allowed):
+    """Return a `numpy.random.Generator`, of a seed a new one."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        refuse("rng", rng, allowed)
+
+
 def common_shape(name, *arrays):
     """Return the shape that some arrays broadcast to; refuse those that do not."""
     shapes = [np.shape(array) for array in arrays]

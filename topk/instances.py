@@ -8,7 +8,7 @@ The last three functions draw the *means* at random and leave the arms in the or
 
 import numpy as np
 
-from topk._checks import check_integer, check_n, check_real, check_sizes, refuse
+from topk._checks import as_generator, check_integer, check_n, check_real, check_sizes
 from topk.bandits import BernoulliBandit
 from topk.data import rte_counts
 
@@ -370,8 +370,4 @@ def _two_levels(n, k, high, low):
 
 def _draw(n, rng):
     n = check_n(n)
-    try:
-        generator = np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        refuse("rng", rng, "a numpy Generator or a non-negative integer seed")
-    return generator.random(n)
+    return as_generator(rng, "a numpy Generator or a non-negative integer seed").random(n)

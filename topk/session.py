@@ -9,7 +9,15 @@ from collections import Counter
 import numpy as np
 
 from topk import confidence, reporting, storing
-from topk._checks import as_array, as_numbers, check_arms, check_counts, check_integer, refuse
+from topk._checks import (
+    as_array,
+    as_generator,
+    as_numbers,
+    check_arms,
+    check_counts,
+    check_integer,
+    refuse,
+)
 from topk.arrivals import MOST, Arrivals, spread
 from topk.bandits import UNIT, scale_of
 from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
@@ -77,7 +85,10 @@ class Session:
     def __init__(self, strategy, n, rng=None, bounds=None, sigma=None):
         self.strategy, self.names = strategy, None if strategy.several else check_names(n)
         n = len(self.names) if self.names else n
-        generator = None if rng is None else check_generator(rng)
+        allowed = "an integer or a generator made by numpy.random.default_rng"
+        generator = None if rng is None else as_generator(rng, allowed)
+        if generator and not isinstance(generator.bit_generator, np.random.PCG64):
+            refuse("rng", rng, allowed)
         self._units = scale_of(bounds, sigma)
         self._scale = {"bounds": None if bounds is None else [*map(float, bounds)]}
         self._scale["sigma"] = None if sigma is None else float(sigma)
@@ -610,17 +621,6 @@ class Session:
         if bad.any():
             refuse("squares", float(squares[bad][0]), "between sums**2 / counts and sums")
         return squares
-
-
-def check_generator(rng):
-    """Return a generator whose state can be stored."""
-    try:
-        generator = np.random.default_rng(rng)
-    except (TypeError, ValueError):  # no seed
-        generator = None
-    if generator is None or not isinstance(generator.bit_generator, np.random.PCG64):
-        refuse("rng", rng, "an integer or a generator made by numpy.random.default_rng")
-    return generator
 
 
 def check_names(arms):
