@@ -20,11 +20,11 @@ def study(strategy=None, pulls=40):
 
 def test_a_report_has_a_row_an_arm_in_the_order_of_the_means():
     table = study().report()
-    assert table.arm.tolist() == [4, 3, 2, 1, 0]
+    assert table.name.tolist() == [4, 3, 2, 1, 0]
     assert table.chosen.tolist() == [True, True, False, False, False]
     low, high = confidence.interval([40] * 5, [32, 24, 16, 8, 0], 0.05 / 5)
     assert np.allclose(table.low, low) and np.allclose(table.high, high)
-    other = {arm: set(row) for arm, row in zip(table.arm, table.undecided_with, strict=True)}
+    other = {arm: set(row) for arm, row in zip(table.name, table.undecided_with, strict=True)}
     assert other == {4: {2}, 3: {2, 1}, 2: {4, 3}, 1: {3}, 0: set()}
     assert table.attrs["delta"] == 0.05 and table.attrs["evidence"] == study().evidence()
 
@@ -55,7 +55,7 @@ def test_before_the_first_pull_everything_is_open():
 def test_arms_that_left_are_not_undecided_with_anybody():
     session = study()
     session.withdraw(2)
-    table = session.report().set_index("arm")
+    table = session.report().set_index("name")
     assert table.withdrawn[2] and not table.undecided_with[2] and 2 not in table.undecided_with[3]
 
 
@@ -169,8 +169,8 @@ def test_arms_may_have_names():
     assert named.pulls.tolist() == plain.pulls.tolist()
     assert named.evidence() == plain.evidence()
     table = named.withdraw("red").report()
-    assert set(table.arm) == set(names) and named.withdrawn == ["red"]
-    assert table[table.withdrawn].arm.tolist() == ["red"]
+    assert set(table.name) == set(names) and named.withdrawn == ["red"]
+    assert table[table.withdrawn].name.tolist() == ["red"]
     again = topk.resume(json.loads(json.dumps(named.state())))
     assert again.names == names and again.ask()[0].tolist() == named.ask()[0].tolist()
     assert again.withdrawn == ["red"] and again.state() == named.state()

@@ -294,7 +294,7 @@ def test_a_live_study_does_not_depend_on_the_units(name):
         assert np.array(wide.bounds()) == pytest.approx(8 * np.array(unit.bounds()) - 2)
         assert wide.evidence(0.8) == pytest.approx(unit.evidence(0.1))
         one, other = unit.report(), wide.report()
-        assert other.arm.tolist() == one.arm.tolist() and other.high.max() <= 6
+        assert other.name.tolist() == one.name.tolist() and other.high.max() <= 6
         assert other.low.to_numpy() == pytest.approx(8 * one.low.to_numpy() - 2)
         assert other.attrs["epsilon"] == pytest.approx(8 * one.attrs["epsilon"])
     again = topk.resume(wide.state())

@@ -16,15 +16,16 @@ def report(session):
     Returns
     -------
     pandas.DataFrame
-        ``arm``; ``pulls``; ``mean``, nan without pulls; ``low`` and ``high``, the interval of
-        `topk.confidence.interval` at delta / n: all of them hold at all times together with
-        probability 1 - delta; ``chosen``, whether the arm is in the set that would be chosen now;
-        ``undecided_with``, the list of arms on the other side of the boundary whose intervals
-        overlap with its own; ``withdrawn``; ``in_flight`` and ``surplus``, pulls that were handed
-        out and have not come back, and results for which the rule has not asked.  In ``attrs``:
-        ``delta``, the strategy's or 0.05; ``certified``, whether the rule has ended the study and
-        its promise holds; ``evidence``, see `topk.Session.evidence`, which may be weak although
-        the study is certified; and ``epsilon``, the least for which the evidence is at most delta.
+        ``name`` of the arm, or its number; ``pulls``; ``mean``, nan without pulls; ``low`` and
+        ``high``, the interval of `topk.confidence.interval` at delta / n: all of them hold at all
+        times together with probability 1 - delta; ``chosen``, whether the arm is in the set that
+        would be chosen now; ``undecided_with``, the list of arms on the other side of the boundary
+        whose intervals overlap with its own; ``withdrawn``; ``in_flight`` and ``surplus``, pulls
+        that were handed out and have not come back, and results for which the rule has not asked.
+        In ``attrs``: ``delta``, the strategy's or 0.05; ``certified``, whether the rule has ended
+        the study and its promise holds; ``evidence``, see `topk.Session.evidence`, which may be
+        weak although the study is certified; and ``epsilon``, the least for which the evidence is
+        at most delta.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def report(session):
     overlap = across & (low[:, None] < high) & (low < high[:, None])
     order = np.lexsort((arms, -np.nan_to_num(means, nan=-np.inf), ~chosen))
     names = session._named(arms)
-    columns = {"arm": names, "pulls": pulls, "mean": means, "low": low, "high": high}
+    columns = {"name": names, "pulls": pulls, "mean": means, "low": low, "high": high}
     columns |= {"chosen": chosen, "undecided_with": [names[row].tolist() for row in overlap]}
     columns |= {"withdrawn": gone, "in_flight": session.in_flight, "surplus": session.surplus}
     table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
@@ -101,7 +102,7 @@ def plot(session):
     if table.chosen.any():
         ax.axvline(table.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
     places = range(0, len(table), 1 + (len(table) - 1) // 40)
-    shown = table.arm[places].astype(str)
+    shown = table.name[places].astype(str)
     upright = shown.str.len().sum() < 90  # letters beside each other
     ax.set_xticks(places, shown, rotation=0 if upright else 90)
     level = 1 - table.attrs["delta"]
