@@ -121,7 +121,8 @@ class Play:
     ):
         self.strategy, self.bandit, self.stop, self.most = strategy, bandit, stop, most
         self.seed, self.number = seed, number
-        self.order, self.rng = streams(seed, number, bandit.layout)
+        self.order = order_from(stream(seed, number, ORDER), bandit.layout)
+        self.rng = stream(seed, number, REWARDS)
         self.ruled, self.zero_one = isinstance(strategy, Ruled), isinstance(bandit, BernoulliBandit)
         self.units = bandit.units
         strategy = strategy.on(self.units)

@@ -76,11 +76,11 @@ def opened(strategy, normal, bandits, n, search, rng=None):
     return s, kinds
 
 
-def twin(value):
+def twin(s):
     """Return a copy of a state; it shares the generator of a rule that draws random numbers."""
-    if isinstance(value, (np.ndarray, np.void)):
-        return value.copy()
-    return value._make(map(twin, value)) if hasattr(value, "_make") else value
+    kept = (np.ndarray, np.void)
+    copies = [x.copy() if isinstance(x, kept) else twin(x) if hasattr(x, "_make") else x for x in s]
+    return s._make(copies)
 
 
 @lru_cache(maxsize=256)
@@ -318,7 +318,8 @@ class RuledPlay:
         """Return the set that would be returned now, (k,) or (M k,), sorted."""
         chosen = np.empty(self.bandits * self.strategy.k, dtype=np.int64)
         self._python(loop.recommend)(self.s, chosen)
-        return np.sort(chosen)
+        chosen.sort()
+        return chosen
 
     def withdraw(self, arm):
         """Take an arm out of the play; see `topk.engine.loop.withdraw`."""
