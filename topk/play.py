@@ -229,13 +229,14 @@ class Play:
         try:
             return self.state.compiled(function)(*given)
         except Exception as error:
-            if not type(error).__module__.startswith("numba."):
+            unknown = isinstance(error, KeyError)  # numba's, of a name that ``s.now`` has not
+            if not (unknown or type(error).__module__.startswith("numba.")):
                 raise
             text = (
                 f"the rule of {type(self.strategy).__name__} cannot be compiled: see above where. "
                 "It has to keep to what numba knows; a live session runs it as plain Python. "
             )
-            raise TypeError(text + self.state.hint) from error
+            raise TypeError(text + self.state.hint) from error.with_traceback(None)
 
     def warm(self):
         """Get the compiled loop ready: without a pull, or with those of the first batch."""

@@ -50,28 +50,29 @@ def test_what_cannot_be_picked_is_refused_in_a_simulation_and_live(picks):
 
 @dataclass(frozen=True)
 class Idle(topk.Rounds):
-    """Pull nothing from some round on, and settle nothing."""
+    """Pull nothing from some round on, or fewer, and settle nothing."""
 
     k: int
     budget: int
     busy: int = 0
+    idle: int = 0
 
     @topk.rule
     def share(s):
-        return 1 if s.now.rounds <= s.busy else 0
+        return 1 if s.now.rounds <= s.busy else s.idle
 
     @topk.rule
     def decide(s):
         s.now.wanted = s.k
 
 
-@pytest.mark.parametrize("busy", [0, 2])
-def test_rounds_that_never_pull_again_are_refused_in_a_simulation_and_live(busy):
-    refused = pytest.raises(ValueError, match="what `share` of Idle returns must be a positive")
-    with refused:
-        topk.run(Idle(1, 60, busy), topk.BernoulliBandit([0.5] * 4), max_pulls=50)
-    with refused:
-        session = Idle(1, 60, busy).start(4)
+@pytest.mark.parametrize(("busy", "idle"), [(0, 0), (2, 0), (0, -2), (2, -3)])
+def test_rounds_that_never_pull_again_are_refused_in_a_simulation_and_live(busy, idle):
+    refused = f"what `share` of Idle returns must be a positive number of pulls .* got {idle}"
+    with pytest.raises(ValueError, match=refused):
+        topk.run(Idle(1, 60, busy, idle), topk.BernoulliBandit([0.5] * 4), max_pulls=50)
+    with pytest.raises(ValueError, match=refused):
+        session = Idle(1, 60, busy, idle).start(4)
         for _ in range(busy):
             session.tell(*session.ask())
 
@@ -101,12 +102,29 @@ def test_names_that_every_play_has_are_refused():
         memory = {"rounds": 1}
 
     @dataclass(frozen=True)
+    class Fixed(Wrong):
+        def constants(self, n):
+            return {"active": n}
+
+    @dataclass(frozen=True)
+    class Searched(Wrong):
+        def arrays(self, bandits, n):
+            return super().arrays(bandits, n) | {"low": ("real", n)}
+
+    @dataclass(frozen=True)
+    class Unkind(Wrong):
+        def arrays(self, bandits, n):
+            return super().arrays(bandits, n) | {"mine": ("float", n)}
+
+    @dataclass(frozen=True)
     class Lost(Wrong):
         checks = topk.Indices.checks | {"one": lambda value, name: None}
 
-    for cls, name in ((Own, "pulls"), (Kept, "rounds")):
+    for cls, name in ((Own, "pulls"), (Kept, "rounds"), (Fixed, "active"), (Searched, "low")):
         with pytest.raises(ValueError, match=f"names in {cls.__name__} must be .*'{name}'"):
-            cls(1, 12, 1, 0, 0).start(3)
+            topk.run(cls(1, 12, 1, 0, 0), BANDIT)
+    with pytest.raises(ValueError, match="the kind of mine must be .*got 'float'"):
+        Unkind(1, 12, 1, 0, 0).start(3)
     with pytest.raises(TypeError, match="the check of one has to return its value"):
         Lost(1, 12, 1, 0, 0)
 
@@ -135,7 +153,7 @@ def test_a_function_that_is_not_marked_is_refused():
         def done(s):
             return s.now.rounds > 3
 
-    with pytest.raises(TypeError, match="done of Unmarked is to be marked with topk.rule"):
+    with pytest.raises(TypeError, match="done of Unmarked is to be a function, marked"):
         Unmarked(2, budget=100, a=1.0).start(7)
 
 
@@ -152,6 +170,38 @@ def test_a_rule_without_its_random_numbers_is_told_what_to_declare():
     with pytest.raises(TypeError, match="random = True") as simulated:
         topk.run(Undeclared(1, 12, 1, 0, 0), topk.BernoulliBandit([0.5] * 3))
     assert live.value.__notes__[0] in str(simulated.value)
+
+
+def test_a_rule_is_told_of_a_name_that_it_has_not_declared_and_of_a_return_that_is_missing():
+    @dataclass(frozen=True)
+    class Unkept(Idle):
+        @topk.rule
+        def decide(s):
+            s.now.mine = 1
+
+    @dataclass(frozen=True)
+    class Mute(Idle):
+        @topk.rule
+        def share(s):
+            s.now.rounds + 1
+
+    with pytest.raises(TypeError, match="Is all that it looks up in s declared"):
+        topk.run(Unkept(1, 60, 2), BANDIT)
+    with pytest.raises(TypeError) as mute:
+        Mute(1, 60).start(3)
+    assert "`share` returns how many pulls" in mute.value.__notes__[0]
+
+
+def test_an_array_that_would_never_be_given_back_is_refused():
+    @dataclass(frozen=True)
+    class Hoarder(Wrong):
+        @topk.rule
+        def pick(s, arms):
+            arms[0] = rank(s)[s.k]
+            return 1
+
+    with pytest.raises(TypeError, match="pick calls rank, which makes arrays: say lean = False"):
+        topk.run(Hoarder(1, 12, 1, 0, 0), BANDIT)
 
 
 def test_functions_that_arrive_anew_are_not_compiled_again(monkeypatch):

@@ -7,6 +7,7 @@ whoever wants to write one without a shape.  Live sessions and simulations go th
 import dataclasses
 import sys
 from collections import namedtuple
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from hashlib import sha256
 from operator import itemgetter
@@ -14,7 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from topk._checks import check_arms, check_budget, check_counts, check_json, refuse
+from topk._checks import check_arms, check_budget, check_choice, check_counts, check_json, refuse
 from topk.engine import indices, loop
 from topk.engine.composing import compose
 from topk.engine.loop import ACTIVE, BY_BUDGET, BY_RULE, RUNNING, WRONG
@@ -47,21 +48,25 @@ def new_state(strategy, bandits, n, search, rng=None):
         name -> kind.
     """
     size = bandits * n
-    arrays = {"pulls": ("count", size), "sums": ("real", size), "status": ("flag", size)}
-    arrays |= {"squares": ("real", size if strategy.uses_squares else 0)}
-    arrays |= strategy.arrays(bandits, n)
+    counted = {"pulls": ("count", size), "sums": ("real", size), "status": ("flag", size)}
+    counted |= {"squares": ("real", size if strategy.uses_squares else 0)}
+    own, constants, given = strategy.arrays(bandits, n), strategy.constants(size), numbers(strategy)
+    kinds = {name: kind for name, (kind, _) in (counted | own).items()}
+    for name, kind in kinds.items():
+        check_choice(kind, f"the kind of {name}", KINDS)
     first = new_block(type(strategy), tuple(block(strategy).items())).copy()
     first["live"], first["wanted"] = size, strategy.target(n)
     now = first[0]
     budget = getattr(strategy, "budget", None)
-    fields = numbers(strategy) | {"n": size, "bandits": bandits, "k": int(strategy.k), "now": now}
-    fields |= {"budget": -1 if budget is None else int(budget), "first": int(strategy.first)}
-    fields |= {"active": np.arange(size)}
-    fields |= {name: np.zeros(shape, KINDS[kind][0]) for name, (kind, shape) in arrays.items()}
-    fields |= strategy.room(search, bandits, n) | strategy.constants(size)
+    fields = {"n": size, "bandits": bandits, "now": now, "active": np.arange(size)}
+    fields |= strategy.room(search, bandits, n)
     if strategy.random:
         fields["rng"] = rng if rng is not None else np.random.default_rng()
-    kinds = {name: kind for name, (kind, _) in arrays.items()}
+    check_free(type(strategy), {*fields, *counted} & {*given, *own, *constants})
+    fields |= given | {"k": int(strategy.k), "first": int(strategy.first)}
+    fields |= {"budget": -1 if budget is None else int(budget)}
+    fields |= {x: np.zeros(shape, KINDS[kind][0]) for x, (kind, shape) in (counted | own).items()}
+    fields |= constants
     return state_type(type(strategy), tuple(sorted(fields)))(**fields), kinds
 
 
@@ -74,6 +79,13 @@ def opened(strategy, normal, bandits, n, search, rng=None):
     s, kinds = new_state(strategy, bandits, n, search, rng)
     python_form(loop.open_play, functions_of(strategy, search))(s)
     return s, kinds
+
+
+def check_free(cls, taken):
+    """Refuse names of a rule's own that mean something else."""
+    if taken:
+        own, allowed = ", ".join(sorted(taken)), "free of those that every play has"
+        refuse(f"names in {cls.__name__}", own, allowed)
 
 
 def twin(s):
@@ -105,6 +117,7 @@ def field(name):
 
 def block(strategy):
     """Return the scalars of a play that change, by name, with their first values."""
+    check_free(type(strategy), {*NOW} & {*strategy.memory})
     return NOW | strategy.memory
 
 
@@ -116,14 +129,11 @@ def numbers(strategy):
 
 @cache
 def annotated(cls):
-    """Return name and type of the parameters that are numbers; refuse names with a meaning."""
+    """Return name and type of the parameters that are numbers."""
     kinds = {kind: kind for kind in (int, float, bool)}
     kinds |= {kind | None: kind for kind in kinds}  # one that may be left out
     kinds |= {getattr(form, "__name__", str(form)): kind for form, kind in kinds.items()}
     found = {field.name: kinds.get(field.type) for field in dataclasses.fields(cls)}
-    taken = {*found} & {"n", "bandits", "now", "active", "pulls", "sums", "squares", "status"}
-    if taken := sorted(taken | {*cls.memory} & {*NOW}):
-        refuse(f"names in {cls.__name__}", ", ".join(taken), "free of those that every play has")
     return tuple((name, kind) for name, kind in found.items() if kind)
 
 
@@ -189,11 +199,12 @@ class RuledPlay:
         self.bandits, n = strategy.check_shape(shape)
         self.given = functions_of(strategy, search)
         given = strategy, strategy.normal, self.bandits, n, search
-        if strategy.random or self.bandits * n > KEPT:
-            self.s, self.kinds = opened.__wrapped__(*given, rng)
-        else:
-            s, self.kinds = opened(*given)
-            self.s = twin(s)
+        with self._hinted():
+            if strategy.random or self.bandits * n > KEPT:
+                self.s, self.kinds = opened.__wrapped__(*given, rng)
+            else:
+                s, self.kinds = opened(*given)
+                self.s = twin(s)
 
     def _python(self, function):
         return python_form(function, self.given)
@@ -221,7 +232,8 @@ class RuledPlay:
         """``RUNNING``, ``BY_RULE`` or ``BY_BUDGET``; a rule that picks no arm is refused."""
         if self.s.now.ended == WRONG and not hasattr(self.s, "picked"):
             allowed = "a positive number of pulls before very many rounds have passed without any"
-            refuse(f"what `share` of {type(self.strategy).__name__} returns", 0, allowed)
+            name = f"what `share` of {type(self.strategy).__name__} returns"
+            refuse(name, int(self.s.now.each), allowed)
         if self.s.now.ended == WRONG:
             self._refuse(self.s.picked[: max(0, self.s.now.picked)])
         return int(self.s.now.ended)
@@ -249,8 +261,13 @@ class RuledPlay:
         """
         if surplus or self.s.now.most:
             self.s.now.most = self.s.pulls.max()
-        try:
+        with self._hinted():
             self._python(loop.update)(self.s, len(arms), arms)
+
+    @contextmanager
+    def _hinted(self):
+        try:
+            yield
         except (AttributeError, TypeError) as error:
             error.add_note(self.hint)
             raise
@@ -261,8 +278,9 @@ class RuledPlay:
         kind = type(self.strategy).__name__
         return (
             f"Does the rule of {kind} return numbers? `share` returns how many pulls, `pick` how "
-            "many arms it has written (1 or 2), `done` True or False. Is all that it looks up in s "
-            "declared? `s.rng` is there with random = True."
+            "many arms it has written (1 or 2), `done` True or False, `scale` one number, `line` "
+            "three. Is all that it looks up in s declared? `s.rng` is there with random = True. In "
+            "`Indices` it makes no arrays, unless lean = False."
         )
 
     @property

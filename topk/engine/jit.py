@@ -34,7 +34,7 @@ from numba import config, njit, types
 from numba.core import event
 from numba.extending import intrinsic
 
-from topk.engine.composing import compose, digest, larger
+from topk.engine.composing import compose, digest, larger, looked_up
 from topk.engine.ranking import order, order_by_digits
 
 ENGINE = "topk.engine."  # what makes arrays there is marked
@@ -170,6 +170,8 @@ def compiled(function, given, name, lean, store=True):
         return compose(function, given)[0]
     given = given | GIVEN
     _, made = compose(function, given)
+    if lean:
+        check_lean(made)
     key = f"{function.__name__}_{name}_{digest(made)}_{SOURCE}"
     if any(getattr(f, "__closure__", None) for f in made):  # the hash does not see what they hold
         return fused(function, given, key, name, lean, store)
@@ -179,6 +181,17 @@ def compiled(function, given, name, lean, store=True):
 
 
 _loops = {}  # a class sent to another process has new functions each time it arrives there
+
+
+def check_lean(functions):
+    """Refuse functions of a rule that would be handed arrays, and never give them back."""
+    for f in functions:
+        if f.__module__.startswith(ENGINE) or getattr(f, "allocates", False):
+            continue
+        for called in map(f.__globals__.get, looked_up(f.__code__)):
+            if getattr(called, "allocates", False) and called.__module__.startswith(ENGINE):
+                name = f"{f.__qualname__} calls {called.__name__}"
+                raise TypeError(f"{name}, which makes arrays: say lean = False in its class")
 
 
 def fused(function, given, key, name, lean, store):

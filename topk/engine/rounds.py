@@ -77,6 +77,9 @@ def settle_round(s):
             return
         s.now.rounds += 1
         s.now.each = share(s)
+        if s.now.each < EVERYTHING:
+            s.now.ended = WRONG
+            return
         size, pulls = batch(s).size, s.budget - s.now.total
         too_many = s.budget >= 0 and s.now.each > pulls // max(size, 1)
         s.now.cut = too_many or s.now.each == EVERYTHING

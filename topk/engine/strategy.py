@@ -317,7 +317,8 @@ class Ruled(Strategy):
                 home = next(module for module in self.interfaces if hasattr(module, role))
                 found[getattr(home, role)] = function.__func__
             elif function is not getattr_static(Strategy, role, None):
-                raise TypeError(f"{role} of {type(self).__name__} is to be marked with topk.rule")
+                named = f"{role} of {type(self).__name__}"
+                raise TypeError(f"{named} is to be a function, marked with topk.rule")
         return found
 
     def begin(self, shape, rng=None, search=None):
