@@ -113,7 +113,10 @@ def fresh_sums(s):
 
 @allocates
 def rank_fresh(s, sign):
-    """Return the round's arms by the means of its rewards, best first."""
+    """Return the round's arms by ``sign`` (1.0 or -1.0) times the means of its rewards, best first.
+
+    It needs ``fresh = True``.
+    """
     return ranked_by(s.sums - s.earlier_sums, s.pulls - s.earlier_pulls, batch(s), sign)
 
 

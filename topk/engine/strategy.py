@@ -338,17 +338,18 @@ class Rounds(Ruled):
 
     * ``share(s)`` returns the pulls that each active arm gets now; ``EVERYTHING`` spreads all that
       the budget has left.
-    * ``decide(s)``, when they have been made, accepts and rejects arms (``accept``, ``reject``) or
-      ends the play: ``end_with(s, ranked, why)``, where ``why`` is ``BY_RULE`` if the strategy's
+    * ``decide(s)``, when they have been made, settles active arms (``accept``, ``reject``) or ends
+      the play: ``end_with(s, ranked, why)``, where ``why`` is ``BY_RULE`` if the strategy's
       promise holds and ``BY_BUDGET`` if not.
     * ``recommend(s, chosen)``, if it is there, fills ``chosen`` with the set to be returned; by
       default the accepted arms and the best of the active ones.
 
     In ``s`` are the parameters that are numbers (one that is None is not there, but for the
-    budget, which is then -1); ``s.n``; ``s.pulls`` and ``s.sums`` (n,); ``s.active[: s.now.live]``,
-    the arms that are neither settled nor withdrawn; ``s.now.wanted``, how many are still to be
-    accepted; ``s.now.total`` and ``s.now.rounds``, pulls and rounds so far.  A rule that needs more
-    declares it:
+    budget, which is then -1); ``s.n``; ``s.pulls``, ``s.sums`` and, with ``uses_squares = True``,
+    ``s.squares`` (n,); ``s.active[: s.now.live]``, the arms that are neither settled nor withdrawn;
+    ``s.now.wanted``, how many are still to be accepted; ``s.now.total`` and ``s.now.rounds``, pulls
+    and rounds so far.  A rule that needs more declares it, as it does the attributes of
+    `topk.Strategy` (``certifies``, ``bounded``, ...):
 
     * ``constants(self, n)`` returns what never changes, name -> number or array, here ``s.name``;
     * ``memory`` holds numbers that the rule changes, name -> first value (its type stays), here
@@ -374,7 +375,7 @@ class Rounds(Ruled):
     Attributes
     ----------
     fresh : bool
-        Whether the rule looks at the rewards of a round by themselves.
+        Whether the rule looks at the rewards of a round by themselves (``rank_fresh``).
 
     Examples
     --------
@@ -440,8 +441,8 @@ class Indices(Ruled):
     and ``following(s)``, the k-th and the k+1-th largest mean, and ``inside(s, arm)``, whether an
     arm is one of the k.
 
-    A rule of this shape makes no arrays: it declares them with ``arrays``.  ``s.rng.integers``
-    makes one too; ``int(s.rng.random() * m)`` does not.
+    A rule of this shape makes no arrays: it declares them with ``arrays``.  ``rank`` and
+    ``s.rng.integers`` make one too; ``int(s.rng.random() * m)`` does not.
 
     Attributes
     ----------
