@@ -685,9 +685,23 @@ class Speechless(topk.Indices):
         arms[0] = 0
 
 
+class Own(topk.Indices):
+    """No dataclass either, and it does not notice."""
+
+    def __init__(self, k):
+        self.k = k
+
+
+@dataclass
+class Thawed(topk.Indices):
+    k: int
+
+
 @pytest.mark.parametrize("act, error, text", [
-    (Undressed, TypeError, "Undressed is no dataclass: put @dataclass"),
-    (lambda: Undressed(k=1), TypeError, "Undressed is no dataclass: put @dataclass"),
+    (Undressed, TypeError, "Undressed is no frozen dataclass: put"),
+    (lambda: Undressed(k=1), TypeError, "Undressed is no frozen dataclass: put"),
+    (lambda: topk.run(Own(1), TWO), TypeError, "Own is no frozen dataclass: put"),
+    (lambda: topk.run(Thawed(1), TWO), TypeError, "Thawed is no frozen dataclass: put"),
     (lambda: topk.LUCB1(2, 0.1, 0.1, eps=1), TypeError, "LUCB1.* unexpected .* 'eps'"),
     (lambda: topk.LUCB1(2), TypeError, "missing .* 'epsilon' and 'delta'"),
     (lambda: topk.run(topk.LUCB1, TWO), ValueError, "strategy must be .*, with its parameters"),

@@ -15,6 +15,7 @@ from topk.engine.composing import rule
 from topk.engine.ranking import ranked_by
 
 __all__ = ["Indices", "Rounds", "Strategy", "positive"]
+NO_DATACLASS = "{} is no frozen dataclass: put @dataclass(frozen=True) above"
 BOUNDS_DELTA = 0.05  # joint error of the bounds shown by strategies that have none of their own
 
 
@@ -76,7 +77,7 @@ class Strategy:
     checks = PARAMETERS
 
     def __init__(self, *_, **__):
-        raise TypeError(f"{type(self).__name__} is no dataclass: put @dataclass(frozen=True) above")
+        raise TypeError(NO_DATACLASS.format(type(self).__name__))
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -260,6 +261,12 @@ class Ruled(Strategy):
     interfaces = roles = ()
     memory = {}
     lean, partition, few = False, None, 0
+
+    def check_shape(self, shape):
+        """Return (M, n), see `Strategy.check_shape`; refuse what cannot be told apart by value."""
+        if not getattr(getattr(self, "__dataclass_params__", None), "frozen", False):
+            raise TypeError(NO_DATACLASS.format(type(self).__name__))
+        return super().check_shape(shape)
 
     def constants(self, n):
         """Return what the rule looks up in ``s`` besides the parameters: name -> number or array.
