@@ -14,7 +14,7 @@ import topk
 from topk.engine import loop
 from topk.engine.loop import BY_BUDGET
 from topk.engine.ranking import rank
-from topk.engine.rounds import end_with
+from topk.engine.rounds import accept, end_with
 from topk.play import RULE, stream
 
 BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.45, 0.7, 0.1, 0.3])
@@ -75,6 +75,27 @@ def test_rounds_that_never_pull_again_are_refused_in_a_simulation_and_live(busy,
         session = Idle(1, 60, busy, idle).start(4)
         for _ in range(busy):
             session.tell(*session.ask())
+
+
+@dataclass(frozen=True)
+class Greedy(Idle):
+    """Accept an arm, or all of them, too often."""
+
+    @topk.rule
+    def decide(s):
+        for arm in s.active[: s.idle]:
+            accept(s, arm)
+            accept(s, arm)
+
+
+@pytest.mark.parametrize("many", [1, 4])
+def test_rounds_that_accept_too_many_are_refused_in_a_simulation_and_live(many):
+    refused = f"what `decide` of Greedy accepts must be .* each once, got '{2 * many - 1} too many"
+    with pytest.raises(ValueError, match=refused):
+        topk.run(Greedy(1, 60, 2, many), topk.BernoulliBandit([0.5] * 4))
+    session = Greedy(1, 60, 2, many).start(4)
+    with pytest.raises(ValueError, match=refused):
+        session.tell(*session.ask())
 
 
 def test_an_arm_that_has_left_is_not_asked_for_again():

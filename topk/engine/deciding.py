@@ -231,9 +231,12 @@ class RuledPlay:
     def ended(self):
         """``RUNNING``, ``BY_RULE`` or ``BY_BUDGET``; a rule that picks no arm is refused."""
         if self.s.now.ended == WRONG and not hasattr(self.s, "picked"):
+            name, missing = type(self.strategy).__name__, int(self.s.now.wanted)
+            if missing < 0:
+                allowed = "arms that are wanted, each once"
+                refuse(f"what `decide` of {name} accepts", f"{-missing} too many", allowed)
             allowed = "a positive number of pulls before very many rounds have passed without any"
-            name = f"what `share` of {type(self.strategy).__name__} returns"
-            refuse(name, int(self.s.now.each), allowed)
+            refuse(f"what `share` of {name} returns", int(self.s.now.each), allowed)
         if self.s.now.ended == WRONG:
             self._refuse(self.s.picked[: max(0, self.s.now.picked)])
         return int(self.s.now.ended)

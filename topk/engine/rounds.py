@@ -70,6 +70,8 @@ def settle_round(s):
     There may be as many in a row as there are arms, and `EMPTY` more.
     """
     for _ in range(s.n + EMPTY):
+        if s.now.wanted < 0 and s.bandits == 1:  # of several a rule counts for itself
+            s.now.ended = WRONG
         if s.now.ended:
             return
         if s.now.live == 0 or 0 <= s.budget <= s.now.total:
