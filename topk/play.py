@@ -10,6 +10,7 @@ from topk._checks import check_integer, check_n, refuse
 from topk.arrivals import spread
 from topk.bandits import BernoulliBandit, exact_sum
 from topk.engine import indices, loop
+from topk.engine.deciding import HINT
 from topk.engine.loop import (
     ALONE,
     BY_RULE,
@@ -232,11 +233,12 @@ class Play:
             unknown = isinstance(error, KeyError)  # numba's, of a name that ``s.now`` has not
             if not (unknown or type(error).__module__.startswith("numba.")):
                 raise
+            kind = type(self.strategy).__name__
             text = (
-                f"the rule of {type(self.strategy).__name__} cannot be compiled: see above where. "
-                "It has to keep to what numba knows; a live session runs it as plain Python. "
+                f"the rule of {kind} cannot be compiled: see above where. It has to keep to what "
+                f"numba knows; a live session runs it as plain Python. {HINT.format(kind)}"
             )
-            raise TypeError(text + self.state.hint) from error.with_traceback(None)
+            raise TypeError(text) from error.with_traceback(None)
 
     def warm(self):
         """Get the compiled loop ready: without a pull, or with those of the first batch."""

@@ -77,8 +77,27 @@ def opened(strategy, normal, bandits, n, search, rng=None):
     ``normal`` is the strategy's; it does not count where strategies are compared.
     """
     s, kinds = new_state(strategy, bandits, n, search, rng)
-    python_form(loop.open_play, functions_of(strategy, search))(s)
+    with hinted(strategy):
+        python_form(loop.open_play, functions_of(strategy, search))(s)
     return s, kinds
+
+
+HINT = (
+    "Does the rule of {} return numbers? `share` returns how many pulls, `pick` how many arms it "
+    "has written (1 or 2), `done` True or False, `scale` one number, `line` three. Is all that it "
+    "looks up in s declared? `s.rng` is there with random = True. In `Indices` it makes no arrays, "
+    "unless lean = False."
+)
+
+
+@contextmanager
+def hinted(strategy):
+    """Say of an error in a rule what to look at first."""
+    try:
+        yield
+    except (AttributeError, TypeError) as error:
+        error.add_note(HINT.format(type(strategy).__name__))
+        raise
 
 
 def check_free(cls, taken):
@@ -199,12 +218,11 @@ class RuledPlay:
         self.bandits, n = strategy.check_shape(shape)
         self.given = functions_of(strategy, search)
         given = strategy, strategy.normal, self.bandits, n, search
-        with self._hinted():
-            if strategy.random or self.bandits * n > KEPT:
-                self.s, self.kinds = opened.__wrapped__(*given, rng)
-            else:
-                s, self.kinds = opened(*given)
-                self.s = twin(s)
+        if strategy.random or self.bandits * n > KEPT:
+            self.s, self.kinds = opened.__wrapped__(*given, rng)
+        else:
+            s, self.kinds = opened(*given)
+            self.s = twin(s)
 
     def _python(self, function):
         return python_form(function, self.given)
@@ -264,27 +282,8 @@ class RuledPlay:
         """
         if surplus or self.s.now.most:
             self.s.now.most = self.s.pulls.max()
-        with self._hinted():
+        with hinted(self.strategy):
             self._python(loop.update)(self.s, len(arms), arms)
-
-    @contextmanager
-    def _hinted(self):
-        try:
-            yield
-        except (AttributeError, TypeError) as error:
-            error.add_note(self.hint)
-            raise
-
-    @property
-    def hint(self):
-        """What to look at first when a rule does not run."""
-        kind = type(self.strategy).__name__
-        return (
-            f"Does the rule of {kind} return numbers? `share` returns how many pulls, `pick` how "
-            "many arms it has written (1 or 2), `done` True or False, `scale` one number, `line` "
-            "three. Is all that it looks up in s declared? `s.rng` is there with random = True. In "
-            "`Indices` it makes no arrays, unless lean = False."
-        )
 
     @property
     def pools(self):
