@@ -10,7 +10,7 @@ by a primal-dual interior-point method whose multipliers *are* the certificate.
 from collections import namedtuple
 
 import numpy as np
-from scipy.sparse import csc_matrix
+from scipy.sparse import csc_matrix, identity
 from scipy.sparse.linalg import splu
 
 from topk._checks import as_vector, check_choice, check_means, check_real, refuse
@@ -18,8 +18,6 @@ from topk.theory import checked, kl_of_step
 
 _GAP = 1e-9  # relative duality gap at which the method stops
 _STEPS = 200  # interior-point steps; 10 to 40 are used in practice
-_BLOCK = 2_000_000  # pairs evaluated at once when all of them are checked
-
 
 _FIELDS = "value weights lower upper alternatives"
 
@@ -152,10 +150,6 @@ class _Problem:
         self.group = np.concatenate([high_of, high.size + low_of])
         self.count = np.concatenate([high_count, low_count]).astype(float)
         self.mean = np.concatenate([self.high, self.low])
-        # Arms far from the boundary are paired with few others: eliminated first, they leave
-        # no fill-in. A group's place in that order.
-        far = np.concatenate([np.arange(high.size)[::-1], np.arange(low.size)])
-        self.place = np.argsort(np.argsort(-far, kind="stable"))
         # A feasible start up to scale: what separating each arm from the middle takes.
         half = (self.high[-1] - self.low[0]) / 2
         step = np.concatenate([self.high[-1] - self.high - half, self.low[0] - self.low + half])
@@ -198,19 +192,15 @@ class _Problem:
     def weakest(self, w):
         """Return the smallest G over all pairs, and for every group its weakest partner."""
         size, others = self.high.size, self.low.size
-        columns = size + np.arange(others)
-        of_high = np.empty(size, int)
-        best_low, of_low = np.full(others, np.inf), np.zeros(others, int)
-        for rows in np.array_split(np.arange(size), 1 + size * others // _BLOCK):
-            value = self.information(w, rows[:, None], columns[None, :])[0]
-            of_high[rows] = value.argmin(axis=1)
-            best = value.argmin(axis=0)
-            nearest = value[best, np.arange(others)]
-            better = nearest < best_low
-            best_low[better] = nearest[better]
-            of_low[better] = rows[best[better]]
-        a, b = np.concatenate([np.arange(size), of_low]), np.concatenate([size + of_high, columns])
-        return best_low.min(), (a, b)
+        columns, of_high = size + np.arange(others), []
+        smallest, of_low = np.full(others, np.inf), np.zeros(others, int)
+        for row in range(size):  # all pairs at once would not fit into memory
+            value = self.information(w, row, columns)[0]
+            of_high.append(size + value.argmin())
+            of_low[value < smallest] = row
+            smallest = np.minimum(smallest, value)
+        a, b = np.concatenate([np.arange(size), of_low]), np.concatenate([of_high, columns])
+        return smallest.min(), (a, b)
 
     def mixture(self, point):
         """Return the certificate's rows (top mean, other mean, x, probability)."""
@@ -320,19 +310,14 @@ def _newton(state, target):
     # Weights differ by many orders of magnitude: scale the diagonal to one.
     scale = 1.0 / np.sqrt(diagonal)
     off = (ratio * slope_a * slope_b - h * w_a * w_b) * scale[a] * scale[b]
-    place = problem.place
-    rows = np.concatenate([place, place[a], place[b]])
-    columns = np.concatenate([place, place[b], place[a]])
-    entries = np.concatenate([np.ones(size), off, off])
-    matrix = csc_matrix((entries, (rows, columns)), shape=(size, size))
+    pairs = csc_matrix((off, (a, b)), shape=(size, size))
     try:
-        factor = splu(matrix, permc_spec="NATURAL", options={"SymmetricMode": True})
+        factor = splu(pairs + pairs.T + identity(size, format="csc"), permc_spec="MMD_AT_PLUS_A",
+                      options={"SymmetricMode": True})
     except RuntimeError:  # exactly singular: the end of double precision
         return None
     right = state.gather(aim * slope_a, aim * slope_b) - problem.count
-    solution = np.empty(size)
-    solution[place] = scale * right
-    move_w = scale * factor.solve(solution)[place]
+    move_w = scale * factor.solve(scale * right)
     if not np.isfinite(move_w).all():
         return None
     return move_w, aim - state.q - ratio * (slope_a * move_w[a] + slope_b * move_w[b])
