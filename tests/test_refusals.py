@@ -287,7 +287,7 @@ REFUSED = [
     *((lambda wins=wins: verdicts.counts([wins], [3], 5), "wins and losses") for wins in (3, -1)),
     (lambda: g.sar_exponent(ROWS, 2, 9), "k"),
     (lambda: g.sar_exponent([[[0.1], [0.2]]], 1, 9), "means"),
-    (lambda: g.average_off([0.5, 0.1], 3, [0.1] * 3), "off"),
+    (lambda: g.average_off([0.5, 0.1], 3, [0.1] * 3), "mean|off"),
     (lambda: recording.side_by_side(), "recordings"),
     (lambda: recording.side_by_side("SAR"), "recordings"),
     *((lambda x=x: h.characteristic_time([1, 0], 1, "gaussian", x), "sigma") for x in (None, 0)),

@@ -30,11 +30,17 @@ def half(value, name, given):
 def one_or_several(value, name, given):
     """Range of means (n,) of one bandit, or (M, n) of several."""
     axes = _checks.as_array(value, name, "an array of means").ndim
-    return _checks.check_unit_array(value, name, ndim=2) if axes > 1 else _checks.check_means(value)
+    return several(value, name, given) if axes > 1 else _checks.check_means(value)
+
+
+def several(value, name, given):
+    """Range of means (M, n) of several bandits."""
+    return _checks.check_unit_array(value, name, ndim=2)
 
 
 def any_unit(value, name, given):
-    """Range of a number or an array of numbers, of any shape, in [0, 1]."""
+    """Range of a number or an array, in [0, 1], of a shape that goes with all other arguments."""
+    _checks.common_shape(name, *given.values())
     return _checks.check_unit_array(value, name, ndim=None)
 
 

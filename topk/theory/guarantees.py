@@ -12,17 +12,7 @@ from collections import namedtuple
 import numpy as np
 from scipy.special import zeta
 
-from topk._checks import (
-    as_integers,
-    as_vector,
-    check_budget,
-    check_integer,
-    check_k,
-    check_real,
-    check_unit_array,
-    common_shape,
-    refuse,
-)
+from topk._checks import as_integers, as_vector, check_budget, check_integer, check_real, refuse
 from topk.theory import (
     any_unit,
     between,
@@ -31,6 +21,7 @@ from topk.theory import (
     integer,
     inverse_square,
     one_or_several,
+    several,
     smallest_integer,
     up_to,
 )
@@ -157,6 +148,7 @@ def sar_budget(means, k, delta):
     return math.ceil(budget) if math.isfinite(budget) else math.inf
 
 
+@checked(means=several)
 def multibandit_sar_error(means, budget):
     r"""Bound on the probability that multi-bandit SAR misses the best arm of some bandit.
 
@@ -190,14 +182,12 @@ def multibandit_sar_error(means, budget):
     >>> round(multibandit_sar_error([[0.9, 0.1], [0.2, 0.8]], budget=500), 4)
     0.0608
     """
-    rows = check_unit_array(means, "means", ndim=2)
-    return 2 * rows.size**2 * math.exp(-sar_exponent(rows, 1, budget))
+    return 2 * means.size**2 * math.exp(-sar_exponent(means, 1, budget))
 
 
 def _k_of_sar(value, name, given):
     """Range of k: of several bandits the best arms are sought."""
-    one = given["means"].ndim == 1
-    return check_k(value, given["means"].size - 1 if one else 1, name)
+    return check_integer(value, name, 1, given["means"].size - 1 if given["means"].ndim == 1 else 1)
 
 
 @checked(means=one_or_several, k=_k_of_sar)
@@ -337,7 +327,6 @@ def average_off(mean, pulls, off, slack=1e-9):
 
     slack = check_real(slack, "slack", 0, 1)
     pulls = as_integers(pulls, "pulls", 1)
-    common_shape("off", mean, pulls, off)
     low = np.ceil(pulls * (mean - off - slack))
     high = np.floor(pulls * (mean + off + slack))
     return binom.cdf(low - 1, pulls, mean) + binom.sf(high, pulls, mean)
@@ -412,7 +401,7 @@ def ugape_step(means, radii, k):
     means, radii = as_vector(means, "means"), as_vector(radii, "radii", positive=True)
     if radii.size != means.size:
         refuse("radii", f"{radii.size} numbers", f"as many as means, {means.size}")
-    check_k(k, means.size - 1)
+    check_integer(k, "k", 1, means.size - 1)
     upper, lower = means + radii, means - radii
     by_upper = np.argsort(-upper, kind="stable")
     others = np.full(means.size, upper[by_upper[k - 1]])  # the k-th largest U of the others
@@ -872,7 +861,7 @@ def lucb1_likely_pulls(means, k, epsilon, delta):
     return 2 * lucb1_rounds(means, k, epsilon, delta) + len(means)
 
 
-@checked(k=lambda value, name, given: check_k(value, given["n"], name), epsilon=between(0, 1))
+@checked(k=lambda k, name, given: check_integer(k, name, 1, given["n"]), epsilon=between(0, 1))
 def halving_pulls(n, k, epsilon, delta):
     r"""Pulls of Halving: its schedule is fixed in advance.
 

@@ -5,14 +5,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import (
-    as_vector,
-    check_integer,
-    check_real,
-    check_unit_array,
-    common_shape,
-    refuse,
-)
+from topk._checks import as_vector, check_integer, check_real, check_unit_array, refuse
 from topk.metrics import SLACK
 from topk.theory import any_unit, between, checked, half, inverse_square, kl_of_step, one_or_several
 
@@ -475,9 +468,8 @@ def bernoulli_kl(p, q):
     >>> bernoulli_kl(0.5, 0.0)
     inf
     """
-    shape = common_shape("q", p, q)
     value = np.maximum(kl_of_step(p, q, 1.0 - q, q - p), 0.0)
-    return float(value) if shape == () else value
+    return float(value) if value.ndim == 0 else value
 
 
 @checked()
