@@ -97,15 +97,6 @@ def halving_share(eta, log_ratio, level):
     return whole_pulls(2 / precision**2 * (log_ratio + level * math.log(2.0)))
 
 
-def total_pulls(n, k, epsilon, delta):
-    """Return the pulls that Halving makes in all; they do not depend on the rewards."""
-    total, level, log_ratio = 0, 0, math.log(6 * k / delta)
-    while n > k:
-        total += int(n * halving_share(epsilon, log_ratio, level))
-        n, level = max((n + 1) // 2, k), level + 1
-    return total
-
-
 class Pair(Indices):
     """The rule of `LUCB1` and `KLLUCB`, whatever their bounds."""
 
@@ -199,8 +190,10 @@ class LUCB1(Pair):
         """Return ln(k_1 n / delta), and for the guard when it begins and what Halving needs."""
         if not self.guard:
             return {"log_ratio": math.log(1.25 * n / self.delta)}
+        from topk.guarantees import halving_pulls
+
         delta = self.delta / 2
-        patience = min(total_pulls(n, self.k, self.epsilon, delta), 2**62)
+        patience = min(halving_pulls(n, self.k, self.epsilon, delta), 2**62)
         halving = Halving(self.k, self.epsilon, delta).constants(n)
         return {"log_ratio": math.log(1.25 * n / delta), "patience": patience} | halving
 

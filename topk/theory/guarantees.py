@@ -906,7 +906,7 @@ def halving_pulls(n, k, epsilon, delta):
     """
     total, size, level, failure = 0, n, epsilon / 4, delta / 2
     while size > k:  # ceil(log2(n / k)) times
-        total += size * math.ceil(2 / level**2 * math.log(3 * k / failure))
+        total += size * math.ceil(2 / max(level, 1e-100) ** 2 * math.log(3 * k / failure))
         size, level, failure = max((size + 1) // 2, k), 0.75 * level, failure / 2
     return total
 
