@@ -15,8 +15,7 @@ from platform import python_version
 import topk
 from book import tables
 from book.tables import formulas
-from topk.book.claims import MARKS, MIME
-from topk.book.numbered_results import RESULTS
+from topk.book.claims import MARKS, MIME, RESULTS
 
 FIELDS = {
     "claim": (

@@ -18,7 +18,7 @@ from topk import guarantees as g
 from topk import hardness as h
 from topk import lower_bounds as lb
 from topk.bandits import scale_of
-from topk.book import glue_all, numbered_results, recording, verdicts
+from topk.book import claims, glue_all, recording, verdicts
 from topk.strategies.sar import replay_phases
 
 MEANS, ROWS, NU = [0.9, 0.6, 0.3, 0.1], [[0.9, 0.1], [0.2, 0.8]], [0.7, 0.5, 0.3]
@@ -157,7 +157,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
                   [[1, 2, 0], [1, 2, 3]],  # arm 2 is gone, and still has a single reward
                   [[1.0, 2.0, 0.0]] * 2, [["1", "2", "0"]] * 2]}),
     recording.record: ({}, {"bandit": [[0.5, 0.4]], "frames": [1]}),
-    numbered_results.checked: ({}, {
+    claims.checked: ({}, {
         "id": ["bubeck2013/theorem-3", "theorem-1"], "statement": [" "], "anchor": ["#thm"],
         "function": ["topk.guarantees.sar_mistake", "numpy.sum", "topk.guarantees"],
         "test": ["tests/test_x.py"]}),

@@ -1,4 +1,4 @@
-"""Verdicts follow from truth values, and show as a table and as data."""
+"""Verdicts follow from truth values, and show as a table and as data; so do numbered results."""
 
 import dataclasses
 import json
@@ -121,3 +121,26 @@ def test_an_incomplete_verdict_is_refused():
             claims.Ledger(wrong)
     with pytest.raises(ValueError, match="distinct claim ids"):
         claims.Ledger([CLAIM.judge(True, "a"), CLAIM.judge(False, "b")])
+
+
+# Numbered results
+
+GOOD = {"function": "topk.guarantees.sar_error",
+        "test": "tests/theory/test_guarantees.py::test_bubeck_theorem_1_on_plays",
+        "anchor": "thm-sar"}
+
+
+def test_the_papers_have_53_numbered_results():
+    counts = {paper: len(names) for paper, names in claims.RESULTS.items()}
+    assert counts == {"chen2017": 15, "zhou2014": 17, "bubeck2013": 3, "kalyanakrishnan2012": 11,
+                      "gabillon2012": 7}
+
+
+def test_a_result_has_a_payload_for_the_build(monkeypatch):
+    entry = claims.checked("bubeck2013/theorem-1", "It errs\n  rarely.", **GOOD)
+    payload = entry._repr_mimebundle_()[claims.MIME]
+    assert payload["sort"] == "theorem" and payload["number"] == "1"
+    assert payload["statement"] == "It errs rarely." and payload["role"] == "func"
+    assert claims.checked("zhou2014/lemma-4.1", "x", **GOOD | {"function": "topk.OptMAI"})
+    monkeypatch.setenv("TOPK_PREVIEW", "1")
+    assert claims.MIME not in entry._repr_mimebundle_()

@@ -7,7 +7,7 @@ import pytest
 from chapters import cells
 
 from book.build import ROOT
-from topk.book.numbered_results import RESULTS, checked
+from topk.book.claims import RESULTS, checked
 
 
 def entries():
@@ -16,7 +16,7 @@ def entries():
     for path in cells.SOURCES:
         text = path.read_text(encoding="utf-8")
         for tags, source in cells.read(path.stem)[0]:
-            if "numbered_results.checked" in source:
+            if "claims.checked" in source:
                 for node in ast.walk(ast.parse(source)):
                     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".checked"):
                         values = {"id": ast.literal_eval(node.args[0])}

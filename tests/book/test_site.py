@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from book import rendering
-from topk.book.numbered_results import RESULTS
+from topk.book.claims import RESULTS
 
 SITE = Path(__file__).resolve().parents[2] / "_build/html"
 REQUIRED = bool(os.environ.get("TOPK_SITE_REQUIRED"))

@@ -8,10 +8,10 @@ from types import FunctionType
 import numpy as np
 
 from topk._checks import refuse
-from topk.book import claims, numbered_results, plots, recording
+from topk.book import claims, plots, recording
 from topk.engine.composing import looked_up
 
-__all__ = ["claims", "glue_all", "numbered_results", "plots", "recording", "rule_of", "scientific"]
+__all__ = ["claims", "glue_all", "plots", "recording", "rule_of", "scientific"]
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 SHARED = "topk.engine", "topk.confidence", "topk._", "numpy"
 RULE = ("batch", "share", "decide", "scale", "line", "radius", "form", "weight", "pick", "done")
