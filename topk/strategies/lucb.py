@@ -190,7 +190,7 @@ class LUCB1(Pair):
         """Return ln(k_1 n / delta), and for the guard when it begins and what Halving needs."""
         if not self.guard:
             return {"log_ratio": math.log(1.25 * n / self.delta)}
-        from topk.guarantees import halving_pulls
+        from topk.theory.guarantees import halving_pulls
 
         delta = self.delta / 2
         patience = min(halving_pulls(n, self.k, self.epsilon, delta), 2**62)
