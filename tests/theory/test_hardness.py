@@ -173,20 +173,6 @@ def test_ugape_complexity_variance_form_and_several_bandits():
     assert tied == math.inf
 
 
-def test_definition_1_spread_constant_equals_all_pairs():
-    rng = np.random.default_rng(18)
-    for _ in range(200):
-        n = int(rng.integers(2, 12))
-        means = np.sort(rng.random(n))[::-1]
-        brute = 1.0
-        for i in range(n):
-            for j in range(i):
-                slope = n * (means[j] - means[i]) / (i - j)
-                brute = max(brute, slope, 1 / slope)
-        assert hardness.spread_constant(rng.permutation(means)) == pytest.approx(brute)
-    assert hardness.spread_constant([0.5, 0.5, 0.1]) == math.inf
-
-
 def test_lemma_1_bounds_hold_on_c_spread_arms():
     rng = np.random.default_rng(19)
     for _ in range(500):
