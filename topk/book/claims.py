@@ -309,7 +309,7 @@ def checked(id, statement, *, function, test, anchor):
     ...     "kalyanakrishnan2012/lemma-2",
     ...     "If no arm has crossed and LUCB does not stop, $h$ or $l$ is needy.",
     ...     function="topk.LUCB1",
-    ...     test="tests/chapters/test_20_lucb.py::test_lemma_2_on_every_round_of_plays",
+    ...     test="tests/chapters/test_pages.py::test_a_check_passes",
     ...     anchor="lem-lucb-pair",
     ... ).id
     'kalyanakrishnan2012/lemma-2'
