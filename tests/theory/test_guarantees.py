@@ -9,8 +9,8 @@ import pytest
 import topk
 from topk import guarantees as g
 from topk import hardness
-from topk.strategies.adaptive import constants
-from topk.theory.guarantees import BETA, _improved_topk_constants
+from topk.theory import improved_topk_constants
+from topk.theory.guarantees import BETA
 
 
 def random_instance(rng, largest=20):
@@ -238,8 +238,7 @@ def test_theorem_2_with_every_constant():
             here = sum(r == 1 or 5 * 2.0 ** (1 - r) >= gap for gap in hardness.gaps(means, k))
             M, largest = M + 4**r * here, max(largest, 4**r * here)
         L = math.log(4000 * R**3 / (delta * eps))
-        assert _improved_topk_constants(eps, delta) == constants(k, eps, delta)[::2]
-        assert _improved_topk_constants(eps, delta) == pytest.approx((R, L))
+        assert improved_topk_constants(eps, delta) == pytest.approx((R, L))
         bound = g.improved_topk_pulls(means, k, epsilon, delta)
         rounds = (1.5 * (360 * L + 2880 * math.log(2) + 0.625) + 33 * (L / 2 + 0.25)) * M
         assert 1.01 * rounds < bound < 1.5 * rounds + 3e7 * largest * (1 + math.log(1 / delta))

@@ -11,6 +11,7 @@ from topk.engine.loop import ACCEPTED, ACTIVE, BY_RULE, REJECTED, keep_active
 from topk.engine.rounds import accept, batch, end_with, fresh_sums, rank_fresh, reject, whole_pulls
 from topk.engine.strategy import Rounds
 from topk.strategies.lucb import halving_share
+from topk.theory import improved_topk_constants
 
 
 @dataclass(frozen=True)
@@ -285,7 +286,5 @@ def ending(s):
 def constants(k, epsilon, delta):
     """Return R, s_0 and ln(2/p)."""
     epsilon = min(float(epsilon), 0.5)
-    most_rounds = math.ceil(1 - math.log2(epsilon))
-    allowance = math.floor(epsilon * k / (40 * most_rounds**2))
-    log_ratio = math.log(4000 * most_rounds**3) - math.log(epsilon) - math.log(delta)
-    return most_rounds, allowance, log_ratio
+    most_rounds, log_ratio = improved_topk_constants(epsilon, delta)
+    return most_rounds, math.floor(epsilon * k / (40 * most_rounds**2)), log_ratio

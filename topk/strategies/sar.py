@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from topk._checks import as_array, refuse
+from topk._checks import as_integers, refuse
 from topk.engine.composing import rule
 from topk.engine.loop import BY_BUDGET, keep_active
 from topk.engine.ranking import rank
@@ -290,7 +290,7 @@ def replay_phases(strategy, layout, sums):
     ------
     ValueError
         If ``strategy`` is another one, or if ``sums`` has another shape or is not made of
-        integers that rewards of 0 and 1 add up to.
+        integers, or an arm is told what rewards of 0 and 1 cannot add up to.
 
     Notes
     -----
@@ -308,14 +308,9 @@ def replay_phases(strategy, layout, sums):
         refuse("strategy", strategy, "SAR or MultiBanditSAR")
     session = strategy.start(layout)
     lengths = phase_lengths(session.n, strategy.budget)
-    shape, allowed = (len(lengths), session.n), "integers, a row for each phase"
-    sums = as_array(sums, "sums", allowed)
-    if sums.shape != shape or sums.dtype.kind not in "iu":
-        found = f"{sums.dtype} of shape {sums.shape}"
-        refuse("sums", found, f"{allowed}, of shape {shape}")
-    added, most = np.diff(sums, axis=0, prepend=0), np.diff(lengths, prepend=0)[:, None]
-    if (added < 0).any() or (added > most).any():
-        refuse("sums", sums.tolist(), "sums of the first n_j rewards of 0 and 1, for each phase j")
+    sums = as_integers(sums, "sums", 0)
+    if sums.shape != (len(lengths), session.n):
+        refuse("sums", sums.shape, f"of shape {len(lengths), session.n}: a row for each phase")
     told = np.zeros(session.n, dtype=np.int64)
     while not session.done:
         arms, counts = session.ask()

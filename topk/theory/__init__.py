@@ -115,6 +115,12 @@ def smallest_integer(holds, start):
     return high
 
 
+def improved_topk_constants(epsilon, delta):
+    """Return R and L = ln(2/p) of `topk.ImprovedTopK`, for epsilon at most 1/2."""
+    most_rounds = math.ceil(1 - math.log2(epsilon))
+    return most_rounds, math.log(4000 * most_rounds**3) - math.log(epsilon) - math.log(delta)
+
+
 def inverse_square(x):
     """Return 1 / x**2 elementwise, ``inf`` at 0 and where the result overflows; no warning."""
     with np.errstate(divide="ignore", over="ignore"):

@@ -18,6 +18,7 @@ from topk.theory import (
     between,
     checked,
     hardness,
+    improved_topk_constants,
     integer,
     inverse_square,
     one_or_several,
@@ -1396,12 +1397,6 @@ def improved_topk_order(means, k, epsilon, delta, constant=1.0):
     return constant * hardness.topk_complexity(means, k, epsilon) * logs
 
 
-def _improved_topk_constants(epsilon, delta):
-    """Return R and L = ln(2/p) of `topk.ImprovedTopK`, for epsilon at most 1/2."""
-    most_rounds = math.ceil(1 - math.log2(epsilon))
-    return most_rounds, math.log(4000 * most_rounds**3) - math.log(epsilon) - math.log(delta)
-
-
 @checked(epsilon=between(0, 1))
 def improved_topk_pulls(means, k, epsilon, delta):
     r"""Pulls that `topk.ImprovedTopK` exceeds with probability at most delta.
@@ -1445,7 +1440,7 @@ def improved_topk_pulls(means, k, epsilon, delta):
     """
     epsilon = min(epsilon, 0.5)
     boundary = hardness.psi(means, k, 0.0, t=hardness.tolerance(means, k, epsilon))
-    R, L = _improved_topk_constants(epsilon, delta)
+    R, L = improved_topk_constants(epsilon, delta)
     p = 2 * math.exp(-L)
     gap = hardness.gaps(means, k)
     rounds = 2.0 ** np.arange(1, R + 1)
