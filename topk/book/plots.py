@@ -279,19 +279,12 @@ def arms_strip(ax, means, k, *, selected=None):
 
 def _name_of(strategy):
     """Return the key of `STYLES`, or the name of the strategy's class."""
-    if isinstance(strategy, str):
-        # those of the library may not have been imported yet
-        known, name = strategy in {*STYLES, *strategies.__all__, *_names_below(Strategy)}, strategy
-    else:
-        made_by = strategy if isinstance(strategy, type) else type(strategy)
-        known, name = issubclass(made_by, Strategy), made_by.__name__
-    if not known:
+    name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", None)
+    name, classes = name or type(strategy).__name__, [Strategy]
+    for each in classes:  # grows while it is walked through
+        classes += each.__subclasses__()
+    # those of the library may not have been imported yet
+    if name not in {*STYLES, *strategies.__all__, *(each.__name__ for each in classes)}:
         refuse("strategy", strategy, "a strategy or the name of one: of its class, or a key of "
                "topk.plots.STYLES")
     return name
-
-
-def _names_below(made_by):
-    """Return the names of all classes that are derived from a class."""
-    return {each.__name__ for each in made_by.__subclasses__()}.union(
-        *(_names_below(each) for each in made_by.__subclasses__()))

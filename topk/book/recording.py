@@ -103,18 +103,11 @@ def record(strategy, bandit, seed=0, frames=60):
         if due and pulls >= due[0]:
             kept.append(_frame(session, pulls))
             due = [mark for mark in due if mark > pulls]
-    truth = tuple(map(float, bandit.means.ravel()))
-    return Recording(
-        type(strategy).__name__, _task(strategy, bandit), truth, tuple(kept), _ended(session)
-    )
-
-
-def _task(strategy, bandit):
-    """Return in words what is looked for."""
-    if bandit.means.ndim == 1:
-        return f"the best {strategy.k} of {bandit.n}"
-    bandits, n = bandit.means.shape
-    return f"the best {strategy.k} of {n} in each of {bandits} bandits"
+    truth = tuple(bandit.means.ravel().tolist())
+    task = f"the best {strategy.k} of {bandit.means.shape[-1]}"
+    if bandit.means.ndim > 1:
+        task += f" in each of {len(bandit.means)} bandits"
+    return Recording(type(strategy).__name__, task, truth, tuple(kept), _ended(session))
 
 
 def _moments(strategy, bandit, seed, due=()):
@@ -178,13 +171,11 @@ class SideBySide(namedtuple("SideBySide", "recordings lesson")):
         lesson = f'<p class="topk-player-lesson">{html.escape(self.lesson)}</p>'
         text = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
         stages = "".join(_stage(recording) for recording in self.recordings)
-        return (
-            f'<div class="topk-player" role="group" aria-label="A recorded play of {names}">'
-            f'{lesson if self.lesson else ""}<div class="topk-player-stages">{stages}</div>'
-            f'<div class="topk-player-controls" hidden></div>'
-            f'<p class="topk-player-key">{_KEY}</p>'
-            f'<script type="application/json">{text}</script></div>'
-        )
+        return (f'<div class="topk-player" role="group" aria-label="A recorded play of {names}">'
+                f'{lesson if self.lesson else ""}<div class="topk-player-stages">{stages}</div>'
+                f'<div class="topk-player-controls" hidden></div>'
+                f'<p class="topk-player-key">{_KEY}</p>'
+                f'<script type="application/json">{text}</script></div>')
 
     def __repr__(self):
         return " | ".join(f"{r.name}: {r.frames[-1].pulls:,} pulls" for r in self.recordings)
@@ -250,13 +241,10 @@ def _stage(recording):
     arms = f"arm{'s' * (len(chosen) > 1)} {', '.join(chosen)}"
     name = html.escape(recording.name)
     label = f"{name} after {frame.pulls:,} pulls; its set is {arms}; {recording.ended}"
-    return (
-        f'<div class="topk-player-stage"><p><strong>{name}</strong>, '
-        f'{recording.task}: '
-        f'<span class="count">{frame.pulls:,} pulls</span></p>'
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
-        f"{''.join(parts)}{line}</svg></div>"
-    )
+    return (f'<div class="topk-player-stage"><p><strong>{name}</strong>, {recording.task}: '
+            f'<span class="count">{frame.pulls:,} pulls</span></p>'
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
+            f"{''.join(parts)}{line}</svg></div>")
 
 
 def _y(value):
