@@ -1,4 +1,4 @@
-"""Lemma 5.4, Theorems 5.5 and 5.6 of Zhou et al. (2014), and the K = 1 original."""
+"""The hard instances behind the lower bounds, and what the proofs make of them."""
 
 import itertools
 import math
@@ -7,6 +7,39 @@ import numpy as np
 import pytest
 
 from topk import lower_bounds as lb
+
+
+# The paired instance for Theorem 3 of Chen et al. (2017); Theorem 7.1 of Zhou et al. (2014)
+
+
+def test_the_bayes_error_of_a_pair_by_counting():
+    for q in range(13):
+        brute = 0.0
+        for walk in itertools.product((1, -1), repeat=q):
+            lead = sum(walk)  # evidence for the right order
+            chance = 0.75 ** ((q + lead) / 2) * 0.25 ** ((q - lead) / 2)
+            brute += chance * (1.0 if lead < 0 else 0.5 if lead == 0 else 0.0)
+        assert lb.pair_error(q) == pytest.approx(brute)
+
+
+@pytest.mark.parametrize(("n", "k", "pulls"), [(4, 2, 3), (8, 4, 2)])
+def test_failure_probability_equals_enumeration(n, k, pulls):
+    means = np.where(np.arange(n) < k, 0.9, 0.5)
+    low = high = 0.0
+    for ones in itertools.product(range(pulls + 1), repeat=n):
+        chance = math.prod(math.comb(pulls, c) * p**c * (1 - p) ** (pulls - c)
+                           for c, p in zip(ones, means, strict=True))
+        for favour_good in (True, False):
+            # the k largest, ties for the good or for the bad arms; more than k / 4 good missing
+            order = sorted(range(n), key=lambda i: (-ones[i], (i >= k) == favour_good))
+            failed = sum(arm >= k for arm in order[:k]) > k / 4
+            low += chance * failed * favour_good
+            high += chance * failed * (not favour_good)
+    assert lb.uniform_failure(n, k, 0.1, pulls) == pytest.approx((low, high))
+
+
+# Lemma 5.4, Theorems 5.5 and 5.6 of Zhou et al. (2014), and the K = 1 original
+
 
 SMALL = [1e-6, 1e-3, 0.004, 0.01]  # epsilons of section 5.2
 DELTAS = [1e-30, 1e-12, 1e-8, 1e-4, 7e-4, 5e-3, 0.01]
@@ -77,3 +110,51 @@ def test_theorem_5_6_takes_the_larger_of_two_bounds():
     bound = lb.theorem_5_6_pulls(1000, 900, 0.001, 0.01)
     parts = lb.theorem_5_1_pulls(1000, 100, 0.009), lb.theorem_5_5_pulls(1000, 100, 0.009, 0.01)
     assert bound == pytest.approx(max(parts))
+
+
+# Theorem 8 of Kalyanakrishnan et al. (2012): families, lemmas, counting, constant
+
+
+def test_every_instance_has_exactly_one_right_answer():
+    n, m, epsilon = 7, 3, 0.1
+    for size in (m - 1, m):
+        for members in lb.explore_m_families(n, m, size):
+            means = lb.explore_m_means(n, members, epsilon)
+            mth_best = np.sort(means)[-m]
+            near = frozenset(np.flatnonzero(means >= mth_best - epsilon).tolist())
+            assert near == lb.explore_m_optimal(members, m) and len(near) == m
+
+
+def test_lemma_12_condition_on_the_whole_range_of_theorem_8():
+    for m in (6, 7, 50, 10**6):
+        for delta in (0.25, 0.1, 1e-3, 1e-30):
+            for epsilon in (math.sqrt(1 / 32), 0.1, 1e-3):
+                argument = lb.explore_m_argument(m, epsilon, delta)
+                assert argument.log_term >= math.log(3) * (1 - 1e-12) and argument.holds
+                assert argument.stated_log_ratio < argument.exact_log_ratio < 0
+                assert argument.factor == pytest.approx(8 * delta / m)
+                limit = lb.theorem_8_constant(argument.log_term)
+                assert lb.explore_m_argument(m, epsilon, delta, 0.999 * limit).holds
+                assert not lb.explore_m_argument(m, epsilon, delta, 1.001 * limit).holds
+
+
+def brute_lemma_10(horizon, mean):
+    total = 0.0
+    for rewards in itertools.product((0, 1), repeat=horizon):
+        sums = np.cumsum(rewards) - np.arange(1, horizon + 1) * mean
+        if (sums <= -math.sqrt(horizon)).any():
+            ones = sum(rewards)
+            total += mean**ones * (1 - mean) ** (horizon - ones)
+    return total
+
+
+def test_lemma_10_probability_by_counting():
+    for epsilon in (0.01, 0.1, 0.17):
+        for horizon in (1, 4, 9, 10):
+            brute = brute_lemma_10(horizon, 0.5 - 2 * epsilon)
+            assert lb.lemma_10_probability(horizon, epsilon) == pytest.approx(brute, abs=1e-12)
+
+
+def test_theorem_8_pulls():
+    value = lb.theorem_8_pulls(40, 10, 0.1, 0.05)
+    assert value == pytest.approx(40 / 18375 / 0.01 * math.log(10 / 0.4))
