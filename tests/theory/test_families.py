@@ -8,7 +8,6 @@ import pytest
 
 from topk import lower_bounds as lb
 
-
 # The paired instance for Theorem 3 of Chen et al. (2017); Theorem 7.1 of Zhou et al. (2014)
 
 
