@@ -10,7 +10,7 @@ from engine.searching import call
 import topk
 from topk.engine.indices import highest, inside, kth, lowest
 from topk.play import Play
-from topk.strategies.kllucb import fall
+from topk.strategies.lucb import fall
 
 
 @dataclass(frozen=True)

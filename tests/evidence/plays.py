@@ -25,7 +25,7 @@ from topk.engine.loop import ACCEPTED, ACTIVE, WITHDRAWN, ask, count, keep_activ
 from topk.play import Play
 from topk.stats import proportion_interval
 from topk.store import SOURCES
-from topk.strategies.kllucb import fall
+from topk.strategies.lucb import fall
 
 RESULT = Path(__file__).with_name("recorded.json")
 SEED, PLAYS, REPLAYED, SHORT = 20, 10_000, 200, 1000

@@ -5,12 +5,10 @@ import pickle
 
 import numpy as np
 import pytest
-from strategies.registry import ENTRIES, cases, numbers, real_bandit, start, zero_one_bandit
+from strategies.registry import cases, each_strategy, numbers, real_bandit, start, zero_one_bandit
 
 import topk
 from topk.play import RULE, stream
-
-each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 
 
 def by_hand(strategy, bandit, seed, play=0):

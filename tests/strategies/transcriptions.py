@@ -209,7 +209,10 @@ def indexed(decide):
     ``decide(s, seen)`` returns the set of arms, those that are pulled next, and whether the
     play ends by the rule; ``seen.t`` counts how often it has been asked.
     """
-    decide = in_decimals(decide)
+    @wraps(decide)
+    def careful(s, seen):
+        with localcontext(prec=60):
+            return decide(s, seen)
 
     @wraps(decide)
     def play(s, shape, rng=None):
@@ -219,25 +222,14 @@ def indexed(decide):
         yield from seen.sample([(arm, first) for arm in range(len(seen.pulls))])
         while True:
             seen.t += 1
-            chosen, arms, ended = decide(s, seen)
+            chosen, arms, ended = careful(s, seen)
             left = math.inf if s.budget is None else s.budget - sum(seen.pulls)
             if ended or left == 0:
                 return chosen, "rule" if ended else "budget"
             yield from seen.sample([(arm, 1) for arm in arms][: min(2, left)])
 
-    play.decide = decide
+    play.decide = careful
     return play
-
-
-def in_decimals(function):
-    """Compute with 60 digits."""
-
-    @wraps(function)
-    def careful(*arguments):
-        with localcontext(prec=60):
-            return function(*arguments)
-
-    return careful
 
 
 def exact(x):
