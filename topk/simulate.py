@@ -347,7 +347,7 @@ class Study:
         same = isinstance(self.bandit, Bandit)
         bandits = [self.bandit] if same else [self.bandit_of(number) for number in numbers]
         given = self.strategy, bandits, self.seed, numbers, self.stop, self.max_pulls
-        rows = None if self.checkpoints or len(numbers) == 1 else play_together(*given)
+        rows = None if self.checkpoints else play_together(*given)
         rows = rows or self._one_by_one(bandits, numbers)
         if not same:
             rows["means"] = np.array([bandit.means for bandit in bandits])
