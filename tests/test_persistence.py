@@ -166,11 +166,7 @@ def forged(state):
 
 
 NO_STATE = [("state", value) for value in (None, [], "topk-session", 1, b"{}")]
-NO_STATE += [("format", {"format": x}) for x in ("", "topk", "topk-session ", 1, None, [], {})]
-NO_STATE += [
-    ("version", {"format": "topk-session", "version": version, "n": "what it means by it"})
-    for version in (0, 1, 99, -1, None, "3", 1.5, [], {}, math.nan, 10**400)
-]
+NO_STATE += [("format", {}), ("version", {"format": "topk-session", "version": 99, "n": "what?"})]
 
 
 @pytest.mark.parametrize(("name", "state"), NO_STATE, ids=str)

@@ -74,93 +74,68 @@ def test_results_are_equal_when_all_their_numbers_are():
         hash(first)
 
 
-# Frames
+# Frames and summaries
 
 
-@pytest.mark.parametrize("bandit", [BANDIT, draw], ids=["same", "drawn"])
+SEVERAL = topk.MultiBanditUGapEc(2, epsilon=0.3, delta=0.2)
+STUDIES = {
+    "same": (LUCB, BANDIT),
+    "drawn": (LUCB, draw),
+    "several": (SEVERAL, topk.MultiBandit([[0.9, 0.5, 0.1], [0.3, 0.8, 0.7]])),
+    "several, drawn": (SEVERAL, lambda rng: topk.MultiBandit(rng.random((2, 3)))),
+}
+each_study = pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
+each_marks = pytest.mark.parametrize("marks", [None, [12, 20, 441, 10_000]], ids=["end", "marks"])
+
+
+def rows_by_hand(reps, epsilon):
+    """Yield the rows of a frame: one for each play, checkpoint and bandit."""
+    own = reps.means.ndim > reps.selected.ndim - 2
+    for play, point, *bandit in np.ndindex(reps.selected.shape[:-1]):
+        means = (reps.means[play] if own else reps.means)[tuple(bandit)]
+        selected, total = reps.selected[play, point, *bandit], reps.total_pulls[play]
+        mark = reps.checkpoints[point] if reps.checkpoints else math.nan
+        certified = reps.certified[play] and not total > mark
+        row = [play, mark, np.fmin(mark, total), certified, *bandit]
+        row += [getattr(metrics, name)(selected, means) for name in PLAIN]
+        tolerant = [] if epsilon is None else TOLERANT
+        yield row + [getattr(metrics, name)(selected, means, epsilon) for name in tolerant]
+
+
+@each_study
+@each_marks
 @pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
-def test_a_frame_has_a_row_for_each_play_and_checkpoint(bandit, epsilon):
-    marks = [12, 20, 441, 10_000]
-    reps = topk.replicate(LUCB, bandit, runs=7, seed=1, checkpoints=marks)
-    reps = replace(reps, certified=reps.total_pulls < np.median(reps.total_pulls) + 1)
+def test_a_frame_has_a_row_for_each_play_checkpoint_and_bandit(study, marks, epsilon):
+    reps = topk.replicate(*study, runs=7, seed=1, checkpoints=marks)
+    reps = replace(reps, certified=np.arange(7) % 3 > 0)
     frame = reps.frame() if epsilon is None else reps.frame(epsilon=epsilon)
-    tolerant = [] if epsilon is None else TOLERANT
-    names = ["run", "checkpoint", "pulls_used", "certified", *PLAIN, *tolerant]
-    assert frame.columns.tolist() == names and len(frame) == 28
+    names = ["run", "checkpoint", "pulls_used", "certified"] + ["bandit"] * (study[0] is SEVERAL)
+    names += PLAIN + (TOLERANT if epsilon is not None else [])
+    assert frame.columns.tolist() == names
+    np.testing.assert_equal(frame.to_numpy(float), np.array([*rows_by_hand(reps, epsilon)], float))
     assert frame["certified"].dtype == bool
-    for row in frame.itertuples():
-        play, point = divmod(row.Index, 4)
-        means = reps.means if bandit is BANDIT else reps.means[play]
-        selected, total = reps.selected[play, point], reps.total_pulls[play]
-        assert row.run == play and row.checkpoint == marks[point]
-        assert row.pulls_used == min(marks[point], total)
-        assert row.certified == (reps.certified[play] and total <= marks[point])
-        for name in PLAIN:
-            assert getattr(row, name) == getattr(metrics, name)(selected, means)
-        for name in tolerant:
-            assert getattr(row, name) == getattr(metrics, name)(selected, means, epsilon)
     assert frame["certified"].any() and not frame["certified"].all()
 
 
-def test_a_frame_without_checkpoints_has_a_row_for_each_play():
-    reps = topk.replicate(topk.SAR(1, 60), topk.BernoulliBandit([0.9, 0.5, 0.1]), runs=5)
-    frame = reps.frame()
-    assert len(frame) == 5 and frame["checkpoint"].isna().all()
-    assert frame["pulls_used"].tolist() == reps.total_pulls.tolist()
-    for epsilon in (-0.1, 1.0, np.nan, "0.1", [0.1], True):
-        with pytest.raises(ValueError, match=r"\bepsilon\b"):
-            reps.frame(epsilon=epsilon)
-
-
-def test_frames_and_summaries_of_several_bandits():
-    """A frame has a row for each bandit; a summary counts plays, wrong if one bandit is."""
-    means = np.array([[0.9, 0.5, 0.1], [0.3, 0.8, 0.7]])
-    strategy, marks = topk.MultiBanditUGapEc(2, epsilon=0.3, delta=0.2), [6, 20, 10_000]
-    for arms in (topk.MultiBandit(means), lambda rng: topk.MultiBandit(rng.random((2, 3)))):
-        given = {"runs": 40, "seed": 1, "checkpoints": marks}
-        reps = topk.replicate(strategy, arms, **given)
-        frame = reps.frame(epsilon=0.1)
-        assert frame["bandit"].tolist() == [0, 1] * 120
-        for row in frame.itertuples():
-            play, point = row.Index // 6, row.Index // 2 % 3
-            own = (reps.means if reps.means.ndim == 2 else reps.means[play])[row.bandit]
-            selected = reps.selected[play, point, row.bandit]
-            assert (row.run, row.checkpoint) == (play, marks[point])
-            assert row.simple_regret == metrics.simple_regret(selected, own)
-            assert row.misidentified == metrics.misidentified(selected, own)
-            assert row.explore_m == metrics.explore_m(selected, own, 0.1)
-        found = topk.replicate(strategy, arms, keep="summary", epsilon=0.1, chunk=7, **given)
-        plays = frame.groupby(["checkpoint", "run"])
-        regret = plays.aggregate_regret.mean().groupby("checkpoint").mean()
-        np.testing.assert_allclose(found.mean("aggregate_regret"), regret)
-        failures = found.failures().set_index(["failure", "checkpoint"])["count"]
-        wrong = plays.misidentified.any().groupby("checkpoint").sum()
-        assert failures["misidentified"].tolist() == wrong.tolist()
-        missed = (~plays.explore_m.all()).groupby("checkpoint").sum()
-        assert failures["not explore_m"].tolist() == missed.tolist()
-        assert found.pulls.tolist() == reps.pulls.sum(axis=0).tolist()
-        counts = (reps.selected[..., None] == np.arange(3)).sum(axis=(0, 3))
-        assert found.chosen.tolist() == counts.tolist()
-
-
-# Summaries
-
-
 @pytest.mark.parametrize("held", [2**18, 1, 7 * (3 * 3 + 2 * 12)])  # all at once, one, seven
-@pytest.mark.parametrize("bandit", [BANDIT, draw], ids=["same", "drawn"])
-@pytest.mark.parametrize("checkpoints", [None, MARKS])
-def test_a_summary_agrees_with_all_plays(bandit, checkpoints, held, monkeypatch):
+@each_study
+@each_marks
+def test_a_summary_agrees_with_all_plays(study, marks, held, monkeypatch):
+    """With several bandits a play's measures are means over them; one of them makes it wrong."""
     monkeypatch.setattr(simulate, "HELD", held)
-    plays, summary = both(bandit=bandit, checkpoints=checkpoints)
-    frame, points = plays.frame(epsilon=0.15), len(checkpoints or [0])
-    assert summary.runs == 60 and summary.checkpoints == tuple(checkpoints or ())
+    given = {"runs": 60, "seed": 3, "checkpoints": marks}
+    plays = topk.replicate(*study, **given)
+    summary = topk.replicate(*study, **given, keep="summary", epsilon=0.15, chunk=25)
+    frame, points = plays.frame(epsilon=0.15), len(marks or [0])
+    by_play = {name: frame[name].to_numpy().reshape(60, points, -1) for name in frame}
+    assert summary.runs == 60 and summary.checkpoints == tuple(marks or ())
     assert np.array_equal(summary.pulls, plays.pulls.sum(axis=0))
-    chosen = (plays.selected[..., None] == np.arange(12)).sum(axis=(0, 2))
-    assert np.array_equal(summary.chosen, chosen)
+    chosen = plays.selected[..., None] == np.arange(plays.pulls.shape[-1])
+    assert np.array_equal(summary.chosen, chosen.sum(axis=(0, -2)))
     shown = summary.frame(quantiles=[0.25]).set_index("measure")
     assert [*shown] == ["checkpoint", "mean", "sd", "least", "q0.25", "most"]
     for measure, kept in summary.values.items():
-        values = frame[measure].to_numpy(float).reshape(60, points)
+        values = by_play[measure].astype(float).mean(axis=2)
         assert np.array_equal(kept, values)
         exact = [float(sum(map(Fraction, column.tolist()))) / 60 for column in values.T]
         assert summary.mean(measure).tolist() == exact
@@ -172,23 +147,25 @@ def test_a_summary_agrees_with_all_plays(bandit, checkpoints, held, monkeypatch)
         for share in (0, 0.05, 0.5, 0.95, 1):
             wanted = np.quantile(values, share, axis=0, method="inverted_cdf")
             assert np.array_equal(summary.quantile(measure, share), wanted)
-
-
-def test_failures_are_counted_with_exact_intervals():
-    plays, summary = both()
-    frame, failures = plays.frame(epsilon=0.15), summary.failures(level=0.9)
-    wanted = {"misidentified": frame["misidentified"], "uncertified": ~frame["certified"]}
-    wanted |= {f"not {name}": ~frame[name] for name in TOLERANT}
-    assert failures["failure"].tolist() == [name for name in wanted for _ in MARKS]
-    assert failures["checkpoint"].tolist() == MARKS * len(wanted)
-    counts = np.concatenate([np.reshape(v, (60, 3)).sum(axis=0) for v in wanted.values()])
-    assert failures["count"].tolist() == counts.tolist() and len(set(counts)) > 5
+    wrong = {"misidentified": by_play["misidentified"], "uncertified": ~by_play["certified"]}
+    wrong |= {f"not {name}": ~by_play[name] for name in TOLERANT}
+    failures = summary.failures(level=0.9)
+    assert failures["failure"].tolist() == [name for name in wrong for _ in range(points)]
+    np.testing.assert_equal(failures["checkpoint"].tolist(), (marks or [math.nan]) * len(wrong))
+    counts = np.concatenate([each.any(axis=2).sum(axis=0) for each in wrong.values()])
+    assert failures["count"].tolist() == counts.tolist()
     for row in failures.itertuples():
         interval = binomtest(row.count, 60).proportion_ci(0.9, method="exact")
         assert row.share == row.count / 60
         assert (row.low, row.high) == pytest.approx((interval.low, interval.high), abs=1e-12)
-    without = both(epsilon=None)[1]
-    assert set(without.failures()["failure"]) == {"misidentified", "uncertified"}
+
+
+def test_without_an_epsilon_nothing_is_within_it():
+    plays, summary = both(epsilon=None)
+    assert set(summary.failures()["failure"]) == {"misidentified", "uncertified"}
+    for epsilon in (-0.1, 1.0, np.nan, "0.1", [0.1], True):
+        with pytest.raises(ValueError, match=r"\bepsilon\b"):
+            plays.frame(epsilon=epsilon)
 
 
 def summary_of(values):

@@ -489,13 +489,6 @@ def test_the_part_of_a_batch_that_a_checkpoint_shows_is_a_random_one():
     assert (off**2).mean() < 4
 
 
-def test_checkpoints_may_be_any_integers():
-    strategy, bandit = topk.LUCB1(1, 0.9, 0.9), topk.BernoulliBandit([0.9, 0.1])
-    plain = topk.replicate(strategy, bandit, runs=2, checkpoints=[4, 6])
-    for marks in ((4, 6), np.array([4, 6]), np.array([4, 6], dtype=np.uint8), range(4, 7, 2)):
-        assert plain == topk.replicate(strategy, bandit, runs=2, checkpoints=marks)
-
-
 # An end for every play
 
 

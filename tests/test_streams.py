@@ -1,13 +1,12 @@
 """Every play has streams of its own, whatever else is played."""
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import topk
-from topk.engine.seeding import Rewinding, beginnings
+from topk.engine.seeding import generators
 from topk.play import INSTANCE, ORDER, REWARDS, RULE, SPLIT, play_together, stream
 from topk.simulate import Study
 
@@ -66,34 +65,11 @@ def test_the_global_generator_is_neither_used_nor_moved():
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**32 - 1, 2**32, 2**63, 2**127, 2**128, 2**200 + 7])
-def test_beginnings_are_where_numpys_streams_begin(seed):
-    numbers, generator = range(2**32 - 3, 2**32), Rewinding()
-    for purpose, some in itertools.product((ORDER, REWARDS, RULE), (range(3), numbers)):
-        for play, first in zip(some, beginnings(seed, some, purpose), strict=True):
-            children = np.random.SeedSequence(seed, spawn_key=(play, purpose))
-            generator.bits[:], generator.kept[0] = first, 0
-            assert generator.rng.bit_generator.state == np.random.PCG64(children).state
-            drawn = [rng.integers(9, size=7, dtype=np.int32).tolist()  # an odd number of halves
-                     for rng in (generator.rng, np.random.default_rng(children))]
-            assert drawn[0] == drawn[1] and generator.kept[0] > 0
-
-
-@dataclass(frozen=True)
-class Lots(topk.Rounds):
-    """Draws how often the arms are pulled, from the second round on or from the ``early`` first."""
-
-    k: int
-    budget: int
-    early: bool = False
-    random = True
-
-    @topk.rule
-    def share(s):
-        return 1 + s.rng.integers(0, 3) if s.early or s.now.rounds > 1 else 1
-
-    @topk.rule
-    def decide(s):
-        """Nobody leaves."""
+def test_generators_of_many_plays_are_numpys(seed):
+    first, last = range(3), range(2**32 - 3, 2**32)
+    for purpose, numbers in itertools.product((ORDER, REWARDS), (first, last)):
+        for play, rng in zip(numbers, generators(seed, numbers, purpose), strict=True):
+            assert rng.bit_generator.state == stream(seed, play, purpose).bit_generator.state
 
 
 def test_plays_made_together_are_those_made_one_by_one():
@@ -112,8 +88,6 @@ def test_plays_made_together_are_those_made_one_by_one():
         (topk.OptMAI(3, budget=500), drawn),
         (topk.UGapEc(3, epsilon=0.3, delta=0.1), [topk.instances.uniform(20)]),
         (topk.MultiBanditUGapEc(1, epsilon=0.4, delta=0.1), [several]),
-        (topk.TopTwo(3, epsilon=0.2, delta=0.1), drawn),
-        (Lots(3, budget=300), drawn),  # draws halves of numbers, and leaves some over
     ]:
         study = Study(strategy, bandit[0] if len(bandit) == 1 else bandit, 3)
         together = play_together(strategy, bandit, 3, range(5, 30))
@@ -123,5 +97,4 @@ def test_plays_made_together_are_those_made_one_by_one():
             assert values.dtype == together[name].dtype
             assert values.shape == together[name].shape
             assert values.tolist() == together[name].tolist()
-    early = play_together(Lots(3, 300, early=True), [topk.instances.uniform(20)], 3, range(5, 30))
-    assert early is None  # each draws before its first pull
+    assert play_together(topk.TopTwo(3, epsilon=0.2, delta=0.1), drawn, 3, range(5, 30)) is None

@@ -11,19 +11,9 @@ from topk.arrivals import spread
 from topk.bandits import BernoulliBandit, exact_sum
 from topk.engine import indices, loop
 from topk.engine.deciding import HINT
-from topk.engine.loop import (
-    ALONE,
-    BY_RULE,
-    CROSSING,
-    DONE,
-    NO_STREAM,
-    PAUSED,
-    draw,
-    law_of,
-    play_singly,
-)
+from topk.engine.loop import ALONE, BY_RULE, CROSSING, DONE, PAUSED, notes_for
 from topk.engine.ranking import best_of, recommend_best
-from topk.engine.seeding import Rewinding, beginnings
+from topk.engine.seeding import content, generators, memory_of
 from topk.engine.strategy import Indices, Ruled
 from topk.results import Outcome
 from topk.session import STOPPED, by_bandit, peek
@@ -139,10 +129,10 @@ class Play:
         self.means, self.rewards = bandit.means.ravel()[self.order], np.zeros((2, bandit.n))
         self.law = None
         if isinstance(strategy, Indices) and not record and strategy.first <= 2:
-            self.law = law_of(bandit, self.order)
+            self.law = loop.law_of(bandit, self.order)
         if self.law:
             self.fused = True
-            self.state.given += ((draw, self.law[0]),)
+            self.state.given += ((loop.draw, self.law[0]),)
         self.wanted = 0 if self.fused else self.state.ask(self.arms, self.counts)
 
     @cached_property
@@ -211,18 +201,18 @@ class Play:
         s, room = self.state.s, (self.rng, self.arms, self.counts)
         if self.law:
             return self._compiled(
-                play_singly, s, *self.law[1:], *room, self.rewards, until, steps
+                loop.play_singly, s, *self.law[1:], *room, self.rewards, until, steps
             )
         if self.record is not None:
-            most = self.counts.size + 2 * steps  # an arm or two in each step but the first
-            trace = loop.Trace(np.empty(most, np.int64), np.empty(most), np.zeros(1, np.int64))
-            self.batch = ALONE._replace(trace=trace)
+            # an arm or two in each step but the first
+            notes = notes_for(0, most=self.counts.size + 2 * steps)
+            self.batch = ALONE._replace(notes=notes)
         came_back = self._compiled(
             loop.play, s, self.batch, self.means, *room, self.rewards[0], until, steps
         )
         if self.record is not None:
-            arms, rewards = trace.arms[: trace.at[0]], trace.rewards[: trace.at[0]]
-            self.record.append((self.order[arms], rewards.copy()))
+            made = slice(notes.made[0])
+            self.record.append((self.order[notes.arms[made]], notes.rewards[made].copy()))
         return came_back
 
     def _compiled(self, function, *given):
@@ -302,35 +292,37 @@ class Play:
         return by_bandit(np.sort(self.order[chosen]), self.bandit.layout)
 
     def at_checkpoints(self, checkpoints):
-        """Play to the end; return the recommended sets, one for each checkpoint."""
-        by_loop = self.fused and not self.law and self.most < 0 and BY_MEANS in self.state.given
-        if by_loop and 0 < len(checkpoints) * self.bandit.n <= TOLD:
-            return self._watched(checkpoints)
-        sets, late = [], sum(self.most < 0 or mark < self.most for mark in checkpoints)
-        while len(sets) < late:
-            ahead = checkpoints[len(sets) : late]
-            if self.advance(until=ahead[0]) == DONE or self.total == ahead[0]:
+        """Play to the end; return the sets recommended at each checkpoint, or in the end."""
+        marks, sets = [mark for mark in checkpoints if self.most < 0 or mark < self.most], []
+        by_loop = self.fused and not self.law and BY_MEANS in self.state.given
+        by_loop = by_loop and len(marks) * self.bandit.n <= TOLD
+        if marks:
+            notes = notes_for(self.bandit.n, marks if by_loop else ())
+            self.batch = ALONE._replace(notes=notes)
+        while len(sets) < len(marks):
+            ended = self.advance(until=self.most if by_loop else marks[len(sets)]) == DONE
+            sets += self._looked_back(len(sets))
+            if ended or len(sets) == len(marks):
+                break
+            if self.total == marks[len(sets)]:
                 sets.append(self.in_the_bandit(self.state.recommend()))
             else:
                 self._cut()
-                for seen in self._inside_batch(ahead):
+                for seen in self._inside_batch(marks[len(sets) :]):
                     sets.append(self.in_the_bandit(peek(self.state, *seen)))
+            notes.at[0] = len(sets)
         self.finish()
-        sets += [self.in_the_bandit(self.state.recommend())] * (len(checkpoints) - late)
-        return np.array(sets)
+        last = self.in_the_bandit(self.state.recommend())
+        return np.array(sets + [last] * (max(1, len(checkpoints)) - len(sets)))
 
-    def _watched(self, checkpoints):
-        """Do so, looking back from the compiled loop where it can, if means decide on the set."""
-        watch, seen = loop.watch_for(checkpoints, self.bandit.n), self.state.s
-        self.batch, at = ALONE._replace(watch=watch), watch.at
-        while self.advance() == CROSSING:
-            for pulls, sums in self._inside_batch(checkpoints[at[0] :]):
-                watch.pulls[at], watch.sums[at], watch.status[at] = pulls, sums, seen.status
-                at += 1
-        rest = slice(at[0], None)  # the play had ended
-        watch.pulls[rest], watch.sums[rest], watch.status[rest] = seen.pulls, seen.sums, seen.status
-        k, bandits = self.strategy.k, self.state.bandits
-        return self.in_the_bandit(best_of(watch.status, watch.sums, watch.pulls, bandits, k))
+    def _looked_back(self, first):
+        """Return the sets at the marks from ``first`` on that the compiled loop has noted."""
+        notes = self.batch.notes
+        new = slice(first, notes.at[0])
+        if new.start == new.stop:
+            return []
+        seen = notes.status[new], notes.sums[new], notes.pulls[new]
+        return [*self.in_the_bandit(best_of(*seen, self.state.bandits, self.strategy.k))]
 
     def _inside_batch(self, marks):
         """Draw the next batch; yield for each mark in it the pulls and sums that a part leads to.
@@ -358,29 +350,22 @@ class Play:
             yield pulls, found
         self._absorb(*batch)
 
+    def totals(self):
+        """Return what a finished play has counted, in the bandit's numbers, as in `Outcome`."""
+        places, seen, shape = self.order.argsort(), self.state.seen, self.bandit.means.shape
+        pulls, sums = seen.pulls[places].reshape(shape), seen.sums[places].reshape(shape)
+        found = {"pulls": pulls, "sums": self.units.from_unit(pulls, sums)}
+        return found | {"total_pulls": self.total, "certified": self.state.ended == BY_RULE}
+
     def outcome(self):
         """Return the outcome of a finished play, in the bandit's numbers."""
-        selected, stopped = self.in_the_bandit(self.state.recommend()), STOPPED[self.state.ended]
-        stopped = stopped or "budget"  # by `most`
-        seen, shape = self.state.seen, self.bandit.means.shape
-        pulls, sums = (undone(values, self.order, shape) for values in (seen.pulls, seen.sums))
-        sums = self.units.from_unit(pulls, sums)
-        trace = None
+        selected, trace = self.in_the_bandit(self.state.recommend()), None
         if self.record is not None:
             arms, rewards = (np.concatenate(x) for x in zip(([], []), *self.record, strict=True))
             trace = arms.astype(np.int64), rewards
-        found = selected, pulls, sums, self.total, stopped == "rule", stopped, trace
-        return Outcome(*found, self.strategy.tolerance, self.units)
-
-
-def undone(values, order, shape):
-    """Return values of each arm, of a play or of many, in the bandit's order and its shape."""
-    out = np.empty_like(values)
-    if order.ndim == 1:  # the same in a tenth of the time
-        out[order] = values
-    else:
-        np.put_along_axis(out, order, values, axis=-1)
-    return out.reshape(*values.shape[:-1], *shape)
+        stopped = STOPPED[self.state.ended] or "budget"  # by `most`
+        about = {"epsilon": self.strategy.tolerance, "units": self.units}
+        return Outcome(selected, **self.totals(), stopped=stopped, trace=trace, **about)
 
 
 def play_together(strategy, bandits, seed, numbers, stop=None, most=-1):
@@ -403,52 +388,47 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=-1):
         one comes to ``most`` pulls.
     """
     play = Play(strategy, bandits[0], seed, numbers.start, stop=stop)
-    generator, orders = Rewinding(play.rng), np.empty((len(numbers), bandits[0].n), dtype=np.int64)
-    if not (play.fused and generator.known) or play.law or numbers.stop > 2**32:
+    bits, layout = memory_of(play.rng), bandits[0].layout
+    able = play.fused and not play.law and not strategy.random
+    if not able or bits is None or numbers.stop > 2**32:
         return None
-    for order, first in zip(orders, beginnings(seed, numbers, ORDER), strict=True):
-        generator.bits[:], generator.kept[0] = first, 0
-        order[:] = order_from(play.rng, bandits[0].layout)
-    first, thetas = beginnings(seed, numbers, REWARDS), [bandit.means.ravel() for bandit in bandits]
-    generator.bits[:], generator.kept[0] = first[0], 0
-    own, lots = play.state.s, NO_STREAM
-    if strategy.random:
-        rule, each = Rewinding(own.rng), beginnings(seed, numbers, RULE)
-        if (rule.bits != each[0]).any():  # numbers were drawn before the first pull
-            return None
-        own, lots = own._replace(rng=0), loop.Stream(rule.bits, rule.kept, each)
-    states = np.empty(1 + len(numbers), dtype=kind_of(own))
-    states[:] = own
-    own = placed(own, states[0])
-    play.state.s = own._replace(rng=rule.rng) if strategy.random else own
-    whole = states.view(np.int64).reshape(len(states), -1)
-    play.batch = loop.Batch(
-        whole[0], whole[1:], loop.Stream(generator.bits, generator.kept, first), lots, orders,
-        np.array(thetas), np.zeros(1, np.int64), loop.UNWATCHED, loop.UNTRACED,
-    )  # fmt: skip
+    orders = np.array([order_from(rng, layout) for rng in generators(seed, numbers, ORDER)])
+    own, thetas = play.state.s, np.array([bandit.means.ravel() for bandit in bandits])
+    kinds = [("bits", np.uint64, 4), ("means", np.float64, own.n), ("state", kind_of(own))]
+    plays = np.empty(1 + len(numbers), np.dtype(kinds, align=True))
+    plays["bits"][1:] = [content(rng) for rng in generators(seed, numbers, REWARDS)]
+    plays["means"][1:] = np.take_along_axis(thetas + np.zeros((len(orders), 1)), orders, axis=1)
+    plays["state"][1:] = own
+    plays[0] = plays[1]
+    play.state.s, play.means = placed(own, plays["state"][0]), plays["means"][0]
+    whole = plays.view(np.uint64).reshape(len(plays), -1)
+    play.batch = ALONE._replace(memory=whole[0], plays=whole[1:], at=ALONE.at.copy(), bits=bits)
     if play.advance(until=most) == CROSSING:
         return None
     _ = play.state.ended  # refuses a rule that has picked no arm, with which it comes back
-    return results_of(play, states, orders)
+    return results_of(play, plays, orders)
 
 
-def results_of(play, states, orders):
-    """Return what plays have left in ``states[1:]``; that of ``play`` is in the first of them."""
-    bandits, k = play.state.bandits, play.strategy.k
+def results_of(play, plays, orders):
+    """Return what plays have left in ``plays[1:]``; that of ``play`` is in the first of them."""
+    states = plays["state"][1:]
+    pulls, sums, now = states["pulls"], states["sums"], states["now"]
     if BY_MEANS in play.state.given:
-        counted = (states[name][1:] for name in ("status", "sums", "pulls"))
-        chosen = best_of(*counted, bandits, k)
+        chosen = best_of(states["status"], sums, pulls, play.state.bandits, play.strategy.k)
     else:
-        chosen = np.empty((len(orders), bandits * k), dtype=np.int64)
-        for number in range(len(orders)):
-            states[0] = states[1 + number]
-            chosen[number] = play.state.recommend()
-    chosen = np.sort(np.take_along_axis(orders, chosen, axis=1))
-    states, shape = states[1:], play.bandit.means.shape
-    total, ended = states["now"]["total"].copy(), states["now"]["ended"]
-    found = {name: undone(states[name], orders, shape) for name in ("pulls", "sums")}
-    found |= {"certified": ended == BY_RULE, "total_pulls": total}
-    return found | {"selected": by_bandit(chosen, play.bandit.layout)[:, None]}
+        chosen = []
+        for state in states:
+            plays["state"][0] = state
+            chosen.append(play.state.recommend())
+    chosen = np.sort(np.take_along_axis(orders, np.array(chosen), axis=1))
+    places, shape = orders.argsort(axis=1), (len(orders), *play.bandit.means.shape)
+    return {
+        "selected": by_bandit(chosen, play.bandit.layout)[:, None],
+        "pulls": np.take_along_axis(pulls, places, axis=1).reshape(shape),
+        "sums": np.take_along_axis(sums, places, axis=1).reshape(shape),
+        "total_pulls": now["total"].copy(),
+        "certified": now["ended"] == BY_RULE,
+    }
 
 
 def kind_of(value):

@@ -344,12 +344,10 @@ class Study:
 
     def _kept(self, numbers):
         """Return what is kept of some plays that are made at a time."""
-        same, rows = isinstance(self.bandit, Bandit), None
+        same = isinstance(self.bandit, Bandit)
         bandits = [self.bandit] if same else [self.bandit_of(number) for number in numbers]
-        if len(numbers) > 1 and not self.checkpoints:
-            rows = play_together(
-                self.strategy, bandits, self.seed, numbers, self.stop, self.max_pulls
-            )
+        given = self.strategy, bandits, self.seed, numbers, self.stop, self.max_pulls
+        rows = None if self.checkpoints else play_together(*given)
         rows = rows or self._one_by_one(bandits, numbers)
         if not same:
             rows["means"] = np.array([bandit.means for bandit in bandits])
@@ -361,14 +359,9 @@ class Study:
         """Return what `play_together` does, at the checkpoints, of plays each made by itself."""
         rows = []
         for number in numbers:
-            bandit = bandits[(number - numbers.start) % len(bandits)]
-            play = Play(
-                self.strategy, bandit, self.seed, number, stop=self.stop, most=self.max_pulls
-            )
-            sets = play.at_checkpoints(self.checkpoints)
-            outcome = play.outcome()
-            row = {x: getattr(outcome, x) for x in ("pulls", "sums", "total_pulls", "certified")}
-            rows.append(row | {"selected": sets if self.checkpoints else outcome.selected[None]})
+            bandit, most = bandits[(number - numbers.start) % len(bandits)], self.max_pulls
+            play = Play(self.strategy, bandit, self.seed, number, stop=self.stop, most=most)
+            rows.append({"selected": play.at_checkpoints(self.checkpoints)} | play.totals())
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 

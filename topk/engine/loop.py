@@ -64,40 +64,28 @@ def total_of(m, counts):
     return total
 
 
-# What a play had seen at some numbers of pulls: marks (c,) int64, increasing; pulls (c, n) int64,
-# sums (c, n) and status (c, n) int64 of each arm; at (1,) int64, which mark comes next.
-Watch = namedtuple("Watch", "marks pulls sums status at")
+# What the loop writes down.  At some numbers of pulls, marks (c,) int64, increasing, what had been
+# seen: pulls (c, n) int64, sums (c, n) and status (c, n) int64 of each arm; at (1,) int64, which
+# mark is next.  And every pull, of batches of one pull an arm, in order: arms (p,) int64, their
+# rewards (p,); made (1,) int64, how many there are.
+Notes = namedtuple("Notes", "marks pulls sums status at arms rewards made")
 
 
-def watch_for(marks, n):
-    """Return a `Watch` with room for n arms."""
+def notes_for(n, marks=(), most=0):
+    """Return `Notes` with room for n arms at some marks, and for so many single pulls."""
     whole, shape = np.int64, (len(marks), n)
-    seen = np.empty(shape, whole), np.empty(shape), np.empty(shape, whole)
-    return Watch(np.array(marks, whole), *seen, np.zeros(1, whole))
+    seen = np.empty(shape, whole), np.empty(shape), np.empty(shape, whole), np.zeros(1, whole)
+    made = np.empty(most, whole), np.empty(most), np.zeros(1, whole)
+    return Notes(np.array(marks, whole), *seen, *made)
 
 
-UNWATCHED = watch_for([], 0)
-
-# Every pull, of batches of one pull an arm, in order: arms (c,) int64, their rewards (c,); at (1,)
-# int64, how many there are.
-Trace = namedtuple("Trace", "arms rewards at")
-UNTRACED = Trace(np.zeros(0, np.int64), np.zeros(0), np.zeros(1, np.int64))
-
-# Plays of one strategy with as many arms, which are made one after the other in one state:
-# memory (w,) int64, where the state's arrays are; states (plays, w) int64, what is there before a
-# play's first pull, and in the end; rewards and lots, the generators of rewards and of the rule's
-# own numbers; orders (plays, n) int64 of the arms; thetas, the bandit's means, (plays, n) or (1,
-# n); at (1,) int64, which play goes on; watch and trace, of a play alone.
-Batch = namedtuple("Batch", "memory states rewards lots orders thetas at watch trace")
-# A generator's memory, bits (4,) and kept (1,) uint64, and what is there as each play begins,
-# beginnings (plays, 4): see `topk.engine.seeding`; all empty if there is none.
-Stream = namedtuple("Stream", "bits kept beginnings")
-NO_ARMS, NO_BITS = (np.zeros((1, 0), dtype) for dtype in (np.int64, np.uint64))
-NO_STREAM = Stream(NO_BITS[0], NO_BITS[0], NO_BITS)
-ALONE = Batch(
-    NO_ARMS[0], NO_ARMS[:0], NO_STREAM, NO_STREAM, NO_ARMS, np.zeros((1, 0)), np.zeros(1, np.int64),
-    UNWATCHED, UNTRACED,
-)  # fmt: skip
+# What goes with a state.  Plays of one strategy may be made one after the other in one place:
+# memory (w,) uint64 has all that a play changes, the content of its generator first; plays (p, w),
+# what is there as each play begins, and then what is there when it has ended; at (1,) int64, which
+# play goes on; bits (4,) uint64, the memory of the generator itself.  And notes, of a play alone.
+Batch = namedtuple("Batch", "memory plays at bits notes")
+NOTHING = np.zeros((0, 1), np.uint64)
+ALONE = Batch(NOTHING[:, 0], NOTHING, np.zeros(1, np.int64), NOTHING[:, 0], notes_for(0))
 
 
 def play(s, batch, means, rng, arms, counts, sums, until, steps):
@@ -108,7 +96,7 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
     s : named tuple
         A play's state; changed in place.
     batch : Batch
-        The plays that are made; without any the state's alone is.
+        What goes with the state.
     means : ndarray of float, shape (n,)
         Reward probabilities, in the play's order.
     rng : numpy.random.Generator
@@ -128,90 +116,81 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
     m : int
         The size of the batch that is not yet drawn, 0 if there is none.
     """
+    notes = batch.notes
     for _ in range(steps):
         m = ask(s, arms, counts)
         if m == 0:
-            if s.now.ended == WRONG or not has_next(batch, means):
+            if s.now.ended == WRONG or not has_next(batch):
                 return DONE, 0
-        elif crosses(s.now.total, m, counts, until, batch.watch):
+            continue
+        if crosses(s.now.total, m, counts, until, notes):
             return CROSSING, m
-        else:
-            draw_bernoulli(means, arms, counts, m, rng, sums)
-            count(s, m, arms, counts, sums, sums)
-            if batch.trace.arms.size > 0:
-                write_down(batch.trace, m, arms, sums)
-            while is_due(batch.watch, s.now.total - 1):  # a mark inside the batch
-                look_back(batch.watch, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
-            update(s, m, arms)
-            while is_due(batch.watch, s.now.total):  # or at its end
-                look_back(batch.watch, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
+        draw_bernoulli(means, arms, counts, m, rng, sums)
+        count(s, m, arms, counts, sums, sums)
+        if notes.arms.size > 0:
+            write_down(notes, m, arms, sums)
+        while is_due(notes, s.now.total - 1):  # a mark inside the batch
+            look_back(notes, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
+        update(s, m, arms)
+        while is_due(notes, s.now.total):  # or at its end
+            look_back(notes, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
     return PAUSED, 0
 
 
-def crosses(total, m, counts, until, watch):
+def crosses(total, m, counts, until, notes):
     """Tell whether a batch after ``total`` pulls passes ``until``, or has a mark inside it that
     `look_back` cannot look back to, as it pulls an arm more than once."""
-    if until < 0 and watch.at[0] == watch.marks.size:
+    if until < 0 and notes.at[0] == notes.marks.size:
         return False
     after = total + total_of(m, counts)
-    return 0 <= until < after or (after - total > m and is_due(watch, after - 1))
+    return 0 <= until < after or (after - total > m and is_due(notes, after - 1))
 
 
 @shared
-def write_down(trace, m, arms, rewards):
+def write_down(notes, m, arms, rewards):
     """Keep the pulls of a batch of one pull an arm."""
     for j in range(m):
-        trace.arms[trace.at[0]], trace.rewards[trace.at[0]] = arms[j], rewards[j]
-        trace.at[0] += 1
+        notes.arms[notes.made[0]], notes.rewards[notes.made[0]] = arms[j], rewards[j]
+        notes.made[0] += 1
 
 
-def is_due(watch, total):
+def is_due(notes, total):
     """Tell whether the next mark is at no more pulls than there have been."""
-    at = watch.at[0]
-    return at < watch.marks.size and watch.marks[at] <= total
+    at = notes.at[0]
+    return at < notes.marks.size and notes.marks[at] <= total
 
 
 @shared
-def look_back(watch, total, pulls, sums, status, m, arms, rewards):
+def look_back(notes, total, pulls, sums, status, m, arms, rewards):
     """Write down what had been seen at a mark, inside or at the end of a batch of one pull an arm.
 
     At the end of it any other batch will do.
     """
-    at = watch.at[0]
+    at = notes.at[0]
     for arm in range(pulls.size):
-        watch.pulls[at, arm], watch.sums[at, arm] = pulls[arm], sums[arm]
-        watch.status[at, arm] = status[arm]
-    for j in range(m - (total - watch.marks[at]), m):
-        watch.pulls[at, arms[j]] -= 1
-        watch.sums[at, arms[j]] -= rewards[j]
-    watch.at[0] += 1
+        notes.pulls[at, arm], notes.sums[at, arm] = pulls[arm], sums[arm]
+        notes.status[at, arm] = status[arm]
+    for j in range(m - (total - notes.marks[at]), m):
+        notes.pulls[at, arms[j]] -= 1
+        notes.sums[at, arms[j]] -= rewards[j]
+    notes.at[0] += 1
 
 
 @shared
-def has_next(batch, means):
-    """Keep the state of a finished play, and put everything to where the next one begins."""
-    at = batch.at[0]
-    if at == batch.states.shape[0]:
-        return False
-    for place in range(batch.memory.size):
-        left = batch.memory[place]
-        batch.memory[place], batch.states[at, place] = batch.states[at, place], left
+def has_next(batch):
+    """Keep what a play has left, and put everything to where the next one begins."""
+    at, words = batch.at[0], batch.memory.size
+    for place in range(words):
+        batch.plays[at, place] = batch.memory[place]
     at += 1
-    batch.at[0] = at
-    if at == batch.states.shape[0]:
+    if at >= batch.plays.shape[0]:
         return False
-    rewind(batch.rewards, at)
-    rewind(batch.lots, at)
-    for arm in range(means.size):
-        means[arm] = batch.thetas[at % batch.thetas.shape[0], batch.orders[at, arm]]
+    batch.at[0] = at
+    for place in range(words):
+        batch.memory[place] = batch.plays[at, place]
+    for place in range(batch.bits.size):
+        batch.bits[place] = batch.memory[place]
     return True
-
-
-@shared
-def rewind(stream, at):
-    """Put a generator to where the stream of a play begins."""
-    for place in range(stream.bits.size):
-        stream.bits[place], stream.kept[0] = stream.beginnings[at, place], 0
 
 
 # Plays that pull an arm or two at a time, against arms that are not Bernoulli: a reward is drawn as

@@ -1,23 +1,31 @@
 """Where numpy's random streams begin, for many plays at once.
 
-A new generator takes ten times as long as a short play.  Here is what `numpy.random.SeedSequence`
-and `numpy.random.PCG64` do with a seed, for arrays of plays (numpy promises that it stays), and a
-generator that is put where a stream begins by writing to its memory.
+A new generator takes as long as a short play.  Here is what `numpy.random.SeedSequence` does with a
+seed, for arrays of plays (numpy promises that it stays), and where a generator's memory is.
 """
 
 import ctypes
 
 import numpy as np
 
-WORD, LONG, HALF = 2**32, 2**128, 2**64
+WORD, HALF = 2**32, 2**64
 FIRST, FACTOR = 0x43B0D7E5, 0x931E8875  # numpy's INIT_A and MULT_A
 FIRST_OUT, FACTOR_OUT = 0x8B51F9DD, 0x58F38DED  # INIT_B and MULT_B
 LEFT, RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)  # MIX_MULT_L and MIX_MULT_R
-STEP = 0x2360ED051FC65DA44385DF649FCCF645  # PCG64's multiplier
 
 
-def beginnings(seed, numbers, purpose):
-    """Return where the streams of some plays begin.
+class Words(np.random.bit_generator.ISeedSequence):
+    """A seed of which a generator's words are known."""
+
+    def __init__(self, words):
+        self.words = words
+
+    def generate_state(self, n_words, dtype=np.uint32):
+        return self.words
+
+
+def generators(seed, numbers, purpose):
+    """Return the generators of some plays, as `topk.play.stream` does of one.
 
     Parameters
     ----------
@@ -29,9 +37,7 @@ def beginnings(seed, numbers, purpose):
 
     Returns
     -------
-    ndarray of uint64, shape (len(numbers), 4)
-        State and increment of each ``PCG64(SeedSequence(seed, spawn_key=(play, purpose)))``,
-        the lower half of each first.
+    list of numpy.random.Generator
     """
     mixed_before = 4 * max(4, -(-seed.bit_length() // 32))  # words of the seed, into four of a pool
     constant = FIRST * pow(FACTOR, mixed_before, WORD) % WORD
@@ -44,9 +50,9 @@ def beginnings(seed, numbers, purpose):
     found, constant = [], FIRST_OUT
     for place in range(8):
         out, constant = _hashed(pool[place % 4], constant, FACTOR_OUT)
-        found.append(out)
-    rows = [_started(*words) for words in zip(*(out.tolist() for out in found), strict=True)]
-    return np.array(rows, dtype=np.uint64).reshape(-1, 4)
+        found.append(out.astype(np.uint64))
+    words = np.array(found[::2]) | np.array(found[1::2]) << 32
+    return [np.random.Generator(np.random.PCG64(Words(each))) for each in words.T.copy()]
 
 
 def _hashed(values, constant, factor):
@@ -56,38 +62,15 @@ def _hashed(values, constant, factor):
     return values ^ values >> 16, after
 
 
-def _started(b, a, d, c, f, e, h, g):
-    """Return state and increment, in halves, that PCG64 makes of eight words of 32 bits."""
-    step = ((e << 96 | f << 64 | g << 32 | h) << 1 | 1) % LONG
-    state = (((a << 96 | b << 64 | c << 32 | d) + step) * STEP + step) % LONG
-    return state % HALF, state // HALF, step % HALF, step // HALF
+def content(rng):
+    """Return what decides a generator's numbers of 64 bits: its state and increment, in halves."""
+    numbers = rng.bit_generator.state["state"].values()
+    return [half for number in numbers for half in (number % HALF, number // HALF)]
 
 
-class Rewinding:
-    """A generator that is put where a stream begins by writing to ``bits`` and ``kept``.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator, optional
-        With the bit generator PCG64; a new one unless given.
-
-    Attributes
-    ----------
-    rng : numpy.random.Generator
-    bits : ndarray of uint64, shape (4,)
-        The memory in which it keeps what `beginnings` returns.
-    kept : ndarray of uint64, shape (1,)
-        The memory for half a number that is left over; 0 at a beginning.
-    known : bool
-        Whether its memory looks as it does where the compiler has numbers of 128 bits.
-    """
-
-    def __init__(self, rng=None):
-        self.rng = rng if rng is not None else np.random.default_rng(0)
-        address = self.rng.bit_generator.ctypes.state_address
-        place = ctypes.c_void_p.from_address(address).value
-        self.bits = np.frombuffer((ctypes.c_uint64 * 4).from_address(place), np.uint64)
-        self.kept = np.frombuffer((ctypes.c_uint64 * 1).from_address(address + 8), np.uint64)
-        state = self.rng.bit_generator.state["state"].values()
-        halves = [half for number in state for half in (number % HALF, number // HALF)]
-        self.known = self.bits.tolist() == halves
+def memory_of(rng):
+    """Return the memory in which a generator keeps its `content`; None if that is elsewhere."""
+    address = rng.bit_generator.ctypes.state_address
+    place = ctypes.c_void_p.from_address(address).value
+    memory = np.frombuffer((ctypes.c_uint64 * 4).from_address(place), np.uint64)
+    return memory if memory.tolist() == content(rng) else None
