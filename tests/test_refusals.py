@@ -7,6 +7,8 @@ right is mostly the same for arguments of one name, too.
 
 import inspect
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -39,9 +41,10 @@ RIGHT = {
     "function": "topk.guarantees.sar_error", "test": "tests/test_x.py::test_y",
     "trace": False, "max_pulls": 1000,
 }  # fmt: skip
-NOT_REAL = [-0.1, math.nan, math.inf, "x", None, True]
+NOT_REAL = [-0.1, math.nan, math.inf, -math.inf, -1e-300, 10**400, Decimal("nan"), Fraction(-1, 3),
+            "x", b"2", None, True, np.True_, [], {}, 1j, len, np.array([1, 2, 3])]
 NO_COUNT = [0, -1, -(10**30), 1.0, 2.5, math.nan, math.inf, "", "2", "two", b"2", [], [1], (2,),
-            {}, {1}, object(), 1j, np.array([1, 2]), len, True, np.True_, np.int64(0)]
+            {}, {1}, object(), 1j, np.array([1, 2]), len, True, np.True_, Fraction(1), np.int64(0)]
 NO_SEED = [np.random, *NO_COUNT[1:-1]]
 NO_FLAG = [None, 0, 1, 0.0, "True", "", [], np.int64(1), math.nan]
 WRONG = {
