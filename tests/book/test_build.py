@@ -194,19 +194,17 @@ RESULT = {"kind": "result", "id": "zhou2014/lemma-4.1", "paper": "zhou2014", "so
 
 def test_records_are_taken_out_and_given_a_page():
     book = executed({records.MIME: [CLAIM], "text/html": "<b>"}, {records.MIME: RESULT})
-    claim, result = records.take("02-x", book, "https://example.org/tree")
+    claim, result = found = records.take("02-x", book, "https://example.org/tree")
     assert claim["page"] == "notebooks/02-x.html#claim-zhou2014-figure-2e"
-    assert result["page"] == "notebooks/02-x.html#lemma-4-1"
-    assert book["cells"][1]["outputs"][0]["data"] == {"text/markdown": tables.claims([claim])}
-    (line,) = (output["data"] for output in book["cells"][1]["outputs"][1:])
+    shown, line = (output["data"] for output in book["cells"][1]["outputs"])
+    assert shown == {"text/markdown": tables.claims([claim])}
     assert "Lemma 4.1 is computed by {py:class}`topk.OptMAI`" in line["text/markdown"]
     assert "(https://example.org/tree/tests/test_optmai.py)" in line["text/markdown"]
-    assert records.select([claim, result], "result") == [
-        {"id": "zhou2014/lemma-4.1", "paper": "zhou2014", "kind": "lemma", "number": "4.1",
-         "page": "notebooks/02-x.html#lemma-4-1", "function": "topk.OptMAI",
-         "test": "tests/test_optmai.py::test_lemma_4_1"}]
-    assert [set(claim) for claim in records.select([claim, result], "claim")] == [
-        set(records.FIELDS["claim"])]
+    published = {"id", "paper", "number", "function", "test"}
+    assert records.select(found, "result") == [
+        {name: RESULT[name] for name in published}
+        | {"kind": "lemma", "page": "notebooks/02-x.html#lemma-4-1"}]
+    assert [{*claim} for claim in records.select(found, "claim")] == [{*records.FIELDS["claim"]}]
 
 
 def test_record_without_a_field_and_a_repeated_id_are_refused():
@@ -216,56 +214,40 @@ def test_record_without_a_field_and_a_repeated_id_are_refused():
         records.select([records.complete(CLAIM, "page")] * 2, "claim")
 
 
-def test_ledger_counts_escapes_and_names_the_verdict():
-    text = records.ledger([records.complete(CLAIM, "notebooks/02-x.html")], preview=False)
-    assert "Claims: 1 (holds: 0, fails: 1, undecided: 0, not comparable: 0)" in text
-    assert r"at most \$5 \| \*each\*" in text
-    assert 'topk-fails"><span aria-hidden="true">✗ </span>fails' in text
-    assert "not judged" in records.ledger([], preview=True)
-
-
 def test_a_claim_stands_on_its_page_and_in_the_ledger():
     noted = {**CLAIM, "note": "Two readings.", "anchor": "fig-e"}
     record = records.complete(noted, "notebooks/02-x.html")
-    here, ledger = tables.claims([record]), tables.claims([record], here=False)
+    here, ledger = tables.claims([record]), records.ledger([record], preview=False)
     for text in (here, ledger):
         fold = 'class="topk-note"><summary>How it was judged</summary>\n\n    Two readings.'
         assert fold in text and "  - 47\n" in text and "Published: 48." in text
+        assert r"at most \$5 \| \*each\*" in text
+        assert 'topk-fails"><span aria-hidden="true">✗ </span>fails' in text
     assert '<span id="claim-zhou2014-figure-2e"></span>at most' in here
     assert '(<a href="#fig-e">Figure 2(e)</a>)' in here
     assert '(<a href="../notebooks/02-x.html#fig-e">Figure 2(e)</a>)' in ledger
     assert "<span id" not in ledger and "zhou2014/figure-2e" not in ledger
-    plain = records.complete(CLAIM, "notebooks/02-x.html")
-    assert "(Figure 2(e))" in tables.claims([plain]) and "details" not in tables.claims([plain])
+    assert "Claims: 1 (holds: 0, fails: 1, undecided: 0, not comparable: 0)" in ledger
+    assert "not judged" in records.ledger([record], preview=True)
+    plain = tables.claims([records.complete(CLAIM, "notebooks/02-x.html")])
+    assert "(Figure 2(e))" in plain and "details" not in plain
 
 
-@pytest.mark.parametrize(
-    ("text", "formula"),
-    [
-        ("n/eps^2", r"n/$\epsilon^{2}$"),
-        ("<= sqrt(ln(2/delta)/K)", r"≤ √(ln(2/$\delta$)/K)"),
-        ("exp(-a_i^2 beta(u,t)^2)", r"exp(-$a_{i}^{2}$ $\beta$(u,t)$^{2}$)"),
-        ("T_1* >= n^0.3 for delta'", r"$T_{1}$\* ≥ $n^{0.3}$ for $\delta'$"),
-        ("n^Omega(1)", r"$n^{\Omega(1)}$"),
-        ("2^-r Delta_(K-t)^-2", r"$2^{-r}$ $\Delta_{K-t}^{-2}$"),
-        ("20000 epsilon, 0.123456, 2026", r"20,000 $\epsilon$, 0.123456, 2026"),
-        ("a pull_scale in topk.beta", r"a pull\_scale in topk.beta"),
-        ("at most $5 | *each*", r"at most \$5 \| \*each\*"),
-    ],
-)
-def test_what_is_spelled_in_letters_becomes_a_formula(text, formula):
-    assert tables.formulas(text) == formula
+FORMULAS = {
+    "n/eps^2": r"n/$\epsilon^{2}$",
+    "<= sqrt(ln(2/delta)/K)": r"≤ √(ln(2/$\delta$)/K)",
+    "exp(-a_i^2 beta(u,t)^2)": r"exp(-$a_{i}^{2}$ $\beta$(u,t)$^{2}$)",
+    "T_1* >= n^0.3 for delta'": r"$T_{1}$\* ≥ $n^{0.3}$ for $\delta'$",
+    "n^Omega(1)": r"$n^{\Omega(1)}$",
+    "2^-r Delta_(K-t)^-2": r"$2^{-r}$ $\Delta_{K-t}^{-2}$",
+    "20000 epsilon, 0.123456, 2026": r"20,000 $\epsilon$, 0.123456, 2026",
+    "a pull_scale in topk.beta": r"a pull\_scale in topk.beta",
+}
 
 
-def test_what_is_proved_stands_under_the_numbered_results():
-    given = {**CLAIM, "kind": "proved", "anchor": "thm-x", "verdict": "proved"}
-    record = records.complete(given, "notebooks/02-x.html")
-    assert records.select([record], "claim") == []
-    (entry,) = records.select([record], "proved")
-    assert set(entry) == set(records.FIELDS["proved"]) and entry["page"].endswith("#thm-x")
-    text = records.register([record], "", preview=False)
-    assert "## Proved, without a number" in text and r"at most \$5 \| \*each\*" in text
-    assert "without a number" not in records.register([], "", preview=False)
+@pytest.mark.parametrize("text", FORMULAS)
+def test_what_is_spelled_in_letters_becomes_a_formula(text):
+    assert tables.formulas(text) == FORMULAS[text]
 
 
 def test_register_names_what_is_there_and_what_is_missing():
@@ -274,8 +256,15 @@ def test_register_names_what_is_there_and_what_is_missing():
     assert text.startswith("1 of 53 numbered results")
     assert '<a href="../notebooks/12-x.html#lemma-4-1">Lemma 4.1</a>' in text
     assert r"QE loses $\epsilon$." in text and "{py:class}`topk.OptMAI`" in text
-    assert text.count("not yet on a page") == 52
+    assert text.count("not yet on a page") == 52 and "without a number" not in text
     assert "not yet" not in records.register([entry], "", preview=True)
+    proved = {**CLAIM, "kind": "proved", "anchor": "thm-x", "verdict": "proved"}
+    found = [entry, records.complete(proved, "notebooks/02-x.html")]
+    assert records.select(found, "claim") == []
+    (proved,) = records.select(found, "proved")
+    assert {*proved} == {*records.FIELDS["proved"]} and proved["page"].endswith("#thm-x")
+    text = records.register(found, "", preview=False)
+    assert "## Proved, without a number" in text and r"at most \$5 \| \*each\*" in text
 
 
 # The site
