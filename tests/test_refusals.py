@@ -93,14 +93,6 @@ NO_TABLES = [pd.DataFrame({"arm": arm, "reward": reward}) for arm, reward in
 NO_TABLES.append(pd.concat([TABLE, TABLE], axis=1))
 
 
-def pull_of(bandit):
-    """Return a bandit's `pull`, a function of its own each time."""
-    def pull(arms, counts, rng):
-        return bandit.pull(arms, counts, rng)
-
-    return pull
-
-
 SPECIAL = {  # what is right for this function alone, and what else is wrong
     topk.run: ({}, {"strategy": NO_STRATEGY, "rng": NO_SEED,
                     "bandit": [*NO_BANDIT, [COINS], lambda rng: COINS, topk.BernoulliBandit]}),
@@ -124,7 +116,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     topk.ReplayBandit.from_frame: (
         {"frame": TABLE, "arm": "arm", "reward": "reward", "bounds": (0, 2)},
         {"frame": [[[1, 2]]], "arm": ["x", ["arm"], TABLE.arm], "reward": ["x", None]}),
-    **{pull_of(bandit): ({"arms": [0], "counts": [1], "rng": np.random.default_rng(0)}, NO_BATCH)
+    **{bandit.pull: ({"arms": [0], "counts": [1], "rng": np.random.default_rng(0)}, NO_BATCH)
        for bandit in (topk.BernoulliBandit(MEANS), topk.BetaBandit([1, 1], [1, 1]), PAIR)},
     topk.Uniform(2, 100).start(4).tell: (
         {"arms": [0, 1], "rewards": [1, 0], "counts": [1, 1], "squares": [1, 0]},
@@ -166,6 +158,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
         "test": ["tests/test_x.py"]}),
     glue_all: ({}, {"prefix": ["", "two words", "1st", None]}),
     **dict.fromkeys((h.gaps, h.spread_constant), ({}, {"means": [ROWS]})),
+    h.bernoulli_kl: ({}, {"p": [1.5, -0.1, "x", None], "q": [-0.2, [0.1, math.nan]]}),
     h.characteristic_time: ({}, {"means": [ROWS], "family": ["normal", None], "sigma": [1.0]}),
     h.h_multibandit: ({"means": ROWS}, {"means": [[0.1, 0.2], [[0.1], [0.2]]]}),
     h.ugape_complexity: ({"variances": [0.1] * 4},
@@ -221,7 +214,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     lb.theorem_5_1_pulls: ({"n": 40, "k": 10}, {"k": [9], "epsilon": [0.02]}),
 }  # fmt: skip
 ANY_MEANS = {h.gaps, h.h1, h.h2, topk.GaussianBandit}  # finite ones
-OTHERWISE = {g.log_bar, g.ugape_step, h.bernoulli_kl, lb.complement_epsilon}  # see REFUSED
+OTHERWISE = {g.log_bar, g.ugape_step, lb.complement_epsilon}  # see REFUSED
 AROUND = [each for name, each in vars(instances).items()
           if getattr(each, "__module__", "") == "topk.instances" and name[0] != "_"
           and name not in ("rte_workers", "synthetic")]
@@ -275,8 +268,8 @@ REFUSED = [
     (lambda: SAR.start(3, bounds=(-3, 12)).tell([0, 1], [0, 0], squares=[0]), "squares"),
     (lambda: confidence.interval([1, 2], [1, 1, 1], 0.1), "sums"),
     (lambda: confidence.interval(3, math.inf, 0.1, 1.0), "sums"),
-    *((lambda x=x: g.ugape_step(x, [0.1, 0.1], 1), "means") for x in ([0.5, math.nan], "ab")),
-    (lambda: g.ugape_step([[0.5, 0.4]], [[0.1, 0.1]], 1), "means"),
+    *((lambda x=x: g.ugape_step(x, [0.1, 0.1], 1), "means")
+      for x in ([0.5, math.nan], "ab", [[0.5, 0.4]])),
     *((lambda x=x: g.ugape_step([0.5, 0.4], x, 1), "radii") for x in ([0.1], [0.1, 0.0])),
     (lambda: g.ugape_step([0.5, 0.4], [0.1, 0.1], 2), "k"),
     (lambda: lb.algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10), "k"),
@@ -291,19 +284,15 @@ REFUSED = [
     (lambda: g.sar_exponent(ROWS, 2, 9), "k"),
     (lambda: g.sar_exponent([[[0.1], [0.2]]], 1, 9), "means"),
     (lambda: g.average_off([0.5, 0.1], 3, [0.1] * 3), "off"),
-    (lambda: recording.side_by_side(), "recordings"),
-    (lambda: recording.side_by_side("SAR"), "recordings"),
+    *((lambda x=x: recording.side_by_side(*x), "recordings") for x in ([], ["SAR"])),
     *((lambda x=x: h.characteristic_time([1, 0], 1, "gaussian", x), "sigma") for x in (None, 0)),
     (lambda: h.characteristic_time([1, math.nan], 1, "gaussian", 1), "means"),
     *((lambda n=n: g.log_bar(n), "n") for n in (0, 2.5, True, "4")),
-    *((lambda p=p: h.bernoulli_kl(p, 0.5), "p") for p in (1.5, -0.1, "x", None)),
-    *((lambda q=q: h.bernoulli_kl(0.5, q), "q") for q in (-0.2, [0.1, math.nan])),
     *((lambda x=x: lb.complement_epsilon(9, 3, x), "epsilon") for x in [0, *NOT_REAL]),
     *((lambda k=k: lb.complement_epsilon(9, k, 0.1), "k") for k in [9, *WRONG["k"]]),
     *((lambda n=n: lb.complement_epsilon(n, 3, 0.1), "n") for n in WRONG["n"]),
-    *((lambda x=x: verdicts.always(x), "readings") for x in ({}, True)),
-    *((lambda x=x: verdicts.most(x), "readings") for x in ({}, True)),
-    *((lambda x=x: verdicts.fact(x), "readings") for x in ({}, 1))]
+    *((lambda judge=judge, x=x: judge(x), "readings")
+      for judge in (verdicts.always, verdicts.most, verdicts.fact) for x in ({}, 1))]
 
 
 @pytest.mark.parametrize(("call", "name"), REFUSED)
