@@ -224,26 +224,22 @@ def test_epsilon_is_in_the_units_of_the_rewards(strategy):
         session.evidence(15.0)
 
 
-def played_live(session, low, width, rounds=40):
-    """Tell a session rewards that are low + width * u, the same u every time."""
+def played_live(session, bandit):
+    """Tell a session what a bandit pays, from the same stream every time."""
     rng = RNG(5)
-    for _ in range(rounds):
-        arms, counts = asked = session.ask()
-        drawn = (rng.beta(2 + arm, 4, count) for arm, count in zip(*asked, strict=True))
-        values = [np.round(x, 3) for x in drawn]
-        if session.done:
-            break
-        sums = [(low + width * x).sum() for x in values]
-        squares = [((low + width * x) ** 2).sum() for x in values]
-        session.tell(arms, sums, counts=counts, squares=squares)
+    for _ in range(40):
+        arms, counts = session.ask()
+        if not session.done:
+            sums, squares = bandit.pull(arms, counts, rng)
+            session.tell(arms, sums, counts, squares)
     return session
 
 
 @pytest.mark.parametrize("name", SCALED)
 def test_a_live_study_does_not_depend_on_the_units(name):
     rng = {"rng": 0} if name == "TopTwo" else {}
-    unit = played_live(SCALED[name](1).start(4, **rng), 0, 1)
-    wide = played_live(SCALED[name](8).start(4, bounds=(-2, 6), **rng), -2, 8)
+    unit = played_live(SCALED[name](1).start(4, **rng), Wide((0.0, 1.0)))
+    wide = played_live(SCALED[name](8).start(4, bounds=(-2, 6), **rng), Wide((-2.0, 6.0)))
     if name != "TopTwo":  # whose coin may fall otherwise by the last bit
         assert unit.pulls.tolist() == wide.pulls.tolist()
         assert wide.means == pytest.approx(8 * unit.means - 2)

@@ -27,15 +27,6 @@ def watched(page):
     return page
 
 
-@pytest.fixture(scope="module")
-def page(browser):
-    """An empty page."""
-    page = watched(browser.new_page())
-    yield page
-    assert page.wrong == []
-    page.close()
-
-
 def parameters(name, rng):
     """Return random ones; some promises are never sure within the budget, some are soon."""
     k, least = int(rng.integers(1, N)), N + (name == "SAR")
@@ -76,11 +67,12 @@ PLAY = """([name, parameters, tape]) => {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_panel_plays_as_the_library(name, page):
+def test_the_panel_plays_as_the_library(name, browser):
     """A hundred tapes: the same pulls of every arm, the same set and bounds, the same end.
 
     Of 0 and 1, (arm, pull); some arms are equal, some certain.
     """
+    page = watched(browser.new_page())
     page.evaluate((STATIC / "panel-rules.js").read_text(encoding="utf-8"))
     rng, ends = np.random.default_rng(20), set()
     for _ in range(TAPES):
@@ -92,6 +84,7 @@ def test_the_panel_plays_as_the_library(name, page):
         assert np.allclose(found.pop("bounds"), expected.pop("bounds"), rtol=0, atol=1e-9)
         assert found == expected
         ends.add(found["stopped"])
+    assert page.wrong == []
     assert ends == ({"rule", "budget"} if name in PROMISES else {"budget"})
 
 
