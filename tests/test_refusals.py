@@ -215,13 +215,12 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
 }  # fmt: skip
 ANY_MEANS = {h.gaps, h.h1, h.h2, topk.GaussianBandit}  # finite ones
 OTHERWISE = {g.log_bar, g.ugape_step, lb.complement_epsilon}  # see REFUSED
-AROUND = [each for name, each in vars(instances).items()
-          if getattr(each, "__module__", "") == "topk.instances" and name[0] != "_"
-          and name not in ("rte_workers", "synthetic")]
 FORMULAS = {getattr(front, name) for front in (h, g, lb) for name in front.__all__
             if name[0].islower()}
-AROUND += [each for each in SPECIAL if each not in FORMULAS]
-CALLS = [*AROUND, *sorted(FORMULAS - OTHERWISE, key=lambda function: function.__name__)]
+FORMULAS |= {each for name, each in vars(instances).items()
+             if getattr(each, "__module__", "") == "topk.instances" and name[0] != "_"}
+FORMULAS = sorted(FORMULAS - OTHERWISE, key=lambda function: function.__name__)
+CALLS = dict.fromkeys([*SPECIAL, *FORMULAS])
 
 
 @pytest.mark.parametrize("function", CALLS, ids=lambda function: function.__name__)
