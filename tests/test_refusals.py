@@ -81,10 +81,8 @@ NO_SHAPES = [[], [1.0], 1.0, None, [[1.0, 1.0]], "ab", {}, [[1], [1, 2]],
 NO_ANSWERS = [[], [[1.0]], [[], []], [[1.0], []], [1.0, 0.0], None, 5, 0.5, [[0.5], None],
               [[[0.5]], [[0.5]]], [["x"], [0.5]], "ab", object(), *([[0.5], x] for x in ONE_WRONG)]
 NO_BATCH = {
-    "arms": [[12], [-1], [0.0], [0.5], ["0"], [None], [[0]], 0, None, "0", [True], [2**63],
-             [[0], [1, 2]], [math.nan]],
-    "counts": [[-1], [1.0], [0.5], ["1"], [None], [[1]], [], [1, 1], 1, None, "1", [True], [2**63],
-               [2**64], [math.nan], [[1], [1, 2]]],
+    "arms": [[12], [-1], [0.0], ["0"], [None], [[0]], 0, None, "0", [True], [2**63], [math.nan]],
+    "counts": [[-1], [1.0], ["1"], [[1]], [], [1, 1], 1, None, "1", [True], [2**64], [math.nan]],
     "rng": [None, 0, np.random, np.random.RandomState(0)],  # noqa: NPY002
 }  # fmt: skip
 TABLE = pd.DataFrame({"arm": [1, 2], "reward": [2.0, 1.0]})
