@@ -70,7 +70,7 @@ PLAY = """([name, parameters, tape]) => {
 def test_the_panel_plays_as_the_library(name, browser):
     """A hundred tapes: the same pulls of every arm, the same set and bounds, the same end.
 
-    Of 0 and 1, (arm, pull); some arms are equal, some certain.
+    A tape has the rewards, 0 or 1, of every arm and pull; some arms are equal, some certain.
     """
     page = watched(browser.new_page())
     page.evaluate((STATIC / "panel-rules.js").read_text(encoding="utf-8"))
