@@ -145,11 +145,16 @@ def library_digest(root: Path) -> str:
     files = [root / "requirements.lock", *root.glob("benchmarks/results/*.json")]
     read = {".py", ".csv", ".mplstyle"}
     files += [path for path in root.glob("topk/**/*") if path.suffix in read]
-    digest = hashlib.sha256()
+    return digest(files, root)
+
+
+def digest(files, folder: Path, known: str = "") -> str:
+    """Hash files, by their paths in a folder and their contents, and what else is known."""
+    found = hashlib.sha256(known.encode())
     for path in sorted(files):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
-    return digest.hexdigest()
+        found.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
+    return found.hexdigest()
 
 
 def key(notebook: Notebook, library: str) -> str:

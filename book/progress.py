@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from difflib import SequenceMatcher
 from pathlib import Path
 
 TRUST = 10.0  # seconds for which the recorded pace is believed before this machine's own is
@@ -28,20 +27,15 @@ def recorded(root: Path) -> dict[str, dict[str, float]]:
 
 
 def match(times: dict[str, float], cells: list[str]) -> list[float]:
-    """Fit recorded times, by id and in order, to the ids of the cells that a page has now.
+    """Fit recorded times, by id, to the ids of the cells that a page has now.
 
-    A cell that was moved keeps its time. Where cells were rewritten, the new ones take the times of
-    the old ones that stood there, in order; what is new takes as long as a cell does on average.
+    Cells that are new share what those that are gone took, so that a page whose long cell was
+    rewritten is still a long one; where none is gone they take a second each.
     """
-    mean = sum(times.values()) / len(times) if times else 1.0
-    known, fitted = list(times), dict(times)
-    steps = SequenceMatcher(None, known, cells, autojunk=False).get_opcodes()
-    for step, i, j, begin, end in steps:
-        if step == "replace":
-            old = [name for name in known[i:j] if name not in cells]
-            new = [name for name in cells[begin:end] if name not in times]
-            fitted.update(zip(new, map(times.get, old), strict=False))
-    return [fitted.get(name, mean) for name in cells]
+    new = sum(name not in times for name in cells)
+    gone = sum(seconds for name, seconds in times.items() if name not in cells)
+    share = gone / new if gone and new else 1.0
+    return [times.get(name, share) for name in cells]
 
 
 class Progress:

@@ -18,17 +18,8 @@ from book.tables import formulas
 from topk.book.claims import MARKS, MIME, RESULTS
 
 FIELDS = {
-    "claim": (
-        "id",
-        "paper",
-        "where",
-        "statement",
-        "published",
-        "observed",
-        "verdict",
-        "page",
-        "note",
-    ),
+    "claim": ("id", "paper", "where", "statement", "published", "observed", "verdict", "page",
+              "note"),
     "proved": ("id", "paper", "where", "statement", "observed", "page", "note"),
     "result": ("id", "paper", "sort", "number", "page", "function", "test"),
 }
@@ -105,8 +96,6 @@ def ledger(claims: list[dict], preview: bool) -> str:
     """Return the ledger in MyST Markdown: a table per paper, with counts."""
     if preview:
         return "This is a preview: the scale is not the papers', and claims are not judged.\n"
-    if not claims:
-        return "No claim has been recorded yet.\n"
     papers = [*PAPERS, *sorted({claim["paper"] for claim in claims} - set(PAPERS))]
     groups = [(paper, [c for c in claims if c["paper"] == paper]) for paper in papers]
     parts = [f"Claims: {len(claims)} ({counts(claims)}).\n"]

@@ -6,7 +6,6 @@ repository paths; the finished site then takes the place of the old one in one m
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -23,7 +22,7 @@ from urllib.parse import unquote
 import yaml
 
 from book import publishing, reading
-from book.execution import KERNEL_ENVIRONMENT, library_digest, write_atomic
+from book.execution import KERNEL_ENVIRONMENT, digest, library_digest, write_atomic
 
 BANNER = (
     "Preview: the numbers and figures on this page come from a small fraction of the papers' "
@@ -133,12 +132,8 @@ def copy_mathjax(folder: Path) -> None:
 
 
 def tree_digest(folder: Path, known: str = "") -> str:
-    """Hash every file of a folder, by path and content."""
-    digest = hashlib.sha256(known.encode())
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
-    return digest.hexdigest()
+    """Hash every file of a folder, and what else is known."""
+    return digest((path for path in folder.rglob("*") if path.is_file()), folder, known)
 
 
 def render(layout: Layout, status: str) -> bool:

@@ -24,18 +24,18 @@ def browser():
         chromium.close()
 
 
-def patient(context):
-    """Return a window whose waits end, but not because the machine is busy."""
+def opened(browser, **options):
+    """Open a window whose waits end, but not because the machine is busy."""
+    context = browser.new_context(**options)
     context.set_default_timeout(120_000)
-    return context
+    yield context
+    context.close()
 
 
 @pytest.fixture(scope="module")
 def window(browser):
     """A window for pages that leave nothing behind; they share what the browser has cached."""
-    context = patient(browser.new_context())
-    yield context
-    context.close()
+    yield from opened(browser)
 
 
 @pytest.fixture
@@ -45,14 +45,10 @@ def own_window(browser):
     A clock that stands still does so in all pages of a window, and a search has the next page of
     its window mark the words.
     """
-    context = patient(browser.new_context())
-    yield context
-    context.close()
+    yield from opened(browser)
 
 
 @pytest.fixture
 def plain_window(browser):
     """A window in which no script runs."""
-    context = patient(browser.new_context(java_script_enabled=False))
-    yield context
-    context.close()
+    yield from opened(browser, java_script_enabled=False)

@@ -58,25 +58,16 @@ def test_what_is_required_is_what_is_imported():
     assert wanted["plot"] <= wanted["book"]
 
 
-def test_constraints_are_the_lock_without_hashes():
-    entries = [line.rstrip(" \\") for line in LOCK.splitlines() if re.match(r"[A-Za-z0-9]", line)]
-    assert CONSTRAINTS.splitlines() == entries
-
-
-def test_every_entry_of_the_lock_has_a_hash():
-    for entry in re.split(r"\n(?=[A-Za-z0-9])", LOCK.strip()):
-        assert "--hash=sha256:" in entry, entry.splitlines()[0]
-
-
-@pytest.mark.parametrize("text", [LOCK, CONSTRAINTS], ids=["lock", "constraints"])
-def test_no_address_is_named(text):
-    assert not re.search(r"://|--(extra-)?index-url|--find-links|@ ", text)
+def test_constraints_are_the_lock_without_hashes_and_neither_names_an_address():
+    entries = re.split(r"\n(?=[A-Za-z0-9])", LOCK.strip())
+    assert all("--hash=sha256:" in entry for entry in entries)
+    assert CONSTRAINTS.splitlines() == [entry.partition(" \\")[0] for entry in entries]
+    assert not re.search(r"://|--(extra-)?index-url|--find-links|@ ", LOCK + CONSTRAINTS)
 
 
 def test_jupyter_book_stays_below_2():
     (book,) = [req for req in asked_for() if req.name == "jupyter-book"]
     assert not book.specifier.contains("2.0.0")
-    assert pins(LOCK)["jupyter-book"].startswith("1.")
 
 
 def test_environment_installs_the_locked_versions():

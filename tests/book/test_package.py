@@ -29,9 +29,8 @@ def built(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_wheel_has_the_library_with_its_data_and_nothing_else(built):
-    (path,) = built.glob("*.whl")
-    assert path.name.startswith(f"{NAME}-{topk.__version__}-py3-none-any")
+def test_wheel_and_sdist_have_the_library_with_its_data(built):
+    (path,) = built.glob(f"{NAME}-{topk.__version__}-py3-none-any.whl")
     with zipfile.ZipFile(path) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
         head = Parser().parsestr(
@@ -41,6 +40,9 @@ def test_wheel_has_the_library_with_its_data_and_nothing_else(built):
              if path.suffix in packed}
     assert names == there
     assert head["Name"] == "topk-arms" and head["Description-Content-Type"] == "text/markdown"
+    with tarfile.open(built / f"{NAME}-{topk.__version__}.tar.gz") as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE", *there} <= names
 
 
 @pytest.mark.slow
@@ -53,12 +55,3 @@ def test_the_installed_wheel_plays(built, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(tmp_path)},
                           cwd=tmp_path, check=True, capture_output=True, text=True)
     assert done.stdout.splitlines() == [str(tmp_path / "topk/__init__.py"), "20"]
-
-
-@pytest.mark.slow
-def test_sdist_holds_what_the_wheel_is_made_of(built):
-    (path,) = built.glob("*.tar.gz")
-    assert path.name == f"{NAME}-{topk.__version__}.tar.gz"
-    with tarfile.open(path) as sdist:
-        names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert {"pyproject.toml", "README.md", "LICENSE", "topk/data/rte_workers.csv"} <= names

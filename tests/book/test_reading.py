@@ -34,13 +34,17 @@ def test_a_proof_is_folded_whole_and_nothing_else_changes():
     assert folded[:begin] == text[: text.index('<div class="proof admonition"')] + (
         '<div class="proof admonition topk-proof" id="proof-1">')
     assert folded[end:] == "</details></div> after"
+    text = stated("thm-a", "Theorem 1.1") + proved("</p>\n<p>First, …")  # after an empty line
+    assert "</summary>\n<p>First, …</p>" in reading.fold(text)
 
 
 def test_a_proof_belongs_to_the_last_statement_without_one():
-    text = (stated("thm-a", "Theorem 1.1") + stated("lem-b", "Lemma 1.2", "lemma")
-            + proved("Of b.")
-            + proved("Of a.") + proved("Of what?"))
-    assert summaries(reading.fold(text)) == ["Proof of Lemma 1.2", "Proof of Theorem 1.1", "Proof"]
+    """To a definition or an algorithm only where nothing else is left."""
+    text = (stated("alg-a", "Algorithm 1.1", "algorithm") + stated("thm-b", "Theorem 1.2")
+            + stated("lem-c", "Lemma 1.3") + stated("def-d", "Definition 1.4", "definition")
+            + proved("Of c.") + proved("Of b.") + proved("Of d.") + proved("Of a.") + proved("?"))
+    names = ["Lemma 1.3", "Theorem 1.2", "Definition 1.4", "Algorithm 1.1"]
+    assert summaries(reading.fold(text)) == [f"Proof of {name}" for name in names] + ["Proof"]
 
 
 def test_a_proof_may_say_itself_what_it_proves():
@@ -54,22 +58,11 @@ def test_a_proof_may_say_itself_what_it_proves():
     assert "<p>First.</p>" in folded and "<p>Then.</p>" in folded
 
 
-def test_a_definition_is_proved_only_where_nothing_else_is_left():
-    text = (stated("alg-a", "Algorithm 1.1", "algorithm") + stated("lem-b", "Lemma 1.2", "lemma")
-            + stated("def-c", "Definition 1.3", "definition") + proved("Of b.") + proved("Of c."))
-    assert summaries(reading.fold(text)) == ["Proof of Lemma 1.2", "Proof of Definition 1.3"]
-
-
 @pytest.mark.parametrize("idea", ["<em>The idea.</em>", "<em>Idea.</em>", "The idea:"])
 def test_the_idea_stays_in_sight(idea):
     text = stated("thm-a", "Theorem 1.1") + proved(f"{idea} Look.</p>\n<p>First, …")
     shown, hidden = reading.fold(text).split("<details>")
     assert shown.endswith(f"<p>{idea} Look.</p>\n") and "<p>First, …</p>" in hidden
-
-
-def test_a_proof_after_an_empty_line_is_folded_too():
-    text = stated("thm-a", "Theorem 1.1") + proved("</p>\n<p>First, …")
-    assert "</summary>\n<p>First, …</p>" in reading.fold(text)
 
 
 def test_a_statement_names_whose_proofs_link_to_it():

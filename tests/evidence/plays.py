@@ -8,13 +8,11 @@ import datetime
 import hashlib
 import json
 import math
-import os
-import platform
 import sys
+from collections import namedtuple
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
 
 import topk
@@ -26,6 +24,7 @@ from topk.play import Play
 from topk.stats import proportion_interval
 from topk.store import SOURCES
 from topk.strategies.lucb import fall
+from topk.strategies.toptwo import divergence
 
 RESULT = Path(__file__).with_name("recorded.json")
 SEED, PLAYS, REPLAYED, SHORT = 20, 10_000, 200, 1000
@@ -140,6 +139,7 @@ def significant(plays, comparisons):
 # Evidence, watched at every moment
 
 
+Seen = namedtuple("Seen", "pulls sums")
 INSTANCES = {
     "two alike": ([0.5, 0.49], 1),
     "two of four": ([0.9, 0.5, 0.49, 0.1], 2),
@@ -158,46 +158,36 @@ BATCHED = ("KLLUCB", "TopTwo", "LUCB1")  # the others ask for batches, or do not
 
 def wrong_evidence(u, ones, status, means, k, taken):
     """Return `topk.confidence.evidence` for the set named now, if it is wrong; else 2."""
-    found, n = 0, u.size
+    seen, n = Seen(u, ones), u.size
     for i in range(n):
         taken[i] = status[i] == ACCEPTED
-        found += taken[i]
         if u[i] == 0 and status[i] != WITHDRAWN:
             return 2.0
-    while found < k:
+    for _ in range(k - taken.sum()):
         best = -1
         for i in range(n):
             if status[i] == ACTIVE and not taken[i]:
                 if best < 0 or ones[i] / u[i] > ones[best] / u[best]:
                     best = i
         taken[best] = True
-        found += 1
-    lowest, highest = 2.0, -1.0
-    for i in range(n):
-        if taken[i]:
-            lowest = min(lowest, means[i])
-        elif status[i] != WITHDRAWN:
-            highest = max(highest, means[i])
-    if highest <= lowest:
+    wrong = False
+    for a in range(n):
+        for b in range(n if taken[a] else 0):
+            wrong |= not taken[b] and status[b] != WITHDRAWN and means[b] > means[a]
+    if not wrong:
         return 2.0
-    log_c, most = math.log((n - k) * (n + k - 1) / 2), -math.inf
+    log_c, most = math.log(pairs(n, k)), -math.inf
     for a in range(n):
         for b in range(n if taken[a] else 0):
             if not taken[b] and status[b] != WITHDRAWN:
-                p, q, z = ones[a] / u[a], ones[b] / u[b], 0.0
+                z, p, q = 0.0, ones[a] / u[a], ones[b] / u[b]
                 if q < p:
                     x = meeting(u[a], ones[a], u[b], ones[b], 0.0)
-                    z = u[a] * divergence(p, x) + u[b] * divergence(q, x)
+                    z = divergence(seen, a, x) + divergence(seen, b, x)
                 if log_c >= z:  # g is at least 1
                     return 1.0
                 most = max(most, log_c + lack(u[a], ones[a]) + lack(u[b], ones[b]) - z)
     return math.exp(min(most, 0.0))
-
-
-def divergence(p, x):
-    """Return kl(p, x)."""
-    found = p * math.log(p / x) if p > 0 else 0.0
-    return found + ((1 - p) * math.log((1 - p) / (1 - x)) if p < 1 else 0.0)
 
 
 def watch(s, means, rng, arms, counts, sums, u, ones, taken, line_up, times, leaves):
@@ -278,11 +268,9 @@ def watched(name, title, way, plays):
 # Results that are late
 
 
-WAYS = {
-    "late at random": "exponential delays of 200 pulls on average",
-    "late zeros": "the zeros of the worse arms 200 pulls late, counted as they arrive",
-    "late zeros in order": "the same, counted in the order of each arm's pulls: p(1 + ln(C/p))",
-}
+# By exponential delays of 200 pulls on average; the zeros of the worse arms 200 pulls late, counted
+# as they arrive; the same, counted in the order of each arm's pulls: p(1 + ln(C/p)).
+WAYS = ("late at random", "late zeros", "late zeros in order")
 
 
 def follow(arms, rewards, u, ones, status, taken, means, k):
@@ -350,16 +338,6 @@ def watched_rows():
 # The file
 
 
-def machine():
-    """Say on what kind of machine, with what, the file was made."""
-    models = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().split("\n")
-              if line.startswith("model name")]  # fmt: skip
-    return {"processor": models[0] if models else platform.machine(), "cores": os.cpu_count(),
-            "python": platform.python_version(), "numpy": np.__version__,
-            "numba": numba.__version__, "library": SOURCES[:16],
-            "date": datetime.date.today().isoformat()}  # fmt: skip
-
-
 def main():
     """Make all plays, or those of the parts that are named, and write the file after each part."""
     both = ("KLLUCB", "TopTwo")
@@ -373,7 +351,8 @@ def main():
         task, given = parts[name]
         rows = [task(*arguments) for arguments in given]
         found |= {"seed": SEED, "plays": PLAYS, "replayed": REPLAYED, "deltas": DELTAS}
-        found |= {"short": SHORT, f"{name}_with": machine(), name: rows}
+        made = {"library": SOURCES[:16], "date": datetime.date.today().isoformat()}
+        found |= {"short": SHORT, f"{name}_with": made, name: rows}
         text = ",\n".join(f'"{key}": {in_lines(value)}' for key, value in found.items())
         RESULT.write_text("{\n" + text + "\n}\n", encoding="utf-8")
         print(f"{name}: {len(rows)} rows", flush=True)
