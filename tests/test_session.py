@@ -3,9 +3,7 @@
 import copy
 import math
 import re
-import threading
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from strategies.registry import cases, each_strategy, one_by_one, shown, start
 from strategies.tapes import Tapes
 
 import topk
-from topk.arrivals import add_exactly
 
 
 def portions(arms, counts, rng):
@@ -176,16 +173,6 @@ def test_sums_are_correctly_rounded_whatever_the_order():
     assert session.done and session.means.tolist() == [(1 + 2.0**-52) / 4, (1 + 2.0**-52) / 3]
 
 
-@given(st.lists(st.floats(0, 1), max_size=60))
-def test_exact_sums_are_those_of_fsum(rewards):
-    parts = []
-    for x in rewards:
-        add_exactly(parts, x)
-    assert sum(map(Fraction, parts)) == sum(map(Fraction, rewards))
-    assert math.fsum(parts) == math.fsum(rewards)
-    assert len(parts) <= 40  # a double has 1074 bits below 1, 53 at a time
-
-
 def test_what_a_session_hands_out_or_is_told_is_not_its_own_memory():
     for told in ([], [0], [0, 1], [0, 1, 2]):
         session = topk.LUCB1(1, epsilon=0.5, delta=0.1).start(3)
@@ -319,21 +306,3 @@ def test_a_memory_of_plain_values_is_stored_and_stays_apart():
     session._play.view.memory["seen"].append(2)
     assert stored["play"]["memory"] == {"seen": [1, {"a": None, "b": 0.5}]}
     assert topk.resume(stored)._play.view.memory == {"seen": [1, {"a": None, "b": 0.5}]}
-
-
-def test_nobody_looks_at_a_session_that_is_moving_on():
-    """Others wait until a batch has been taken note of; without the lock they would not."""
-    waited = []
-
-    class Watched(Greedy):
-        def update(self, view):
-            looks = session.ask, session.state, session.bounds, lambda: session.tell([], [])
-            for look in (*looks, lambda: session.pulls, lambda: session.selected):
-                other = threading.Thread(target=look, daemon=True)
-                other.start()
-                other.join(0.1)
-                waited.append(other.is_alive())
-
-    session = Watched().start(2)
-    session.tell([0, 1], [1, 1], [2, 2])
-    assert waited == [True] * 6
