@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import topk
-from topk.confidence import evidence, interval, mixture_cost, separation
+from topk.confidence import evidence, interval, mixture_cost
 
 
 def grid():
@@ -19,7 +19,8 @@ def grid():
     for u in (10, 29, 30, 31, 59, 60, 61, 200):
         pairs += [(u, s) for s in [0, 0.3, 1, 29.7, 30.3, u / 3, u - 1, u, *rng.uniform(0, u, 5)]]
     pairs = [(u, s) for u, s in pairs if 0 <= s <= u]
-    return np.array(pairs, dtype=float).T
+    pulls, sums = zip(*pairs, strict=True)
+    return np.array(pulls), np.array(sums, dtype=float)
 
 
 def ln_likelihood(pulls, sums, p):
@@ -82,21 +83,6 @@ def test_the_mixture_of_one_more_pull():
     assert near.max() < 1e-13 * 30
 
 
-def test_rewards_between_0_and_1_do_not_raise_the_mean_of_the_ratio():
-    rng = np.random.default_rng(3)
-    for _ in range(200):
-        u, law, values = float(rng.integers(1, 30)), rng.dirichlet(np.ones(4)), rng.random(4)
-        s, mean = u * rng.random(), (law * values).sum()
-
-        def ln_ratio(u, s, mean=mean):
-            share = s / u
-            best = s * np.log(share) + (u - s) * np.log1p(-share)
-            return best - mixture_cost(u, s) - s * np.log(mean) - (u - s) * np.log1p(-mean)
-
-        after = ln_ratio(np.full(4, u + 1), s + values)
-        assert (law * np.exp(after)).sum() <= np.exp(ln_ratio(u, s)) * (1 + 1e-12)
-
-
 def exactly(share, bound, pulls):
     """u kl(S/u, bound) of a fraction and a float, with 60 digits."""
     with localcontext(prec=60):
@@ -131,7 +117,7 @@ def test_bounds_are_outside_by_rounding_only(pulls, delta):
 
 def test_intervals_grow_with_confidence():
     pulls, sums = grid()
-    pulls, sums = np.append(pulls, [1e12] * 3), np.append(sums, [3, 5e11, 1e12 - 2])
+    pulls, sums = np.append(pulls, [10**12] * 3), np.append(sums, [3, 5e11, 1e12 - 2])
     for sigma in (None, 2.0):
         lows, highs = zip(
             *(interval(pulls, sums, x, sigma) for x in np.geomspace(0.999, 1e-300, 300)),
@@ -226,26 +212,6 @@ def test_top_two_stops_when_the_evidence_does(epsilon):
             session.tell(arms, (rng.random(arms.size) < means[arms]).astype(float))
         assert session.evidence() < 0.1 <= before
         assert session.evidence(epsilon=0.5) <= session.evidence() <= session.evidence(0.0)
-
-
-@pytest.mark.parametrize("sigma", [None, 2.0])
-def test_looking_at_evidence_whenever_one_likes(sigma):
-    """Two arms that are nearly equal: 4,000 plays, 300 looks; a set is named wrongly all the time.
-
-    Of a rightful p at most delta of the plays fool: false alarm exp(-2 * 4000 * 0.045**2) < 1e-7.
-    Without the mixtures' price more than that do, so that the test has something to see.
-    """
-    rng, delta, u = np.random.default_rng(8), 0.3, np.arange(1.0, 301)
-    if sigma is None:
-        rewards = rng.random((2, 4000, u.size)) < np.array([0.5, 0.501])[:, None, None]
-    else:
-        rewards = rng.normal([[[0.0]], [[0.01]]], sigma, (2, 4000, u.size))
-    sums = rewards.cumsum(axis=2)
-    lacks = np.log1p(u) if sigma else mixture_cost(u + 0 * sums, sums * 1.0).sum(axis=0)
-    z = separation(u, sums[0], u, sums[1], 0.0, sigma)
-    for price, fair in ((lacks, True), (0.0, False)):
-        fooled = ((sums[0] > sums[1]) & (np.exp(price - z) <= delta)).any(axis=1).mean()
-        assert (fooled <= delta + 0.045) == fair and fooled > 0.02
 
 
 def test_evidence_of_a_play_and_of_several_bandits():
