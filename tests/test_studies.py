@@ -109,72 +109,56 @@ def asynchronous(strategy, bandit, tapes, rng, workers=32):
     return session, busy / (workers * now)
 
 
-def working(budget):
-    """Return strategies that make so many pulls, by name."""
-    never = {"epsilon": 0.001, "delta": 1e-9, "budget": budget}
-    return {
-        "Uniform": topk.Uniform(3, budget),
-        "SuccessiveRejects": topk.SuccessiveRejects(3, budget),
-        "SAR": topk.SAR(3, budget),
-        "OptMAI": topk.OptMAI(3, budget),
-        "OptMAI-fresh": topk.OptMAI(3, budget, reuse=False),
-        "AdaptiveTopK": topk.AdaptiveTopK(3, **never, pull_scale=0.1),
-        "Halving": topk.Halving(3, **never | {"epsilon": 0.99}),
-        "ImprovedTopK": topk.ImprovedTopK(3, **never | {"epsilon": 0.9}),
-        "MultiBanditSAR": topk.MultiBanditSAR(budget),
-        "Racing": topk.Racing(3, **never),
-        "LUCB1": topk.LUCB1(3, **never),
-        "KLLUCB": topk.KLLUCB(3, **never),
-        "KLLUCB-published": topk.KLLUCB(3, **never, rate="published"),
-        "TopTwo": topk.TopTwo(3, **never),
-        "CLUCB": topk.CLUCB(3, 1e-9, budget=budget),
-        "CLUCBPAC": topk.CLUCBPAC(3, **never),
-        "GapE": topk.GapE(3, budget, complexity=200.0),
-        "UGapEb": topk.UGapEb(3, budget, 0.01, complexity=200.0),
-        "UGapEc": topk.UGapEc(3, **never),
-        "UGapEc-variance": topk.UGapEc(3, **never, variance=True),
-        "MultiBanditUGapEc": topk.MultiBanditUGapEc(3, **never),
-    }
+def working(entry, budget):
+    """Return a form of a strategy that makes so many pulls."""
+    epsilon = {topk.Halving: 0.99, topk.ImprovedTopK: 0.9}.get(entry.strategy, 0.001)
+    given = {"k": 3, "budget": budget, "epsilon": epsilon, "delta": 1e-9, "complexity": 200.0,
+             "pull_scale": 0.1, "reuse": False, "rate": entry.form[1:] or "mixture",
+             "variance": entry.form == "-variance"}
+    fields = entry.strategy.__dataclass_fields__.keys() & given.keys()
+    return entry.strategy(**{name: given[name] for name in fields})
 
 
-EXACT = {"Uniform", "SuccessiveRejects", "SAR", "OptMAI", "OptMAI-fresh", "AdaptiveTopK"}
-EXACT |= {"Halving", "ImprovedTopK", "MultiBanditSAR"}
+def exact(entry):
+    """Tell whether a strategy makes the same play whoever works."""
+    return issubclass(entry.strategy, topk.Rounds) and entry.strategy is not topk.Racing
 
 
-def workers_on(name, n, budget, seed):
+def workers_on(entry, n, budget, seed):
     """Compare many workers with one after the other; return the share of time at work.
 
     Every reward stands on its arm's tape.  Strategies in rounds are to make the same play.  Others
     use what is there: their means are so far apart that who asks alone has the right set, and it
     is to be the same.
     """
-    strategy, rng = working(budget)[name], RNG(seed)
-    means = 0.2 + 0.6 * rng.random((2, n // 2) if strategy.several else n)
-    if name not in EXACT:
-        means = 0.25 * means + 10 / budget**0.5 * (means >= -np.partition(-means, 2)[..., 2:3])
+    strategy, rng = working(entry, budget), RNG(seed)
+    means, k = 0.2 + 0.6 * rng.random((2, n // 2) if strategy.several else n), strategy.k
+    if not exact(entry):
+        kth = -np.partition(-means, k - 1)[..., k - 1 : k]
+        means = 0.25 * means + 10 / budget**0.5 * (means >= kth)
     bandit = topk.MultiBandit(means) if strategy.several else topk.BernoulliBandit(means)
     tapes = Tapes(bandit, rng, budget)
     session, busy = asynchronous(strategy, bandit, tapes, rng)
     tapes.rewind()
     plain = one_by_one(strategy, bandit, tapes)
     assert session.selected.tolist() == plain.selected.tolist()
-    if name in EXACT:
+    if exact(entry):
         assert session._play.seen.pulls.tolist() == plain.pulls.ravel().tolist()
         assert session.stopped == plain.stopped
     else:
-        assert plain.selected.tolist() == np.sort(np.argsort(-means)[..., :3]).tolist()
+        assert plain.selected.tolist() == np.sort(np.argsort(-means)[..., :k]).tolist()
         # a round of Racing for which there is not enough is left as soon as others are told
-        assert budget - n * (name == "Racing") <= session._play.total <= budget
+        assert budget - n * (entry.strategy is topk.Racing) <= session._play.total <= budget
     return busy
 
 
-@pytest.mark.parametrize("name", working(1000))
-def test_32_workers_are_busy_and_choose_the_same_set(name):
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.transcription], ids=lambda e: e.name)
+def test_32_workers_are_busy_and_choose_the_same_set(entry):
     """The longer a play, the less does its end count, at which the last results are waited for.
 
     With budgets of 20,000 all were busy for more than 99 % of the time, and the sets the same.
     """
-    assert workers_on(name, n=20, budget=2000 if name in EXACT else 1000, seed=3) >= 0.9
+    assert workers_on(entry, n=20, budget=2000 if exact(entry) else 1000, seed=3) >= 0.9
 
 
 # What waits, what is imagined, and what is refused
