@@ -38,28 +38,13 @@ def ln_mixture(pulls, sums):
     return most + np.log(np.exp(logs - most[:, None]).mean(axis=1))
 
 
-@pytest.mark.parametrize("delta", [0.9, 0.05, 1e-4, 1e-12])
-def test_at_the_bounds_the_mixture_is_one_over_delta(delta):
-    pulls, sums = grid()
-    low, high = interval(pulls, sums, delta)
-    mixture, tolerance = ln_mixture(pulls, sums), np.where(sums == np.floor(sums), 1e-9, 1e-4)
-    with np.errstate(divide="ignore"):
-        for bound, there in ((low, sums > 0), (high, high < 1 - 1e-6)):  # else as exact as 1 - x
-            ratio = mixture - ln_likelihood(pulls, sums, bound) + math.log(delta)
-            assert (abs(ratio) < tolerance)[there].all()
-    assert (low <= sums / pulls).all() and (sums / pulls <= high).all()
-    assert (low[sums == 0] == 0).all() and (high[sums == pulls] == 1).all()
-
-
 def test_the_mixture_is_behind_the_best_p_by_at_most_two_roots():
     pulls, sums = grid()
     most = np.where((sums > 0) & (sums < pulls), sums / pulls, np.where(sums > 0, 1, 0))
     with np.errstate(divide="ignore"):
         best = ln_likelihood(pulls, sums, most)
-    whole = sums == np.floor(sums)
-    np.testing.assert_allclose(
-        mixture_cost(pulls, sums)[whole], (best - ln_mixture(pulls, sums))[whole], atol=1e-10
-    )
+    tolerance = np.where(sums == np.floor(sums), 1e-10, 1e-4)
+    assert (abs(mixture_cost(pulls, sums) - best + ln_mixture(pulls, sums)) < tolerance).all()
     for u in [*range(1, 400), 10**4, 10**7, 10**12]:
         share = np.linspace(0, 1, 401)
         cost = mixture_cost(np.full(401, float(u)), u * share)
@@ -97,7 +82,7 @@ def exactly(share, bound, pulls):
 @pytest.mark.parametrize("delta", [0.9, 0.05, 1e-300])
 @pytest.mark.parametrize("pulls", [1, 7, 10**3, 10**6, 10**9, 10**12])
 def test_bounds_are_outside_by_rounding_only(pulls, delta):
-    for sums in {0, 1, min(3, pulls), pulls // 10**4, pulls // 2, pulls - 1, pulls}:
+    for sums in {0, 0.3, 1, min(3, pulls), pulls // 10**4, pulls / 3, pulls - 1, pulls}:
         low, high = (float(x) for x in interval(pulls, sums, delta))
         level = mixture_cost(np.array([pulls]), np.array([sums]))[0] - math.log(delta)
         with localcontext(prec=60):
