@@ -1,11 +1,14 @@
 """Results on their way from the world to a rule: in flight, new, or waiting to be asked for."""
 
 import math
-from collections import deque
 from fractions import Fraction
 
 import numpy as np
 
+from topk._checks import check_arms
+from topk.engine.deciding import plain, put_back
+
+COUNTS = {"wanted": "count", "new": "count", "flight": "count"}  # of each arm, and stored
 MOST = 2**53  # pulls of an arm: up to there sums of 0/1 rewards are exact as floats
 SPLIT = 10**9  # rewards; of more a random part is not drawn
 
@@ -46,9 +49,9 @@ class Arrivals:
         for arm in sorted(self.kept.keys() & {*arms.tolist()}):  # the same after a restart
             waiting = self.kept.pop(arm)
             while waiting and room(arm):
-                self.take(arm, waiting.popleft(), room(arm))
+                self.take(arm, waiting.pop(0), room(arm))
             if waiting:  # after what `take` has put back
-                self.kept.setdefault(arm, deque()).extend(waiting)
+                self.kept.setdefault(arm, []).extend(waiting)
 
     @property
     def left(self):
@@ -78,7 +81,7 @@ class Arrivals:
             sums = zip(self.sums.get(arm, (0, 0)), part[1:], strict=True)
             self.sums[arm] = [exact + Fraction(more) for exact, more in sums]
         if rest:
-            self.kept.setdefault(arm, deque()).append(rest)
+            self.kept.setdefault(arm, []).append(rest)
 
     def _draws(self):
         """Return the generator that draws which part of a sum is taken."""
@@ -106,27 +109,21 @@ class Arrivals:
 
     def dump(self):
         """Return everything as JSON values."""
-        arms, flying = self.touched, np.flatnonzero(self.flight)
-        rows = np.stack([arms, self.wanted[arms], self.new[arms]], axis=1).tolist()
-        return {
-            "batch": [row + [str(x) for x in self.sums.get(row[0], ())] for row in rows],
-            "in_flight": np.stack([flying, self.flight[flying]], axis=1).tolist(),
+        return {name: plain(getattr(self, name)) for name in COUNTS} | {
+            "batch": self.arms.tolist(),
+            "sums": [[arm, *map(str, exact)] for arm, exact in sorted(self.sums.items())],
             "kept": [[arm, [*results]] for arm, results in sorted(self.kept.items())],
             "splits": self.rng and self.rng.bit_generator.state,
         }
 
     def load(self, stored):
         """Put stored values in place of the present ones."""
-        self.wanted[:], rows = 0, stored["batch"]
-        self.arms = np.array([row[0] for row in rows if row[1]], dtype=np.int64)
-        for arm, wanted, new, *told in rows:
-            self.wanted[arm], self.new[arm] = wanted, new
-            if told:
-                self.sums[arm] = [Fraction(x) for x in told]
-        for arm, count in stored["in_flight"]:
-            self.flight[arm] = count
+        put_back(self, COUNTS, stored)
+        self.arms = check_arms(stored["batch"], self.new.size, "batch")
+        for arm, rewards, squares in stored["sums"]:
+            self.sums[arm] = [Fraction(rewards), Fraction(squares)]
         for arm, results in stored["kept"]:
-            self.kept[arm] = deque([count, *map(float, sums)] for count, *sums in results)
+            self.kept[arm] = [[count, *map(float, sums)] for count, *sums in results]
         if stored["splits"]:
             self._draws().bit_generator.state = stored["splits"]
 

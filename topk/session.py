@@ -9,15 +9,7 @@ from collections import Counter
 import numpy as np
 
 from topk import confidence, reporting, storing
-from topk._checks import (
-    as_array,
-    as_generator,
-    as_numbers,
-    check_arms,
-    check_counts,
-    check_integer,
-    refuse,
-)
+from topk._checks import as_array, as_generator, as_numbers, check_integer, check_integers, refuse
 from topk.arrivals import MOST, Arrivals, spread
 from topk.bandits import scale_of
 from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
@@ -574,10 +566,11 @@ class Session:
     def _entries(self, arms, counts):
         """Return arms and counts in canonical form, and the name of what comes with them."""
         arms = self._numbered(arms, "arms")
-        arms, name = check_arms(arms if np.iterable(arms) else [arms], self.n), "sums"
+        arms = check_integers(arms if np.iterable(arms) else [arms], "arms", self.n - 1)
         if counts is None:
-            counts, name = np.ones(arms.size, dtype=np.int64), "rewards"
-        return arms, check_counts(counts if np.iterable(counts) else [counts], arms.size), name
+            return arms, np.ones(arms.size, dtype=np.int64), "rewards"
+        counts = counts if np.iterable(counts) else [counts]
+        return arms, check_integers(counts, "counts", MOST, arms.size), "sums"
 
     def _check_most(self, arms, counts, most, message):
         """Refuse counts of an arm that add up to more than its entry of ``most`` (n,)."""
