@@ -5,7 +5,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from topk._checks import as_generator, check_integer, check_k, check_real, refuse
+from topk._checks import check_integer, check_k, check_real, refuse
 from topk.bandits import BernoulliBandit, check_bandit
 from topk.engine.ranking import largest
 from topk.metrics import regret_within
@@ -468,7 +468,8 @@ def kth_arm(bandit, k, eta, delta, slack=0, rng=0):
     n = check_bandit(bandit).n
     check_k(k, n)
     slack = check_integer(slack, "slack", 0, (k - 1) // 2)
-    rng = as_generator(rng, "a numpy Generator or a non-negative integer seed")
+    if not isinstance(rng, np.random.Generator):
+        rng = np.random.default_rng(check_integer(rng, "rng", 0))
     log_ratio = math.log(2 * (4 + 5 * k / (slack + 1))) - math.log(delta)
     order = rng.permutation(n)  # ties go to lower indices: these must not depend on the writing
     pulls, pool, level = np.zeros(n, dtype=np.int64), np.arange(n), 0
