@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import topk
-from topk.confidence import evidence, interval, mixture_cost, separation
+from topk.confidence import evidence, interval, mixture_cost
 
 
 def grid():
@@ -19,7 +19,8 @@ def grid():
     for u in (10, 29, 30, 31, 59, 60, 61, 200):
         pairs += [(u, s) for s in [0, 0.3, 1, 29.7, 30.3, u / 3, u - 1, u, *rng.uniform(0, u, 5)]]
     pairs = [(u, s) for u, s in pairs if 0 <= s <= u]
-    return np.array(pairs, dtype=float).T
+    pulls, sums = zip(*pairs, strict=True)
+    return np.array(pulls), np.array(sums, dtype=float)
 
 
 def ln_likelihood(pulls, sums, p):
@@ -37,28 +38,13 @@ def ln_mixture(pulls, sums):
     return most + np.log(np.exp(logs - most[:, None]).mean(axis=1))
 
 
-@pytest.mark.parametrize("delta", [0.9, 0.05, 1e-4, 1e-12])
-def test_at_the_bounds_the_mixture_is_one_over_delta(delta):
-    pulls, sums = grid()
-    low, high = interval(pulls, sums, delta)
-    mixture, tolerance = ln_mixture(pulls, sums), np.where(sums == np.floor(sums), 1e-9, 1e-4)
-    with np.errstate(divide="ignore"):
-        for bound, there in ((low, sums > 0), (high, high < 1 - 1e-6)):  # else as exact as 1 - x
-            ratio = mixture - ln_likelihood(pulls, sums, bound) + math.log(delta)
-            assert (abs(ratio) < tolerance)[there].all()
-    assert (low <= sums / pulls).all() and (sums / pulls <= high).all()
-    assert (low[sums == 0] == 0).all() and (high[sums == pulls] == 1).all()
-
-
 def test_the_mixture_is_behind_the_best_p_by_at_most_two_roots():
     pulls, sums = grid()
     most = np.where((sums > 0) & (sums < pulls), sums / pulls, np.where(sums > 0, 1, 0))
     with np.errstate(divide="ignore"):
         best = ln_likelihood(pulls, sums, most)
-    whole = sums == np.floor(sums)
-    np.testing.assert_allclose(
-        mixture_cost(pulls, sums)[whole], (best - ln_mixture(pulls, sums))[whole], atol=1e-10
-    )
+    tolerance = np.where(sums == np.floor(sums), 1e-10, 1e-4)
+    assert (abs(mixture_cost(pulls, sums) - best + ln_mixture(pulls, sums)) < tolerance).all()
     for u in [*range(1, 400), 10**4, 10**7, 10**12]:
         share = np.linspace(0, 1, 401)
         cost = mixture_cost(np.full(401, float(u)), u * share)
@@ -82,21 +68,6 @@ def test_the_mixture_of_one_more_pull():
     assert near.max() < 1e-13 * 30
 
 
-def test_rewards_between_0_and_1_do_not_raise_the_mean_of_the_ratio():
-    rng = np.random.default_rng(3)
-    for _ in range(200):
-        u, law, values = float(rng.integers(1, 30)), rng.dirichlet(np.ones(4)), rng.random(4)
-        s, mean = u * rng.random(), (law * values).sum()
-
-        def ln_ratio(u, s, mean=mean):
-            share = s / u
-            best = s * np.log(share) + (u - s) * np.log1p(-share)
-            return best - mixture_cost(u, s) - s * np.log(mean) - (u - s) * np.log1p(-mean)
-
-        after = ln_ratio(np.full(4, u + 1), s + values)
-        assert (law * np.exp(after)).sum() <= np.exp(ln_ratio(u, s)) * (1 + 1e-12)
-
-
 def exactly(share, bound, pulls):
     """u kl(S/u, bound) of a fraction and a float, with 60 digits."""
     with localcontext(prec=60):
@@ -111,7 +82,7 @@ def exactly(share, bound, pulls):
 @pytest.mark.parametrize("delta", [0.9, 0.05, 1e-300])
 @pytest.mark.parametrize("pulls", [1, 7, 10**3, 10**6, 10**9, 10**12])
 def test_bounds_are_outside_by_rounding_only(pulls, delta):
-    for sums in {0, 1, min(3, pulls), pulls // 10**4, pulls // 2, pulls - 1, pulls}:
+    for sums in {0, 0.3, 1, min(3, pulls), pulls // 10**4, pulls / 3, pulls - 1, pulls}:
         low, high = (float(x) for x in interval(pulls, sums, delta))
         level = mixture_cost(np.array([pulls]), np.array([sums]))[0] - math.log(delta)
         with localcontext(prec=60):
@@ -131,7 +102,7 @@ def test_bounds_are_outside_by_rounding_only(pulls, delta):
 
 def test_intervals_grow_with_confidence():
     pulls, sums = grid()
-    pulls, sums = np.append(pulls, [1e12] * 3), np.append(sums, [3, 5e11, 1e12 - 2])
+    pulls, sums = np.append(pulls, [10**12] * 3), np.append(sums, [3, 5e11, 1e12 - 2])
     for sigma in (None, 2.0):
         lows, highs = zip(
             *(interval(pulls, sums, x, sigma) for x in np.geomspace(0.999, 1e-300, 300)),
@@ -226,26 +197,6 @@ def test_top_two_stops_when_the_evidence_does(epsilon):
             session.tell(arms, (rng.random(arms.size) < means[arms]).astype(float))
         assert session.evidence() < 0.1 <= before
         assert session.evidence(epsilon=0.5) <= session.evidence() <= session.evidence(0.0)
-
-
-@pytest.mark.parametrize("sigma", [None, 2.0])
-def test_looking_at_evidence_whenever_one_likes(sigma):
-    """Two arms that are nearly equal: 4,000 plays, 300 looks; a set is named wrongly all the time.
-
-    Of a rightful p at most delta of the plays fool: false alarm exp(-2 * 4000 * 0.045**2) < 1e-7.
-    Without the mixtures' price more than that do, so that the test has something to see.
-    """
-    rng, delta, u = np.random.default_rng(8), 0.3, np.arange(1.0, 301)
-    if sigma is None:
-        rewards = rng.random((2, 4000, u.size)) < np.array([0.5, 0.501])[:, None, None]
-    else:
-        rewards = rng.normal([[[0.0]], [[0.01]]], sigma, (2, 4000, u.size))
-    sums = rewards.cumsum(axis=2)
-    lacks = np.log1p(u) if sigma else mixture_cost(u + 0 * sums, sums * 1.0).sum(axis=0)
-    z = separation(u, sums[0], u, sums[1], 0.0, sigma)
-    for price, fair in ((lacks, True), (0.0, False)):
-        fooled = ((sums[0] > sums[1]) & (np.exp(price - z) <= delta)).any(axis=1).mean()
-        assert (fooled <= delta + 0.045) == fair and fooled > 0.02
 
 
 def test_evidence_of_a_play_and_of_several_bandits():

@@ -89,9 +89,8 @@ def test_drawn_means_depend_on_the_generator_alone(draw):
     first = draw(50, np.random.default_rng(7)).means
     assert np.array_equal(first, draw(50, 7).means)
     assert not np.array_equal(first, draw(50, 8).means)
-    rng = np.random.default_rng(7)
+    rng, after = np.random.default_rng(7), np.random.default_rng(7)
     draw(50, rng)
-    after = np.random.default_rng(7)
     after.random(50)
     assert rng.random() == after.random()  # one uniform number an arm, as documented
     fresh = pickle.loads(pickle.dumps(partial(draw, 50)))

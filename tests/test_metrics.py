@@ -84,18 +84,16 @@ def test_the_explore_k_example_of_zhou_et_al_section_2():
 def test_leading_axes(name):
     yardstick, rng = YARDSTICKS[name], np.random.default_rng(0)
     means = rng.integers(0, 5, size=(6, 7)) / 4
-    selected = np.array([[rng.permutation(7)[:3] for _ in range(4)] for _ in range(6)])
-    one_instance = yardstick(selected, means[0])
-    assert one_instance.shape == (6, 4)
-    per_play = yardstick(selected, means[:, None, :])
-    for run in range(6):
-        for point in range(4):
-            assert one_instance[run, point] == yardstick(selected[run, point], means[0])
-            assert per_play[run, point] == yardstick(selected[run, point], means[run])
-    bandits = yardstick(selected[:, 0][:5], means[:5])  # a MultiBandit: (M, k) with (M, n)
-    assert bandits.shape == (5,)
-    against_many = yardstick(selected[0, 0], means)  # one set held against many instances
-    assert against_many.shape == (6,)
+    plays = np.array([[rng.permutation(7)[:3] for _ in range(4)] for _ in range(6)])
+    # one instance for all, one a play, several bandits, and one set held against many instances
+    for selected, of in ((plays, means[0]), (plays, means[:, None]), (plays[:, 0], means),
+                         (plays[0, 0], means)):
+        shape = np.broadcast_shapes(selected.shape[:-1], of.shape[:-1])
+        found = yardstick(selected, of)
+        assert found.shape == shape
+        for place in np.ndindex(shape):
+            arms, here = np.broadcast_to(selected, (*shape, 3)), np.broadcast_to(of, (*shape, 7))
+            assert found[place] == yardstick(arms[place], here[place])
     assert np.ndim(yardstick([0, 1], means[0])) == 0
 
 

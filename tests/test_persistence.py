@@ -196,7 +196,8 @@ FORGERIES = {
     "play": None,
     "batch": [[0]],
     "withdrawn": None,
-    "in_flight": [[0]],
+    "flight": [[0]],
+    "sums": [[0]],
     "kept": [[0, 1]],
 }
 

@@ -254,7 +254,7 @@ REFUSED = [
       for x, name in zip(NO_TABLES, ("reward", "reward", "arm", "arm"), strict=True)),
     (lambda: scale_of((0, 1), 1.0), "bounds"),
     *((lambda x=x: topk.Uniform(1, 9).start(2).evidence(x), "epsilon") for x in (1, "0.1")),
-    (lambda: confidence.evidence(np.ones((2, 3)), np.ones((2, 3)), [0]), "chosen"),
+    (lambda: confidence.evidence([[1] * 3] * 2, [[1] * 3] * 2, [0]), "chosen"),
     (lambda: SAR.start(3, bounds=(-3, 12)).tell([0, 1], [0, 0], squares=[0]), "squares"),
     (lambda: confidence.interval([1, 2], [1, 1, 1], 0.1), "sums"),
     (lambda: confidence.interval(3, math.inf, 0.1, 1.0), "sums"),

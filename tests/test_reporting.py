@@ -121,13 +121,8 @@ def test_a_saved_study_goes_on_and_is_replaced_at_once(tmp_path, monkeypatch):
 def test_what_cannot_be_written_leaves_the_old_file(tmp_path):
     path = tmp_path / "study.json"
     study().save(path)
-    before = path.read_text()
-
-    class Odd:
-        pass
-
-    session = study()
-    session._play = Odd()
+    before, session = path.read_text(), study()
+    session._play = None
     with pytest.raises(AttributeError):
         session.save(path)
     assert path.read_text() == before and list(tmp_path.iterdir()) == [path]
@@ -139,7 +134,6 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path):
         lambda text: text[: len(text) // 2],
         lambda text: "{}",
         lambda text: "[]",
-        lambda text: "\x00",
         lambda text: "[" * 10**5,
         lambda text: text.replace('"library": "', '"library": "0'),
         lambda text: text.replace("Uniform", "Uniforn"),

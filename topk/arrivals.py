@@ -1,10 +1,14 @@
 """Results on their way from the world to a rule: in flight, new, or waiting to be asked for."""
 
 import math
-from collections import deque
+from fractions import Fraction
 
 import numpy as np
 
+from topk._checks import check_arms
+from topk.engine.deciding import plain, put_back
+
+COUNTS = {"wanted": "count", "new": "count", "flight": "count"}  # of each arm, and stored
 MOST = 2**53  # pulls of an arm: up to there sums of 0/1 rewards are exact as floats
 SPLIT = 10**9  # rewards; of more a random part is not drawn
 
@@ -16,8 +20,6 @@ class Arrivals:
     ----------
     n : int
         Number of arms.
-    sums : int
-        How many sums a result has: of rewards and, if anybody looks at them, of their squares.
     bounded : bool
         Whether a sum may be cut in two, see `divided`.
     rng : numpy.random.Generator, optional
@@ -30,16 +32,15 @@ class Arrivals:
     wanted, new, flight : ndarray of int64, shape (n,)
         How many rewards the batch is about, how many have been told since it was opened and go to
         the rule with it, and how many pulls have been handed out and not come back.
-    parts : list of dict
-        arm -> its new rewards, and arm -> their squares; see `add_exactly`.
+    sums : dict
+        arm -> the exact sums of its new rewards and of their squares.
     kept : dict
         arm -> results that wait until the rule asks for them, in the order in which they came.
     """
 
-    def __init__(self, n, sums, bounded, rng=None):
+    def __init__(self, n, bounded, rng=None):
         self.arms, (self.wanted, self.new, self.flight) = None, np.zeros((3, n), dtype=np.int64)
-        self.parts, self.kept = [{} for _ in range(sums)], {}
-        self.bounded, self.rng = bounded, rng
+        self.sums, self.kept, self.bounded, self.rng = {}, {}, bounded, rng
 
     def open(self, arms, counts, room):
         """Open a batch; of it nothing but what was kept has been told."""
@@ -48,9 +49,9 @@ class Arrivals:
         for arm in sorted(self.kept.keys() & {*arms.tolist()}):  # the same after a restart
             waiting = self.kept.pop(arm)
             while waiting and room(arm):
-                self.take(arm, waiting.popleft(), room(arm))
+                self.take(arm, waiting.pop(0), room(arm))
             if waiting:  # after what `take` has put back
-                self.kept.setdefault(arm, deque()).extend(waiting)
+                self.kept.setdefault(arm, []).extend(waiting)
 
     @property
     def left(self):
@@ -77,10 +78,10 @@ class Arrivals:
         part, rest = divided(result, room, self._draws if self.bounded else None)
         if part:
             self.new[arm] += part[0]
-            for parts, more in zip(self.parts, part[1:], strict=True):
-                add_exactly(parts.setdefault(arm, []), more)
+            sums = zip(self.sums.get(arm, (0, 0)), part[1:], strict=True)
+            self.sums[arm] = [exact + Fraction(more) for exact, more in sums]
         if rest:
-            self.kept.setdefault(arm, deque()).append(rest)
+            self.kept.setdefault(arm, []).append(rest)
 
     def _draws(self):
         """Return the generator that draws which part of a sum is taken."""
@@ -88,20 +89,18 @@ class Arrivals:
         return self.rng
 
     def told(self):
-        """Return counts, sums, and sums of squares (or sums) of what is new, (n,) each."""
-        sums = np.zeros((len(self.parts), self.new.size))
-        for row, parts in zip(sums, self.parts, strict=True):
-            for arm, exact in parts.items():
-                row[arm] = math.fsum(exact)
-        return self.new.copy(), sums[0], sums[-1]
+        """Return counts, sums, and sums of squares of what is new, (n,) each."""
+        sums = np.zeros((2, self.new.size))
+        for arm, exact in self.sums.items():
+            sums[:, arm] = [float(x) for x in exact]
+        return self.new.copy(), *sums
 
     def settle(self, arms):
         """Return the same of some arms, for whom nothing is new from now on."""
         told = [values[arms] for values in self.told()]
         self.new[arms] = 0
-        for parts in self.parts:
-            for arm in arms.tolist():
-                parts.pop(arm, None)
+        for arm in arms.tolist():
+            self.sums.pop(arm, None)
         return told
 
     def drop(self, arm):
@@ -110,49 +109,23 @@ class Arrivals:
 
     def dump(self):
         """Return everything as JSON values."""
-        arms, flying = self.touched, np.flatnonzero(self.flight)
-        rows = np.stack([arms, self.wanted[arms], self.new[arms]], axis=1).tolist()
-        return {
-            "batch": [row + [[*parts.get(row[0], ())] for parts in self.parts] for row in rows],
-            "in_flight": np.stack([flying, self.flight[flying]], axis=1).tolist(),
+        return {name: plain(getattr(self, name)) for name in COUNTS} | {
+            "batch": self.arms.tolist(),
+            "sums": [[arm, *map(str, exact)] for arm, exact in sorted(self.sums.items())],
             "kept": [[arm, [*results]] for arm, results in sorted(self.kept.items())],
             "splits": self.rng and self.rng.bit_generator.state,
         }
 
     def load(self, stored):
         """Put stored values in place of the present ones."""
-        self.wanted[:], rows = 0, stored["batch"]
-        self.arms = np.array([row[0] for row in rows if row[1]], dtype=np.int64)
-        for arm, wanted, new, *told in rows:
-            self.wanted[arm], self.new[arm] = wanted, new
-            for parts, part in zip(self.parts, told, strict=True):
-                parts[arm] = [*map(float, part)]
-        for arm, count in stored["in_flight"]:
-            self.flight[arm] = count
+        put_back(self, COUNTS, stored)
+        self.arms = check_arms(stored["batch"], self.new.size, "batch")
+        for arm, rewards, squares in stored["sums"]:
+            self.sums[arm] = [Fraction(rewards), Fraction(squares)]
         for arm, results in stored["kept"]:
-            self.kept[arm] = deque([count, *map(float, sums)] for count, *sums in results)
+            self.kept[arm] = [[count, *map(float, sums)] for count, *sums in results]
         if stored["splits"]:
             self._draws().bit_generator.state = stored["splits"]
-
-
-def add_exactly(parts, x):
-    """Add ``x`` to a sum that is kept exactly, as a short list of floats.
-
-    The plain form is ``parts.append(x)``: ``math.fsum(parts)`` is the same either way.
-    Two floats are replaced by their rounded sum and its rounding error, which is a float
-    as well (Shewchuk 1997), so that the list stays short.
-    """
-    kept = 0
-    for y in parts:
-        if abs(x) < abs(y):
-            x, y = y, x
-        high = x + y
-        low = y - (high - x)
-        if low:
-            parts[kept] = low
-            kept += 1
-        x = high
-    parts[kept:] = [x]
 
 
 def divided(result, most, rng):
@@ -161,7 +134,7 @@ def divided(result, most, rng):
     Parameters
     ----------
     result : list
-        The number of rewards, their sum and, if anybody looks at them, that of their squares.
+        The number of rewards, their sum, and that of their squares.
     most : int
         At least 0.
     rng : callable or None
@@ -182,17 +155,16 @@ def divided(result, most, rng):
     has the mean of a binomial sum and is less spread out, for every convex function (replace one
     reward at a time by a coin): so E exp(x H) is at most that of M coins, on which his proof rests.
     """
-    count, total, *squares = result
+    count, total, squares = result
     if count <= most:
         return result, None
-    if most == 0 or rng is None or squares not in ([], [total]) or count > SPLIT:
+    if most == 0 or rng is None or squares != total or count > SPLIT:
         return None, result
     ones, rng = math.floor(total), rng()
     found = float(rng.hypergeometric(ones, count - ones, most))
     if total > ones and rng.random() * (count - ones) < most - found:
         found += total - ones
-    squares = [[found], [total - found]] if squares else [[], []]
-    return [most, found, *squares[0]], [count - most, total - found, *squares[1]]
+    return [most, found, found], [count - most, total - found, total - found]
 
 
 def spread(have, most, pulls):

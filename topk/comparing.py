@@ -1,5 +1,6 @@
 """Several strategies on the same arms: one table, one frame, one figure."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -174,18 +175,32 @@ class Comparison:
             what no exact strategy can do without, T* kl(delta, 1 - delta), for the largest delta
             that was played; none if an epsilon allows less than the best set.
         """
+        import seaborn
+
         from topk.book import plots
 
         measure = self._measure(measure)
         figure, (ax,) = plots.panels(1, 1, height=3.2)
         figure.set_layout_engine("constrained")
         label = measure.replace("_", " ").replace("pulls used", "pulls to stop")
-        if self.points:
-            self._draw_curves(ax, measure)
-            ax.set(xlabel="pulls", ylabel=label)
-        else:
-            self._draw_shares(ax, measure)
-            ax.set(xlabel=label, ylabel="share of plays")
+        points = [values for _, values in self._values(measure)]
+        for name, look in self._looks():
+            values = np.stack([of_point[name] for of_point in points], axis=-1)
+            if self.points:
+                strategy = self.strategies[name]
+                plots.curve_with_band(ax, self.points, values, strategy, label=name, floor=0)
+                ax.lines[-1].set_linestyle(look.linestyle)
+            else:
+                seaborn.ecdfplot(x=values[:, 0], color=look.color, linestyle=look.linestyle,
+                                 label=name, ax=ax)
+        x, y = ("pulls", label) if self.points else (label, "share of plays")
+        ax.set(xlabel=x, ylabel=y)
+        if measure == "pulls_used" and not self.points:
+            used = [*points[0].values()]
+            if np.max(used) > 10 * np.min(used):
+                ax.set_xscale("log")
+            if np.isfinite(needed := self._needed()):
+                ax.axvline(needed, color=plots.GREY, linestyle=":", label="T* kl(δ, 1 - δ)")
         ax.legend()
         return figure
 
@@ -193,56 +208,26 @@ class Comparison:
         """Yield each strategy's name and style; forms of one class differ in their lines."""
         from topk.book import plots
 
-        given = [plots.style(strategy) for strategy in self.strategies.values()]
-        drawn = [look._replace(label="") for look in given]  # two own rules differ in that alone
-        for place, (name, look) in enumerate(zip(self.strategies, given, strict=True)):
-            before = drawn[:place].count(drawn[place])
-            lines = ("-", "--", ":", "-.")
-            yield name, look._replace(linestyle=lines[before % 4]) if before else look
-
-    def _draw_curves(self, ax, measure):
-        from topk.book import plots
-
-        points = [values for _, values in self._values(measure)]
-        for name, look in self._looks():
-            values = np.stack([values[name] for values in points], axis=-1)
-            strategy = self.strategies[name]
-            plots.curve_with_band(ax, self.points, values, strategy, label=name, floor=0)
-            ax.lines[-1].set_linestyle(look.linestyle)
-
-    def _draw_shares(self, ax, measure):
-        import seaborn
-
-        from topk.book import plots
-
-        values = next(self._values(measure))[1]
-        for name, look in self._looks():
-            seaborn.ecdfplot(x=values[name], color=look.color, linestyle=look.linestyle,
-                             label=name, ax=ax)
-        if measure != "pulls_used":
-            return
-        if np.max([*values.values()]) > 10 * np.min([*values.values()]):
-            ax.set_xscale("log")
-        needed = self._needed() if self._promised() else np.inf
-        if np.isfinite(needed):
-            ax.axvline(needed, color=plots.GREY, linestyle=":", label="T* kl(δ, 1 - δ)")
+        before = Counter()
+        for name, strategy in self.strategies.items():
+            look = plots.style(strategy)._replace(label="")  # two own rules differ in that alone
+            line = ("-", "--", ":", "-.")[before[look] % 4]
+            yield name, look._replace(linestyle=line) if before[look] else look
+            before[look] += 1
 
     def _needed(self):
         """Return T* kl(delta, 1 - delta), infinite where it is not known, or with an epsilon."""
         from topk.theory.characteristic import characteristic_time
         from topk.theory.likelihood import bernoulli_kl
 
-        delta = max(strategy.delta for strategy in self.strategies.values())
-        ks, law = {strategy.k for strategy in self.strategies.values()}, {}
-        if isinstance(self.bandit, GaussianBandit):
-            law = {"family": "gaussian", "sigma": self.bandit.sigma}
-        elif isinstance(self.bandit, MultiBandit) or not isinstance(self.bandit, BernoulliBandit):
+        strategies, bandit = self.strategies.values(), self.bandit
+        exact = self._promised() and not any(getattr(x, "epsilon", 0) > 0 for x in strategies)
+        ks, normal = {strategy.k for strategy in strategies}, isinstance(bandit, GaussianBandit)
+        coins = isinstance(bandit, BernoulliBandit) and not isinstance(bandit, MultiBandit)
+        if len(ks) > 1 or not exact or not (coins or normal):
             return np.inf
-        if len(ks) > 1 or any(
-            getattr(strategy, "epsilon", 0) > 0 for strategy in self.strategies.values()
-        ):
-            return np.inf
-        time = characteristic_time(self.bandit.means, *ks, **law).value
+        law, delta = ("gaussian", bandit.sigma), max(strategy.delta for strategy in strategies)
+        time = characteristic_time(bandit.means, *ks, *(law if normal else ())).value
         return time * bernoulli_kl(delta, 1 - delta)
 
     def _measure(self, measure):

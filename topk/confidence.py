@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from topk._checks import as_numbers, check_arms, check_delta, check_epsilon, check_real, refuse
+from topk._checks import as_integers, as_numbers, check_delta, check_real, common_shape, refuse
 
 SLACK = 1 + 1e-12  # of the level, and
 ULPS = 1 + 2**-50  # of a bound: what rounding does is less
@@ -148,19 +148,17 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0]), 4)
     0.0188
     """
-    if sigma is None:
-        epsilon = check_epsilon(epsilon)
-    else:
-        epsilon = check_real(epsilon, "epsilon", 0, 1e300)
+    epsilon = check_real(epsilon, "epsilon", 0, 1 if sigma is None else 1e300, high_open=True)
+    if sigma is not None:
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
     pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
     size, n = pulls.shape
-    arms = check_arms(np.ravel(chosen), n, "chosen")
+    arms = as_integers(np.ravel(chosen), "chosen", 0, n - 1)
     k, (inside, left) = arms.size // size, np.zeros((2, size, n), dtype=bool)
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
     if inside.sum() < max(1, arms.size):
         refuse("chosen", chosen, f"{size} row(s) of as many different arms")
-    left.flat[check_arms(list(withdrawn), pulls.size, "withdrawn")] = True
+    left.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
     if (pulls == 0)[~left].any():
         return 1.0
     lacks = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
@@ -208,19 +206,13 @@ def pairs(n, k):
 
 def checked(pulls, sums, bounded=True):
     """Return pulls and sums as float arrays of one shape, or refuse them by name."""
-    allowed = "whole numbers from 0 to 2**53"
-    pulls = as_numbers(pulls, "pulls", allowed)
-    bad = ~((pulls >= 0) & (pulls <= 2**53) & (pulls == np.floor(pulls)))  # nan counts as bad
-    if bad.any():
-        refuse("pulls", pulls[bad][0].item(), allowed)
-    sums = as_numbers(sums, "sums", allowed := "numbers, each from 0 to the pulls it stands for")
-    try:
-        pulls, sums = np.broadcast_arrays(pulls, sums)
-    except ValueError:
-        refuse("sums", f"an array of shape {sums.shape}", f"of a shape that fits {pulls.shape}")
+    allowed = "numbers, each from 0 to the pulls it stands for" if bounded else "finite numbers"
+    pulls, sums = as_integers(pulls, "pulls", 0), as_numbers(sums, "sums", allowed)
+    common_shape("sums", pulls, sums)
+    pulls, sums = np.broadcast_arrays(pulls.astype(float), sums)
     bad = ~((sums >= 0) & (sums <= pulls)) if bounded else ~np.isfinite(sums)
     if bad.any():
-        refuse("sums", sums[bad][0].item(), allowed if bounded else "finite numbers")
+        refuse("sums", sums[bad][0].item(), allowed)
     return pulls, sums
 
 

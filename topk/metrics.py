@@ -305,11 +305,8 @@ def _sorted_means(selected, means):
     lead = common_shape("means", selected[..., 0], means[..., 0])
     k = selected.shape[-1]
     best = np.broadcast_to(-np.sort(-means, axis=-1)[..., :k], (*lead, k))
-    if means.ndim == 1:
-        chosen = means[selected]
-    else:
-        values = np.broadcast_to(means, (*lead, means.shape[-1]))
-        chosen = np.take_along_axis(values, np.broadcast_to(selected, (*lead, k)), axis=-1)
+    values = np.broadcast_to(means, (*lead, means.shape[-1]))
+    chosen = np.take_along_axis(values, np.broadcast_to(selected, (*lead, k)), axis=-1)
     return -np.sort(-chosen, axis=-1), best
 
 

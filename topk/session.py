@@ -9,17 +9,9 @@ from collections import Counter
 import numpy as np
 
 from topk import confidence, reporting, storing
-from topk._checks import (
-    as_array,
-    as_generator,
-    as_numbers,
-    check_arms,
-    check_counts,
-    check_integer,
-    refuse,
-)
+from topk._checks import as_array, as_generator, as_numbers, check_integer, check_integers, refuse
 from topk.arrivals import MOST, Arrivals, spread
-from topk.bandits import UNIT, scale_of
+from topk.bandits import scale_of
 from topk.engine.loop import BY_BUDGET, BY_RULE, RUNNING
 from topk.engine.strategy import means_of
 
@@ -96,8 +88,8 @@ class Session:
         n = self._play.seen.pulls.size
         self.layout = (self._play.bandits, n // self._play.bandits) if strategy.several else n
         self._withdrawn, self._delta = [], getattr(strategy, "delta", DELTA)
-        sums, own = 1 + bool(self._play.seen.squares.size), generator and generator.spawn(1)[0]
-        self._arrivals = Arrivals(n, sums, self._units.bounded, own)
+        own = generator and generator.spawn(1)[0]
+        self._arrivals = Arrivals(n, self._units.bounded, own)
         self._open_batch()
 
     @locked
@@ -525,8 +517,7 @@ class Session:
         for arm, count, *sums in zip(*(x.tolist() for x in self._checked(*told)), strict=True):
             if count:
                 flight[arm] -= min(count, flight[arm])
-                result = [count, *sums[: len(self._arrivals.parts)]]
-                self._arrivals.take(arm, result, self._room(arm))
+                self._arrivals.take(arm, [count, *sums], self._room(arm))
         self._go_on()
         return self
 
@@ -575,10 +566,11 @@ class Session:
     def _entries(self, arms, counts):
         """Return arms and counts in canonical form, and the name of what comes with them."""
         arms = self._numbered(arms, "arms")
-        arms, name = check_arms(arms if np.iterable(arms) else [arms], self.n), "sums"
+        arms = check_integers(arms if np.iterable(arms) else [arms], "arms", self.n - 1)
         if counts is None:
-            counts, name = np.ones(arms.size, dtype=np.int64), "rewards"
-        return arms, check_counts(counts if np.iterable(counts) else [counts], arms.size), name
+            return arms, np.ones(arms.size, dtype=np.int64), "rewards"
+        counts = counts if np.iterable(counts) else [counts]
+        return arms, check_integers(counts, "counts", MOST, arms.size), "sums"
 
     def _check_most(self, arms, counts, most, message):
         """Refuse counts of an arm that add up to more than its entry of ``most`` (n,)."""
@@ -594,33 +586,27 @@ class Session:
         arms, counts, name = self._entries(arms, counts)
         sums = _check_sums(rewards, counts, name, self._units)
         self._check_most(arms, counts, most, message)
-        if squares is not None:
-            allowed = f"{counts.size} number(s)"
-            squares = np.atleast_1d(as_numbers(squares, "squares", allowed))
-            if squares.shape != counts.shape:
-                refuse("squares", f"an array of shape {squares.shape}", allowed)
-            _, squares = self._units.to_unit(counts, sums, squares)
-        sums, _ = self._units.to_unit(counts, sums, sums)
-        return arms, counts, sums, self._check_squares(squares, sums, counts)
+        given = sums if squares is None else _as_many(squares, "squares", counts)
+        sums, given = self._units.to_unit(counts, sums, given)
+        return arms, counts, sums, self._squares(squares is not None, given, sums, counts)
 
-    def _check_squares(self, squares, sums, counts):
-        """Return sums of squares, on the strategy's scale as everything here."""
-        if not self._units.bounded:  # nothing that looks at them plays on
-            return sums
-        if squares is None:
+    def _squares(self, told, squares, sums, counts):
+        """Return sums of squares that were told or follow; where nobody looks at them, the sums."""
+        looks = self._play.seen.squares.size and self._units.bounded
+        if not told:
             # one reward has one square, and rewards that are all 0 or all 1 are their own
-            known = (counts <= 1) | (sums == 0) | (sums == counts)
-            if self._play.seen.squares.size and not known.all():
+            squares = np.where(counts == 1, sums * sums, sums)
+            known = (counts == 1) | (sums == 0) | (sums == counts)
+            if looks and not known.all():
                 allowed = "given with sums of several rewards (of zeros and ones they are the sums)"
                 refuse("squares", None, allowed)
-            return np.where(counts == 1, sums * sums, sums)
-        squares = _check_sums(squares, counts, "squares")
-        slack = 1e-9 * np.maximum(counts, 1)
-        low = np.divide(sums * sums, counts, out=np.zeros(counts.size), where=counts > 0)
-        bad = (squares > sums + slack) | (squares < low - slack)
-        if bad.any():
-            refuse("squares", float(squares[bad][0]), "between sums**2 / counts and sums")
-        return squares
+        elif self._units.bounded:
+            most, slack = np.maximum(counts, 1), 1e-9 * np.maximum(counts, 1)
+            low = np.maximum(sums * sums / most - slack, 0)
+            bad = ~((low <= squares) & (squares <= sums + slack))  # nan counts as bad
+            if bad.any():
+                refuse("squares", float(squares[bad][0]), "between sums**2 / counts and sums")
+        return squares if looks else sums
 
 
 def check_names(arms):
@@ -634,16 +620,22 @@ def check_names(arms):
     return names
 
 
-def _check_sums(sums, counts, name, units=UNIT):
+def _check_sums(sums, counts, name, units):
     """Return sums of ``counts`` rewards as a float array; each reward is as ``units`` say."""
-    each = f"{units}" if name == "rewards" else f"the sum of so many rewards {units}"
-    allowed = f"{counts.size} number(s), each {each}"
-    sums = np.atleast_1d(as_numbers(sums, name, allowed))
-    if sums.shape != counts.shape:
-        refuse(name, f"an array of shape {sums.shape}", allowed)
+    each = f", each {'' if name == 'rewards' else 'the sum of so many rewards '}{units}"
+    sums = _as_many(sums, name, counts, each)
     if (bad := units.refused(sums, counts)).any():
-        refuse(name, float(sums[bad][0]), allowed)
+        refuse(name, float(sums[bad][0]), f"{counts.size} number(s){each}")
     return sums
+
+
+def _as_many(values, name, counts, each=""):
+    """Return values as a float array, as many as there are ``counts``."""
+    allowed = f"{counts.size} number(s){each}"
+    values = np.atleast_1d(as_numbers(values, name, allowed))
+    if values.shape != counts.shape:
+        refuse(name, f"an array of shape {values.shape}", allowed)
+    return values
 
 
 def by_bandit(chosen, layout):

@@ -16,7 +16,7 @@ import topk
 from topk._checks import check_json, refuse
 from topk.engine.strategy import Strategy
 
-FORMAT, VERSION = "topk-session", 5
+FORMAT, VERSION = "topk-session", 6
 
 
 def state(session):
