@@ -41,7 +41,7 @@ TREES = tuple(
 )
 CHANGES = 1_000_000  # checked one by one by `test_a_million_changes`
 WALK = 500  # changes before s starts again
-MOVE, SHIFT, CROSS, FOLLOW, REGROUP, SWAP, STEP, NUDGE, CREEP, DUE, LEAP = range(11)
+MOVE, SHIFT, CROSS, FOLLOW, REGROUP, GROW, DUE = range(7)
 
 
 def scan(line, spec, s):
@@ -100,50 +100,33 @@ def alter(trees, rng, kind):
     """Make one random change of a kind; groups may be OUT."""
     n, s = trees.line.shape[0], trees.s[0]
     arm, other = rng.integers(0, n), rng.integers(0, n)
-    group, mean, weight = trees.line[arm, GROUP], trees.line[arm, MEAN], trees.line[arm, WEIGHT]
-    new_group = float(rng.integers(0, 4))
-    if new_group == 3.0:
-        new_group = float(OUT)
+    group = trees.line[arm, GROUP]
     if kind == MOVE:
         mean, weight = seen(rng)
-        change(trees, arm, mean, weight, group if rng.random() < 0.7 else new_group)
+        change(trees, arm, mean, weight, group)
     elif kind == SHIFT:  # equal slopes: the same line, the next float or any other
         mean = trees.line[other, MEAN] if rng.random() < 0.7 else rng.random()
         if rng.random() < 0.4:
             mean = np.nextafter(mean, rng.integers(0, 2))
         change(trees, arm, mean, trees.line[other, WEIGHT], group)
-    elif kind == CROSS:
+    elif kind == CROSS or kind == FOLLOW:  # crosses another arm now, or a winner a little later
+        if kind == FOLLOW:
+            winner = best(trees, rng.integers(0, trees.spec.shape[0]))
+            other = winner if winner != NOBODY else other
+            s *= 1 + 10 ** rng.uniform(-16, 0)
         mean, weight = crossing(rng, trees.line[other, MEAN], trees.line[other, WEIGHT], s)
         change(trees, arm, mean, weight, group)
-    elif kind == FOLLOW:  # crosses a winner now, or a little later
-        winner = best(trees, rng.integers(0, trees.spec.shape[0]))
-        if winner != NOBODY:
-            later = s * (1 + 10 ** rng.uniform(-16, 0))
-            mean, weight = trees.line[winner, MEAN], trees.line[winner, WEIGHT]
-            mean, weight = crossing(rng, mean, weight, later)
-            change(trees, arm, mean, weight, group)
     elif kind == REGROUP:
-        regroup(trees, arm, new_group)
-    elif kind == SWAP:
-        regroup(trees, arm, trees.line[other, GROUP])
-        regroup(trees, other, group)
-    elif kind == STEP:
-        advance(trees, s + 10 ** rng.uniform(-3, -1))
-    elif kind == NUDGE:  # by so many floats, or not at all
+        new_group = rng.integers(0, 4)
+        regroup(trees, arm, float(new_group if new_group < 3 else OUT))
+    elif kind == GROW:  # by anything between a few floats and a leap
+        advance(trees, s + 10 ** rng.uniform(-16, 1))
+    else:  # to now, or to the moment at which the next match is due, or by floats past it
+        due = trees.node[:, 1, UNTIL].min()
+        s = max(s, due) if due < 1e6 and rng.random() < 0.5 else s
         for _ in range(rng.integers(0, 4)):
             s = np.nextafter(s, np.inf)
         advance(trees, s)
-    elif kind == CREEP:
-        advance(trees, s * (1 + 10 ** rng.uniform(-16, -6)))
-    elif kind == DUE:  # to the moment at which the next match is due, or just past it
-        due = trees.node[:, 1, UNTIL].min()
-        if due < 1e6:
-            due = max(s, due)
-            for _ in range(rng.integers(0, 3)):
-                due = np.nextafter(due, np.inf)
-            advance(trees, due)
-    else:
-        advance(trees, 2 * s + rng.random())
 
 
 def walk(trees, rng, changes, kinds):
@@ -168,8 +151,8 @@ def compiled_walk():
     return jit.compiled(walk, {}, "test", lean=False, store=False)
 
 
-ALL = np.array(list(range(LEAP)) * 4 + [LEAP])
-NEAR = np.array([CROSS, FOLLOW, FOLLOW, SHIFT, NUDGE, NUDGE, CREEP, CREEP, DUE, SWAP])
+ALL = np.arange(DUE + 1)
+NEAR = np.array([CROSS, FOLLOW, FOLLOW, SHIFT, DUE, DUE, DUE, GROW, REGROUP])
 
 
 @pytest.mark.slow

@@ -101,9 +101,8 @@ def form(s, bandit):
     first, last = bandit * n, (bandit + 1) * n
     inside, leading = s.inside[first:last], s.leading[first:last]
     radii, upper, below, against = s.looks[0], s.looks[1], s.looks[2], s.looks[3]
-    find_radii(s.parts[0, first:last], s.parts[1, first:last], s.now.scale, radii)
-    find_bounds(s.means[first:last], radii, 1.0, upper)
-    find_bounds(s.means[first:last], radii, -1.0, below)
+    linear, square = s.parts[0, first:last], s.parts[1, first:last]
+    find_bounds(s.means[first:last], linear, square, s.now.scale, radii, upper, below)
     kth, following = exchange(upper, leading)
     speak(upper, below, kth, following, against)
     edge, best = exchange(against, inside)
@@ -118,17 +117,11 @@ def form(s, bandit):
 
 
 @apart
-def find_radii(linear, square, q, radii):
-    """Write every arm's radius."""
-    for i in range(radii.size):
+def find_bounds(means, linear, square, q, radii, upper, below):
+    """Write every arm's radius, upper bound and minus its lower bound."""
+    for i in range(means.size):
         radii[i] = q * (linear[i] + q * square[i])
-
-
-@apart
-def find_bounds(means, radii, sign, bounds):
-    """Write every arm's upper bound, or minus its lower bound."""
-    for i in range(bounds.size):
-        bounds[i] = sign * means[i] + radii[i]
+        upper[i], below[i] = means[i] + radii[i], radii[i] - means[i]
 
 
 @apart

@@ -32,16 +32,8 @@ TREES = (
 
 
 def room(bandits, n):
-    """Return what a play's state holds for this search.
-
-    ``changed`` lists, of the arms whose membership of J may differ from ``s.kept``, the first
-    ``changed[n]``; ``listed`` marks them.
-    """
-    return {
-        "trees": new_tournament(n, TREES),
-        "changed": np.zeros(n + 1, dtype=np.int64),
-        "listed": np.zeros(n, dtype=np.bool_),
-    }
+    """Return what a play's state holds for this search."""
+    return {"trees": new_tournament(n, TREES)}
 
 
 @allocates
@@ -49,17 +41,12 @@ def setup(s):
     """Set up the trees from the counts, from which Top and J are found by exchanges."""
     set_up_ranks(s)
     mend(s)
-    s.listed[:] = False
-    s.changed[s.n] = 0
-    for arm in range(s.kept.size):
-        if in_candidates(s, arm) != (s.kept[arm] == 1):
-            note(s, arm)
 
 
 def mend(s):
     """Exchange arms until Top and J are what they are defined to be."""
     order_top(s.trees)
-    order_candidates(s)
+    order_candidates(s.trees)
 
 
 def order_top(trees):
@@ -77,9 +64,8 @@ def order_top(trees):
         regroup(trees, first, BOTH if trees.line[first, GROUP] == J_ONLY else TOP_ONLY)
 
 
-def order_candidates(s):
+def order_candidates(trees):
     """Exchange arms between J and the rest until every B inside is at most every B outside."""
-    trees = s.trees
     while True:
         inside, worst = extreme(trees, WORST_BOTH, WORST_J_ONLY, 1.0)
         outside, smallest = extreme(trees, BEST_TOP_ONLY, BEST_NEITHER, -1.0)
@@ -90,8 +76,6 @@ def order_candidates(s):
             return
         regroup(trees, inside, TOP_ONLY if trees.line[inside, GROUP] == BOTH else NEITHER)
         regroup(trees, outside, BOTH if trees.line[outside, GROUP] == TOP_ONLY else J_ONLY)
-        note(s, inside)
-        note(s, outside)
 
 
 def extreme(trees, top, rest, sign):
@@ -111,20 +95,6 @@ def extreme(trees, top, rest, sign):
         if value > most + TIE or (value > most - TIE and (other > arm) == (sign > 0)):
             arm, most = other, value
     return arm, sign * most
-
-
-def in_candidates(s, arm):
-    """Tell whether an arm is in J."""
-    group = s.trees.line[arm, GROUP]
-    return group == BOTH or group == J_ONLY
-
-
-def note(s, arm):
-    """List an arm that has entered or left J, if a J is kept."""
-    if s.kept.size > 0 and not s.listed[arm]:
-        s.listed[arm] = True
-        s.changed[s.changed[s.n]] = arm
-        s.changed[s.n] += 1
 
 
 def largest_index(s):
@@ -155,10 +125,8 @@ def keep_smallest(s):
         keep(s, 0)
 
 
+@allocates
 def keep(s, bandit):
-    """Keep the present J and its index, at the cost of what has changed since the last time."""
+    """Keep the present J and its index."""
     s.smallest[0] = max(largest_index(s), -1e300)  # a number even if nothing speaks against J
-    for j in range(s.changed[s.n]):
-        arm = s.changed[j]
-        s.kept[arm], s.listed[arm] = in_candidates(s, arm), False
-    s.changed[s.n] = 0
+    s.kept[:] = members(s)

@@ -21,10 +21,9 @@ from topk.engine.composing import compose
 from topk.engine.loop import ACTIVE, BY_BUDGET, BY_RULE, RUNNING, WRONG
 from topk.engine.strategy import means_of
 
-# the scalars of a play, in one block: counters of all shapes, then what a search has found
+# the scalars of a play, in one block
 COUNTERS = ("total", "live", "wanted", "rounds", "most", "each", "cut", "ended", "picked")
-FOUND = ("lowest", "highest", "last", "next")
-NOW = dict.fromkeys(COUNTERS + FOUND, 0) | {"scale": 0.0}
+NOW = dict.fromkeys(COUNTERS, 0) | {"scale": 0.0}
 KEPT = 4096  # arms; of so many the beginning of a play is kept, to begin others with
 KINDS = {  # of arrays: type, least and largest entry
     "count": (np.int64, 0, 2**53),
@@ -349,7 +348,7 @@ class RuledPlay:
         """Return the state as JSON values; what follows from the counts is left out."""
         stored = {name: plain(getattr(self.s, name)) for name in self.kinds}
         put_back(self.s, self.kinds, stored)  # nothing is stored that would be refused
-        skipped = {"total", "live", "scale", *FOUND}
+        skipped = {"total", "live", "scale"}
         stored["now"] = {x: self.s.now[x].item() for x in block(self.strategy) if x not in skipped}
         if self.strategy.random:
             stored["rng"] = self.s.rng.bit_generator.state

@@ -501,7 +501,7 @@ class Indices(Ruled):
     interfaces, lean = (indices, loop), True
     roles = ("pick", "done", "scale", "line", "setup", "moved", "mend", "leave")
     roles += ("recommend", "left")
-    partition, few = "topk", 3000
+    partition, few = "topk", 400
 
     def arrays(self, bandits, n):
         """Return room for the arms that are picked."""
