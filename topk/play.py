@@ -20,7 +20,8 @@ from topk.engine.loop import (
     PAUSED,
     draw,
     law_of,
-    play_singly,
+    turn,
+    turn_singly,
 )
 from topk.engine.ranking import best_of, recommend_best
 from topk.engine.seeding import Rewinding, beginnings
@@ -33,7 +34,6 @@ ONE_BY_ONE, BY_MEANS = (loop.ask, indices.ask), (loop.recommend, recommend_best)
 
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
 FIRST = 100_000  # arms times batches after which it comes back first: some milliseconds at most
-TOLD = 2**20  # arms times checkpoints; of more nothing is kept for looking back
 ORDER, REWARDS, INSTANCE, SPLIT, RULE = range(5)  # what a play's streams are for
 
 
@@ -142,7 +142,7 @@ class Play:
             self.law = law_of(bandit, self.order)
         if self.law:
             self.fused = True
-            self.state.given += ((draw, self.law[0]),)
+            self.state.given += (draw, self.law[0]), (turn, turn_singly)
         self.wanted = 0 if self.fused else self.state.ask(self.arms, self.counts)
 
     @cached_property
@@ -210,9 +210,8 @@ class Play:
     def _slice(self, until, steps):
         s, room = self.state.s, (self.rng, self.arms, self.counts)
         if self.law:
-            return self._compiled(
-                play_singly, s, *self.law[1:], *room, self.rewards, until, steps
-            )
+            given = s, ALONE, self.law[1], *room, self.rewards, until, steps
+            return self._compiled(loop.play, *given)
         if self.record is not None:
             most = self.counts.size + 2 * steps  # an arm or two in each step but the first
             trace = loop.Trace(np.empty(most, np.int64), np.empty(most), np.zeros(1, np.int64))
@@ -303,9 +302,6 @@ class Play:
 
     def at_checkpoints(self, checkpoints):
         """Play to the end; return the recommended sets, one for each checkpoint."""
-        by_loop = self.fused and not self.law and self.most < 0 and BY_MEANS in self.state.given
-        if by_loop and 0 < len(checkpoints) * self.bandit.n <= TOLD:
-            return self._watched(checkpoints)
         sets, late = [], sum(self.most < 0 or mark < self.most for mark in checkpoints)
         while len(sets) < late:
             ahead = checkpoints[len(sets) : late]
@@ -318,19 +314,6 @@ class Play:
         self.finish()
         sets += [self.in_the_bandit(self.state.recommend())] * (len(checkpoints) - late)
         return np.array(sets)
-
-    def _watched(self, checkpoints):
-        """Do so, looking back from the compiled loop where it can, if means decide on the set."""
-        watch, seen = loop.watch_for(checkpoints, self.bandit.n), self.state.s
-        self.batch, at = ALONE._replace(watch=watch), watch.at
-        while self.advance() == CROSSING:
-            for pulls, sums in self._inside_batch(checkpoints[at[0] :]):
-                watch.pulls[at], watch.sums[at], watch.status[at] = pulls, sums, seen.status
-                at += 1
-        rest = slice(at[0], None)  # the play had ended
-        watch.pulls[rest], watch.sums[rest], watch.status[rest] = seen.pulls, seen.sums, seen.status
-        k, bandits = self.strategy.k, self.state.bandits
-        return self.in_the_bandit(best_of(watch.status, watch.sums, watch.pulls, bandits, k))
 
     def _inside_batch(self, marks):
         """Draw the next batch; yield for each mark in it the pulls and sums that a part leads to.
@@ -424,7 +407,7 @@ def play_together(strategy, bandits, seed, numbers, stop=None, most=-1):
     whole = states.view(np.int64).reshape(len(states), -1)
     play.batch = loop.Batch(
         whole[0], whole[1:], loop.Stream(generator.bits, generator.kept, first), lots, orders,
-        np.array(thetas), np.zeros(1, np.int64), loop.UNWATCHED, loop.UNTRACED,
+        np.array(thetas), np.zeros(1, np.int64), loop.UNTRACED,
     )  # fmt: skip
     if play.advance(until=most) == CROSSING:
         return None

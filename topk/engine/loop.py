@@ -64,20 +64,6 @@ def total_of(m, counts):
     return total
 
 
-# What a play had seen at some numbers of pulls: marks (c,) int64, increasing; pulls (c, n) int64,
-# sums (c, n) and status (c, n) int64 of each arm; at (1,) int64, which mark comes next.
-Watch = namedtuple("Watch", "marks pulls sums status at")
-
-
-def watch_for(marks, n):
-    """Return a `Watch` with room for n arms."""
-    whole, shape = np.int64, (len(marks), n)
-    seen = np.empty(shape, whole), np.empty(shape), np.empty(shape, whole)
-    return Watch(np.array(marks, whole), *seen, np.zeros(1, whole))
-
-
-UNWATCHED = watch_for([], 0)
-
 # Every pull, of batches of one pull an arm, in order: arms (c,) int64, their rewards (c,); at (1,)
 # int64, how many there are.
 Trace = namedtuple("Trace", "arms rewards at")
@@ -87,8 +73,8 @@ UNTRACED = Trace(np.zeros(0, np.int64), np.zeros(0), np.zeros(1, np.int64))
 # memory (w,) int64, where the state's arrays are; states (plays, w) int64, what is there before a
 # play's first pull, and in the end; rewards and lots, the generators of rewards and of the rule's
 # own numbers; orders (plays, n) int64 of the arms; thetas, the bandit's means, (plays, n) or (1,
-# n); at (1,) int64, which play goes on; watch and trace, of a play alone.
-Batch = namedtuple("Batch", "memory states rewards lots orders thetas at watch trace")
+# n); at (1,) int64, which play goes on; trace, of a play alone.
+Batch = namedtuple("Batch", "memory states rewards lots orders thetas at trace")
 # A generator's memory, bits (4,) and kept (1,) uint64, and what is there as each play begins,
 # beginnings (plays, 4): see `topk.engine.seeding`; all empty if there is none.
 Stream = namedtuple("Stream", "bits kept beginnings")
@@ -96,12 +82,12 @@ NO_ARMS, NO_BITS = (np.zeros((1, 0), dtype) for dtype in (np.int64, np.uint64))
 NO_STREAM = Stream(NO_BITS[0], NO_BITS[0], NO_BITS)
 ALONE = Batch(
     NO_ARMS[0], NO_ARMS[:0], NO_STREAM, NO_STREAM, NO_ARMS, np.zeros((1, 0)), np.zeros(1, np.int64),
-    UNWATCHED, UNTRACED,
+    UNTRACED,
 )  # fmt: skip
 
 
-def play(s, batch, means, rng, arms, counts, sums, until, steps):
-    """Play whole batches of pulls against Bernoulli arms, and then the next play if there is one.
+def play(s, batch, law, rng, arms, counts, rewards, until, steps):
+    """Play whole batches of pulls, and then the next play if there is one.
 
     Parameters
     ----------
@@ -109,12 +95,14 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
         A play's state; changed in place.
     batch : Batch
         The plays that are made; without any the state's alone is.
-    means : ndarray of float, shape (n,)
-        Reward probabilities, in the play's order.
+    law : ndarray of float, shape (n,), or tuple
+        Bernoulli arms' reward probabilities, in the play's order; of other arms see `law_of`.
     rng : numpy.random.Generator
         Where rewards come from.
-    arms, counts, sums : ndarray, shape (n,)
+    arms, counts : ndarray, shape (n,)
         Room for a batch of pulls.
+    rewards : ndarray of float, shape (n,) or (2, n)
+        Room for its sums of rewards, and of their squares if there are others than 0 and 1.
     until : int
         Stop before a batch that would take the total above this; -1 for no limit.
     steps : int
@@ -123,38 +111,31 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
     Returns
     -------
     status : int
-        ``DONE``, ``CROSSING`` (the next batch, not yet drawn, passes ``until``, or a mark that
-        `look_back` cannot look back to) or ``PAUSED``.
+        ``DONE``, ``CROSSING`` (the next batch, not yet drawn, passes ``until``) or ``PAUSED``.
     m : int
         The size of the batch that is not yet drawn, 0 if there is none.
     """
     for _ in range(steps):
-        m = ask(s, arms, counts)
-        if m == 0:
-            if s.now.ended == WRONG or not has_next(batch, means):
-                return DONE, 0
-        elif crosses(s.now.total, m, counts, until, batch.watch):
-            return CROSSING, m
-        else:
-            draw_bernoulli(means, arms, counts, m, rng, sums)
-            count(s, m, arms, counts, sums, sums)
-            if batch.trace.arms.size > 0:
-                write_down(batch.trace, m, arms, sums)
-            while is_due(batch.watch, s.now.total - 1):  # a mark inside the batch
-                look_back(batch.watch, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
-            update(s, m, arms)
-            while is_due(batch.watch, s.now.total):  # or at its end
-                look_back(batch.watch, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
+        status, m = turn(s, batch, law, rng, arms, counts, rewards, until)
+        if status != PAUSED:
+            return status, m
     return PAUSED, 0
 
 
-def crosses(total, m, counts, until, watch):
-    """Tell whether a batch after ``total`` pulls passes ``until``, or has a mark inside it that
-    `look_back` cannot look back to, as it pulls an arm more than once."""
-    if until < 0 and watch.at[0] == watch.marks.size:
-        return False
-    after = total + total_of(m, counts)
-    return 0 <= until < after or (after - total > m and is_due(watch, after - 1))
+def turn(s, batch, means, rng, arms, counts, sums, until):
+    """Play a batch of pulls of Bernoulli arms, or begin the next play; see `play`."""
+    m = ask(s, arms, counts)
+    if m == 0:
+        goes_on = s.now.ended != WRONG and has_next(batch, means)
+        return (PAUSED if goes_on else DONE), 0
+    if 0 <= until < s.now.total + total_of(m, counts):
+        return CROSSING, m
+    draw_bernoulli(means, arms, counts, m, rng, sums)
+    count(s, m, arms, counts, sums, sums)
+    if batch.trace.arms.size > 0:
+        write_down(batch.trace, m, arms, sums)
+    update(s, m, arms)
+    return PAUSED, 0
 
 
 @shared
@@ -163,28 +144,6 @@ def write_down(trace, m, arms, rewards):
     for j in range(m):
         trace.arms[trace.at[0]], trace.rewards[trace.at[0]] = arms[j], rewards[j]
         trace.at[0] += 1
-
-
-def is_due(watch, total):
-    """Tell whether the next mark is at no more pulls than there have been."""
-    at = watch.at[0]
-    return at < watch.marks.size and watch.marks[at] <= total
-
-
-@shared
-def look_back(watch, total, pulls, sums, status, m, arms, rewards):
-    """Write down what had been seen at a mark, inside or at the end of a batch of one pull an arm.
-
-    At the end of it any other batch will do.
-    """
-    at = watch.at[0]
-    for arm in range(pulls.size):
-        watch.pulls[at, arm], watch.sums[at, arm] = pulls[arm], sums[arm]
-        watch.status[at, arm] = status[arm]
-    for j in range(m - (total - watch.marks[at]), m):
-        watch.pulls[at, arms[j]] -= 1
-        watch.sums[at, arms[j]] -= rewards[j]
-    watch.at[0] += 1
 
 
 @shared
@@ -247,9 +206,7 @@ def law_of(bandit, order):
     draw : function
         See `draw`.
     law : tuple
-        What it looks at.
-    units : tuple
-        Of the rewards' `topk.bandits.Scale` the ``numbers``.
+        What it looks at, and of the rewards' `topk.bandits.Scale` the ``numbers``.
     """
     kind = type(bandit)  # a subclass may sample in another way
     if kind is BetaBandit:
@@ -262,33 +219,24 @@ def law_of(bandit, order):
         found = draw_recorded, ((sizes.cumsum() - sizes)[order], sizes[order], records)
     else:
         return None
-    return *found, bandit.units.numbers
+    return found[0], (found[1], bandit.units.numbers)
 
 
-def play_singly(s, law, units, rng, arms, counts, rewards, until, steps):
-    """Play whole batches of at most two pulls an arm; see `play`.
-
-    Parameters
-    ----------
-    law, units : tuple
-        See `law_of`.
-    rewards : ndarray of float, shape (2, n)
-        Room for the sums of rewards and of their squares; those of two are correctly rounded.
-    """
-    for _ in range(steps):
-        m = ask(s, arms, counts)
-        if m == 0:
-            return DONE, 0
-        if until >= 0 and s.now.total + total_of(m, counts) > until:
-            return CROSSING, m
-        for j in range(m):
-            total, squares = 0.0, 0.0
-            for _ in range(counts[j]):
-                reward = draw(law, arms[j], rng)
-                total, squares = total + reward, squares + reward * reward
-            rewards[0, j], rewards[1, j] = unit_sums(units, counts[j], total, squares)
-        count(s, m, arms, counts, rewards[0], rewards[1])
-        update(s, m, arms)
+def turn_singly(s, batch, law, rng, arms, counts, rewards, until):
+    """Play a batch of at most two pulls an arm; the sum of two rewards is correctly rounded."""
+    m = ask(s, arms, counts)
+    if m == 0:
+        return DONE, 0
+    if 0 <= until < s.now.total + total_of(m, counts):
+        return CROSSING, m
+    for j in range(m):
+        total, squares = 0.0, 0.0
+        for _ in range(counts[j]):
+            reward = draw(law[0], arms[j], rng)
+            total, squares = total + reward, squares + reward * reward
+        rewards[0, j], rewards[1, j] = unit_sums(law[1], counts[j], total, squares)
+    count(s, m, arms, counts, rewards[0], rewards[1])
+    update(s, m, arms)
     return PAUSED, 0
 
 
