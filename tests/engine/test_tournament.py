@@ -165,7 +165,7 @@ def walk(trees, rng, changes, kinds):
 
 @pytest.fixture(scope="module")
 def compiled_walk():
-    return jit.compiled(walk, {}, "test", lean=False, store=False)
+    return jit.compiled(walk, (), "test", lean=False, store=False)
 
 
 ALL = np.array(list(range(LEAP)) * 4 + [LEAP])
