@@ -4,7 +4,6 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from processes import python
 
 from topk.engine import composing, jit, loop, ranking
 from topk.engine.candidates import find_radii
@@ -144,17 +143,6 @@ class SimpleModule(ModuleType):
     def __init__(self, number):
         super().__init__("m")
         self.C = number
-
-
-def test_the_digest_is_the_same_in_every_process():
-    code = (
-        "import topk\n"
-        "from topk.engine import composing, loop\n"
-        "given = topk.LUCB1(1, 0.1, 0.1).given('topk_trees')\n"
-        "print(composing.digest(composing.compose(loop.play, given)[1]))"
-    )
-    (found,) = {python(code, PYTHONHASHSEED=seed).strip() for seed in "12"}
-    assert len(found) == 16
 
 
 def test_attributes_are_no_global_names():
