@@ -132,7 +132,7 @@ class Play:
             self.law = loop.law_of(bandit, self.order)
         if self.law:
             self.fused = True
-            self.state.given += ((loop.draw, self.law[0]),)
+            self.state.given += (loop.draw, self.law[0]), (loop.turn, loop.turn_singly)
         self.wanted = 0 if self.fused else self.state.ask(self.arms, self.counts)
 
     @cached_property
@@ -200,9 +200,8 @@ class Play:
     def _slice(self, until, steps):
         s, room = self.state.s, (self.rng, self.arms, self.counts)
         if self.law:
-            return self._compiled(
-                loop.play_singly, s, *self.law[1:], *room, self.rewards, until, steps
-            )
+            given = s, ALONE, self.law[1], *room, self.rewards, until, steps
+            return self._compiled(loop.play, *given)
         if self.record is not None:
             # an arm or two in each step but the first
             notes = notes_for(0, most=self.counts.size + 2 * steps)

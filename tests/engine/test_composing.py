@@ -4,10 +4,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from processes import python
 
-from topk.engine import composing, jit, loop
+from topk.engine import composing, jit, loop, ranking
+from topk.engine.candidates import find_radii
 from topk.engine.composing import allocates, apart, compose, digest, larger, open_function, shared
+from topk.strategies.kllucb import published_beta
 
 SIZE = 2
 
@@ -76,15 +77,16 @@ def test_marks_stay_with_the_copies_and_shared_functions_are_not_copied():
 
 @pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
 def test_functions_that_make_arrays_count_references():
-    """And so do no others of the engine or in a lean loop; what is shared is compiled once."""
+    """And all of users, but no others of the library; what is shared is compiled once."""
 
     def options(function, lean):
         return jit.inner(function, lean).targetoptions
 
-    assert options(pair, lean=True)["_nrt"] and not options(default, lean=True)["_nrt"]
-    assert options(default, lean=False)["_nrt"] and not options(loop.count, lean=False)["_nrt"]
-    assert options(default, lean=True)["forceinline"]
-    assert not options(together, lean=True)["forceinline"]
+    assert options(default, True)["_nrt"] and options(ranking.rank, True)["_nrt"]
+    assert not options(loop.count, False)["_nrt"] and not options(published_beta, True)["_nrt"]
+    assert options(published_beta, False)["_nrt"]  # in rounds
+    assert options(loop.count, True)["forceinline"]
+    assert not options(find_radii, True)["forceinline"]
     assert jit.inner(doubled, lean=True) is jit.inner(doubled, lean=False)
 
 
@@ -141,17 +143,6 @@ class SimpleModule(ModuleType):
     def __init__(self, number):
         super().__init__("m")
         self.C = number
-
-
-def test_the_digest_is_the_same_in_every_process():
-    code = (
-        "import topk\n"
-        "from topk.engine import composing, loop\n"
-        "given = topk.LUCB1(1, 0.1, 0.1).given('topk_trees')\n"
-        "print(composing.digest(composing.compose(loop.play, given)[1]))"
-    )
-    (found,) = {python(code, PYTHONHASHSEED=seed).strip() for seed in "12"}
-    assert len(found) == 16
 
 
 def test_attributes_are_no_global_names():

@@ -78,7 +78,7 @@ def test_looks_at_many_equals_are_the_plain_form(form):
     rng = np.random.default_rng(6)
     looks = scan.widest, scan.top
     if form == "compiled":
-        looks = [jit.compiled(look, {}, "test", lean=True, store=False) for look in looks]
+        looks = [jit.compiled(look, (), "test", lean=True, store=False) for look in looks]
     for number in range(1200 if form == "compiled" else 40):
         n = (32, 128, 160, 1024)[number % 4]
         row = rng.choice([0.25, 0.5, 0.75, -np.inf], n, p=[0.2, 0.2, 0.01, 0.59])

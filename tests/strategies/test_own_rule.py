@@ -213,18 +213,6 @@ def test_a_rule_is_told_of_a_name_that_it_has_not_declared_and_of_a_return_that_
     assert "`share` returns how many pulls" in mute.value.__notes__[0]
 
 
-def test_an_array_that_would_never_be_given_back_is_refused():
-    @dataclass(frozen=True)
-    class Hoarder(Wrong):
-        @topk.rule
-        def pick(s, arms):
-            arms[0] = rank(s)[s.k]
-            return 1
-
-    with pytest.raises(TypeError, match="pick calls rank, which makes arrays: say lean = False"):
-        topk.run(Hoarder(1, 12, 1, 0, 0), BANDIT)
-
-
 def test_functions_that_arrive_anew_are_not_compiled_again(monkeypatch):
     """As those of a script's class do in another process, with every portion of plays."""
     first = Settled(2, budget=2000, patience=4).begin(7).compiled(loop.play)

@@ -84,8 +84,7 @@ def opened(strategy, normal, bandits, n, search, rng=None):
 HINT = (
     "Does the rule of {} return numbers? `share` returns how many pulls, `pick` how many arms it "
     "has written (1 or 2), `done` True or False, `scale` one number, `line` three. Is all that it "
-    "looks up in s declared? `s.rng` is there with random = True. In `Indices` it makes no arrays, "
-    "unless lean = False."
+    "looks up in s declared? `s.rng` is there with random = True."
 )
 
 
@@ -140,36 +139,28 @@ def block(strategy):
 
 
 def numbers(strategy):
-    """Return the parameters that are numbers, each of the type that its annotation says."""
-    found = [(x, kind, getattr(strategy, x)) for x, kind in annotated(type(strategy))]
-    return {name: kind(value) for name, kind, value in found if value is not None}
+    """Return the parameters that are numbers, each of the type that its annotation begins with."""
+    found, kinds = {}, {"int": int, "float": float, "bool": bool}
+    for field in dataclasses.fields(strategy):
+        value, form = getattr(strategy, field.name), field.type
+        form = form.__name__ if isinstance(form, type) else str(form)
+        kind = kinds.get(form.partition(" | ")[0])
+        if kind and value is not None:
+            found[field.name] = kind(value)
+    return found
 
 
 @cache
-def annotated(cls):
-    """Return name and type of the parameters that are numbers."""
-    kinds = {kind: kind for kind in (int, float, bool)}
-    kinds |= {kind | None: kind for kind in kinds}  # one that may be left out
-    kinds |= {getattr(form, "__name__", str(form)): kind for form, kind in kinds.items()}
-    found = {field.name: kinds.get(field.type) for field in dataclasses.fields(cls)}
-    return tuple((name, kind) for name, kind in found.items() if kind)
-
-
-_types = {}
-
-
 def state_type(cls, names):
     """Return the named tuple of a strategy's plays, one type for each set of names.
 
     Code kept on disk names the type: it must not depend on what else a process has played.
     """
-    key = cls, names
-    if key not in _types:
-        label = f"Play_{sha256(repr((cls.__module__, names)).encode()).hexdigest()[:8]}"
-        made = _types[key] = namedtuple(label, names, module=cls.__module__)
-        made.__qualname__ = f"{cls.__qualname__}.{label}"
-        setattr(cls, label, made)  # where pickle looks for it
-    return _types[key]
+    label = f"Play_{sha256(repr((cls.__module__, names)).encode()).hexdigest()[:8]}"
+    made = namedtuple(label, names, module=cls.__module__)
+    made.__qualname__ = f"{cls.__qualname__}.{label}"
+    setattr(cls, label, made)  # where pickle looks for it
+    return made
 
 
 @lru_cache(maxsize=1024)
@@ -182,14 +173,6 @@ def functions_of(strategy, search):
 def python_form(function, given):
     """Return a function of a shape as plain Python, with the given functions put in."""
     return compose(function, dict(given))[0]
-
-
-@cache
-def compiled_form(function, given, name, lean, store):
-    """Return a loop compiled with the given functions put in."""
-    from topk.engine.jit import compiled
-
-    return compiled(function, dict(given), name, lean, store)
 
 
 class RuledPlay:
@@ -228,11 +211,13 @@ class RuledPlay:
 
     def compiled(self, function):
         """Return `topk.engine.loop.play` or ``step`` compiled for this kind of play."""
+        from topk.engine.jit import compiled
+
         cls = type(self.strategy)
         known = getattr(sys.modules.get(cls.__module__), cls.__qualname__, None) is cls
         store = known and cls.__module__ != "__main__"
         name = f"{cls.__name__}_{self.search or 'none'}_{type(self.s).__name__}"
-        return compiled_form(function, self.given, name, self.strategy.lean, store)
+        return compiled(function, self.given, name, indices in self.strategy.interfaces, store)
 
     @property
     def seen(self):

@@ -88,8 +88,8 @@ NOTHING = np.zeros((0, 1), np.uint64)
 ALONE = Batch(NOTHING[:, 0], NOTHING, np.zeros(1, np.int64), NOTHING[:, 0], notes_for(0))
 
 
-def play(s, batch, means, rng, arms, counts, sums, until, steps):
-    """Play whole batches of pulls against Bernoulli arms, and then the next play if there is one.
+def play(s, batch, law, rng, arms, counts, rewards, until, steps):
+    """Play whole batches of pulls, and then the next play if there is one.
 
     Parameters
     ----------
@@ -97,12 +97,14 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
         A play's state; changed in place.
     batch : Batch
         What goes with the state.
-    means : ndarray of float, shape (n,)
-        Reward probabilities, in the play's order.
+    law : ndarray of float, shape (n,), or tuple
+        Bernoulli arms' reward probabilities, in the play's order; of other arms see `law_of`.
     rng : numpy.random.Generator
         Where rewards come from.
-    arms, counts, sums : ndarray, shape (n,)
+    arms, counts : ndarray, shape (n,)
         Room for a batch of pulls.
+    rewards : ndarray of float, shape (n,) or (2, n)
+        Room for its sums of rewards, and of their squares if there are others than 0 and 1.
     until : int
         Stop before a batch that would take the total above this; -1 for no limit.
     steps : int
@@ -116,24 +118,30 @@ def play(s, batch, means, rng, arms, counts, sums, until, steps):
     m : int
         The size of the batch that is not yet drawn, 0 if there is none.
     """
-    notes = batch.notes
     for _ in range(steps):
-        m = ask(s, arms, counts)
-        if m == 0:
-            if s.now.ended == WRONG or not has_next(batch):
-                return DONE, 0
-            continue
-        if crosses(s.now.total, m, counts, until, notes):
-            return CROSSING, m
-        draw_bernoulli(means, arms, counts, m, rng, sums)
-        count(s, m, arms, counts, sums, sums)
-        if notes.arms.size > 0:
-            write_down(notes, m, arms, sums)
-        while is_due(notes, s.now.total - 1):  # a mark inside the batch
-            look_back(notes, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
-        update(s, m, arms)
-        while is_due(notes, s.now.total):  # or at its end
-            look_back(notes, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
+        status, m = turn(s, batch, law, rng, arms, counts, rewards, until)
+        if status != PAUSED:
+            return status, m
+    return PAUSED, 0
+
+
+def turn(s, batch, means, rng, arms, counts, sums, until):
+    """Play a batch of pulls of Bernoulli arms, or begin the next play; see `play`."""
+    notes, m = batch.notes, ask(s, arms, counts)
+    if m == 0:
+        goes_on = s.now.ended != WRONG and has_next(batch)
+        return (PAUSED if goes_on else DONE), 0
+    if crosses(s.now.total, m, counts, until, notes):
+        return CROSSING, m
+    draw_bernoulli(means, arms, counts, m, rng, sums)
+    count(s, m, arms, counts, sums, sums)
+    if notes.arms.size > 0:
+        write_down(notes, m, arms, sums)
+    while is_due(notes, s.now.total - 1):  # a mark inside the batch
+        look_back(notes, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
+    update(s, m, arms)
+    while is_due(notes, s.now.total):  # or at its end
+        look_back(notes, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
     return PAUSED, 0
 
 
@@ -226,9 +234,7 @@ def law_of(bandit, order):
     draw : function
         See `draw`.
     law : tuple
-        What it looks at.
-    units : tuple
-        Of the rewards' `topk.bandits.Scale` the ``numbers``.
+        What it looks at, and of the rewards' `topk.bandits.Scale` the ``numbers``.
     """
     kind = type(bandit)  # a subclass may sample in another way
     if kind is BetaBandit:
@@ -241,33 +247,24 @@ def law_of(bandit, order):
         found = draw_recorded, ((sizes.cumsum() - sizes)[order], sizes[order], records)
     else:
         return None
-    return *found, bandit.units.numbers
+    return found[0], (found[1], bandit.units.numbers)
 
 
-def play_singly(s, law, units, rng, arms, counts, rewards, until, steps):
-    """Play whole batches of at most two pulls an arm; see `play`.
-
-    Parameters
-    ----------
-    law, units : tuple
-        See `law_of`.
-    rewards : ndarray of float, shape (2, n)
-        Room for the sums of rewards and of their squares; those of two are correctly rounded.
-    """
-    for _ in range(steps):
-        m = ask(s, arms, counts)
-        if m == 0:
-            return DONE, 0
-        if until >= 0 and s.now.total + total_of(m, counts) > until:
-            return CROSSING, m
-        for j in range(m):
-            total, squares = 0.0, 0.0
-            for _ in range(counts[j]):
-                reward = draw(law, arms[j], rng)
-                total, squares = total + reward, squares + reward * reward
-            rewards[0, j], rewards[1, j] = unit_sums(units, counts[j], total, squares)
-        count(s, m, arms, counts, rewards[0], rewards[1])
-        update(s, m, arms)
+def turn_singly(s, batch, law, rng, arms, counts, rewards, until):
+    """Play a batch of at most two pulls an arm; the sum of two rewards is correctly rounded."""
+    m = ask(s, arms, counts)
+    if m == 0:
+        return DONE, 0
+    if 0 <= until < s.now.total + total_of(m, counts):
+        return CROSSING, m
+    for j in range(m):
+        total, squares = 0.0, 0.0
+        for _ in range(counts[j]):
+            reward = draw(law[0], arms[j], rng)
+            total, squares = total + reward, squares + reward * reward
+        rewards[0, j], rewards[1, j] = unit_sums(law[1], counts[j], total, squares)
+    count(s, m, arms, counts, rewards[0], rewards[1])
+    update(s, m, arms)
     return PAUSED, 0
 
 

@@ -251,16 +251,13 @@ class Ruled(Strategy):
         The functions of which the rule may consist.
     memory : dict
         Numbers of the rule's own that change, kept in ``s.now``: name -> first value.
-    lean : bool
-        Whether the rule makes arrays in functions marked with `topk.engine.composing.allocates`
-        only: compiled, the others need not count references.
     partition, few
         See `Indices`.
     """
 
     interfaces = roles = ()
     memory = {}
-    lean, partition, few = False, None, 0
+    partition, few = None, 0
 
     def check_shape(self, shape):
         """Return (M, n), see `Strategy.check_shape`; refuse what cannot be told apart by value."""
@@ -448,13 +445,8 @@ class Indices(Ruled):
     and ``following(s)``, the k-th and the k+1-th largest mean, and ``inside(s, arm)``, whether an
     arm is one of the k.
 
-    A rule of this shape makes no arrays: it declares them with ``arrays``.  ``rank`` and
-    ``s.rng.integers`` make one too; ``int(s.rng.random() * m)`` does not.
-
     Attributes
     ----------
-    lean : bool
-        False allows arrays to be made, if slower.
     partition : str or None
         The groups of arms that the rule looks at, "topk" for the k largest means and the
         others; None if it looks at all arms itself.
@@ -498,7 +490,7 @@ class Indices(Ruled):
     ([1], True)
     """
 
-    interfaces, lean = (indices, loop), True
+    interfaces = indices, loop
     roles = ("pick", "done", "scale", "line", "setup", "moved", "mend", "leave")
     roles += ("recommend", "left")
     partition, few = "topk", 400
