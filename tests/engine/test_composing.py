@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from topk.engine import composing, jit, loop, ranking
-from topk.engine.candidates import find_radii
+from topk.engine.candidates import find_bounds
 from topk.engine.composing import allocates, apart, compose, digest, larger, open_function, shared
-from topk.strategies.kllucb import published_beta
+from topk.strategies.lucb import published_beta
 
 SIZE = 2
 
@@ -86,7 +86,7 @@ def test_functions_that_make_arrays_count_references():
     assert not options(loop.count, False)["_nrt"] and not options(published_beta, True)["_nrt"]
     assert options(published_beta, False)["_nrt"]  # in rounds
     assert options(loop.count, True)["forceinline"]
-    assert not options(find_radii, True)["forceinline"]
+    assert not options(find_bounds, True)["forceinline"]
     assert jit.inner(doubled, lean=True) is jit.inner(doubled, lean=False)
 
 

@@ -23,7 +23,7 @@ def groups(play):
     """Return the sets of arms inside and outside."""
     s = play.s
     if play.search == "topk_scan":
-        return [np.flatnonzero(row > -np.inf).tolist() for row in s.rank]
+        return [np.flatnonzero(row > -np.inf).tolist() for row in s.near]
     group = s.trees.line[:, GROUP]
     assert ((group == OUT) == (s.status != loop.ACTIVE)).all()
     return [np.flatnonzero(group == name).tolist() for name in (trees.INSIDE, trees.OUTSIDE)]

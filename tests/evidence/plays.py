@@ -287,7 +287,7 @@ def late(title, way, plays):
     """Return what `watched` does, of arms that are pulled in turn, with results that are late."""
     means, k = INSTANCES[title]
     means, n, found, seen = np.array(means), len(means), [], []
-    run = compiled(follow, {}, "late", True, False)
+    run = compiled(follow, (), "late", True, False)
     for number in range(plays):
         rng = np.random.default_rng([SEED, number])
         time, arms = np.arange(HORIZON), np.arange(HORIZON) % n

@@ -130,7 +130,7 @@ def test_names_that_every_play_has_are_refused():
     @dataclass(frozen=True)
     class Searched(Wrong):
         def arrays(self, bandits, n):
-            return super().arrays(bandits, n) | {"low": ("real", n)}
+            return super().arrays(bandits, n) | {"edge": ("real", n)}
 
     @dataclass(frozen=True)
     class Unkind(Wrong):
@@ -141,7 +141,7 @@ def test_names_that_every_play_has_are_refused():
     class Lost(Wrong):
         checks = topk.Indices.checks | {"one": lambda value, name: None}
 
-    for cls, name in ((Own, "pulls"), (Kept, "rounds"), (Fixed, "active"), (Searched, "low")):
+    for cls, name in ((Own, "pulls"), (Kept, "rounds"), (Fixed, "active"), (Searched, "edge")):
         with pytest.raises(ValueError, match=f"names in {cls.__name__} must be .*'{name}'"):
             topk.run(cls(1, 12, 1, 0, 0), BANDIT)
     with pytest.raises(ValueError, match="the kind of mine must be .*got 'float'"):

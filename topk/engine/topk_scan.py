@@ -21,19 +21,19 @@ INSIDE, OUTSIDE = 0, 1  # sides
 def room(bandits, n):
     """Return what a play's state holds for this search.
 
-    The higher an arm's ``rank``, ``-mean`` inside and ``mean`` outside, the nearer it is to the
+    The higher an arm's ``near``, ``-mean`` inside and ``mean`` outside, the nearer it is to the
     other side; the lower its bound inside, or the higher outside, the larger its key
     ``fixed + s * weight``.
     """
     width = -(-n // WIDTH) * WIDTH
     return {
-        "rank": np.full((2, width), -np.inf),
+        "near": np.full((2, width), -np.inf),
         "fixed": np.full((2, width), -np.inf),
         "weight": np.zeros(width),
         "heaviest": np.zeros(1),  # no arm has a larger weight
         "arms": np.arange(width, dtype=np.float64),
-        "edge": np.full(2, np.inf),  # what no rank of a side exceeds ...
-        "at_edge": np.full(2, NOBODY),  # ... and the arm whose rank it was
+        "edge": np.full(2, np.inf),  # what no ``near`` of a side exceeds ...
+        "at_edge": np.full(2, NOBODY),  # ... and the arm whose it was
         "winner": np.full(2, NOBODY),  # who has the largest key of a side
         "others": np.full(2, np.inf),  # what no other key of it exceeded ...
         "since": np.zeros(2),  # ... at this s
@@ -43,7 +43,7 @@ def room(bandits, n):
 @allocates
 def setup(s):
     """Fill the rows."""
-    s.rank[:], s.fixed[:], s.edge[:] = -np.inf, -np.inf, -np.inf
+    s.near[:], s.fixed[:], s.edge[:] = -np.inf, -np.inf, -np.inf
     s.heaviest[0] = 0.0
     ranked = rank(s)
     for place in range(ranked.size):
@@ -56,11 +56,11 @@ def enter(s, arm, side):
     """Set an arm's columns, and take note of how far they may reach."""
     low, high, weight = line(s, arm)
     mean = s.sums[arm] / s.pulls[arm]
-    rank, fixed = (-mean, -low) if side == INSIDE else (mean, high)
-    s.rank[side, arm], s.fixed[side, arm], s.weight[arm] = rank, fixed, weight
+    near, fixed = (-mean, -low) if side == INSIDE else (mean, high)
+    s.near[side, arm], s.fixed[side, arm], s.weight[arm] = near, fixed, weight
     s.heaviest[0] = max(s.heaviest[0], weight)
-    if rank >= s.edge[side]:
-        s.edge[side], s.at_edge[side] = rank, arm
+    if near >= s.edge[side]:
+        s.edge[side], s.at_edge[side] = near, arm
     if arm != s.winner[side]:
         s.others[side] = max(s.others[side], fixed + s.since[side] * weight)
 
@@ -73,13 +73,13 @@ def moved(s, arm):
 def mend(s):
     """Exchange until every arm inside ranks above every arm outside, and look."""
     while s.edge[INSIDE] + s.edge[OUTSIDE] >= 0:  # else nobody is misplaced
-        last, first = top(s.rank[INSIDE], s.arms, 1.0), top(s.rank[OUTSIDE], s.arms, -1.0)
+        last, first = top(s.near[INSIDE], s.arms, 1.0), top(s.near[OUTSIDE], s.arms, -1.0)
         lead = kth(s) - following(s)
         if lead > 0 or (lead == 0 and last < first):
             break
         for side in (INSIDE, OUTSIDE):
             arm = last if side == INSIDE else first
-            s.rank[side, arm], s.fixed[side, arm] = -np.inf, -np.inf
+            s.near[side, arm], s.fixed[side, arm] = -np.inf, -np.inf
             enter(s, arm, 1 - side)
     look(s)
 
@@ -97,10 +97,10 @@ def look(s):
 
 
 def edge(s, side):
-    """Return the largest rank of a side."""
-    if s.rank[side, s.at_edge[side]] != s.edge[side]:
-        s.at_edge[side] = top(s.rank[side], s.arms, 1.0)
-        s.edge[side] = s.rank[side, s.at_edge[side]]
+    """Return the largest ``near`` of a side."""
+    if s.near[side, s.at_edge[side]] != s.edge[side]:
+        s.at_edge[side] = top(s.near[side], s.arms, 1.0)
+        s.edge[side] = s.near[side, s.at_edge[side]]
     return s.edge[side]
 
 
@@ -156,7 +156,7 @@ def largest_key(row, weight, q):
 
 def inside(s, arm):
     """Tell whether an arm is one of the k largest means."""
-    return s.rank[INSIDE, arm] > -np.inf
+    return s.near[INSIDE, arm] > -np.inf
 
 
 def lowest(s):
