@@ -351,8 +351,10 @@ class Play:
 
     def totals(self):
         """Return what a finished play has counted, in the bandit's numbers, as in `Outcome`."""
-        places, seen, shape = self.order.argsort(), self.state.seen, self.bandit.means.shape
-        pulls, sums = seen.pulls[places].reshape(shape), seen.sums[places].reshape(shape)
+        seen, shape = self.state.seen, self.bandit.means.shape
+        pulls, sums = np.empty_like(seen.pulls), np.empty_like(seen.sums)
+        pulls[self.order], sums[self.order] = seen.pulls, seen.sums
+        pulls, sums = pulls.reshape(shape), sums.reshape(shape)
         found = {"pulls": pulls, "sums": self.units.from_unit(pulls, sums)}
         return found | {"total_pulls": self.total, "certified": self.state.ended == BY_RULE}
 
