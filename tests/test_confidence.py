@@ -5,6 +5,8 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import topk
 from topk.confidence import evidence, interval, mixture_cost
@@ -215,3 +217,25 @@ def test_evidence_of_a_play_and_of_several_bandits():
     assert evidence([0, 0, 0, 0], [0, 0, 0, 0], [0], 0.5, [3]) == 1.0
     many = evidence(np.full(3000, 10**12), np.linspace(9e11, 1e11, 3000), np.arange(1500))
     assert many < 1e-300
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@given(
+    rewards=st.lists(
+        st.tuples(st.booleans(), st.sampled_from([0.0, 1.0, 0.3, 1 - 1e-9])), max_size=60
+    )
+)
+def test_what_two_arms_weigh_never_falls_but_for_their_heights(epsilon, rewards):
+    """So TopTwo passes over pairs; the one with the larger mean is the one inside."""
+    play = topk.TopTwo(1, epsilon, 0.1).begin(2, np.random.default_rng(0))
+    s, before = play.s, {}
+    s.pulls[:], s.sums[:] = 1, 0.5
+    for second, reward in rewards:
+        s.pulls[int(second)] += 1
+        s.sums[int(second)] += reward
+        for arm in (0, 1):
+            topk.TopTwo.line(s, arm)
+        a = int(s.sums[1] / s.pulls[1] > s.sums[0] / s.pulls[0])
+        left = topk.TopTwo.weight(s, a, 1 - a) - s.height[0] - s.height[1]
+        assert left >= before.get(a, 0.0) - 1e-9
+        before[a] = left

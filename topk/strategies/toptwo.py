@@ -58,7 +58,8 @@ class TopTwo(Indices):
     mixture, see `topk.confidence.evidence`.  Of equal weights the pair, and of equal pulls the
     arm, of lower index comes first.
 
-    A pull costs a microsecond or two with tens of arms, some thirty with a thousand.
+    A pull costs less than a microsecond with tens of arms and several with a thousand; above 2,000,
+    where nothing is kept of pairs, some ten times that.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class TopTwo(Indices):
 
     def room(self, search, bandits, n):
         """Return what a search needs, room for pairs, and for ln g."""
-        found = super().room(search, bandits, n) | pairs.room(n)
+        found = super().room(search, bandits, n) | pairs.room(n, not self.normal)
         return found | {"lacks": np.zeros(n)}  # ln g
 
     def bounds(self, seen):
@@ -96,6 +97,8 @@ class TopTwo(Indices):
     def line(s, arm):
         u = s.pulls[arm]
         s.lacks[arm] = math.log1p(u) / 2 if s.normal else lack(u, s.sums[arm])
+        if not s.normal:  # ln KT: the largest ln L, less what the mixture lacks
+            s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) - s.lacks[arm]
         return 0.0, 0.0, 0.0  # no bounds are needed
 
     @rule
