@@ -493,7 +493,7 @@ class Indices(Ruled):
     interfaces = indices, loop
     roles = ("pick", "done", "scale", "line", "setup", "moved", "mend", "leave")
     roles += ("recommend", "left")
-    partition, few = "topk", 400
+    partition, few = "topk", 3000
 
     def arrays(self, bandits, n):
         """Return room for the arms that are picked."""

@@ -73,6 +73,7 @@ class GapE(Gaps):
     budget: int
     complexity: float
     c: float = 2.0
+    few = 1000  # of more arms trees are faster: sides change often, and every change costs a look
 
     @rule
     def scale(s):
