@@ -114,10 +114,14 @@ def moved(s, arm):
 def mend(s):
     """Exchange until every arm inside ranks above every arm outside, and look."""
     while s.edge[INSIDE] + s.edge[OUTSIDE] >= 0:  # else nobody is misplaced
-        last, first = top(s.near[INSIDE], s.arms, 1.0), top(s.near[OUTSIDE], s.arms, -1.0)
         lead = kth(s) - following(s)
-        if lead > 0 or (lead == 0 and last < first):
+        if lead > 0:
             break
+        last, first = s.at_edge[INSIDE], s.at_edge[OUTSIDE]
+        if lead == 0:  # of equal means the first arms are inside
+            last, first = top(s.near[INSIDE], s.arms, 1.0), top(s.near[OUTSIDE], s.arms, -1.0)
+            if last < first:
+                break
         for side in (INSIDE, OUTSIDE):
             arm = last if side == INSIDE else first
             s.near[side, arm], s.fixed[side, arm] = -np.inf, -np.inf
