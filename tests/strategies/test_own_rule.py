@@ -5,6 +5,7 @@ import math
 import re
 from dataclasses import dataclass
 from types import FunctionType
+from typing import Optional
 
 import numpy as np
 import pytest
@@ -150,7 +151,7 @@ def test_names_that_every_play_has_are_refused():
         Lost(1, 12, 1, 0, 0)
 
 
-@pytest.mark.parametrize("kind", ["float | None", float | None], ids=str)
+@pytest.mark.parametrize("kind", ["float | None", None | float, Optional[float]], ids=str)
 def test_a_number_that_may_be_left_out_is_there_when_it_is_given(kind):
     @dataclass(frozen=True)
     class Maybe(topk.Indices):

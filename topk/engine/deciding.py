@@ -139,15 +139,19 @@ def block(strategy):
 
 
 def numbers(strategy):
-    """Return the parameters that are numbers, each of the type that its annotation begins with."""
-    found, kinds = {}, {"int": int, "float": float, "bool": bool}
-    for field in dataclasses.fields(strategy):
-        value, form = getattr(strategy, field.name), field.type
-        form = form.__name__ if isinstance(form, type) else str(form)
-        kind = kinds.get(form.partition(" | ")[0])
-        if kind and value is not None:
-            found[field.name] = kind(value)
-    return found
+    """Return the parameters that are numbers, each of the type that its annotation says."""
+    found = [(x, kind, getattr(strategy, x)) for x, kind in annotated(type(strategy))]
+    return {name: kind(value) for name, kind, value in found if value is not None}
+
+
+@cache
+def annotated(cls):
+    """Return name and type of the parameters that are numbers."""
+    kinds = {kind: kind for kind in (int, float, bool)}
+    kinds |= {kind | None: kind for kind in kinds}  # one that may be left out
+    kinds |= {getattr(form, "__name__", str(form)): kind for form, kind in kinds.items()}
+    found = {field.name: kinds.get(field.type) for field in dataclasses.fields(cls)}
+    return tuple((name, kind) for name, kind in found.items() if kind)
 
 
 @cache
