@@ -14,7 +14,8 @@ ROOT = Path(topk.__file__).parent
 FLOORS = [
     {"_checks", "bandits", "confidence", "data", "instances", "metrics", "stats"},  # the world
     {"engine", "theory"},
-    {"arrivals", "play", "results", "session", "simulate", "store", "storing", "strategies"},
+    {"arrivals", "play", "results", "session", "simulate", "store", "storing", "strategies",
+     "subgaussian"},
     {"comparing", "experiments", "reporting"},
     {"book"},
     {*topk.FRONTS},  # no files: made in topk/__init__.py

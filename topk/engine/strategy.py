@@ -36,6 +36,9 @@ class Strategy:
         Whether epsilon is about the average of the returned means, not about each arm.
     anytime : bool
         Whether the rule works without a budget, so that checkpoints make sense.
+    stops_by : str or None
+        What the rule compares when it ends a play: ``"intervals"`` of single arms, ``"pairs"`` of
+        arms, or None where it is neither; evidence takes that form, see `topk.Session.evidence`.
     uses_squares : bool
         Whether the strategy looks at sums of squared rewards.
     several : bool
@@ -73,6 +76,7 @@ class Strategy:
 
     k: int
     certifies = average = anytime = uses_squares = several = random = bounded = normal = False
+    stops_by = None
     first, spare = 1, 0
     checks = PARAMETERS
 

@@ -13,6 +13,7 @@ class Exchanging(Indices):
     """The rule of `CLUCB` and `CLUCBPAC`."""
 
     partition, few = "exchange", 0  # always by trees
+    stops_by = "intervals"
     certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}
 
