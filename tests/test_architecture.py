@@ -12,7 +12,7 @@ import topk
 
 ROOT = Path(topk.__file__).parent
 FLOORS = [
-    {"_checks", "bandits", "confidence", "data", "instances", "metrics", "stats"},  # the world
+    {"_checks", "bandits", "betting", "confidence", "data", "instances", "metrics", "stats"},
     {"engine", "theory"},
     {"arrivals", "play", "results", "session", "simulate", "store", "storing", "strategies",
      "subgaussian"},

@@ -34,6 +34,7 @@ STRATEGIES = {  # in the order of their reference
     "topk.strategies.ugape": "UGapEb UGapEc MultiBanditUGapEb MultiBanditUGapEc",
     "topk.strategies.racing": "Racing",
     "topk.strategies.lucb": "Halving LUCB1 KLLUCB",
+    "topk.strategies.betting": "BettingLUCB",
     "topk.strategies.toptwo": "TopTwo",
     "topk.strategies.clucb": "CLUCB CLUCBPAC",
     "topk.strategies.adaptive": "AdaptiveTopK ImprovedTopK",

@@ -116,6 +116,36 @@ class Pair(Indices):
         return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
 
 
+class Floored(Pair):
+    """The rule of `Pair`, with a floor on the arms' pulls; a constant ``floored`` turns it on."""
+
+    memory = {"fewest": 0}  # no arm has fewer pulls
+
+    @rule
+    def pick(s, arms):
+        if s.floored and s.now.fewest < floor(s):
+            arms[0] = least_pulled(s)
+            s.now.fewest = s.pulls[arms[0]]
+            if s.now.fewest < floor(s):
+                return 1
+        arms[0], arms[1] = lowest(s), highest(s)
+        return 2
+
+
+def floor(s):
+    """Return the number of pulls below which an arm is pulled in place of the pair."""
+    return math.sqrt(s.now.total) - s.n / 2
+
+
+def least_pulled(s):
+    """Return the arm with the fewest pulls, of equal ones the first."""
+    arm = s.active[0]
+    for j in range(s.now.live):
+        if s.pulls[s.active[j]] < s.pulls[arm]:
+            arm = s.active[j]
+    return arm
+
+
 @dataclass(frozen=True)
 class LUCB1(Pair):
     r"""Pull the two arms that are most easily confused across the boundary.
@@ -256,7 +286,7 @@ def restore_guarded(s):
 
 
 @dataclass(frozen=True)
-class KLLUCB(Pair):
+class KLLUCB(Floored):
     r"""`LUCB1` with bounds by the Kullback-Leibler divergence: far fewer pulls near 0 and 1.
 
     After u pulls of an arm with mean reward m its bounds are the smallest and the largest q with
@@ -329,7 +359,9 @@ class KLLUCB(Pair):
         published = int(self.rate == "published")
         factor = 405.5 if published else 1 if self.normal else 2
         log_ratio = math.log(factor * n / self.delta)
-        return {"log_ratio": log_ratio, "published": published, "normal": int(self.normal)}
+        floored = int(self.epsilon == 0 and not published)
+        found = {"published": published, "normal": int(self.normal), "floored": floored}
+        return found | {"log_ratio": log_ratio}
 
     def given(self, search):
         """Return which function takes the place of which open one."""
