@@ -30,11 +30,13 @@ NAMES = {
 STRATEGIES = {  # in the order of their reference
     "topk.strategies.optmai": "Uniform OptMAI",
     "topk.strategies.sar": "SuccessiveRejects SAR MultiBanditSAR",
+    "topk.strategies.sequential_halving": "SequentialHalving",
     "topk.strategies.gape": "GapE MultiBanditGapE",
     "topk.strategies.ugape": "UGapEb UGapEc MultiBanditUGapEb MultiBanditUGapEc",
     "topk.strategies.racing": "Racing",
     "topk.strategies.lucb": "Halving LUCB1 KLLUCB",
     "topk.strategies.betting": "BettingLUCB",
+    "topk.strategies.lucb_plus_plus": "LUCBPlusPlus",
     "topk.strategies.toptwo": "TopTwo",
     "topk.strategies.clucb": "CLUCB CLUCBPAC",
     "topk.strategies.adaptive": "AdaptiveTopK ImprovedTopK",
