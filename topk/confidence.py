@@ -249,11 +249,11 @@ def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None
     """Return the least delta, from exp(-FAR) on, at which the intervals at delta/n are apart."""
     if not outside.any():
         return 0.0
-    pulls, extra = pulls.astype(np.int64), {} if squares is None else {"squares": squares}
+    pulls = pulls.astype(np.int64)
     nearest = FAR - math.log(pulls.size)
 
     def apart(level):
-        ends = interval(pulls, sums, math.exp(-level) / pulls.size, sigma, **extra)
+        ends = interval(pulls, sums, math.exp(-level) / pulls.size, sigma, squares=squares)
         return overlap(*ends, inside, outside).max() <= epsilon
 
     if not apart(0.0):

@@ -221,9 +221,8 @@ class Session:
         """
         if self._refuted:
             return np.full((2, self.n), [[-np.inf], [np.inf]])
-        squares = self._known_squares()
-        extra = {} if squares is None else {"squares": squares}
-        return confidence.interval(*self._told(), self._delta / self.n, self._units.sigma, **extra)
+        given = *self._told(), self._delta / self.n, self._units.sigma
+        return confidence.interval(*given, squares=self._known_squares())
 
     @property
     def _method(self):
@@ -239,10 +238,11 @@ class Session:
         uses = self.strategy.stops_by != "intervals" or self.strategy.uses_squares
         if not (uses and self._units.bounded):
             return None
-        squares = self._told()[1]
+        pulls, sums = self._told()
+        squares = sums.copy()
         for arm, short in self._short.items():
-            squares[arm] = max(0.0, squares[arm] - float(short))
-        return squares
+            squares[arm] -= float(short)
+        return np.maximum(squares, sums * sums / np.maximum(pulls, 1))
 
     @locked
     def evidence(self, epsilon=None):
