@@ -25,7 +25,7 @@ from topk._checks import (
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
 check_sigma = up_to(1e150)
-UNDECLARED = "or declare others: bounds = (low, high), or sigma for sub-Gaussian ones without bounds"
+UNDECLARED = "or declare others: bounds = (low, high), or sigma for sub-Gaussian ones"
 
 
 class Scale(NamedTuple):

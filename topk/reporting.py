@@ -123,7 +123,7 @@ def status(session, evidence):
 def least_epsilon(session, delta):
     """Return the least epsilon for which the evidence is at most delta, to 1e-4 of the range.
 
-    If there is none it is the range, or of sub-Gaussian rewards infinity.  By intervals it is exact.
+    If there is none it is the range, or of sub-Gaussian rewards infinity.  By intervals exact.
     """
     width, bounded = session._units.width, session._units.bounded
     if session._method == "intervals":

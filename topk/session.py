@@ -277,11 +277,11 @@ class Session:
         own proof.
 
         What has been told counts, and in the order in which it was: rewards may come late or be
-        missing, but not because of what they are.  With evidence by pairs, when clicks arrive at once, and their absence
-        only after a wait, tell each arm's results in the order of its pulls, without gaps, and
-        take p (1 + ln(C/p)) in place of p, with C = (n - k)(n + k - 1)/2: the arms' results then
-        take turns that depend on them.
-        Rewards of different arms that are pulled together have to be independent.
+        missing, but not because of what they are.  When clicks arrive at once, and their absence
+        only after a wait, tell each arm's results in the order of its pulls, without gaps.  By
+        intervals that is enough.  By pairs take p (1 + ln(C/p)) in place of p, with
+        C = (n - k)(n + k - 1)/2, since the arms' results then take turns that depend on them, and
+        rewards of different arms that are pulled together have to be independent.
         """
         epsilon = self._units.unit_epsilon(self.strategy.tolerance if epsilon is None else epsilon)
         chosen = self._chosen()
