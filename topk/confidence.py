@@ -23,6 +23,8 @@ import numpy as np
 
 from topk._checks import as_integers, as_numbers, check_delta, check_real, common_shape, refuse
 
+__all__ = ["evidence", "interval"]
+
 SLACK = 1 + 1e-12  # of the level, and
 ULPS = 1 + 2**-50  # of a bound: what rounding does is less
 SERIES = [(-1.0) ** k / k for k in range(12, 1, -1)]  # of (x - ln(1 + x)) / x**2

@@ -12,6 +12,19 @@ from topk._checks import as_generator, check_integer, check_n, check_real, check
 from topk.bandits import BernoulliBandit
 from topk.data import rte_counts
 
+__all__ = [
+    "beta41",
+    "rte_workers",
+    "sar_budget",
+    "sar_experiment",
+    "synthetic",
+    "truncated_normal",
+    "two_group",
+    "two_point",
+    "unif01",
+    "uniform",
+]
+
 _SAR = {
     1: ([0.5] + [0.4] * 19, 2_000),
     2: ([0.5] + [0.42] * 5 + [0.38] * 14, 12_000),

@@ -16,6 +16,16 @@ import numpy as np
 
 from topk._checks import as_finite, as_integers, check_epsilon, common_shape, refuse
 
+__all__ = [
+    "aggregate_regret",
+    "elementwise_optimal",
+    "explore_m",
+    "misidentified",
+    "precision",
+    "regret_within",
+    "simple_regret",
+]
+
 SLACK = 2.0**-48
 """What a comparison with a positive epsilon forgives (about 3.6e-15), times means above 1.
 

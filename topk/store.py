@@ -31,6 +31,8 @@ import numpy as np
 
 from topk._checks import refuse
 
+__all__ = ["Info", "StoreWarning", "clear", "info"]
+
 LEAST = 0.05  # seconds; what took less in all is not worth a file
 LARGEST = 2**30  # bytes of a file that is written or read
 SEAL = hashlib.sha256().digest_size  # bytes at a file's end

@@ -17,10 +17,10 @@ import numpy as np
 
 import topk
 from topk.confidence import lack, meeting, pairs
-from topk.engine.composing import rule
 from topk.engine.jit import compiled
-from topk.engine.loop import ACCEPTED, ACTIVE, WITHDRAWN, ask, count, keep_active, left, update
-from topk.play import Play
+from topk.rules.base import ACCEPTED, ACTIVE, WITHDRAWN, ask, count, keep_active, left, update
+from topk.rules.marks import rule
+from topk.simulate.play import Play
 from topk.stats import proportion_interval
 from topk.store import SOURCES
 from topk.strategies.lucb import fall

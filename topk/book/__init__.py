@@ -7,13 +7,14 @@ from types import FunctionType
 
 import numpy as np
 
+from topk import plots
 from topk._checks import refuse
-from topk.book import claims, plots, recording
+from topk.book import claims, recording
 from topk.engine.composing import looked_up
 
 __all__ = ["claims", "glue_all", "plots", "recording", "rule_of", "scientific"]
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-SHARED = "topk.engine", "topk.confidence", "topk._", "numpy"
+SHARED = "topk.rules", "topk.engine", "topk.confidence", "topk.kl", "topk._", "numpy"
 RULE = ("batch", "share", "decide", "scale", "line", "radius", "form", "weight", "pick", "done")
 
 

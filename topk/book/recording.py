@@ -8,9 +8,9 @@ import numpy as np
 
 from topk._checks import check_integer, refuse
 from topk.bandits import BernoulliBandit, check_bandit
-from topk.engine.loop import ACTIVE
-from topk.engine.strategy import Indices, Strategy
-from topk.play import water_fill
+from topk.engine.allocation import water_fill
+from topk.rules.base import ACTIVE
+from topk.rules.strategy import Indices, Strategy
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 244, 34, 14, 40  # of the drawing, in its own units
 

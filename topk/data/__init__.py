@@ -8,6 +8,8 @@ from importlib.resources import files
 
 import numpy as np
 
+__all__ = ["Counts", "rte_counts"]
+
 
 class Counts(namedtuple("Counts", "answers correct")):
     """Answers and correct answers of each worker.

@@ -26,8 +26,9 @@ import numba
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from topk.engine.composing import compose, digest, larger
-from topk.engine.ranking import order, order_by_digits
+from topk.engine.composing import compose, digest
+from topk.rules.marks import larger
+from topk.rules.ranking import order, order_by_digits
 
 GIVEN = {order: order_by_digits}  # where a loop in plain words is a faster form
 SOURCE = sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # how things are compiled
@@ -45,7 +46,7 @@ except Exception:  # noqa: BLE001  whatever another version of numba raises
 
 @intrinsic
 def larger_float(typing_context, a, b):
-    """Compile `topk.engine.composing.larger`: with leave to look at several floats at once."""
+    """Compile `topk.rules.marks.larger`: with leave to look at several floats at once."""
 
     def code(context, builder, signature, arguments):
         flags = ("nnan", "nsz")
@@ -63,7 +64,7 @@ def inner(function, lean):
         return larger_float
     if not PRIVATE:
         return njit(function, nogil=True)
-    trusted = function.__module__.startswith("topk." if lean else "topk.engine.")
+    trusted = function.__module__.startswith("topk." if lean else ("topk.engine.", "topk.rules."))
     counts = not trusted or getattr(function, "allocates", False)
     inlined = not counts and not getattr(function, "apart", False)
     return by_types(njit(function, _nrt=counts, nogil=True, forceinline=inlined, **PART))

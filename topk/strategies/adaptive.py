@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import factor, positive, refuse
-from topk.engine.composing import rule
-from topk.engine.loop import ACCEPTED, ACTIVE, BY_RULE, REJECTED, keep_active
-from topk.engine.rounds import accept, batch, end_with, fresh_sums, rank_fresh, reject, whole_pulls
-from topk.engine.strategy import Rounds
+from topk._ranges import improved_topk_constants
+from topk.rules.base import ACCEPTED, ACTIVE, BY_RULE, REJECTED, keep_active
+from topk.rules.marks import rule
+from topk.rules.rounds import accept, batch, end_with, fresh_sums, rank_fresh, reject, whole_pulls
+from topk.rules.strategy import Rounds
 from topk.strategies.lucb import halving_share
-from topk.theory import improved_topk_constants
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,15 @@ import math
 from dataclasses import dataclass
 
 from topk._checks import factor
-from topk.engine.composing import rule
-from topk.engine.exchange_trees import gain, widest
-from topk.engine.strategy import Indices, Strategy
+from topk.rules.marks import rule
+from topk.rules.search.clucb_trees import gain, widest
+from topk.rules.strategy import Indices, Strategy
 
 
 class Exchanging(Indices):
     """The rule of `CLUCB` and `CLUCBPAC`."""
 
-    partition, few = "exchange", 0  # always by trees
+    partition, few = "clucb", 0  # always by trees
     certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}
 

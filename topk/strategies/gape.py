@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import factor, positive
-from topk.engine import candidates, indices, loop
-from topk.engine.candidates import TIE, wider
-from topk.engine.composing import rule
-from topk.engine.indices import following, highest, kth, lowest
-from topk.engine.loop import ACTIVE, NOBODY
-from topk.engine.strategy import Indices, Strategy
+from topk.rules import base, indices
+from topk.rules.base import ACTIVE, NOBODY
+from topk.rules.indices import following, highest, kth, lowest
+from topk.rules.marks import rule
+from topk.rules.search import ugape_scan as candidates
+from topk.rules.search.ugape_scan import TIE, wider
+from topk.rules.strategy import Indices, Strategy
 
 ROUNDING = 1e-15  # of a difference of two means
 
@@ -151,8 +152,8 @@ class MultiBanditGapE(Gaps):
     complexity: float
     c: float = 2.0
     k = 1
-    several, partition = True, "candidates"
-    interfaces = (indices, candidates, loop)
+    several, partition = True, "ugape_scan"
+    interfaces = (indices, candidates, base)
     roles = (*Indices.roles, "radius", "form")
 
     def search_for(self, n):

@@ -4,18 +4,18 @@ import math
 from dataclasses import dataclass
 
 from topk._checks import check_choice, check_flag, positive
-from topk.engine import indices, loop, rounds
-from topk.engine.composing import allocates, rule
-from topk.engine.indices import ask as ask_pair
-from topk.engine.indices import highest, lower, lowest, moved, upper
-from topk.engine.indices import left as left_pair
-from topk.engine.indices import restore as restore_pair
-from topk.engine.indices import update as update_pair
-from topk.engine.loop import BY_RULE
-from topk.engine.rounds import ask as ask_round
-from topk.engine.rounds import open_round, rank_fresh, reject, whole_pulls
-from topk.engine.rounds import update as update_round
-from topk.engine.strategy import Indices, Rounds
+from topk.rules import base, indices, rounds
+from topk.rules.base import BY_RULE
+from topk.rules.indices import ask as ask_pair
+from topk.rules.indices import highest, lower, lowest, moved, upper
+from topk.rules.indices import left as left_pair
+from topk.rules.indices import restore as restore_pair
+from topk.rules.indices import update as update_pair
+from topk.rules.marks import allocates, rule
+from topk.rules.rounds import ask as ask_round
+from topk.rules.rounds import open_round, rank_fresh, reject, whole_pulls
+from topk.rules.rounds import update as update_round
+from topk.rules.strategy import Indices, Rounds
 
 RATES = ("mixture", "published")
 TINY = 1e-280  # less might not be divided by
@@ -193,7 +193,7 @@ class LUCB1(Pair):
         """Return ln(k_1 n / delta), and for the guard when it begins and what Halving needs."""
         if not self.guard:
             return {"log_ratio": math.log(1.25 * n / self.delta)}
-        from topk.theory.guarantees import halving_pulls
+        from topk.guarantees.lucb import halving_pulls
 
         delta = self.delta / 2
         patience = min(halving_pulls(n, self.k, self.epsilon, delta), 2**62)
@@ -210,8 +210,8 @@ class LUCB1(Pair):
         found = super().given(search)
         if self.guard:
             found |= {rounds.share: Halving.share, rounds.decide: Halving.decide}
-            found |= {loop.ask: ask_guarded, loop.update: update_guarded}
-            found |= {loop.left: left_guarded, loop.restore: restore_guarded}
+            found |= {base.ask: ask_guarded, base.update: update_guarded}
+            found |= {base.left: left_guarded, base.restore: restore_guarded}
         return found
 
     @rule

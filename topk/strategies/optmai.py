@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import between, check_choice, check_flag
-from topk.engine.composing import allocates, rule
-from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED
-from topk.engine.ranking import ranked_by
-from topk.engine.rounds import EVERYTHING, first_leaves, fresh_sums, rank_fresh
-from topk.engine.strategy import Rounds
+from topk.rules.base import ACCEPTED, BY_BUDGET, REJECTED
+from topk.rules.marks import allocates, rule
+from topk.rules.ranking import ranked_by
+from topk.rules.rounds import EVERYTHING, first_leaves, fresh_sums, rank_fresh
+from topk.rules.strategy import Rounds
 
 FINALS = ("accept-reject", "uniform")
 

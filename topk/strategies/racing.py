@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk.engine.composing import allocates, rule
-from topk.engine.loop import ACTIVE, BY_RULE
-from topk.engine.ranking import order, rank, ranked_by
-from topk.engine.rounds import accept, end_with, first_leaves, gaps, reject
-from topk.engine.strategy import Rounds, clipped_bounds
+from topk.rules.base import ACTIVE, BY_RULE
+from topk.rules.marks import allocates, rule
+from topk.rules.ranking import order, rank, ranked_by
+from topk.rules.rounds import accept, end_with, first_leaves, gaps, reject
+from topk.rules.strategy import Rounds, clipped_bounds
 
 ALPHA, K_1 = 1.1, 11.1
 

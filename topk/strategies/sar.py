@@ -6,11 +6,11 @@ from functools import lru_cache
 import numpy as np
 
 from topk._checks import as_integers, refuse
-from topk.engine.composing import rule
-from topk.engine.loop import BY_BUDGET, keep_active
-from topk.engine.ranking import rank
-from topk.engine.rounds import accept, end_with, first_leaves, reject
-from topk.engine.strategy import Rounds
+from topk.rules.base import BY_BUDGET, keep_active
+from topk.rules.marks import rule
+from topk.rules.ranking import rank
+from topk.rules.rounds import accept, end_with, first_leaves, reject
+from topk.rules.strategy import Rounds
 
 
 @lru_cache(maxsize=256)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import check_flag, factor, positive, refuse
-from topk.engine import candidates, indices, loop
-from topk.engine.candidates import keep, keep_smallest, largest_index, members, wider
-from topk.engine.composing import allocates, rule
-from topk.engine.indices import scale, setup
-from topk.engine.ranking import active_of, ranked_by, recommend_best
-from topk.engine.strategy import Indices, Strategy, clipped_bounds
+from topk.rules import base, indices
+from topk.rules.indices import scale, setup
+from topk.rules.marks import allocates, rule
+from topk.rules.ranking import active_of, ranked_by, recommend_best
+from topk.rules.search import ugape_scan as candidates
+from topk.rules.search.ugape_scan import keep, keep_smallest, largest_index, members, wider
+from topk.rules.strategy import Indices, Strategy, clipped_bounds
 
 
 class Candidates(Indices):
@@ -20,8 +21,8 @@ class Candidates(Indices):
     Radii follow from a level a that all arms have in common; q is its root.
     """
 
-    partition, few = "candidates", 0  # trees are faster with few arms as well
-    interfaces = (indices, candidates, loop)
+    partition, few = "ugape", 0  # trees are faster with few arms as well
+    interfaces = (indices, candidates, base)
     roles = (*Indices.roles, "radius")
     variance = estimated = False
     checks = Strategy.checks | {"a": positive, "c": factor, "complexity": positive}
@@ -33,7 +34,7 @@ class Candidates(Indices):
     def search_for(self, n):
         """Return the search: trees serve one bandit with radii s / sqrt(pulls), s never falling."""
         if self.several or self.variance or self.estimated:
-            return "candidates"
+            return "ugape_scan"
         return super().search_for(n)
 
     def bounds(self, seen):
@@ -176,7 +177,7 @@ class UGapEb(FixedBudget):
     r"""Gap-based exploration with a fixed budget.
 
     Every arm has the radius :math:`\beta_i = \sqrt{a/T_i}`.  In each step the candidate set
-    J(t) is formed from the indices B (see `topk.engine.candidates`), and the wider of the two
+    J(t) is formed from the indices B (see `topk.rules.search.ugape_scan`), and the wider of the two
     arms that speak against it is pulled.  The J(t) whose largest index was smallest over
     time is returned.
 

@@ -1,0 +1,62 @@
+"""The random streams of every run: its order of the arms, its rewards, and others."""
+
+import numpy as np
+
+from topk._checks import check_integer, check_n
+
+ORDER, REWARDS, INSTANCE, SPLIT, RULE = range(5)  # what a play's streams are for
+
+
+def stream(seed, play, purpose):
+    """Return one stream of a play: ``ORDER``, ``REWARDS``, ``INSTANCE``, ``SPLIT`` or ``RULE``."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(play, purpose)))
+
+
+def streams(seed, play, n):
+    """Return a play's own arm order and reward generator.
+
+    Every play has streams of its own, children of one ``SeedSequence``: play r is the same
+    play whether 200 or 1,000 are asked for, and in whatever order they are computed.
+
+    Parameters
+    ----------
+    seed : int
+        Non-negative; the same for all plays of a study.
+    play : int
+        Number of the play, from 0.
+    n : int or pair of int
+        Number of arms; for several bandits the pair (M, n).
+
+    Returns
+    -------
+    order : ndarray of int64, shape (n,) or (M n,)
+        The strategy's arm j is the bandit's arm ``order[j]``.  Several bandits are put in
+        a random order, and so are the arms of each.
+    rng : numpy.random.Generator
+        Where the rewards come from.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not an integer in its range.
+
+    Examples
+    --------
+    >>> order, rng = streams(seed=1, play=0, n=4)
+    >>> sorted(order.tolist())
+    [0, 1, 2, 3]
+    """
+    seed = check_integer(seed, "seed", 0)
+    play = check_integer(play, "play", 0)
+    several = isinstance(n, tuple) and len(n) == 2
+    n = tuple(check_n(part, smallest=1) for part in n) if several else check_n(n, smallest=1)
+    order = order_from(stream(seed, play, ORDER), n).astype(np.int64, copy=False)
+    return order, stream(seed, play, REWARDS)
+
+
+def order_from(rng, n):
+    """Return the order of n arms that a generator at its beginning gives; see `streams`."""
+    if not isinstance(n, tuple):
+        return rng.permutation(n)
+    orders = [m * n[1] + rng.permutation(n[1]) for m in rng.permutation(n[0])]
+    return np.array(orders).ravel()

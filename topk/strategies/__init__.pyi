@@ -1,0 +1,32 @@
+from .adaptive import AdaptiveTopK, ImprovedTopK
+from .clucb import CLUCB, CLUCBPAC
+from .gape import GapE, MultiBanditGapE
+from .lucb import KLLUCB, LUCB1, Halving
+from .optmai import OptMAI, Uniform
+from .racing import Racing
+from .sar import SAR, MultiBanditSAR, SuccessiveRejects
+from .toptwo import TopTwo
+from .ugape import MultiBanditUGapEb, MultiBanditUGapEc, UGapEb, UGapEc
+
+__all__ = [
+    "AdaptiveTopK",
+    "CLUCB",
+    "CLUCBPAC",
+    "GapE",
+    "Halving",
+    "ImprovedTopK",
+    "KLLUCB",
+    "LUCB1",
+    "MultiBanditGapE",
+    "MultiBanditSAR",
+    "MultiBanditUGapEb",
+    "MultiBanditUGapEc",
+    "OptMAI",
+    "Racing",
+    "SAR",
+    "SuccessiveRejects",
+    "TopTwo",
+    "UGapEb",
+    "UGapEc",
+    "Uniform",
+]
