@@ -18,6 +18,8 @@ from strategies.registry import ENTRIES, cases, each_strategy, real_bandit, zero
 
 import topk
 from topk.engine.allocation import water_fill
+from topk.rules.search.top_k_scan import TOP_K_SCAN
+from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.simulate import run as simulate
 from topk.simulate.play import DONE, Play
 from topk.simulate.run import Cut
@@ -574,11 +576,11 @@ def test_warm_compiles_what_the_first_play_needs(monkeypatch, capsys):
         (type(play.strategy).__name__, function.__name__, play.state.search)) or DONE)
     topk.warm([topk.LUCB1(3, 0.1, 0.1), topk.SAR(2, 60), Endless(1)])
     assert sorted(calls, key=str) == [
-        ("LUCB1", "play", "top_k_scan"), ("LUCB1", "play", "top_k_trees"), ("SAR", "play", None)]
+        ("LUCB1", "play", TOP_K_SCAN), ("LUCB1", "play", TOP_K_TREES), ("SAR", "play", None)]
     calls.clear()
     topk.warm(topk.MultiBanditSAR(60))
     topk.warm(topk.LUCB1(1, 0.1, 0.1), topk.GaussianBandit([1.0, 2.0], sigma=1.0))
-    assert calls == [("MultiBanditSAR", "play", None), ("LUCB1", "play", "top_k_scan")]
+    assert calls == [("MultiBanditSAR", "play", None), ("LUCB1", "play", TOP_K_SCAN)]
     calls.clear()
     topk.warm()
     assert {name for name, _, _ in calls} == set(topk.strategies.__all__)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import topk
 from topk.engine.state import begin_run, python_form
-from topk.rules import base, indices
+from topk.rules import base
 from topk.rules.marks import rule
 from topk.rules.search import ugape_scan as candidates
 
@@ -29,8 +29,7 @@ class Searching(topk.Indices):
     """Looks for winners and never ends."""
 
     k: int
-    interfaces = (indices, candidates, base)
-    roles = (*topk.Indices.roles, "radius")
+    roles = topk.Indices.roles | {"radius": candidates.radius}
     memory = {"level": 0.0}
 
     def arrays(self, bandits, n):

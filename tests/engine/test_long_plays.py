@@ -14,6 +14,11 @@ import topk
 from topk.engine.loop import CROSSING, DONE
 from topk.engine.state import begin_run
 from topk.rules import base
+from topk.rules.search.clucb_trees import CLUCB_TREES
+from topk.rules.search.top_k_scan import TOP_K_SCAN
+from topk.rules.search.top_k_trees import TOP_K_TREES
+from topk.rules.search.ugape_scan import UGAPE_SCAN
+from topk.rules.search.ugape_trees import UGAPE_TREES
 from topk.simulate.play import Play
 
 PATIENCE = 1.0  # seconds of a processor that a slice may take on a busy machine; 0.2 on an idle one
@@ -43,13 +48,13 @@ def after(strategy, n, search, total, seed=1):
 LUCB1, UGAPE = topk.LUCB1(7, epsilon=0.0, delta=1e-9), topk.UGapEc(7, epsilon=0.0, delta=1e-9)
 GAPE = topk.GapE(7, budget=T + 10**6, complexity=1e4)
 LONG = [
-    (LUCB1, "top_k_scan", transcriptions.lucb1),
-    (LUCB1, "top_k_trees", transcriptions.lucb1),
-    (GAPE, "top_k_scan", transcriptions.gap_e),
-    (GAPE, "top_k_trees", transcriptions.gap_e),
-    (UGAPE, "ugape_scan", transcriptions.ugape),
-    (UGAPE, "ugape_trees", transcriptions.ugape),
-    (topk.CLUCB(7, delta=1e-9), "clucb_trees", transcriptions.clucb_pac),
+    (LUCB1, TOP_K_SCAN, transcriptions.lucb1),
+    (LUCB1, TOP_K_TREES, transcriptions.lucb1),
+    (GAPE, TOP_K_SCAN, transcriptions.gap_e),
+    (GAPE, TOP_K_TREES, transcriptions.gap_e),
+    (UGAPE, UGAPE_SCAN, transcriptions.ugape),
+    (UGAPE, UGAPE_TREES, transcriptions.ugape),
+    (topk.CLUCB(7, delta=1e-9), CLUCB_TREES, transcriptions.clucb_pac),
 ]
 
 

@@ -9,6 +9,8 @@ from engine.searching import call
 
 import topk
 from topk.rules.indices import highest, inside, kth, lowest
+from topk.rules.search.top_k_scan import TOP_K_SCAN
+from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.simulate.play import Play
 from topk.strategies.lucb import fall
 
@@ -57,7 +59,7 @@ def test_the_pulls_are_those_of_a_look_at_all_arms(n, strategy):
     means = np.round(np.linspace(0.9, 0.1, n), 1)
     for bandit in topk.BernoulliBandit(means), topk.BetaBandit(4 * means, 4 - 4 * means):
         found = []
-        for search in ("top_k_scan", "top_k_trees"):
+        for search in (TOP_K_SCAN, TOP_K_TREES):
             play = Play(strategy, bandit, 5, 0, search=search)
             play.advance()
             found.append((play.outcome().pulls.tolist(), play.outcome().selected.tolist()))
@@ -123,5 +125,5 @@ def test_kl_bounds_hold_more_than_those_of_the_mixture_itself():
 
 def test_a_rule_with_a_line_is_scanned_for_few_arms_only():
     strategy = topk.KLLUCB(1, 0.0, 0.1)
-    assert strategy.search_for(strategy.few) == "top_k_scan"
-    assert strategy.search_for(strategy.few + 1) == strategy.search_for(math.inf) == "top_k_trees"
+    assert strategy.search_for(strategy.few) == TOP_K_SCAN
+    assert strategy.search_for(strategy.few + 1) == strategy.search_for(math.inf) == TOP_K_TREES

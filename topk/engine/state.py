@@ -21,7 +21,7 @@ from topk.engine.composing import compose
 from topk.engine.plain import PlainPlay
 from topk.rules import base, indices
 from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, RUNNING, WRONG
-from topk.rules.strategy import Ruled
+from topk.rules.strategy import Indices, Ruled
 
 # the scalars of a play, in one block
 COUNTERS = ("total", "live", "wanted", "rounds", "most", "each", "cut", "ended", "picked")
@@ -187,8 +187,8 @@ class RuledPlay:
         Number n of arms, or the pair (M, n).
     rng : numpy.random.Generator, optional
         Where a rule that draws random numbers takes them from.
-    search : str, optional
-        The search for winners; see `topk.rules.strategy.Ruled.search_for`.
+    search : topk.rules.search.interface.Search, optional
+        How the arms at risk are found; see `topk.rules.strategy.Ruled.search_for`.
 
     Attributes
     ----------
@@ -217,8 +217,9 @@ class RuledPlay:
         cls = type(self.strategy)
         known = getattr(sys.modules.get(cls.__module__), cls.__qualname__, None) is cls
         store = known and cls.__module__ != "__main__"
-        name = f"{cls.__name__}_{self.search or 'none'}_{type(self.s).__name__}"
-        return compiled(function, self.given, name, indices in self.strategy.interfaces, store)
+        search = self.search.name if self.search else "none"
+        name = f"{cls.__name__}_{search}_{type(self.s).__name__}"
+        return compiled(function, self.given, name, isinstance(self.strategy, Indices), store)
 
     @property
     def seen(self):

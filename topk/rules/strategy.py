@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import warnings
-from importlib import import_module
 from inspect import getattr_static
 
 import numpy as np
@@ -13,6 +12,8 @@ from topk.bandits import UNIT
 from topk.rules import base, indices, ranking, rounds
 from topk.rules.marks import rule
 from topk.rules.ranking import means_of, ranked_by
+from topk.rules.search.top_k_scan import TOP_K_SCAN
+from topk.rules.search.top_k_trees import TOP_K_TREES
 
 __all__ = ["Indices", "Rounds", "Strategy", "positive"]
 NO_DATACLASS = "{} is no frozen dataclass: put @dataclass(frozen=True) above"
@@ -238,20 +239,22 @@ class Ruled(Strategy):
 
     Attributes
     ----------
-    interfaces : tuple of module
-        Where the open functions are; the first is the shape, `topk.rules.rounds` or
-        `topk.rules.indices`.
-    roles : tuple of str
-        The functions of which the rule may consist.
+    form : dict
+        What the form itself puts in the place of the open functions of `topk.rules.base`: open
+        function -> function.
+    roles : dict
+        The functions of which a rule may consist: name -> open function.  Those that a class
+        defines are marked with `topk.rule`.
     memory : dict
         Numbers of the rule's own that change, kept in ``s.now``: name -> first value.
-    partition, few
+    searches, few
         See `Indices`.
     """
 
-    interfaces = roles = ()
+    form = {}
+    roles = {}
     memory = {}
-    partition, few = None, 0
+    searches, few = (), 0
 
     def check_shape(self, shape):
         """Return (M, n), see `Strategy.check_shape`; refuse what cannot be told apart by value."""
@@ -275,48 +278,42 @@ class Ruled(Strategy):
         return self.k
 
     def search_for(self, n):
-        """Return the name of the search for winners that is the fastest with n arms, if any.
-
-        A tournament wants bounds that are straight lines, or stay until the arm is pulled.
-        """
-        if self.partition is None:
+        """Return the `Search` that is the fastest with n arms, or None."""
+        if not self.searches:
             return None
-        if self.partition != "top_k" and hasattr(self, "line"):
-            reason = "has a `line`, which only strategies with partition='top_k' use"
+        search = self.searches[0] if n <= self.few else self.searches[-1]
+        if hasattr(self, "line") and not search.uses_lines:
+            reason = f"has a `line`, at which its search, {search.name}, does not look"
             raise TypeError(f"{type(self).__name__} {reason}")
-        return f"{self.partition}_{'scan' if n <= self.few else 'trees'}"
-
-    def searching(self, search):
-        """Return the functions that a search for winners gives; some are the same for all trees."""
-        if not search:
-            return {}
-        found, own = {}, vars(_module(search))
-        if search.endswith("_trees"):
-            own = vars(_module("tournament")) | own
-        for module in self.interfaces:
-            names = [x for x in own if hasattr(module, x) and callable(own[x])]
-            found |= {getattr(module, x): own[x] for x in names}
-        return {f: g for f, g in found.items() if f is not g}
+        return search
 
     def room(self, search, bandits, n):
-        """Return what a search for winners needs."""
-        return _module(search).room(bandits, n) if search else {}
+        """Return what a search adds to the state of a run: name -> array."""
+        return search.new_arrays(bandits, n) if search else {}
 
     def given(self, search):
         """Return which function takes the place of which open one."""
-        shape = self.interfaces[0]
-        found = {base.recommend: ranking.recommend_best}
-        common = ("open_play", "ask", "update", "restore", "left")
-        found |= {getattr(base, x): getattr(shape, x) for x in common if hasattr(shape, x)}
-        found |= self.searching(search)
-        for role in self.roles:
-            function = getattr_static(self, role, None)
+        found = {base.recommend: ranking.recommend_best} | self.form
+        return found | (search.provides() if search else {}) | self.own_rule()
+
+    def own_rule(self):
+        """Return the marked functions of the class: open function -> function.
+
+        Raises
+        ------
+        TypeError
+            If a marked function is none of the ``roles``, or a function of this name has no mark.
+        """
+        found, kind = {}, type(self).__name__
+        for name in {name: None for cls in type(self).__mro__ for name in vars(cls)}:
+            function = getattr_static(self, name)
             if isinstance(function, rule):
-                home = next(module for module in self.interfaces if hasattr(module, role))
-                found[getattr(home, role)] = function.__func__
-            elif function is not getattr_static(Strategy, role, None):
-                named = f"{role} of {type(self).__name__}"
-                raise TypeError(f"{named} is to be a function, marked with topk.rule")
+                if name not in self.roles:
+                    allowed = ", ".join(self.roles)
+                    raise TypeError(f"{name} of {kind} is no function of a rule: {allowed}")
+                found[self.roles[name]] = function.__func__
+            elif name in self.roles and function is not getattr_static(Strategy, name, None):
+                raise TypeError(f"{name} of {kind} is to be a function, marked with topk.rule")
         return found
 
 
@@ -402,8 +399,19 @@ class Rounds(Ruled):
     ([2, 4], [33, 99, 99, 33, 99, 33])
     """
 
-    interfaces = rounds, base
-    roles = ("share", "decide", "batch", "recommend", "left")
+    form = {
+        base.open_play: rounds.open_play,
+        base.ask: rounds.ask,
+        base.update: rounds.update,
+        base.restore: rounds.restore,
+    }
+    roles = {
+        "share": rounds.share,
+        "decide": rounds.decide,
+        "batch": rounds.batch,
+        "recommend": base.recommend,
+        "left": base.left,
+    }
     fresh = False
 
     def arrays(self, bandits, n):
@@ -435,11 +443,12 @@ class Indices(Ruled):
 
     Attributes
     ----------
-    partition : str or None
-        The groups of arms that the rule looks at, "topk" for the k largest means and the
-        others; None if it looks at all arms itself.
+    searches : tuple of topk.rules.search.interface.Search
+        How the arms at risk are found: by default among the k largest means and among the others;
+        empty if the rule looks at all arms itself.  Tournaments, the last one, need bounds that
+        are straight lines in ``scale``, or stay as they are until the arm is pulled.
     few : int
-        Up to so many arms looking at all of them is faster than a tournament.
+        Largest number of arms for which the first search, a scan of all arms, is used.
 
     Examples
     --------
@@ -478,10 +487,25 @@ class Indices(Ruled):
     ([1], True)
     """
 
-    interfaces = indices, base
-    roles = ("pick", "done", "scale", "line", "setup", "moved", "mend", "leave")
-    roles += ("recommend", "left")
-    partition, few = "top_k", 3000
+    form = {
+        base.ask: indices.ask,
+        base.update: indices.update,
+        base.restore: indices.restore,
+        base.left: indices.left,
+    }
+    roles = {
+        "pick": indices.pick,
+        "done": indices.done,
+        "scale": indices.scale,
+        "line": indices.line,
+        "setup": indices.setup,
+        "moved": indices.moved,
+        "mend": indices.mend,
+        "leave": indices.leave,
+        "recommend": base.recommend,
+        "left": base.left,
+    }
+    searches, few = (TOP_K_SCAN, TOP_K_TREES), 3000
 
     def arrays(self, bandits, n):
         """Return room for the arms that are picked."""
@@ -503,10 +527,6 @@ class Indices(Ruled):
             low, high, weight = self.line(seen, arm)
             lower[arm], upper[arm] = low - scale * weight, high + scale * weight
         return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
-
-
-def _module(search):
-    return import_module(f"topk.rules.search.{search}")
 
 
 def clipped_bounds(seen, radius):

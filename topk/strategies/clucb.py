@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from topk._checks import factor
 from topk.rules.marks import rule
-from topk.rules.search.clucb_trees import gain, widest
+from topk.rules.search.clucb_trees import CLUCB_TREES, gain, widest
 from topk.rules.strategy import Indices, Strategy
 
 
 class Exchanging(Indices):
     """The rule of `CLUCB` and `CLUCBPAC`."""
 
-    partition, few = "clucb", 0  # always by trees
+    searches = (CLUCB_TREES,)
     certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import factor, positive
-from topk.rules import base, indices
 from topk.rules.base import ACTIVE, NOBODY
 from topk.rules.indices import following, highest, kth, lowest
 from topk.rules.marks import rule
 from topk.rules.search import ugape_scan as candidates
-from topk.rules.search.ugape_scan import TIE, wider
+from topk.rules.search.ugape_scan import TIE, UGAPE_SCAN, wider
 from topk.rules.strategy import Indices, Strategy
 
 ROUNDING = 1e-15  # of a difference of two means
@@ -152,13 +151,8 @@ class MultiBanditGapE(Gaps):
     complexity: float
     c: float = 2.0
     k = 1
-    several, partition = True, "ugape_scan"
-    interfaces = (indices, candidates, base)
-    roles = (*Indices.roles, "radius", "form")
-
-    def search_for(self, n):
-        """Return the search: all arms of the bandit that was pulled are looked at."""
-        return self.partition
+    several, searches = True, (UGAPE_SCAN,)
+    roles = Indices.roles | {"radius": candidates.radius, "form": candidates.form}
 
     @rule
     def radius(s, arm):

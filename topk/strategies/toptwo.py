@@ -76,8 +76,7 @@ class TopTwo(Indices):
     budget: int | None = None
     certifies = anytime = random = True
     memory = {"inside": 0, "outside": 0, "least": 0.0}  # the pair, and its weight
-    interfaces = (*Indices.interfaces, pairs)
-    roles = (*Indices.roles, "weight")
+    roles = Indices.roles | {"weight": pairs.weight}
 
     def constants(self, n):
         """Return ln(C / delta), and whether rewards are 1/2-sub-Gaussian in place of bounded."""

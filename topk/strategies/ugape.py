@@ -6,12 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import check_flag, factor, positive, refuse
-from topk.rules import base, indices
 from topk.rules.indices import scale, setup
 from topk.rules.marks import allocates, rule
 from topk.rules.ranking import active_of, ranked_by, recommend_best
 from topk.rules.search import ugape_scan as candidates
-from topk.rules.search.ugape_scan import keep, keep_smallest, largest_index, members, wider
+from topk.rules.search.ugape_scan import (
+    UGAPE_SCAN,
+    keep,
+    keep_smallest,
+    largest_index,
+    members,
+    wider,
+)
+from topk.rules.search.ugape_trees import UGAPE_TREES
 from topk.rules.strategy import Indices, Strategy, clipped_bounds
 
 
@@ -21,9 +28,9 @@ class Candidates(Indices):
     Radii follow from a level a that all arms have in common; q is its root.
     """
 
-    partition, few = "ugape", 0  # trees are faster with few arms as well
-    interfaces = (indices, candidates, base)
-    roles = (*Indices.roles, "radius")
+    searches = UGAPE_SCAN, UGAPE_TREES
+    few = 0  # trees are faster with few arms as well
+    roles = Indices.roles | {"radius": candidates.radius}
     variance = estimated = False
     checks = Strategy.checks | {"a": positive, "c": factor, "complexity": positive}
     checks |= {"variance": check_flag}
@@ -34,7 +41,7 @@ class Candidates(Indices):
     def search_for(self, n):
         """Return the search: trees serve one bandit with radii s / sqrt(pulls), s never falling."""
         if self.several or self.variance or self.estimated:
-            return "ugape_scan"
+            return UGAPE_SCAN
         return super().search_for(n)
 
     def bounds(self, seen):

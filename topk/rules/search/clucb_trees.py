@@ -14,6 +14,7 @@ import numpy as np
 
 from topk.rules.base import NOBODY
 from topk.rules.marks import allocates
+from topk.rules.search.interface import Search
 from topk.rules.search.top_k_trees import INSIDE, OUTSIDE, misplaced
 from topk.rules.search.top_k_trees import setup as set_up_ranks
 from topk.rules.search.tournament import (
@@ -22,6 +23,7 @@ from topk.rules.search.tournament import (
     WEIGHT,
     Tree,
     best,
+    grow,
     key,
     new_tournament,
     regroup,
@@ -157,3 +159,8 @@ def gain(s, allowed):
     if abs(s.gained[0] + s.trees.s[0] * s.gained[1] - allowed) < NEAR * (1.0 + s.gained[1]):
         add_up(s.trees, s.gained)
     return s.gained[0] + s.trees.s[0] * s.gained[1]
+
+
+CLUCB_TREES = Search(
+    "clucb_trees", new_arrays=room, setup=setup, moved=moved, grow=grow, mend=mend
+)

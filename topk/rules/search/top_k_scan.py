@@ -12,10 +12,12 @@ keys grow with s, and rounding is monotone, so that this is exact.
 
 import numpy as np
 
+from topk.rules import indices
 from topk.rules.base import NOBODY
 from topk.rules.indices import line
 from topk.rules.marks import allocates, apart, larger
 from topk.rules.ranking import rank
+from topk.rules.search.interface import Search
 
 WIDTH = 32  # rows are filled up to a multiple of this, so that no arm has to be looked at alone
 ROUNDING = 1e-14  # of keys, in units of the larger of one and a bound's width
@@ -302,3 +304,23 @@ def lower(s, arm):
 def upper(s, arm):
     """Return an arm's upper bound, minus infinity for `NOBODY`; it is outside."""
     return key(s, OUTSIDE, arm) if arm != NOBODY else -np.inf
+
+
+TOP_K_SCAN = Search(
+    "top_k_scan",
+    new_arrays=room,
+    setup=setup,
+    moved=moved,
+    grow=grow,
+    mend=mend,
+    words={
+        indices.inside: inside,
+        indices.lowest: lowest,
+        indices.highest: highest,
+        indices.kth: kth,
+        indices.following: following,
+        indices.lower: lower,
+        indices.upper: upper,
+    },
+    uses_lines=True,
+)

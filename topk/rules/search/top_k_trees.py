@@ -6,10 +6,12 @@ outside are exchanged as long as they are in the wrong order.
 
 import numpy as np
 
+from topk.rules import indices
 from topk.rules.base import NOBODY
 from topk.rules.marks import allocates
 from topk.rules.ranking import rank
 from topk.rules.search import tournament
+from topk.rules.search.interface import Search
 from topk.rules.search.tournament import (
     GROUP,
     HIGH,
@@ -113,3 +115,24 @@ def lower(s, arm):
 def upper(s, arm):
     """Return an arm's upper bound, minus infinity for `NOBODY`."""
     return key(s.trees, HIGHEST, arm) if arm != NOBODY else -np.inf
+
+
+TOP_K_TREES = Search(
+    "top_k_trees",
+    new_arrays=room,
+    setup=setup,
+    moved=tournament.moved,
+    grow=tournament.grow,
+    mend=mend,
+    leave=leave,
+    words={
+        indices.inside: inside,
+        indices.lowest: lowest,
+        indices.highest: highest,
+        indices.kth: kth,
+        indices.following: following,
+        indices.lower: lower,
+        indices.upper: upper,
+    },
+    uses_lines=True,
+)

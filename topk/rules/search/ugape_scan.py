@@ -21,6 +21,7 @@ import numpy as np
 
 from topk.rules.base import ACTIVE, NOBODY
 from topk.rules.marks import allocates, apart, larger, open_function
+from topk.rules.search.interface import Search
 
 TIE = 1e-12  # indices closer than this are equal: sums of the same numbers, rounded in two orders
 
@@ -218,3 +219,8 @@ def keep(s, bandit):
     s.smallest[bandit] = max(s.index[bandit], -1e300)  # a number even if all are inside
     n = s.n // s.bandits
     s.kept[bandit * n : (bandit + 1) * n] = s.inside[bandit * n : (bandit + 1) * n] == 1.0
+
+
+UGAPE_SCAN = Search(
+    "ugape_scan", new_arrays=room, setup=setup, moved=moved, grow=grow, mend=mend
+)

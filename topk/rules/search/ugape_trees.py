@@ -11,9 +11,21 @@ import numpy as np
 
 from topk.rules.base import NOBODY
 from topk.rules.marks import allocates
+from topk.rules.search import ugape_scan
+from topk.rules.search.interface import Search
 from topk.rules.search.top_k_trees import INSIDE, OUTSIDE
 from topk.rules.search.top_k_trees import setup as set_up_ranks
-from topk.rules.search.tournament import GROUP, WEIGHT, Tree, best, key, new_tournament, regroup
+from topk.rules.search.tournament import (
+    GROUP,
+    WEIGHT,
+    Tree,
+    best,
+    grow,
+    key,
+    moved,
+    new_tournament,
+    regroup,
+)
 from topk.rules.search.ugape_scan import TIE
 
 BOTH, NEITHER, J_ONLY, TOP_ONLY = INSIDE, OUTSIDE, 2, 3  # groups
@@ -130,3 +142,20 @@ def keep(s, bandit):
     """Keep the present J and its index."""
     s.smallest[0] = max(largest_index(s), -1e300)  # a number even if nothing speaks against J
     s.kept[:] = members(s)
+
+
+UGAPE_TREES = Search(
+    "ugape_trees",
+    new_arrays=room,
+    setup=setup,
+    moved=moved,
+    grow=grow,
+    mend=mend,
+    words={
+        ugape_scan.largest_index: largest_index,
+        ugape_scan.wider: wider,
+        ugape_scan.members: members,
+        ugape_scan.keep_smallest: keep_smallest,
+        ugape_scan.keep: keep,
+    },
+)
