@@ -373,9 +373,7 @@ class Rounds(Ruled):
     >>> import math
     >>> from dataclasses import dataclass
     >>> import topk
-    >>> from topk.rules.base import BY_BUDGET
-    >>> from topk.rules.ranking import rank
-    >>> from topk.rules.rounds import end_with, reject
+    >>> from topk.rules import BY_BUDGET, end_with, rank, reject
     >>> @dataclass(frozen=True)
     ... class Halves(topk.Rounds):
     ...     k: int
@@ -457,7 +455,7 @@ class Indices(Ruled):
     >>> import math
     >>> from dataclasses import dataclass
     >>> import topk
-    >>> from topk.rules.indices import highest, lower, lowest, upper
+    >>> from topk.rules import highest, lower, lowest, upper
     >>> @dataclass(frozen=True)
     ... class OwnClocks(topk.Indices):
     ...     k: int

@@ -4,18 +4,31 @@ import math
 from dataclasses import dataclass
 
 from topk._checks import check_choice, check_flag, positive
-from topk.rules import base, indices, rounds
-from topk.rules.base import BY_RULE
+from topk.rules import (
+    BY_RULE,
+    Indices,
+    Rounds,
+    allocates,
+    base,
+    highest,
+    indices,
+    lower,
+    lowest,
+    moved,
+    rank_fresh,
+    reject,
+    rounds,
+    rule,
+    upper,
+    whole_pulls,
+)
 from topk.rules.indices import ask as ask_pair
-from topk.rules.indices import highest, lower, lowest, moved, upper
 from topk.rules.indices import left as left_pair
 from topk.rules.indices import restore as restore_pair
 from topk.rules.indices import update as update_pair
-from topk.rules.marks import allocates, rule
 from topk.rules.rounds import ask as ask_round
-from topk.rules.rounds import open_round, rank_fresh, reject, whole_pulls
+from topk.rules.rounds import open_round
 from topk.rules.rounds import update as update_round
-from topk.rules.strategy import Indices, Rounds
 
 RATES = ("mixture", "published")
 TINY = 1e-280  # less might not be divided by

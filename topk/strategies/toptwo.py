@@ -7,10 +7,9 @@ import numpy as np
 
 from topk.confidence import interval, lack, meeting, shrunk
 from topk.confidence import pairs as wrong_pairs
-from topk.rules.marks import rule
+from topk.rules import Indices, rule
 from topk.rules.search import weakest_pair as pairs
 from topk.rules.search.weakest_pair import ROUNDING, find_pair
-from topk.rules.strategy import Indices
 
 TINY = 1e-280  # less might not be divided by
 
