@@ -239,7 +239,7 @@ class Ruled(Strategy):
 
     Attributes
     ----------
-    form : dict
+    form_functions : dict
         What the form itself puts in the place of the open functions of `topk.rules.base`: open
         function -> function.
     roles : dict
@@ -251,7 +251,7 @@ class Ruled(Strategy):
         See `Indices`.
     """
 
-    form = {}
+    form_functions = {}
     roles = {}
     memory = {}
     searches, few = (), 0
@@ -293,7 +293,7 @@ class Ruled(Strategy):
 
     def given(self, search):
         """Return which function takes the place of which open one."""
-        found = {base.recommend: ranking.recommend_best} | self.form
+        found = {base.recommend: ranking.recommend_best} | self.form_functions
         return found | (search.provides() if search else {}) | self.own_rule()
 
     def own_rule(self):
@@ -397,7 +397,7 @@ class Rounds(Ruled):
     ([2, 4], [33, 99, 99, 33, 99, 33])
     """
 
-    form = {
+    form_functions = {
         base.open_play: rounds.open_play,
         base.ask: rounds.ask,
         base.update: rounds.update,
@@ -485,7 +485,7 @@ class Indices(Ruled):
     ([1], True)
     """
 
-    form = {
+    form_functions = {
         base.ask: indices.ask,
         base.update: indices.update,
         base.restore: indices.restore,
