@@ -128,7 +128,7 @@ def mixture_cost(pulls, sums):
 def mixture_cost_of(u, ones):
     """Return ln g = ln(sup L / KT), of numbers; see `mixture_cost`."""
     found = math.log(math.pi / 2 * u) / 2 + (u + 0.5) * math.log1p(0.5 / u) - 0.5
-    found += log_gamma_half_of(u + 0.5) - log_gamma_half_of(ones)
+    found = found + log_gamma_half_of(u + 0.5) - log_gamma_half_of(ones)
     return found - log_gamma_half_of(u - ones)
 
 
