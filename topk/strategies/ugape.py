@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import check_flag, factor, positive, refuse
-from topk.rules import Indices, Strategy, allocates, ranked_by, rule
+from topk.rules import Indices, Strategy, allocates, clipped_bounds, ranked_by, rule
 from topk.rules.indices import scale, setup
 from topk.rules.ranking import active_of, recommend_best
 from topk.rules.search import ugape_scan as candidates
@@ -19,7 +19,6 @@ from topk.rules.search.ugape_scan import (
     wider,
 )
 from topk.rules.search.ugape_trees import UGAPE_TREES
-from topk.rules.strategy import clipped_bounds
 
 
 class Candidates(Indices):
