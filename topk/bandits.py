@@ -25,6 +25,7 @@ from topk._checks import (
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
 check_sigma = up_to(1e150)
+UNDECLARED = "or declare others: bounds = (low, high), or sigma for unbounded sub-Gaussian ones"
 
 
 class Scale(NamedTuple):
@@ -173,6 +174,13 @@ class Bandit(ABC):
         """The `Scale` of the rewards, from ``bounds`` or ``sigma``."""
         return scale_of(self.bounds, self.sigma)
 
+    @property
+    def allowed(self):
+        """What is said of rewards when one is refused, and how others are declared."""
+        if self.bounds is not None or self.sigma is not None:
+            return str(self.units)
+        return f"{self.units} ({UNDECLARED})"
+
     @abstractmethod
     def sample(self, arm, count, rng):
         """Return ``count`` independent rewards of one arm.
@@ -232,7 +240,7 @@ class Bandit(ABC):
             refuse(f"sample of arm {arm}", f"an array of shape {rewards.shape}", f"{count} rewards")
         bad = self.units.refused(rewards, 1)
         if np.any(bad):
-            refuse(f"a reward of arm {arm}", float(rewards[bad][0]), str(self.units))
+            refuse(f"a reward of arm {arm}", float(rewards[bad][0]), self.allowed)
         return rewards
 
     def _checked(self, arms, counts, rng):

@@ -21,12 +21,23 @@ import math
 
 import numpy as np
 
-from topk._checks import as_integers, as_numbers, check_delta, check_real, common_shape, refuse
+from topk._checks import (
+    as_integers,
+    as_numbers,
+    check_choice,
+    check_delta,
+    check_real,
+    common_shape,
+    refuse,
+)
 from topk.kl import ULPS, kl_fall, kl_term, mixture_cost
 
 __all__ = ["evidence", "interval"]
 
 SLACK = 1 + 1e-12  # of the level: what rounding does is less
+METHODS = ("pairs", "intervals")  # forms of `evidence`
+FAR = 690.0  # ln(1/delta) up to which `evidence` looks for intervals that are apart, and ...
+CLOSE = 1e-7  # ... how exactly
 
 
 def interval(pulls, sums, delta, sigma=None, *, squares=None):
@@ -111,7 +122,17 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     return np.where(pulls > 0, low, 0.0), np.where(pulls > 0, np.minimum(high, 1), 1.0)
 
 
-def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
+def evidence(
+    pulls,
+    sums,
+    chosen,
+    epsilon=0.0,
+    withdrawn=(),
+    sigma=None,
+    *,
+    squares=None,
+    method="pairs",
+):
     r"""Return a p-value, valid at all times, for the chosen set's not being right up to epsilon.
 
     Parameters
@@ -128,6 +149,11 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
         Arms that have left; arm i of bandit m is m n + i.
     sigma : float, optional
         As for `interval`.
+    squares : array_like of float, of the shape of ``sums``, optional
+        As for `interval`; with ``method="intervals"`` only.
+    method : {'pairs', 'intervals'}
+        What is compared across the boundary of the set: pairs of arms, or the joint intervals of
+        single arms.  Choose it before looking at the data: the smaller of both is no p-value.
 
     Returns
     -------
@@ -163,14 +189,29 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
     :math:`Z_{ab} = \max(0, m_a-m_b+\epsilon)^2\,w_aw_b/(2\sigma^2(w_a+w_b))`, its least value over
     all such means; so the same holds with this Z and :math:`g = \sqrt{1+N}`.
 
+    By intervals p is the least :math:`\delta` at which those of `interval` at :math:`\delta/n` (of
+    all n arms of all bandits) are apart: no upper end outside the set is more than epsilon above a
+    lower end inside.  The intervals shrink as :math:`\delta` grows.  So if p is at most
+    :math:`\delta` while some :math:`\mu_b > \mu_a + \epsilon`, the intervals at
+    :math:`\delta/n` are apart, and a or b has left its own, which some arm ever does with
+    probability at most :math:`\delta`.  Each arm stands for itself here: neither which of two arms'
+    results is counted next nor a withdrawal changes anything, and arms may depend on each other.
+    Pairs want fewer pulls where all arms have about as many, intervals where pulls went to the arms
+    at the boundary, as in LUCB.
+
     Examples
     --------
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0]), 4)
     0.0188
+    >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0], method="intervals"), 4)
+    0.1
     """
+    check_choice(method, "method", METHODS)
     epsilon = check_real(epsilon, "epsilon", 0, 1 if sigma is None else 1e300, high_open=True)
     if sigma is not None:
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
+    if squares is not None and method == "pairs":
+        refuse("squares", "given", "left out with method='pairs'")
     pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
     size, n = pulls.shape
     arms = as_integers(np.ravel(chosen), "chosen", 0, n - 1)
@@ -181,14 +222,57 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
     left.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
     if (pulls == 0)[~left].any():
         return 1.0
+    outside = ~inside & ~left
+    if method == "intervals":
+        return by_intervals(pulls, sums, inside, outside, epsilon, sigma, squares)
+    found = by_pairs(pulls, sums, inside, outside, epsilon, sigma)
+    worst = max((doubt.max(initial=-np.inf) for *_, doubt in found), default=-np.inf)
+    return float(np.exp(min(worst, 0.0)))
+
+
+def by_pairs(pulls, sums, inside, outside, epsilon, sigma=None):
+    """Yield bandit, arms a (m, 1) inside, arms b outside, and ln of the p of each pair (m, ...).
+
+    All pairs, in parts that memory holds; arrays (M, n), checked.
+    """
+    size, n = pulls.shape
     lacks = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
-    worst = -np.inf
-    for u, ones, lack, ins, outs in zip(pulls, sums, lacks, inside, ~inside & ~left, strict=True):
-        b = np.flatnonzero(outs)
-        for a in np.array_split(np.flatnonzero(ins)[:, None], 1 + arms.size * n // 2**20):
-            z = separation(u[a], ones[a], u[b], ones[b], epsilon, sigma)
-            worst = max(worst, (lack[a] + lack[b] - z).max(initial=-np.inf))
-    return float(min(1.0, size * pairs(n, k) * np.exp(min(worst, 0.0))))
+    for m, (u, ones, lack) in enumerate(zip(pulls, sums, lacks, strict=True)):
+        a, b = np.flatnonzero(inside[m])[:, None], np.flatnonzero(outside[m])
+        known = math.log(size * pairs(n, a.size)) if b.size else 0.0
+        for part in np.array_split(a, 1 + a.size * n // 2**20):
+            z = separation(u[part], ones[part], u[b], ones[b], epsilon, sigma)
+            yield m, part, b, known + lack[part] + lack[b] - z
+
+
+def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):
+    """Return the least delta, from exp(-FAR) on, at which the intervals at delta/n are apart."""
+    if not outside.any():
+        return 0.0
+    pulls = pulls.astype(np.int64)
+    nearest = FAR - math.log(pulls.size)
+
+    def apart(level):
+        ends = interval(pulls, sums, math.exp(-level) / pulls.size, sigma, squares=squares)
+        return overlap(*ends, inside, outside).max() <= epsilon
+
+    if not apart(0.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    while apart(min(high, nearest)):
+        if high >= nearest:
+            return math.exp(-nearest)
+        low, high = high, 2 * high
+    while high - low > CLOSE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if apart(middle) else (low, middle)
+    return math.exp(-low)  # at which they are apart
+
+
+def overlap(low, high, inside, outside):
+    """Return how far the highest end outside is above the lowest end inside; of each bandit."""
+    most = np.where(outside, high, -np.inf).max(axis=-1)
+    return most - np.where(inside, low, np.inf).min(axis=-1)
 
 
 def separation(u, ones, v, others, epsilon, sigma=None):

@@ -37,6 +37,9 @@ class Strategy:
         Whether epsilon is about the average of the returned means, not about each arm.
     anytime : bool
         Whether the rule works without a budget, so that checkpoints make sense.
+    stops_by : str or None
+        What the rule compares when it ends a play: ``"intervals"`` of single arms, ``"pairs"`` of
+        arms, or None where it is neither; evidence takes that form, see `topk.Session.evidence`.
     uses_squares : bool
         Whether the strategy looks at sums of squared rewards.
     several : bool
@@ -74,6 +77,7 @@ class Strategy:
 
     k: int
     certifies = average = anytime = uses_squares = several = random = bounded = normal = False
+    stops_by = None
     first, spare = 1, 0
     checks = PARAMETERS
 
@@ -350,14 +354,13 @@ class Rounds(Ruled):
       `topk.run` and `topk.replicate` the stream ``topk.engine.streams.stream(seed, play, RULE)``;
     * ``anytime = True`` says that it does not look at its budget, so that checkpoints make sense.
 
-    Constants and functions that rules share: ``EVERYTHING``, ``accept``, ``reject`` and
-    ``end_with`` in `topk.rules.rounds`, ``BY_RULE``, ``BY_BUDGET`` and ``NOBODY`` in
-    `topk.engine.loop`, ``rank`` in `topk.rules.ranking`.  Entries of a "real" array are finite,
-    from -1e300 to 1e300.
+    `topk.rules` has the constants and functions that rules share: ``EVERYTHING``, ``accept``,
+    ``reject``, ``end_with``, ``BY_RULE``, ``BY_BUDGET``, ``NOBODY``, ``rank`` and others.  Entries
+    of a "real" array are finite, from -1e300 to 1e300.
 
     Parameters called k, budget, epsilon and delta are checked; for others say
     ``checks = topk.Rounds.checks | {"noise": check}``, where ``check(value, name)`` returns the
-    value or raises (``topk.rules.strategy.positive`` is one).  If
+    value or raises (``topk.rules.positive`` is one).  If
     one is called ``budget`` no play exceeds it; a last round that would is spread evenly, and ends
     the play.  An arm that is withdrawn is no longer active.
 

@@ -205,7 +205,8 @@ class Play:
         else:
             sums, squares = self.bandit.pull(arms, counts, self.rng)
             if (bad := self.units.refused(sums, counts)).any():  # a `pull` of the user's own
-                refuse(f"rewards of arm {arms[bad][0]}", float(sums[bad][0]), f"each {self.units}")
+                allowed = f"each {self.bandit.allowed}"
+                refuse(f"rewards of arm {arms[bad][0]}", float(sums[bad][0]), allowed)
         return (counts, *self.units.to_unit(counts, sums, squares)), rewards
 
     def _unfold(self, counts, sums, squares):
@@ -311,6 +312,11 @@ class Play:
             trace = arms.astype(np.int64), rewards
         stopped = STOPPED[self.state.ended] or "budget"  # by `most`
         about = {"epsilon": self.strategy.tolerance, "units": self.units}
+        about["method"], squares = self.strategy.stops_by or "pairs", self.state.seen.squares
+        if squares.size:
+            about["unit_squares"] = np.empty_like(squares)
+            about["unit_squares"][self.order] = squares
+            about["unit_squares"] = about["unit_squares"].reshape(self.bandit.means.shape)
         return Outcome(selected, **self.totals(), stopped=stopped, trace=trace, **about)
 
 

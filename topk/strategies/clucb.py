@@ -12,6 +12,7 @@ class Exchanging(Indices):
     """The rule of `CLUCB` and `CLUCBPAC`."""
 
     searches = (CLUCB_TREES,)
+    stops_by = "intervals"
     certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}
 

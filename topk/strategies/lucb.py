@@ -117,6 +117,7 @@ class Pair(Indices):
     """The rule of `LUCB1` and `KLLUCB`, whatever their bounds."""
 
     certifies = anytime = True
+    stops_by = "intervals"
 
     @rule
     def pick(s, arms):

@@ -73,6 +73,7 @@ class LUCBPlusPlus(Indices):
     delta: float
     budget: int | None = None
     certifies = anytime = True
+    stops_by = "intervals"
     epsilon = 0.0
 
     def constants(self, n):

@@ -124,6 +124,7 @@ class FixedConfidence(Candidates):
     """UGapEc's rule: the play ends when the index of J is below epsilon."""
 
     certifies = anytime = True
+    stops_by = "intervals"
 
     def constants(self, n):
         """Return ln(4n / delta), n being the number of all arms; 8n in the variance form."""
