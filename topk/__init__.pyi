@@ -56,6 +56,7 @@ from .strategies import (
     UGapEc,
     Uniform,
 )
+from .testset import TestSet
 
 __version__: str
 
@@ -94,6 +95,7 @@ __all__ = [
     "Strategy",
     "SuccessiveRejects",
     "Summary",
+    "TestSet",
     "TopTwo",
     "TruncatedNormalBandit",
     "UGapEb",

@@ -21,6 +21,7 @@ import math
 
 import numpy as np
 
+from topk import finite
 from topk._checks import (
     as_integers,
     as_numbers,
@@ -40,7 +41,7 @@ FAR = 690.0  # ln(1/delta) up to which `evidence` looks for intervals that are a
 CLOSE = 1e-7  # ... how exactly
 
 
-def interval(pulls, sums, delta, sigma=None, *, squares=None):
+def interval(pulls, sums, delta, sigma=None, *, squares=None, items=None):
     r"""Return an interval for an arm's mean that holds after all numbers of pulls at once.
 
     Parameters
@@ -59,11 +60,17 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     squares : array_like of float, optional
         Sum of the squared rewards, between S**2 / u and S; broadcast.  With it the interval
         follows the rewards' variance, see Notes.  Not together with ``sigma``.
+    items : int, optional
+        The results are 0 or 1 and drawn without replacement from so many of the arm's, N, 1 to
+        1,000,000, in a uniformly random order.  Then the interval is about the number of ones
+        among all N, and its ends are whole numbers.  Not together with ``sigma``.
 
     Returns
     -------
     low, high : ndarray of float, of the shape of all
-        Rounded outwards.  Without pulls (0, 1), with ``sigma`` (-inf, inf).
+        Rounded outwards.  Without pulls (0, 1), with ``sigma`` (-inf, inf).  With ``items``
+        ndarray of int64: of the arm's N results at least ``low`` and at most ``high`` are 1;
+        without pulls (0, N), and after all N both are S.
 
     Raises
     ------
@@ -86,6 +93,10 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     is the interval of `topk.BettingLUCB`.  It is never longer than the one without squares at
     delta / 2, and far shorter where the variance is small.
 
+    With items, all k with :math:`P_k \geq \delta\,\mathrm{KT}`, where :math:`P_k` is the
+    probability of the sequence of results if k of the N are 1 (`topk.finite`); the first u items
+    of the order have to be those that are counted.
+
     Examples
     --------
     >>> low, high = interval([0, 10, 10], [0, 0, 7], delta=0.05)
@@ -98,8 +109,18 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     [0.537, 0.834]
     >>> [end.round(3).tolist() for end in interval(100, 70, 0.05, squares=49.25)]
     [0.651, 0.731]
+
+    Of 797 items without replacement:
+
+    >>> low, high = interval([0, 500, 797], [0, 300, 461], delta=0.05, items=797)
+    >>> low.tolist(), high.tolist()
+    ([0, 439, 461], [797, 516, 461])
     """
     delta = check_delta(delta)
+    if items is not None:
+        if squares is not None:
+            refuse("squares", "given", "left out where items are given")
+        return finite.interval(*checked_items(pulls, sums, sigma, items), delta)
     pulls, sums = checked(pulls, sums, bounded=sigma is None)
     if squares is not None:
         from topk.betting import betting_interval
@@ -131,6 +152,7 @@ def evidence(
     sigma=None,
     *,
     squares=None,
+    items=None,
     method="pairs",
 ):
     r"""Return a p-value, valid at all times, for the chosen set's not being right up to epsilon.
@@ -147,8 +169,8 @@ def evidence(
         mean of more than epsilon above that of a chosen one.
     withdrawn : sequence of int
         Arms that have left; arm i of bandit m is m n + i.
-    sigma : float, optional
-        As for `interval`.
+    sigma, items : optional
+        As for `interval`; ``items`` for a single bandit, and then epsilon N is rounded down.
     squares : array_like of float, of the shape of ``sums``, optional
         As for `interval`; with ``method="intervals"`` only.
     method : {'pairs', 'intervals'}
@@ -204,7 +226,7 @@ def evidence(
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0]), 4)
     0.0188
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0], method="intervals"), 4)
-    0.1
+    0.2361
     """
     check_choice(method, "method", METHODS)
     epsilon = check_real(epsilon, "epsilon", 0, 1 if sigma is None else 1e300, high_open=True)
@@ -212,8 +234,16 @@ def evidence(
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
     if squares is not None and method == "pairs":
         refuse("squares", "given", "left out with method='pairs'")
-    pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
+    if items is not None:
+        if squares is not None:
+            refuse("squares", "given", "left out where items are given")
+        *given, items = checked_items(pulls, sums, sigma, items)
+        pulls, sums = (np.atleast_2d(x) for x in given)
+    else:
+        pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
     size, n = pulls.shape
+    if items is not None and size > 1:
+        refuse("items", items, "left out where there are several bandits")
     arms = as_integers(np.ravel(chosen), "chosen", 0, n - 1)
     k, (inside, left) = arms.size // size, np.zeros((2, size, n), dtype=bool)
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
@@ -222,6 +252,9 @@ def evidence(
     left.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
     if (pulls == 0)[~left].any():
         return 1.0
+    if items is not None:
+        outside = np.flatnonzero(~inside[0] & ~left[0])
+        return finite.evidence(pulls[0], sums[0], arms, outside, epsilon, items)
     outside = ~inside & ~left
     if method == "intervals":
         return by_intervals(pulls, sums, inside, outside, epsilon, sigma, squares)
@@ -334,5 +367,13 @@ def checked_squares(pulls, sums, squares, sigma=None):
     if bad.any():
         refuse("squares", squares[bad][0].item(), allowed)
     return pulls, sums, squares
+
+
+def checked_items(pulls, sums, sigma, items):
+    """Return pulls and sums of 0/1 results as int64 arrays of one shape, and items; or refuse."""
+    if sigma is not None:
+        refuse("items", items, "left out where sigma is given")
+    items = finite.check_items(items)
+    return *finite.checked(*checked(pulls, sums), items), items
 
 

@@ -105,7 +105,7 @@ class Outcome(_Arrays):
         given, form = (self.pulls, sums, self.selected, epsilon), {"method": self.method}
         if self.method == "intervals":
             form["squares"] = self.unit_squares
-        return confidence.evidence(*given, sigma=self.units.sigma, **form)
+        return confidence.evidence(*given, sigma=self.units.sigma, items=self.units.items, **form)
 
     def __repr__(self):
         return (
