@@ -12,7 +12,7 @@ import topk
 
 ROOT = Path(topk.__file__).parent
 FLOORS = [
-    {"_checks", "_json", "_ranges", "kl"},
+    {"_checks", "_json", "_ranges", "_types", "kl"},
     {"bandits", "confidence", "data", "metrics", "plots", "stats", "store"},
     {"hardness", "instances", "rules"},
     {"engine", "guarantees", "lower_bounds", "strategies"},

@@ -8,11 +8,12 @@ import json
 import math
 import operator
 import reprlib
+from typing import NoReturn
 
 import numpy as np
 
 
-def refuse(name, value, allowed):
+def refuse(name: str, value: object, allowed: str) -> NoReturn:
     """Raise the library's one kind of ``ValueError``: name, value, allowed values."""
     raise ValueError(f"{name} must be {allowed}, got {value!r}")
 

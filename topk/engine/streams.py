@@ -3,16 +3,17 @@
 import numpy as np
 
 from topk._checks import check_integer, check_n
+from topk._types import Integers
 
 ORDER, REWARDS, INSTANCE, SPLIT, RULE = range(5)  # what a play's streams are for
 
 
-def stream(seed, play, purpose):
+def stream(seed: int, play: int, purpose: int) -> np.random.Generator:
     """Return one stream of a play: ``ORDER``, ``REWARDS``, ``INSTANCE``, ``SPLIT`` or ``RULE``."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(play, purpose)))
 
 
-def streams(seed, play, n):
+def streams(seed: int, play: int, n: int | tuple[int, int]) -> tuple[Integers, np.random.Generator]:
     """Return a play's own arm order and reward generator.
 
     Every play has streams of its own, children of one ``SeedSequence``: play r is the same
@@ -54,7 +55,7 @@ def streams(seed, play, n):
     return order, stream(seed, play, REWARDS)
 
 
-def order_from(rng, n):
+def order_from(rng: np.random.Generator, n: int | tuple[int, int]) -> Integers:
     """Return the order of n arms that a generator at its beginning gives; see `streams`."""
     if not isinstance(n, tuple):
         return rng.permutation(n)

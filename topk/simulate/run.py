@@ -4,11 +4,16 @@ Play r of a study depends on the study and on r alone, so that plays can be made
 any order and in portions of any size.
 """
 
+from __future__ import annotations
+
 import math
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
@@ -21,15 +26,19 @@ from topk._checks import (
     check_integer,
     refuse,
 )
+from topk._types import Seed
 from topk.bandits import Bandit, check_bandit
 from topk.engine.state import begin_run
 from topk.engine.streams import INSTANCE, stream
 from topk.rules.strategy import Ruled, Strategy
 from topk.simulate.many import play_together
 from topk.simulate.play import Play
-from topk.simulate.results import SUMMED, VALUES, Replications, Summary, summed
+from topk.simulate.results import SUMMED, VALUES, Outcome, Replications, Summary, summed
 from topk.simulate.workers import Orphaned, _on_cluster, _parallel, check_jobs, helpers
 from topk.store import Shelf, described, made_by
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 HELD = 2**18  # numbers: what the plays that are made at a time leave behind, until it is gathered
 TARGET = 1.0  # seconds that a portion should take
@@ -37,7 +46,13 @@ GROWTH = 8  # a portion has at most so many times as many plays as the one befor
 TRIAL = 0.02  # seconds of play in this process before it is decided who plays the rest
 
 
-def run(strategy, bandit, rng=0, trace=False, max_pulls=None):
+def run(
+    strategy: Strategy,
+    bandit: Bandit,
+    rng: Seed | None = 0,
+    trace: bool = False,
+    max_pulls: int | None = None,
+) -> Outcome:
     """Play a strategy against a bandit once.
 
     The arms are presented in a random order of the play's own, undone in the outcome, so
@@ -84,20 +99,55 @@ def run(strategy, bandit, rng=0, trace=False, max_pulls=None):
     return play.outcome()
 
 
+@overload
 def replicate(
-    strategy,
-    bandit,
-    runs,
-    seed=0,
-    checkpoints=None,
-    jobs=None,
-    progress=None,
-    keep="plays",
-    epsilon=None,
-    chunk=None,
-    store=None,
-    max_pulls=None,
-):
+    strategy: Strategy,
+    bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit],
+    runs: int,
+    seed: int | None = 0,
+    checkpoints: Sequence[int] | None = None,
+    jobs: int | Client | str | None = None,
+    progress: bool | None = None,
+    keep: Literal["plays"] = "plays",
+    epsilon: float | None = None,
+    chunk: int | None = None,
+    store: str | Path | bool | None = None,
+    max_pulls: int | None = None,
+) -> Replications: ...
+
+
+@overload
+def replicate(
+    strategy: Strategy,
+    bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit],
+    runs: int,
+    seed: int | None = 0,
+    checkpoints: Sequence[int] | None = None,
+    jobs: int | Client | str | None = None,
+    progress: bool | None = None,
+    *,
+    keep: Literal["summary"],
+    epsilon: float | None = None,
+    chunk: int | None = None,
+    store: str | Path | bool | None = None,
+    max_pulls: int | None = None,
+) -> Summary: ...
+
+
+def replicate(
+    strategy: Strategy,
+    bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit],
+    runs: int,
+    seed: int | None = 0,
+    checkpoints: Sequence[int] | None = None,
+    jobs: int | Client | str | None = None,
+    progress: bool | None = None,
+    keep: Literal["plays", "summary"] = "plays",
+    epsilon: float | None = None,
+    chunk: int | None = None,
+    store: str | Path | bool | None = None,
+    max_pulls: int | None = None,
+) -> Replications | Summary:
     """Play a strategy many times, independently.
 
     Parameters
@@ -186,7 +236,9 @@ def study_of(
     return study, first
 
 
-def warm(strategies=None, bandit=None):
+def warm(
+    strategies: Strategy | Sequence[Strategy] | None = None, bandit: Bandit | None = None,
+) -> None:
     """Compile ahead what the first play of a strategy would have to wait for.
 
     A rule is compiled once for few arms and, if that pays, once for many: a few seconds
