@@ -24,7 +24,7 @@ from topk._checks import (
     refuse,
     up_to,
 )
-from topk._types import Flags, Floats
+from topk._types import Flags, Floats, Integers
 
 if TYPE_CHECKING:
     import pandas
@@ -76,7 +76,7 @@ class Scale(NamedTuple):
         """Return the sums of rewards in the user's units."""
         return sums if self == UNIT else sums * self.width + pulls * self.low
 
-    def refused(self, sums: Floats, counts: ArrayLike) -> Flags:
+    def refused(self, sums: Floats, counts: Floats | Integers | int) -> Flags:
         """Return where sums of so many rewards cannot be, an array of bool."""
         if not self.bounded:
             return ~np.isfinite(sums)
@@ -242,7 +242,7 @@ class Bandit(ABC):
             refuse(f"a reward of arm {arm}", float(rewards[bad][0]), str(self.units))
         return rewards
 
-    def _checked(self, arms, counts, rng):
+    def _checked(self, arms: Any, counts: Any, rng: Any) -> tuple[Integers, Integers]:
         if not isinstance(rng, np.random.Generator):
             refuse("rng", rng, "a numpy.random.Generator")
         arms = check_arms(arms, self.n)
@@ -418,6 +418,8 @@ class GaussianBandit(Bandit):
     >>> topk.run(topk.SAR(1, budget=60), bandit, rng=0).selected.tolist()
     [0]
     """
+
+    sigma: float
 
     def __init__(self, means: ArrayLike, sigma: float) -> None:
         self.sigma = check_sigma(sigma, "sigma")

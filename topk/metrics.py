@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topk._checks import as_finite, as_integers, check_epsilon, common_shape, refuse
-from topk._types import Flags, Floats
+from topk._types import Flags, Floats, Integers
 
 __all__ = [
     "aggregate_regret",
@@ -304,13 +304,13 @@ def regret_within(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flag
     return aggregate_regret(selected, means) <= _forgiving(epsilon, means)
 
 
-def _forgiving(epsilon, means):
+def _forgiving(epsilon: float, means: ArrayLike) -> float | Floats:
     epsilon = check_epsilon(epsilon)
     size = np.maximum(1.0, np.abs(means).max(axis=-1))
     return epsilon + SLACK * size if epsilon > 0 else 0.0
 
 
-def _sorted_means(selected, means):
+def _sorted_means(selected: ArrayLike, means: ArrayLike) -> tuple[Floats, Floats]:
     """Return the chosen and the k best means, each (..., k) and in decreasing order."""
     means = as_finite(means, "means")
     selected = _check_selected(selected, means.shape[-1])
@@ -322,7 +322,7 @@ def _sorted_means(selected, means):
     return -np.sort(-chosen, axis=-1), best
 
 
-def _check_selected(selected, n):
+def _check_selected(selected: ArrayLike, n: int) -> Integers:
     allowed = f"an array (..., k) of distinct integers from 0 to {n - 1}"
     arms = as_integers(selected, "selected", 0, n - 1, allowed)
     if arms.ndim == 0 or arms.shape[-1] == 0:

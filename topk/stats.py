@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topk._checks import as_finite, as_integers, between, check_integer, common_shape, refuse
-from topk._types import FloatOrFloats
+from topk._types import FloatOrFloats, Floats
 
 __all__ = ["Interval", "Tally", "compare", "mean_interval", "paired_difference",
            "proportion_interval"]  # fmt: skip
@@ -218,7 +218,7 @@ def compare(a: ArrayLike, b: ArrayLike) -> Tally:
     return Tally(int(wins), int(losses), int(np.size(interval.estimate) - wins - losses))
 
 
-def _check_plays(values, name):
+def _check_plays(values: ArrayLike, name: str) -> Floats:
     array = as_finite(values, name, "an array (runs, ...) of finite numbers")
     check_integer(array.shape[0], f"the number of runs in {name}", 2)
     return array

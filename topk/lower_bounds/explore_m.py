@@ -204,7 +204,7 @@ def count_pairs(n: int, m: int) -> CountingStep:
     >>> count_pairs(6, 2)
     CountingStep(pairs=20, larger=10, per_member=(2, 2), disjoint=True)
     """
-    answers = {}
+    answers: dict[frozenset[int], list[frozenset[int]]] = {}
     for members in explore_m_families(n, m, m - 1):
         right = explore_m_optimal(members, m)
         for j in {*range(1, n)} - {*members}:

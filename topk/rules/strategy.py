@@ -3,9 +3,9 @@
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from inspect import getattr_static
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,6 +81,7 @@ class Strategy:
     ([0], 300)
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # of each strategy
     k: int
     certifies: bool = False
     average: bool = False
@@ -92,7 +93,7 @@ class Strategy:
     normal: bool = False
     first: int = 1
     spare: int = 0
-    checks: Mapping[str, Callable] = PARAMETERS
+    checks: dict[str, Callable] = PARAMETERS
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(NO_DATACLASS.format(type(self).__name__))
@@ -129,8 +130,9 @@ class Strategy:
         if self.bounded and not units.bounded:
             wanted = f"replaced by bounds=(low, high), which {type(self).__name__} needs"
             refuse("sigma", width / 2, wanted)
-        if getattr(self, "complexity", None) is not None:
-            found["complexity"] = self.complexity * width**2
+        complexity = getattr(self, "complexity", None)
+        if complexity is not None:
+            found["complexity"] = complexity * width**2
         made = dataclasses.replace(self, **found)
         object.__setattr__(made, "normal", not units.bounded)
         return made
@@ -149,8 +151,9 @@ class Strategy:
         """
         bandits, n = check_pair(shape) if self.several else (1, check_n(shape))
         check_k(self.k, self.most_k(n))
-        if getattr(self, "budget", None) is not None:
-            check_budget(self.budget, smallest=bandits * n * self.first + self.spare)
+        budget = getattr(self, "budget", None)
+        if budget is not None:
+            check_budget(budget, smallest=bandits * n * self.first + self.spare)
         return bandits, n
 
     def ask(self, view: View) -> tuple[ArrayLike, ArrayLike]:
@@ -227,9 +230,10 @@ class Strategy:
         """
         import topk
 
-        if getattr(self, "delta", 0) > 0.5:
-            told = f"delta = {self.delta} is the probability of failure, not of success"
-            warnings.warn(f"{told}: did you mean {1 - self.delta:.3g}?", stacklevel=2)
+        delta = getattr(self, "delta", 0)
+        if delta > 0.5:
+            told = f"delta = {delta} is the probability of failure, not of success"
+            warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", stacklevel=2)
         return topk.Session(self, n, rng, bounds, sigma)
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
@@ -274,11 +278,12 @@ class Ruled(Strategy):
         See `Indices`.
     """
 
-    form: Mapping[Callable, Callable] = {}
-    roles: Mapping[str, Callable] = {}
-    memory: Mapping[str, int | float] = {}
+    form: dict[Callable, Callable] = {}
+    roles: dict[str, Callable] = {}
+    memory: dict[str, int | float] = {}
     searches: tuple[Search, ...] = ()
     few: int = 0
+    recommend: Any  # in a rule a function of the state, without self
 
     def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
         """Return (M, n), see `Strategy.check_shape`; refuse what cannot be told apart by value."""
@@ -529,7 +534,7 @@ class Indices(Ruled):
         "recommend": base.recommend,
         "left": base.left,
     }
-    searches = TOP_K_SCAN, TOP_K_TREES
+    searches: tuple[Search, ...] = (TOP_K_SCAN, TOP_K_TREES)
     few = 3000
 
     def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:

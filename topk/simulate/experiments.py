@@ -136,8 +136,10 @@ def algorithm_b(
     own = np.stack([rep.pulls[:, 0] for rep in reps])
     returned = np.stack([(rep.selected[:, -1] == 0).any(axis=1) for rep in reps])
     says_high = returned | (own >= cap)
-    right = [plays - int(says_high[0].sum()), int(says_high[1].sum())]
-    right = tuple(proportion_interval(count, plays, level) for count in right)
+    right = (
+        proportion_interval(plays - int(says_high[0].sum()), plays, level),
+        proportion_interval(int(says_high[1].sum()), plays, level),
+    )
     samples, capped = np.minimum(own, cap).mean(axis=1), (own >= cap).mean(axis=1)
     reliable = [regret_within(rep.selected[:, -1], row, epsilon).mean()
                 for rep, row in zip(reps, means, strict=True)]

@@ -24,14 +24,13 @@ MEASURES = ("aggregate_regret", "simple_regret", "precision", "misidentified")
 PROMISES = ("regret_within", "explore_m", "elementwise_optimal")  # with epsilon
 FAILURES = ("misidentified", "uncertified", *(f"not {name}" for name in PROMISES))
 SUMMED = ("pulls", "chosen", "failed")  # fields of a summary that are counts over all plays
-Value = Literal["pulls_used", "aggregate_regret", "simple_regret", "precision"]
 VALUES = ("pulls_used", *MEASURES[:3])  # those that are kept of every play
 
 
 class _Arrays:
     """Equal when all fields are, arrays entry by entry."""
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and _equal(vars(self), vars(other))
@@ -282,7 +281,7 @@ class Summary(_Arrays):
             frames.append(pandas.DataFrame(columns | {"most": values.max(axis=0)}))
         return pandas.concat(frames, ignore_index=True)
 
-    def mean(self, measure: Value) -> Floats:
+    def mean(self, measure: str) -> Floats:
         """Return the mean of a measure at each checkpoint, from a correctly rounded sum.
 
         Parameters
@@ -296,7 +295,7 @@ class Summary(_Arrays):
         """
         return np.array([math.fsum(column) for column in self._of(measure).T]) / self.runs
 
-    def quantile(self, measure: Value, share: float) -> Floats:
+    def quantile(self, measure: str, share: float) -> Floats:
         """Return a quantile of a measure at each checkpoint.
 
         Parameters

@@ -12,6 +12,8 @@ from topk.rules.strategy import Indices, Strategy
 class Exchanging(Indices):
     """The rule of `CLUCB` and `CLUCBPAC`."""
 
+    epsilon: float
+    delta: float
     searches = (CLUCB_TREES,)
     certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}

@@ -19,6 +19,9 @@ ROUNDING = 1e-15  # of a difference of two means
 class Gaps(Indices):
     """What `GapE` and `MultiBanditGapE` share."""
 
+    budget: int
+    complexity: float
+    c: float
     bounds = Strategy.bounds
     checks = Strategy.checks | {"complexity": positive, "c": factor}
 

@@ -56,7 +56,9 @@ def phase_lengths(n, budget, survivors=1):
 class Phases(Rounds):
     """What SAR and SR share: one arm leaves in each phase, and the phases' lengths are fixed."""
 
-    spare, survivors = 1, 1
+    budget: int
+    spare = 1
+    survivors: int = 1
 
     def constants(self, n):
         """Return n_1, n_2, ...: the pulls that an active arm has after each phase."""

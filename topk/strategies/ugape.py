@@ -79,6 +79,10 @@ class FixedBudget(Candidates):
     J is formed before each pull and not after the last; if no pull follows the first ones, once.
     """
 
+    budget: int
+    a: float | None
+    complexity: float | None
+
     def __post_init__(self):
         super().__post_init__()
         if self.a is not None and self.complexity is not None:
@@ -124,6 +128,7 @@ class FixedBudget(Candidates):
 class FixedConfidence(Candidates):
     """UGapEc's rule: the play ends when the index of J is below epsilon."""
 
+    delta: float
     certifies = anytime = True
 
     def constants(self, n):
