@@ -318,7 +318,7 @@ def arms_strip(ax: Axes, means: ArrayLike, k: int, *, selected: ArrayLike | None
 def _name_of(strategy):
     """Return the key of `STYLES`, or the name of the strategy's class."""
     name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", None)
-    name = name or type(strategy).__name__
+    name = type(strategy).__name__ if name is None else name
     is_one = isinstance(strategy, (str, type)) or dataclasses.is_dataclass(strategy)
     if not is_one or not (name in STYLES or name.isidentifier()):
         refuse("strategy", strategy, "a strategy or the name of one: of its class, or a key of "

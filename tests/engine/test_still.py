@@ -8,11 +8,11 @@ import pytest
 from engine.searching import call
 
 import topk
+from topk.kl import kl_fall_of
 from topk.rules.indices import highest, inside, kth, lowest
 from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.simulate.play import Play
-from topk.strategies.lucb import fall
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,12 @@ def test_a_fall_has_its_divergence():
         u = math.floor(10 ** rng.uniform(0, 9))
         ones = rng.choice([math.floor(u * rng.random() ** 4), u * rng.random(), u - 1])
         mean, other, level = ones / u, (u - ones) / u, rng.uniform(0.5, 700) / u
-        x = fall(mean, other, level)
+        x = kl_fall_of(mean, other, level)
         if 0 < mean < 1:
             down = -mean * math.expm1(-x)
             there = mean * x - other * math.log1p(down / other)
             assert there == pytest.approx(level, rel=1e-10 + 4e-16 * mean * x / level)
-    assert fall(1.0, 0.0, 0.3) == 0.3
+    assert kl_fall_of(1.0, 0.0, 0.3) == 0.3
 
 
 def test_kl_bounds_hold_more_than_those_of_the_mixture_itself():

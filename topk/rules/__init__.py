@@ -15,13 +15,15 @@ from topk.rules.base import (
 )
 from topk.rules.indices import following, highest, inside, kth, lower, lowest, moved, upper
 from topk.rules.marks import allocates, apart, larger, open_function, rule, shared
-from topk.rules.ranking import rank, ranked_by
+from topk.rules.ranking import order, rank, ranked_by
 from topk.rules.rounds import (
     EVERYTHING,
     accept,
     batch,
     end_with,
+    first_leaves,
     fresh_sums,
+    gaps,
     rank_fresh,
     reject,
     whole_pulls,
@@ -47,8 +49,10 @@ __all__ = [
     "apart",
     "batch",
     "end_with",
+    "first_leaves",
     "following",
     "fresh_sums",
+    "gaps",
     "highest",
     "inside",
     "keep_active",
@@ -58,6 +62,7 @@ __all__ = [
     "lowest",
     "moved",
     "open_function",
+    "order",
     "positive",
     "rank",
     "rank_fresh",

@@ -266,7 +266,7 @@ class Ruled(Strategy):
 
     Attributes
     ----------
-    form : dict
+    form_functions : dict
         What the form itself puts in the place of the open functions of `topk.rules.base`: open
         function -> function.
     roles : dict
@@ -278,12 +278,11 @@ class Ruled(Strategy):
         See `Indices`.
     """
 
-    form: dict[Callable, Callable] = {}
+    form_functions: dict[Callable, Callable] = {}
     roles: dict[str, Callable] = {}
     memory: dict[str, int | float] = {}
     searches: tuple[Search, ...] = ()
     few: int = 0
-    recommend: Any  # in a rule a function of the state, without self
 
     def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
         """Return (M, n), see `Strategy.check_shape`; refuse what cannot be told apart by value."""
@@ -322,7 +321,7 @@ class Ruled(Strategy):
 
     def given(self, search: Search | None) -> dict[Callable, Callable]:
         """Return which function takes the place of which open one."""
-        found = {base.recommend: ranking.recommend_best} | self.form
+        found = {base.recommend: ranking.recommend_best} | self.form_functions
         return found | (search.provides() if search else {}) | self.own_rule()
 
     def own_rule(self) -> dict[Callable, Callable]:
@@ -402,9 +401,7 @@ class Rounds(Ruled):
     >>> import math
     >>> from dataclasses import dataclass
     >>> import topk
-    >>> from topk.rules.base import BY_BUDGET
-    >>> from topk.rules.ranking import rank
-    >>> from topk.rules.rounds import end_with, reject
+    >>> from topk.rules import BY_BUDGET, end_with, rank, reject
     >>> @dataclass(frozen=True)
     ... class Halves(topk.Rounds):
     ...     k: int
@@ -428,7 +425,7 @@ class Rounds(Ruled):
     ([2, 4], [33, 99, 99, 33, 99, 33])
     """
 
-    form = {
+    form_functions = {
         base.open_play: rounds.open_play,
         base.ask: rounds.ask,
         base.update: rounds.update,
@@ -486,7 +483,7 @@ class Indices(Ruled):
     >>> import math
     >>> from dataclasses import dataclass
     >>> import topk
-    >>> from topk.rules.indices import highest, lower, lowest, upper
+    >>> from topk.rules import highest, lower, lowest, upper
     >>> @dataclass(frozen=True)
     ... class OwnClocks(topk.Indices):
     ...     k: int
@@ -516,7 +513,7 @@ class Indices(Ruled):
     ([1], True)
     """
 
-    form = {
+    form_functions = {
         base.ask: indices.ask,
         base.update: indices.update,
         base.restore: indices.restore,

@@ -1,4 +1,5 @@
 from .adaptive import AdaptiveTopK, ImprovedTopK
+from .betting import BettingLUCB
 from .clucb import CLUCB, CLUCBPAC
 from .gape import GapE, MultiBanditGapE
 from .lucb import KLLUCB, LUCB1, Halving
@@ -10,6 +11,7 @@ from .ugape import MultiBanditUGapEb, MultiBanditUGapEc, UGapEb, UGapEc
 
 __all__ = [
     "AdaptiveTopK",
+    "BettingLUCB",
     "CLUCB",
     "CLUCBPAC",
     "GapE",

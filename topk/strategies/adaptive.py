@@ -7,10 +7,22 @@ import numpy as np
 
 from topk._checks import factor, positive, refuse
 from topk._ranges import improved_topk_constants
-from topk.rules.base import ACCEPTED, ACTIVE, BY_RULE, REJECTED, keep_active
-from topk.rules.marks import rule
-from topk.rules.rounds import accept, batch, end_with, fresh_sums, rank_fresh, reject, whole_pulls
-from topk.rules.strategy import Rounds
+from topk.rules import (
+    ACCEPTED,
+    ACTIVE,
+    BY_RULE,
+    REJECTED,
+    Rounds,
+    accept,
+    batch,
+    end_with,
+    fresh_sums,
+    keep_active,
+    rank_fresh,
+    reject,
+    rule,
+    whole_pulls,
+)
 from topk.strategies.lucb import halving_share
 
 

@@ -4,9 +4,8 @@ import math
 from dataclasses import dataclass
 
 from topk._checks import factor
-from topk.rules.marks import rule
+from topk.rules import Indices, Strategy, rule
 from topk.rules.search.clucb_trees import CLUCB_TREES, gain, widest
-from topk.rules.strategy import Indices, Strategy
 
 
 class Exchanging(Indices):

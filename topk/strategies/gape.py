@@ -6,12 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import factor, positive
-from topk.rules.base import ACTIVE, NOBODY
-from topk.rules.indices import following, highest, kth, lowest
-from topk.rules.marks import rule
+from topk.rules import ACTIVE, NOBODY, Indices, Strategy, following, highest, kth, lowest, rule
 from topk.rules.search import ugape_scan as candidates
 from topk.rules.search.ugape_scan import TIE, UGAPE_SCAN, wider
-from topk.rules.strategy import Indices, Strategy
 
 ROUNDING = 1e-15  # of a difference of two means
 

@@ -4,21 +4,34 @@ import math
 from dataclasses import dataclass
 
 from topk._checks import check_choice, check_flag, positive
-from topk.rules import base, indices, rounds
-from topk.rules.base import BY_RULE
+from topk.kl import kl_fall_of
+from topk.rules import (
+    BY_RULE,
+    Indices,
+    Rounds,
+    allocates,
+    base,
+    highest,
+    indices,
+    lower,
+    lowest,
+    moved,
+    rank_fresh,
+    reject,
+    rounds,
+    rule,
+    upper,
+    whole_pulls,
+)
 from topk.rules.indices import ask as ask_pair
-from topk.rules.indices import highest, lower, lowest, moved, upper
 from topk.rules.indices import left as left_pair
 from topk.rules.indices import restore as restore_pair
 from topk.rules.indices import update as update_pair
-from topk.rules.marks import allocates, rule
 from topk.rules.rounds import ask as ask_round
-from topk.rules.rounds import open_round, rank_fresh, reject, whole_pulls
+from topk.rules.rounds import open_round
 from topk.rules.rounds import update as update_round
-from topk.rules.strategy import Indices, Rounds
 
 RATES = ("mixture", "published")
-TINY = 1e-280  # less might not be divided by
 
 
 @dataclass(frozen=True)
@@ -113,6 +126,36 @@ class Pair(Indices):
     @rule
     def done(s):
         return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
+
+
+class Floored(Pair):
+    """The rule of `Pair`, with a floor on the arms' pulls; a constant ``floored`` turns it on."""
+
+    memory = {"fewest": 0}  # no arm has fewer pulls
+
+    @rule
+    def pick(s, arms):
+        if s.floored and s.now.fewest < floor(s):
+            arms[0] = least_pulled(s)
+            s.now.fewest = s.pulls[arms[0]]
+            if s.now.fewest < floor(s):
+                return 1
+        arms[0], arms[1] = lowest(s), highest(s)
+        return 2
+
+
+def floor(s):
+    """Return the number of pulls below which an arm is pulled in place of the pair."""
+    return math.sqrt(s.now.total) - s.n / 2
+
+
+def least_pulled(s):
+    """Return the arm with the fewest pulls, of equal ones the first."""
+    arm = s.active[0]
+    for j in range(s.now.live):
+        if s.pulls[s.active[j]] < s.pulls[arm]:
+            arm = s.active[j]
+    return arm
 
 
 @dataclass(frozen=True)
@@ -255,7 +298,7 @@ def restore_guarded(s):
 
 
 @dataclass(frozen=True)
-class KLLUCB(Pair):
+class KLLUCB(Floored):
     r"""`LUCB1` with bounds by the Kullback-Leibler divergence: far fewer pulls near 0 and 1.
 
     After u pulls of an arm with mean reward m its bounds are the smallest and the largest q with
@@ -328,7 +371,9 @@ class KLLUCB(Pair):
         published = int(self.rate == "published")
         factor = 405.5 if published else 1 if self.normal else 2
         log_ratio = math.log(factor * n / self.delta)
-        return {"log_ratio": log_ratio, "published": published, "normal": int(self.normal)}
+        floored = int(self.epsilon == 0 and not published)
+        found = {"published": published, "normal": int(self.normal), "floored": floored}
+        return found | {"log_ratio": log_ratio}
 
     def given(self, search):
         """Return which function takes the place of which open one."""
@@ -343,8 +388,8 @@ class KLLUCB(Pair):
             radius = math.sqrt((u + 1) * (2 * s.log_ratio + math.log1p(u))) / (2 * u)
             return mean - radius, mean + radius, 0.0
         level = (published_beta(s) if s.published else s.log_ratio + math.log(u) / 2) / u
-        low = mean * math.exp(-fall(mean, other, level))
-        return low, mean - other * math.expm1(-fall(other, mean, level)), 0.0
+        low = mean * math.exp(-kl_fall_of(mean, other, level))
+        return low, mean - other * math.expm1(-kl_fall_of(other, mean, level)), 0.0
 
 
 def published_beta(s):
@@ -359,22 +404,3 @@ def renew(s, scale):
         moved(s, s.active[j])
 
 
-def fall(mean, other, level):
-    """Return x with kl(mean, mean exp(-x)) = level, where other is 1 - mean.
-
-    The divergence f is a convex function of x, and its derivative is concave and begins at 0: so
-    f f'' is at most half the square of f', and Halley's step has no pole and stays above 0.
-    """
-    if mean < TINY or other < TINY:
-        return level
-    x = math.sqrt(2 * level * other / mean) + level * (2 + other / mean) / 3  # by f's first terms
-    for _ in range(50):
-        down = -mean * math.expm1(-x)
-        slope = down / (other + down)
-        bend = other * (mean - down) / (other + down) ** 2
-        newton = (mean * x - other * math.log1p(down / other) - level) / slope
-        step = newton / (1 - newton * bend / slope / 2)
-        x -= step
-        if abs(step) < 1e-5 * x:  # what is wrong is of the order of its cube
-            break
-    return x

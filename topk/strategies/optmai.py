@@ -6,11 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import between, check_choice, check_flag
-from topk.rules.base import ACCEPTED, BY_BUDGET, REJECTED
-from topk.rules.marks import allocates, rule
-from topk.rules.ranking import ranked_by
-from topk.rules.rounds import EVERYTHING, first_leaves, fresh_sums, rank_fresh
-from topk.rules.strategy import Rounds
+from topk.rules import (
+    ACCEPTED,
+    BY_BUDGET,
+    EVERYTHING,
+    REJECTED,
+    Rounds,
+    allocates,
+    first_leaves,
+    fresh_sums,
+    rank_fresh,
+    ranked_by,
+    rule,
+)
 
 FINALS = ("accept-reject", "uniform")
 

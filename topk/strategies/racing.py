@@ -5,11 +5,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk.rules.base import ACTIVE, BY_RULE
-from topk.rules.marks import allocates, rule
-from topk.rules.ranking import order, rank, ranked_by
-from topk.rules.rounds import accept, end_with, first_leaves, gaps, reject
-from topk.rules.strategy import Rounds, clipped_bounds
+from topk.rules import (
+    ACTIVE,
+    BY_RULE,
+    Rounds,
+    accept,
+    allocates,
+    end_with,
+    first_leaves,
+    gaps,
+    order,
+    rank,
+    ranked_by,
+    reject,
+    rule,
+)
+from topk.rules.strategy import clipped_bounds
 
 ALPHA, K_1 = 1.1, 11.1
 

@@ -6,11 +6,17 @@ from functools import lru_cache
 import numpy as np
 
 from topk._checks import as_integers, refuse
-from topk.rules.base import BY_BUDGET, keep_active
-from topk.rules.marks import rule
-from topk.rules.ranking import rank
-from topk.rules.rounds import accept, end_with, first_leaves, reject
-from topk.rules.strategy import Rounds
+from topk.rules import (
+    BY_BUDGET,
+    Rounds,
+    accept,
+    end_with,
+    first_leaves,
+    keep_active,
+    rank,
+    reject,
+    rule,
+)
 
 
 @lru_cache(maxsize=256)

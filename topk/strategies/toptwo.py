@@ -5,14 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk.confidence import interval, lack, meeting, shrunk
+from topk.confidence import interval, shrunk
 from topk.confidence import pairs as wrong_pairs
-from topk.rules.marks import rule
+from topk.kl import TINY, mixture_cost_of, pair_minimiser
+from topk.rules import Indices, rule
 from topk.rules.search import weakest_pair as pairs
 from topk.rules.search.weakest_pair import ROUNDING, find_pair
-from topk.rules.strategy import Indices
-
-TINY = 1e-280  # less might not be divided by
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ class TopTwo(Indices):
     @rule
     def line(s, arm):
         u = s.pulls[arm]
-        s.lacks[arm] = math.log1p(u) / 2 if s.normal else lack(u, s.sums[arm])
+        s.lacks[arm] = math.log1p(u) / 2 if s.normal else mixture_cost_of(u, s.sums[arm])
         if not s.normal:  # ln KT: the largest ln L, less what the mixture lacks
             s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) - s.lacks[arm]
         return 0.0, 0.0, 0.0  # no bounds are needed
@@ -132,7 +130,7 @@ def parts_of(s, a, b):
         w, v = shrunk(s.pulls[a]), shrunk(s.pulls[b])
         z = 2 * lead**2 / (1 / w + 1 / v)
         return z * v / (w + v), z * w / (w + v)
-    x = meeting(s.pulls[a], s.sums[a], s.pulls[b], s.sums[b], s.epsilon)
+    x = pair_minimiser(s.pulls[a], s.sums[a], s.pulls[b], s.sums[b], s.epsilon)
     return divergence(s, a, x), divergence(s, b, x + s.epsilon)
 
 

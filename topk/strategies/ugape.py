@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from topk._checks import check_flag, factor, positive, refuse
+from topk.rules import Indices, Strategy, allocates, ranked_by, rule
 from topk.rules.indices import scale, setup
-from topk.rules.marks import allocates, rule
-from topk.rules.ranking import active_of, ranked_by, recommend_best
+from topk.rules.ranking import active_of, recommend_best
 from topk.rules.search import ugape_scan as candidates
 from topk.rules.search.ugape_scan import (
     UGAPE_SCAN,
@@ -19,7 +19,7 @@ from topk.rules.search.ugape_scan import (
     wider,
 )
 from topk.rules.search.ugape_trees import UGAPE_TREES
-from topk.rules.strategy import Indices, Strategy, clipped_bounds
+from topk.rules.strategy import clipped_bounds
 
 
 class Candidates(Indices):
