@@ -190,7 +190,7 @@ def misidentified(selected: ArrayLike, means: ArrayLike) -> Flags:
     True
     """
     chosen, best = _sorted_means(selected, means)
-    return (chosen < best).any(axis=-1)
+    return np.any(chosen < best, axis=-1)
 
 
 def explore_m(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flags:

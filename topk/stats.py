@@ -160,7 +160,7 @@ def proportion_interval(successes: ArrayLike, trials: ArrayLike, level: float = 
     low = betaincinv(np.maximum(successes, 1), failures + 1, tail)
     high = betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail)
     low, high = np.where(successes == 0, 0.0, low), np.where(failures == 0, 1.0, high)
-    return Interval(successes / trials, low[()], high[()])
+    return Interval(successes / trials, low[()], high[()])  # type: ignore[arg-type]
 
 
 class Tally(NamedTuple("Tally", [("wins", int), ("losses", int), ("undecided", int)])):

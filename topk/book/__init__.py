@@ -126,8 +126,8 @@ def rule_of(strategy: type[Strategy], *shown: type[Strategy]) -> Markdown:
 
 def _functions_of(strategy):
     """Return the functions of a rule, and those of the strategies' own files that they call."""
-    found = [getattr(strategy, name, None) for name in RULE]
-    found = [f for f in found if isinstance(f, FunctionType) and _is_of_a_strategy(f)]
+    own = (getattr(strategy, name, None) for name in RULE)
+    found: list = [f for f in own if isinstance(f, FunctionType) and _is_of_a_strategy(f)]
     if not found:
         refuse("strategy", strategy, "a class with a rule")
     for function in found:  # grows while it is walked through
@@ -139,5 +139,5 @@ def _functions_of(strategy):
 
 def _is_of_a_strategy(function):
     """Tell whether it is a function of a strategy's file, and not of what all of them use."""
-    own = isinstance(function, FunctionType) and inspect.getmodule(function)
-    return bool(own) and not own.__name__.startswith(SHARED)
+    own = inspect.getmodule(function) if isinstance(function, FunctionType) else None
+    return own is not None and not own.__name__.startswith(SHARED)

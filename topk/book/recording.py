@@ -174,8 +174,12 @@ def _frame(session, pulls):
     boundary = None
     if inside.size and outside.size and not several:
         boundary = round(float(inside.min() + outside.max()) / 2, 3)
-    seen = (tuple(np.round(each, 3).ravel().tolist()) for each in (session.means, low, high))
-    return Frame(pulls, *seen, "".join(letters), boundary)
+
+    def rounded(values):
+        return tuple(np.round(values, 3).ravel().tolist())
+
+    means, low, high = rounded(session.means), rounded(low), rounded(high)
+    return Frame(pulls, means, low, high, "".join(letters), boundary)
 
 
 def _has_bounds(strategy):

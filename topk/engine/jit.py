@@ -38,7 +38,7 @@ try:  # not documented by numba
     from numba.core.serialize import dumps
 
     PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # never called from Python
-    _ = njit(_nrt=False, forceinline=True, **PART)(lambda: 0).get_call_template
+    _ = njit(_nrt=False, forceinline=True, **PART)(lambda: 0).get_call_template  # type: ignore[call-overload]
     PRIVATE = True
 except Exception:  # noqa: BLE001  whatever another version of numba raises
     PRIVATE = False

@@ -49,8 +49,10 @@ def streams(seed: int, play: int, n: int | tuple[int, int]) -> tuple[Integers, n
     """
     seed = check_integer(seed, "seed", 0)
     play = check_integer(play, "play", 0)
-    several = isinstance(n, tuple) and len(n) == 2
-    n = tuple(check_n(part, smallest=1) for part in n) if several else check_n(n, smallest=1)
+    if isinstance(n, tuple) and len(n) == 2:
+        n = check_n(n[0], smallest=1), check_n(n[1], smallest=1)
+    else:
+        n = check_n(n, smallest=1)
     order = order_from(stream(seed, play, ORDER), n).astype(np.int64, copy=False)
     return order, stream(seed, play, REWARDS)
 

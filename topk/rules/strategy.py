@@ -124,7 +124,7 @@ class Strategy:
         """
         found, width = {}, units.width
         if "epsilon" in getattr(self, "__dataclass_fields__", ()):  # CLUCB has none to choose
-            found["epsilon"] = units.unit_epsilon(self.epsilon)
+            found["epsilon"] = units.unit_epsilon(self.epsilon)  # type: ignore[attr-defined]
         if units == UNIT:
             return self
         if self.bounded and not units.bounded:
@@ -305,7 +305,7 @@ class Ruled(Strategy):
         """Return how many arms are to be accepted: ``s.now.wanted`` at first."""
         return self.k
 
-    def search_for(self, n: int) -> Search | None:
+    def search_for(self, n: float) -> Search | None:
         """Return the `Search` that is the fastest with n arms, or None."""
         if not self.searches:
             return None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -266,7 +266,8 @@ def warm(
     """
     if strategies is None:
         strategies = [_any_of(getattr(topk, name)) for name in topk.strategies.__all__]
-    for strategy in strategies if isinstance(strategies, list | tuple) else [strategies]:
+    several: Any = strategies if isinstance(strategies, list | tuple) else [strategies]
+    for strategy in several:
         _check_strategy(strategy)
         k = getattr(strategy, "k", 1)
         n = next(n for n in range(max(2, k), 2 * k + 1) if k <= strategy.most_k(n))
@@ -275,9 +276,9 @@ def warm(
         some = coins(means) if bandit is None else check_bandit(bandit)
         _check_suits(strategy, some)
         sizes = (2, math.inf) if bandit is None else (bandit.n,)
-        ruled = isinstance(strategy, Ruled)
-        for search in {strategy.search_for(size) for size in sizes} if ruled else ():
-            Play(strategy, some, 0, 0, search=search).warm()
+        if isinstance(strategy, Ruled):
+            for search in {strategy.search_for(size) for size in sizes}:
+                Play(strategy, some, 0, 0, search=search).warm()
 
 
 def _any_of(cls):

@@ -32,6 +32,7 @@ def helpers(fused: bool, seconds: float, left: int) -> Literal["threads", "proce
     left : int
         How many there are.
     """
+    kind: Literal["threads", "processes"]
     kind = "threads" if fused and seconds >= LONG else "processes"
     return kind if left * seconds >= STARTUP[kind] else None
 

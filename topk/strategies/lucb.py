@@ -246,7 +246,8 @@ class LUCB1(Pair):
     def arrays(self, bandits, n):
         """Return room for the pair, and for what Halving has to remember."""
         found = super().arrays(bandits, n)
-        return found | Rounds.arrays(Halving, bandits, n) if self.guard else found
+        own = Rounds.arrays(Halving, bandits, n)  # type: ignore[arg-type]
+        return found | own if self.guard else found
 
     def given(self, search):
         """Return which function takes the place of which open one."""
@@ -362,7 +363,7 @@ class KLLUCB(Floored):
     checks = Pair.checks | {"rate": lambda value, name: check_choice(value, name, RATES)}
 
     @property
-    def bounded(self):
+    def bounded(self):  # type: ignore[override]
         """Whether the promise needs bounded rewards."""
         return self.rate == "published"
 

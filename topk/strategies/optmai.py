@@ -186,7 +186,7 @@ class OptMAI(Rounds):
             s.now.ended = BY_BUDGET
 
     @rule
-    def recommend(s, chosen):
+    def recommend(s, chosen):  # type: ignore[override]
         """The arms taken and the best-ranked active ones, or all but those, if K >= n/2."""
         inside = s.status == ACCEPTED
         ranked = ranked_by(s.sums, s.pulls, s.active[: s.now.live], s.sign)

@@ -65,7 +65,7 @@ class Candidates(Indices):
         return 1
 
     @rule
-    def recommend(s, chosen):
+    def recommend(s, chosen):  # type: ignore[override]
         """J, or with a fixed budget the J that is kept."""
         if s.now.rounds == 0:
             recommend_best(s, chosen)
@@ -93,11 +93,12 @@ class FixedBudget(Candidates):
 
     def constants(self, n):
         """Return a, -1 if it is to be estimated, and whether the radii follow the variances."""
-        a = -1.0 if self.estimated else self.a
+        a = self.a
         if self.complexity is not None:
             a = (self.budget - self.first * n) / ((2 if self.variance else 4) * self.complexity)
         # a finite, whatever the complexity; one set of names for all forms is compiled once
-        return {"a": min(a, 1e300), "complexity": 0.0, "variance": self.variance}
+        a = -1.0 if a is None else min(a, 1e300)
+        return {"a": a, "complexity": 0.0, "variance": self.variance}
 
     def arrays(self, bandits, n):
         """Return room for the J that is kept of each bandit, and for its index."""
