@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class Gaps(Indices):
     bounds = Strategy.bounds
     checks = Strategy.checks | {"complexity": positive, "c": factor}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return c sqrt(Q / H)."""
         return {"spread": self.c * math.sqrt(self.budget / self.complexity)}
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class Phases(Rounds):
     spare = 1
     survivors: int = 1
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return n_1, n_2, ...: the pulls that an active arm has after each phase."""
         return {"lengths": np.array(phase_lengths(n, self.budget, self.survivors))}
 
