@@ -12,7 +12,7 @@ import topk
 
 ROOT = Path(topk.__file__).parent
 FLOORS = [
-    {"_checks", "_json", "_ranges", "kl"},
+    {"_checks", "_json", "_ranges", "_types", "kl"},
     {"bandits", "betting", "confidence", "data", "finite", "metrics", "plots",
      "stats", "store", "testset"},
     {"hardness", "instances", "rules"},

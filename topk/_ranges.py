@@ -7,11 +7,16 @@ the formulas share: the ranges of their arguments, and some numerical care.
 import functools
 import inspect
 import math
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
 from topk import _checks
 from topk._checks import between, up_to  # noqa: F401  for the formulas
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def integer(smallest):
@@ -71,17 +76,17 @@ RANGES = {  # what an argument of this name may be, wherever a formula does not 
 } | dict.fromkeys(("b", "R", "constant", "log_term"), between(0, math.inf))
 
 
-def checked(**ranges):
+def checked(**ranges: Callable) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse what is outside the `RANGES`, or those given here, before a formula computes.
 
     The formula gets what the checks return. An optional argument that is None stays None.
     """
-    def decorate(formula):
+    def decorate(formula: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(formula)
         known = {name: check for name, check in RANGES.items() if name in signature.parameters}
 
         @functools.wraps(formula)
-        def compute(*args, **kwargs):
+        def compute(*args: P.args, **kwargs: P.kwargs) -> R:
             call = signature.bind(*args, **kwargs)
             call.apply_defaults()
             given = call.arguments

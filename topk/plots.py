@@ -8,21 +8,36 @@ blindness, and each has a contrast of at least 3 to 1 against the white backgrou
 Matplotlib is imported when something is drawn, not before.
 """
 
+from __future__ import annotations
+
 import dataclasses
-from collections import namedtuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import as_integers, check_arms, check_integer, check_k, check_means, refuse, up_to
-from topk.stats import mean_interval
+from topk._types import Floats
+from topk.stats import Interval, mean_interval
 
 __all__ = ["WIDTH", "BLUE", "RED", "BLACK", "GREY", "Style", "STYLES", "use_style", "style",
            "panels", "curve_with_band", "pulls_histogram", "arms_strip"]
 WIDTH = 7.2  # inches: the text's width on a page of the book
 BLUE, RED, BLACK, GREY = "#0064B4", "#C8380A", "#111111", "#7D7D7D"  # where no strategy is shown
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-class Style(namedtuple("Style", "color marker linestyle label")):
+    import topk
+
+LineStyle = str | tuple[int, tuple[float, ...]]  # a name of Matplotlib's, or its dashes
+
+
+class Style(
+    NamedTuple("Style", [("color", str), ("marker", str), ("linestyle", LineStyle), ("label", str)])
+):
     """How a strategy is drawn.
 
     Attributes
@@ -65,7 +80,7 @@ STYLES = {
 _OTHER = Style("#5A5A5A", "+", (0, (1, 1)), "")
 
 
-def use_style():
+def use_style() -> None:
     """Set Matplotlib up for the book's figures; call it once, at the top of a notebook.
 
     Everything starts from Matplotlib's own defaults, whatever the machine's settings, so
@@ -77,7 +92,7 @@ def use_style():
     matplotlib.style.use(["default", "topk.figures"])
 
 
-def style(strategy):
+def style(strategy: str | topk.Strategy | type[topk.Strategy]) -> Style:
     r"""Find the colour, marker, line style and label of a strategy.
 
     Parameters
@@ -118,7 +133,15 @@ def style(strategy):
     return nearest._replace(label=f"OptMAI, \u03b2 = {beta:g}")
 
 
-def panels(rows, columns, *, titles=None, height=2.6, share_x=False, share_y=False):
+def panels(
+    rows: int,
+    columns: int,
+    *,
+    titles: Sequence[str] | None = None,
+    height: float = 2.6,
+    share_x: bool = False,
+    share_y: bool = False,
+) -> tuple[Figure, NDArray[np.object_]]:
     r"""Start a figure with a grid of panels, as wide as the text.
 
     Parameters
@@ -157,7 +180,16 @@ def panels(rows, columns, *, titles=None, height=2.6, share_x=False, share_y=Fal
     return figure, axes
 
 
-def curve_with_band(ax, x, values, strategy, *, label=None, level=0.95, floor=None):
+def curve_with_band(
+    ax: Axes,
+    x: ArrayLike,
+    values: ArrayLike,
+    strategy: str | topk.Strategy | type[topk.Strategy],
+    *,
+    label: str | None = None,
+    level: float = 0.95,
+    floor: float | None = None,
+) -> Interval:
     r"""Draw the mean over plays against x, with a band for its uncertainty.
 
     Parameters
@@ -206,7 +238,14 @@ def curve_with_band(ax, x, values, strategy, *, label=None, level=0.95, floor=No
     return interval
 
 
-def pulls_histogram(ax, pulls, strategy, *, label=None, bins=20):
+def pulls_histogram(
+    ax: Axes,
+    pulls: ArrayLike,
+    strategy: str | topk.Strategy | type[topk.Strategy],
+    *,
+    label: str | None = None,
+    bins: int | ArrayLike = 20,
+) -> Floats:
     r"""Draw how many pulls the arms received: the share of arms by number of pulls.
 
     Parameters
@@ -244,7 +283,7 @@ def pulls_histogram(ax, pulls, strategy, *, label=None, bins=20):
     return heights
 
 
-def arms_strip(ax, means, k, *, selected=None):
+def arms_strip(ax: Axes, means: ArrayLike, k: int, *, selected: ArrayLike | None = None) -> None:
     r"""Draw the sorted means of all arms, the boundary, and which arms were chosen.
 
     Parameters

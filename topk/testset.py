@@ -200,7 +200,7 @@ class Deal(Bandit):
         self.results = np.take_along_axis(cells.matrix, order, axis=1)
         self.taken = np.zeros(cells.n, dtype=np.int64)
 
-    units = None  # as of the test set
+    units: Scale = None  # type: ignore[assignment]  # that of the test set
 
     def sample(self, arm, count, rng):
         """Return the results on the next ``count`` items of one model's order.

@@ -38,7 +38,7 @@ try:  # not documented by numba
     from numba.core.serialize import dumps
 
     PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # never called from Python
-    _ = njit(_nrt=False, forceinline=True, **PART)(lambda: 0).get_call_template
+    _ = njit(_nrt=False, forceinline=True, **PART)(lambda: 0).get_call_template  # type: ignore[call-overload]
     PRIVATE = True
 except Exception:  # noqa: BLE001  whatever another version of numba raises
     PRIVATE = False
@@ -113,7 +113,7 @@ def compiled(function, given, name, lean, store=True):
     return whole(function, dict(given) | GIVEN, name, lean, store)
 
 
-_loops = {}  # a class sent to another process has new functions each time it arrives there
+_loops: dict = {}  # a class sent to another process has new functions each time it arrives there
 
 
 def whole(function, given, name, lean, store, **options):
@@ -161,7 +161,7 @@ def _warn(reason):
         warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
-_warned = []
+_warned: list = []
 
 
 class Cache:

@@ -3,16 +3,17 @@
 import numpy as np
 
 from topk._checks import check_integer, check_n
+from topk._types import Integers
 
 ORDER, REWARDS, INSTANCE, SPLIT, RULE, DEAL = range(6)  # what a play's streams are for
 
 
-def stream(seed, play, purpose):
+def stream(seed: int, play: int, purpose: int) -> np.random.Generator:
     """Return one stream of a play: ``ORDER``, ``REWARDS`` or another purpose from above."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(play, purpose)))
 
 
-def streams(seed, play, n):
+def streams(seed: int, play: int, n: int | tuple[int, int]) -> tuple[Integers, np.random.Generator]:
     """Return a play's own arm order and reward generator.
 
     Every play has streams of its own, children of one ``SeedSequence``: play r is the same
@@ -48,13 +49,15 @@ def streams(seed, play, n):
     """
     seed = check_integer(seed, "seed", 0)
     play = check_integer(play, "play", 0)
-    several = isinstance(n, tuple) and len(n) == 2
-    n = tuple(check_n(part, smallest=1) for part in n) if several else check_n(n, smallest=1)
+    if isinstance(n, tuple) and len(n) == 2:
+        n = check_n(n[0], smallest=1), check_n(n[1], smallest=1)
+    else:
+        n = check_n(n, smallest=1)
     order = order_from(stream(seed, play, ORDER), n).astype(np.int64, copy=False)
     return order, stream(seed, play, REWARDS)
 
 
-def order_from(rng, n):
+def order_from(rng: np.random.Generator, n: int | tuple[int, int]) -> Integers:
     """Return the order of n arms that a generator at its beginning gives; see `streams`."""
     if not isinstance(n, tuple):
         return rng.permutation(n)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import (
     between,
@@ -18,7 +19,9 @@ from topk.hardness import measures as hardness
 
 
 @checked()
-def clucb_pac_pulls(means, k, epsilon, delta, R=0.5):
+def clucb_pac_pulls(
+    means: ArrayLike, k: int, epsilon: float, delta: float, R: float = 0.5,
+) -> int | float:
     r"""Pulls that CLUCB-PAC exceeds with probability at most delta, for top-k.
 
     The largest integer t with
@@ -69,7 +72,7 @@ def clucb_pac_pulls(means, k, epsilon, delta, R=0.5):
 
 
 @checked()
-def adaptive_topk_pulls(means, k, epsilon, delta):
+def adaptive_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Pulls that AdaptiveTopK exceeds with probability at most delta.
 
     Arm i is pulled in at most :math:`r_i` rounds, so the total is at most
@@ -123,7 +126,9 @@ def adaptive_topk_pulls(means, k, epsilon, delta):
 
 
 @checked(epsilon=between(0, 1))
-def improved_topk_order(means, k, epsilon, delta, constant=1.0):
+def improved_topk_order(
+    means: ArrayLike, k: int, epsilon: float, delta: float, constant: float = 1.0,
+) -> float:
     r"""Order of the pulls of ImprovedTopK; `improved_topk_pulls` has a proved constant.
 
     .. math:: C\,H^{(t,\epsilon)}\Bigl(\ln\frac1\epsilon+\ln\frac1\delta\Bigr).
@@ -169,7 +174,7 @@ def improved_topk_order(means, k, epsilon, delta, constant=1.0):
 
 
 @checked(epsilon=between(0, 1))
-def improved_topk_pulls(means, k, epsilon, delta):
+def improved_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> float:
     r"""Pulls that `topk.ImprovedTopK` exceeds with probability at most delta.
 
     With :math:`L=\ln\frac2p`, :math:`c_r=\#\{i:5\cdot2^{-(r-1)}\ge\Delta_i\}` (all arms for

@@ -5,6 +5,7 @@ Kalyanakrishnan et al. (2012); Kalyanakrishnan and Stone (2010).
 
 import math
 
+from numpy.typing import ArrayLike
 from scipy.special import zeta
 
 from topk._checks import (
@@ -25,7 +26,7 @@ K1 = 1.25  # the constant k_1 of the radius beta_1
 
 
 @checked(horizon=integer(0))
-def lucb1_coverage(n, delta, horizon=None):
+def lucb1_coverage(n: int, delta: float, horizon: int | None = None) -> float:
     r"""Probability that some confidence interval of LUCB1 ever fails, on one side of one arm.
 
     .. math:: \sum_{t\ge1}\sum_{u=1}^te^{-2u\beta_1(u,t)^2}
@@ -68,7 +69,7 @@ def lucb1_coverage(n, delta, horizon=None):
 
 
 @checked(t=integer(1))
-def lucb1_crossing(t, delta):
+def lucb1_crossing(t: int, delta: float) -> float:
     r"""Probability that any arm has crossed in round t, :math:`\delta/(k_1t^3)`.
 
     Parameters
@@ -103,7 +104,7 @@ def lucb1_crossing(t, delta):
 
 
 @checked(t=integer(1))
-def lucb1_needy(means, k, epsilon, delta, t):
+def lucb1_needy(means: ArrayLike, k: int, epsilon: float, delta: float, t: int) -> float:
     r"""Probability that an arm is still needy in round t although sampled long enough.
 
     .. math:: \Pr\{\exists a:\ u_a^t>16u_1^*(a,t)\wedge\mathrm{NEEDY}_a^t\}
@@ -145,7 +146,9 @@ def lucb1_needy(means, k, epsilon, delta, t):
 
 
 @checked()
-def lucb1_rounds(means, k, epsilon, delta, *, published=False):
+def lucb1_rounds(
+    means: ArrayLike, k: int, epsilon: float, delta: float, *, published: bool = False,
+) -> int | float:
     r"""Rounds after which LUCB1 has very probably stopped.
 
     .. math:: T_1^*=\Bigl\lceil C\,H^{\epsilon/2}\ln\frac{H^{\epsilon/2}}\delta\Bigr\rceil,
@@ -193,7 +196,7 @@ def lucb1_rounds(means, k, epsilon, delta, *, published=False):
     return math.ceil(rounds) if math.isfinite(rounds) else math.inf
 
 
-def lucb1_overrun(means, k, epsilon, delta, rounds):
+def lucb1_overrun(means: ArrayLike, k: int, epsilon: float, delta: float, rounds: int) -> float:
     r"""Probability that LUCB1 has not stopped after T rounds, :math:`4\delta/T^2`.
 
     Parameters
@@ -228,7 +231,7 @@ def lucb1_overrun(means, k, epsilon, delta, rounds):
     return 4 * delta / check_real(rounds, "rounds", first, math.inf, high_open=True) ** 2
 
 
-def lucb1_expected_pulls(means, k, epsilon, delta):
+def lucb1_expected_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> float:
     r"""Bound on the expected number of pulls of LUCB1.
 
     .. math:: n+2\Bigl(T_1^*+\sum_{t\ge T_1^*}\frac{4\delta}{t^2}\Bigr)
@@ -264,7 +267,7 @@ def lucb1_expected_pulls(means, k, epsilon, delta):
     return float(len(means) + 2 * (rounds + 4 * delta * zeta(2, rounds)))
 
 
-def lucb1_likely_pulls(means, k, epsilon, delta):
+def lucb1_likely_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Pulls that LUCB1 exceeds with probability at most delta, :math:`n+2T_1^*`.
 
     Parameters
@@ -297,7 +300,7 @@ def lucb1_likely_pulls(means, k, epsilon, delta):
 
 
 @checked(k=lambda k, name, given: check_integer(k, name, 1, given["n"]), epsilon=between(0, 1))
-def halving_pulls(n, k, epsilon, delta):
+def halving_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
     r"""Pulls of Halving: its schedule is fixed in advance.
 
     .. math:: \sum_{l=1}^{\lceil\log_2(n/k)\rceil}|R_l|
@@ -347,7 +350,7 @@ def halving_pulls(n, k, epsilon, delta):
 
 
 @checked(epsilon=between(0, 1))
-def direct_pulls(n, epsilon, delta):
+def direct_pulls(n: int, epsilon: float, delta: float) -> int:
     r"""Pulls of the direct method, :math:`n\lceil\frac2{\epsilon^2}\ln\frac n\delta\rceil`.
 
     Parameters

@@ -16,7 +16,7 @@ BETA = 0.75 * math.exp(0.2)  # OptMAI's ratio of budgets in the theorems
 
 
 @checked(k=integer(1))
-def qe_regret(size, k, pulls, delta):
+def qe_regret(size: int, k: int, pulls: int, delta: float) -> float:
     r"""Loss of one quartile elimination, as a bound on the fall of the k best arms' average.
 
     .. math:: \mathrm{val}_k(V)\ge\mathrm{val}_k(S)-\epsilon,\qquad
@@ -61,7 +61,7 @@ def qe_regret(size, k, pulls, delta):
 
 
 @checked(k=integer(1))
-def ar_regret(size, k, pulls, delta, *, published=False):
+def ar_regret(size: int, k: int, pulls: int, delta: float, *, published: bool = False) -> float:
     r"""Loss of one accept-reject round, as a bound on the fall of the best attainable average.
 
     .. math:: \epsilon=\sqrt{\frac{|S|}Q\Bigl(32+\frac{8\ln(2/\delta)}k\Bigr)}
@@ -128,7 +128,7 @@ def _complement(n, k, epsilon):
 
 
 @checked()
-def optmai_regret(n, k, budget, delta, beta=BETA):
+def optmai_regret(n: int, k: int, budget: int, delta: float, beta: float = BETA) -> float:
     r"""Average regret that OptMAI guarantees with probability 1 - delta.
 
     .. math:: \epsilon=\sum_r\sqrt{\frac{s_r}{\beta^r(1-\beta)Q}\,c_r},\qquad
@@ -181,7 +181,7 @@ def optmai_regret(n, k, budget, delta, beta=BETA):
 
 
 @checked(epsilon=between(0, 1))
-def optmai_pulls(n, k, epsilon, delta, beta=BETA):
+def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BETA) -> int:
     r"""Budget with which OptMAI guarantees average regret epsilon.
 
     The Q at which the sum of `optmai_regret` is epsilon; of the order
@@ -221,7 +221,7 @@ def optmai_pulls(n, k, epsilon, delta, beta=BETA):
 
 
 @checked()
-def optmai_arm_pulls(n, budget, beta=BETA):
+def optmai_arm_pulls(n: int, budget: int, beta: float = BETA) -> float:
     r"""Most pulls that OptMAI can spend on one arm.
 
     .. math:: \sum_r\frac{\beta^r(1-\beta)Q}{s_r},\qquad s_0=n,\quad
@@ -267,7 +267,7 @@ def optmai_arm_pulls(n, budget, beta=BETA):
 
 
 @checked(epsilon=between(0, 1))
-def uniform_pulls(n, k, epsilon, delta):
+def uniform_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
     r"""Pulls with which uniform sampling guarantees average regret epsilon.
 
     .. math:: nQ_0,\qquad Q_0=\Bigl\lceil\frac{2}{\epsilon^2}

@@ -1,8 +1,10 @@
 """A table that lines up what the guarantees of all strategies ask for."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import (
     between,
@@ -22,9 +24,14 @@ from topk.guarantees.optmai import optmai_pulls, uniform_pulls
 from topk.guarantees.sar import sar_budget
 from topk.guarantees.ugape import ugapeb_budget, ugapec_pulls
 
+if TYPE_CHECKING:
+    import pandas
+
 
 @checked(epsilon=between(0, 1))
-def plan(n, k, epsilon, delta, means=None):
+def plan(
+    n: int, k: int, epsilon: float, delta: float, means: ArrayLike | None = None,
+) -> "pandas.DataFrame":
     r"""Table of the pulls that each theorem asks for, smallest first.
 
     Parameters

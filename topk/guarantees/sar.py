@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import (
     check_integer,
@@ -14,11 +15,12 @@ from topk._ranges import (
     one_or_several,
     several,
 )
+from topk._types import Floats
 from topk.hardness import measures as hardness
 
 
 @checked(n=integer(1))
-def log_bar(n):
+def log_bar(n: int) -> float:
     r"""Return the constant of SAR's schedule.
 
     .. math:: \overline{\log}(n)=\frac12+\sum_{i=2}^n\frac1i.
@@ -51,7 +53,7 @@ def log_bar(n):
 
 
 @checked()
-def sar_error(means, k, budget):
+def sar_error(means: ArrayLike, k: int, budget: int) -> float:
     r"""Bound on the probability that SAR misses one of the k best arms.
 
     .. math:: e_Q\le2n^2\exp\Bigl(-\frac{Q-n}{8\,\overline{\log}(n)\,H_2}\Bigr),
@@ -92,7 +94,7 @@ def sar_error(means, k, budget):
 
 
 @checked()
-def sar_budget(means, k, delta):
+def sar_budget(means: ArrayLike, k: int, delta: float) -> int | float:
     r"""Smallest budget at which SAR's bound promises error at most delta.
 
     Solves Theorem 1: :math:`Q=n+8\,\overline{\log}(n)\,H_2\ln(2n^2/\delta)`, rounded up.
@@ -131,7 +133,7 @@ def sar_budget(means, k, delta):
 
 
 @checked(means=several)
-def multibandit_sar_error(means, budget):
+def multibandit_sar_error(means: ArrayLike, budget: int) -> float:
     r"""Bound on the probability that multi-bandit SAR misses the best arm of some bandit.
 
     .. math:: e_Q\le2M^2n^2\exp\Bigl(-\frac{Q-Mn}{8\,\overline{\log}(Mn)\,H_2^{[M]}}\Bigr).
@@ -173,7 +175,7 @@ def _k_of_sar(value, name, given):
 
 
 @checked(means=one_or_several, k=_k_of_sar)
-def sar_exponent(means, k, budget):
+def sar_exponent(means: ArrayLike, k: int, budget: int) -> float:
     r"""Exponent of SAR's bound, for one bandit or several; both theorems share its form.
 
     .. math:: \frac{Q-N}{8\,\overline{\log}(N)\,H_2},
@@ -222,7 +224,7 @@ def sar_exponent(means, k, budget):
 
 
 @checked(means=one_or_several, k=_k_of_sar, part=up_to(1))
-def sar_windows(means, k, part=0.25):
+def sar_windows(means: ArrayLike, k: int, part: float = 0.25) -> Floats:
     r"""How far an average may be off after each phase of SAR, on the event of its proof.
 
     .. math:: \tfrac14\Delta_{(N)},\ \tfrac14\Delta_{(N-1)},\ \dots,\ \tfrac14\Delta_{(2)}

@@ -1,9 +1,10 @@
 """Guarantees of UGapE for every arm, and its step in plain form: Gabillon et al. (2012)."""
 
 import math
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import (
     as_integers,
@@ -19,11 +20,14 @@ from topk._ranges import (
     one_or_several,
     smallest_integer,
 )
+from topk._types import FloatOrFloats, Floats, Integers
 from topk.hardness import measures as hardness
 
 
 @checked(mean=any_unit, off=any_unit)
-def average_off(mean, pulls, off, slack=1e-9):
+def average_off(
+    mean: ArrayLike, pulls: ArrayLike, off: ArrayLike, slack: float = 1e-9,
+) -> FloatOrFloats:
     r"""Exact probability that an average of Bernoulli rewards is off by more than allowed.
 
     .. math:: \Pr\{|\hat\theta_s-\theta|>x\}\le2e^{-2sx^2}
@@ -70,10 +74,21 @@ def average_off(mean, pulls, off, slack=1e-9):
     high = np.floor(pulls * (mean + off + slack))
     return binom.cdf(low - 1, pulls, mean) + binom.sf(high, pulls, mean)
 
-_STEP_FIELDS = "index candidates best_outside worst_inside pulled index_of_set between"
 
-
-class UGapEStep(namedtuple("UGapEStep", _STEP_FIELDS)):
+class UGapEStep(
+    NamedTuple(
+        "UGapEStep",
+        [
+            ("index", Floats),
+            ("candidates", Integers),
+            ("best_outside", int),
+            ("worst_inside", int),
+            ("pulled", int),
+            ("index_of_set", float),
+            ("between", float),
+        ],
+    )
+):
     """What UGapE computes in one step.
 
     Attributes
@@ -95,7 +110,7 @@ class UGapEStep(namedtuple("UGapEStep", _STEP_FIELDS)):
     """
 
 
-def ugape_step(means, radii, k):
+def ugape_step(means: ArrayLike, radii: ArrayLike, k: int) -> UGapEStep:
     r"""Choose the arm to pull as UGapE does, from means and confidence radii.
 
     .. math:: B_i=\max^{k}_{j\ne i}U_j-L_i,\qquad U_i=\hat\theta_i+\beta_i,\quad
@@ -151,7 +166,7 @@ def ugape_step(means, radii, k):
     return UGapEStep(index, candidates, int(u), int(worst), int(pulled), index_of_set, between)
 
 
-def ugape_ceiling(gap, radius):
+def ugape_ceiling(gap: ArrayLike, radius: ArrayLike) -> FloatOrFloats:
     r"""Bound of Lemma 2 on the index of UGapE's set, from the arm that is pulled.
 
     .. math:: B_{J(t)}(t)\le\min(0,-\Delta+2\beta)+2\beta .
@@ -192,7 +207,9 @@ def ugape_ceiling(gap, radius):
 
 
 @checked(means=one_or_several)
-def ugapeb_error(means, k, budget, epsilon, a=None):
+def ugapeb_error(
+    means: ArrayLike, k: int, budget: int, epsilon: float, a: float | None = None,
+) -> float:
     r"""Bound on the probability that UGapEb's arms are not all within epsilon.
 
     .. math:: \tilde\delta\le2nQ\,e^{-2a}\quad\text{for}\quad0<a\le\frac{Q-n}{4H_\epsilon},
@@ -239,7 +256,7 @@ def ugapeb_error(means, k, budget, epsilon, a=None):
 
 
 @checked(means=one_or_several)
-def ugapeb_budget(means, k, epsilon, delta):
+def ugapeb_budget(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Smallest budget from which on UGapEb's bound promises error at most delta.
 
     Solves :math:`2nQ\exp(-(Q-n)/(2H_\epsilon))\le\delta` for Q.
@@ -282,7 +299,7 @@ def ugapeb_budget(means, k, epsilon, delta):
 
 
 @checked(means=one_or_several)
-def ugapec_pulls(means, k, epsilon, delta):
+def ugapec_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Pulls that UGapEc exceeds with probability at most delta.
 
     The largest integer :math:`\tilde n` with

@@ -7,23 +7,34 @@ The problem is a concave max-min.  It is solved as the convex programme
 by a primal-dual interior-point method whose multipliers *are* the certificate.
 """
 
-from collections import namedtuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csc_matrix, identity
 from scipy.sparse.linalg import splu
 
 from topk._checks import as_vector, check_choice, check_means, check_real, refuse
 from topk._ranges import checked
+from topk._types import Floats
 from topk.kl import kl_of_step
 
 _GAP = 1e-9  # relative duality gap at which the method stops
 _STEPS = 200  # interior-point steps; 10 to 40 are used in practice
 
-_FIELDS = "value weights lower upper alternatives"
 
-
-class CharacteristicTime(namedtuple("CharacteristicTime", _FIELDS)):
+class CharacteristicTime(
+    NamedTuple(
+        "CharacteristicTime",
+        [
+            ("value", float),
+            ("weights", Floats),
+            ("lower", float),
+            ("upper", float),
+            ("alternatives", Floats),
+        ],
+    )
+):
     r"""What `characteristic_time` found, and why it is right.
 
     Attributes
@@ -63,7 +74,12 @@ def _sigma(value, name, given):
     means=_means,
     sigma=_sigma,
 )
-def characteristic_time(means, k, family="bernoulli", sigma=None):
+def characteristic_time(
+    means: ArrayLike,
+    k: int,
+    family: Literal["bernoulli", "gaussian"] = "bernoulli",
+    sigma: float | None = None,
+) -> CharacteristicTime:
     r"""Sampling cost, per unit of confidence, of finding exactly the k best arms.
 
     .. math:: \frac1{T^*}=\max_{w}\ \min_{a\in\mathrm{top},\,b\notin\mathrm{top}}\

@@ -1,18 +1,20 @@
 """Gaps, the papers' measures of how hard an instance is, and evenly spread arms."""
 
 import math
-from collections import namedtuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import as_vector, between, check_integer, check_real, check_unit_array, refuse
 from topk._ranges import any_unit, checked, half, inverse_square, one_or_several
+from topk._types import FloatOrFloats, Floats
 from topk.kl import kl_of_step
 from topk.metrics import SLACK
 
 
 @checked(means=lambda value, name, given: as_vector(value, name))
-def gaps(means, k, *, ties="infinite"):
+def gaps(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "infinite") -> Floats:
     r"""Distance of every arm's mean from the other side of the boundary.
 
     With :math:`\theta_1\ge\dots\ge\theta_n` the sorted means,
@@ -72,7 +74,7 @@ def gaps(means, k, *, ties="infinite"):
     return np.where(means >= kth, means - following, kth - means)
 
 
-def h1(means, k, *, ties="infinite"):
+def h1(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "infinite") -> float:
     r"""Hardness of exact identification, :math:`H_1=\sum_i\Delta_i^{-2}`.
 
     Parameters
@@ -110,7 +112,7 @@ def h1(means, k, *, ties="infinite"):
     return float(inverse_square(gaps(means, k, ties=ties)).sum())
 
 
-def h2(means, k):
+def h2(means: ArrayLike, k: int) -> float:
     r"""Hardness of the sorted gaps, :math:`H_2=\max_i i\,\Delta_{(i)}^{-2}`.
 
     Here :math:`\Delta_{(1)}\le\dots\le\Delta_{(n)}`, and
@@ -150,7 +152,7 @@ def _h2_of_gaps(all_gaps):
     return float((np.arange(1, ordered.size + 1) * inverse_square(ordered)).max())
 
 
-def h_multibandit(means):
+def h_multibandit(means: ArrayLike) -> tuple[float, float]:
     r"""Hardness of finding the best arm of each of M bandits.
 
     .. math:: H_1^{[M]}=\sum_{m,i}\Delta_i(m)^{-2},\qquad
@@ -191,7 +193,7 @@ def h_multibandit(means):
 
 
 @checked()
-def lucb_complexity(means, k, epsilon):
+def lucb_complexity(means: ArrayLike, k: int, epsilon: float) -> float:
     r"""Complexity of LUCB, :math:`H^{\epsilon/2}=\sum_i\max(\Delta_i,\epsilon/2)^{-2}`.
 
     Parameters
@@ -226,7 +228,9 @@ def lucb_complexity(means, k, epsilon):
 
 
 @checked(means=one_or_several)
-def ugape_complexity(means, k, epsilon, b=1.0, *, variances=None):
+def ugape_complexity(
+    means: ArrayLike, k: int, epsilon: float, b: float = 1.0, *, variances: ArrayLike | None = None,
+) -> float:
     r"""Complexity of UGapE, in its Hoeffding or its variance form.
 
     With :math:`m_i=\max(\frac{\Delta_i+\epsilon}2,\epsilon)`,
@@ -288,7 +292,9 @@ def ugape_complexity(means, k, epsilon, b=1.0, *, variances=None):
 
 
 @checked()
-def tolerance(means, k, epsilon, *, sides="both"):
+def tolerance(
+    means: ArrayLike, k: int, epsilon: float, *, sides: Literal["both", "top"] = "both",
+) -> int:
     r"""How many boundary arms the average regret lets go wrong, :math:`t(\epsilon,k)`.
 
     The largest :math:`t\in\{0,\dots,\min(k-1,n-k-1)\}` with
@@ -349,7 +355,14 @@ def _sorted_gaps(means, k, sides):
 
 
 @checked()
-def psi(means, k, epsilon, *, t=None, sides="both"):
+def psi(
+    means: ArrayLike,
+    k: int,
+    epsilon: float,
+    *,
+    t: int | None = None,
+    sides: Literal["both", "top"] = "both",
+) -> float:
     r"""Where the hardness sum is cut off, :math:`\Psi_t^\epsilon=\max(\epsilon,\Psi_t)`.
 
     .. math:: \Psi_t=\min(\Delta_{k-t},\Delta_{k+t+1}).
@@ -391,7 +404,14 @@ def psi(means, k, epsilon, *, t=None, sides="both"):
     return float(max(epsilon, min(above[t], below[t])))
 
 
-def topk_complexity(means, k, epsilon, t=None, *, sides="both"):
+def topk_complexity(
+    means: ArrayLike,
+    k: int,
+    epsilon: float,
+    t: int | None = None,
+    *,
+    sides: Literal["both", "top"] = "both",
+) -> float:
     r"""Complexity of top-k with average regret, :math:`H^{(t,\epsilon)}`.
 
     .. math:: H^{(t,\epsilon)}=\sum_i\min\{\Delta_i^{-2},(\Psi_t^\epsilon)^{-2}\}.
@@ -436,7 +456,7 @@ def topk_complexity(means, k, epsilon, t=None, *, sides="both"):
 
 
 @checked(p=any_unit, q=any_unit)
-def bernoulli_kl(p, q):
+def bernoulli_kl(p: ArrayLike, q: ArrayLike) -> FloatOrFloats:
     r"""Divergence of Bernoulli(p) from Bernoulli(q), in nats.
 
     .. math:: \mathrm{kl}(p,q)=p\ln\frac pq+(1-p)\ln\frac{1-p}{1-q},\qquad 0\ln0=0.
@@ -474,7 +494,7 @@ def bernoulli_kl(p, q):
 
 
 @checked()
-def spread_constant(means):
+def spread_constant(means: ArrayLike) -> float:
     r"""Smallest c for which the arms are c-spread.
 
     Arms with sorted means :math:`\theta_1\ge\dots\ge\theta_n` are c-spread, c >= 1, if
@@ -516,7 +536,17 @@ def spread_constant(means):
         return float(max(1.0, steps.max(), 1 / steps.min()))
 
 
-class SpreadBounds(namedtuple("SpreadBounds", "tolerance psi upper lower")):
+class SpreadBounds(
+    NamedTuple(
+        "SpreadBounds",
+        [
+            ("tolerance", int),
+            ("psi", float),
+            ("upper", float),
+            ("lower", float),
+        ],
+    )
+):
     """What Lemma 1 promises of c-spread arms.
 
     Attributes
@@ -533,7 +563,7 @@ class SpreadBounds(namedtuple("SpreadBounds", "tolerance psi upper lower")):
 
 
 @checked(k=half, epsilon=between(0, 1))
-def spread_bounds(n, k, epsilon, c):
+def spread_bounds(n: int, k: int, epsilon: float, c: float) -> SpreadBounds:
     r"""Lemma 1 with its constants: bounds that hold for all c-spread arms.
 
     With :math:`\gamma=k/n\le\frac12` and cap :math:`\tau=\min(k-1,n-k-1)`,

@@ -1,8 +1,9 @@
 """Explore-m: the families and the argument of Theorem 8 of Kalyanakrishnan et al. (2012)."""
 
 import math
-from collections import namedtuple
+from collections.abc import Iterable, Iterator
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from topk._checks import (
     up_to,
 )
 from topk._ranges import checked, half, integer
+from topk._types import Floats
 
 PUBLISHED_CONSTANT = 1 / 18375
 EXPLORE_M_EPSILON = up_to(math.sqrt(1 / 32))
 
 
 @checked(m=half)
-def explore_m_families(n, m, size):
+def explore_m_families(n: int, m: int, size: int) -> Iterator[tuple[int, ...]]:
     r"""The index sets of a family of instances: subsets of the arms 1, ..., n - 1.
 
     Parameters
@@ -56,7 +58,7 @@ def explore_m_families(n, m, size):
 
 
 @checked(epsilon=EXPLORE_M_EPSILON)
-def explore_m_means(n, members, epsilon):
+def explore_m_means(n: int, members: Iterable[int], epsilon: float) -> Floats:
     r"""Means of the instance :math:`B_I`.
 
     Arm 0 has mean 1/2, arms of I have :math:`\frac12+2\epsilon`, all others
@@ -100,7 +102,7 @@ def explore_m_means(n, members, epsilon):
 
 
 @checked(m=integer(1))
-def explore_m_optimal(members, m):
+def explore_m_optimal(members: Iterable[int], m: int) -> frozenset[int]:
     r"""The only correct answer on :math:`B_I`: the m arms within epsilon of the m-th best.
 
     Parameters
@@ -137,7 +139,17 @@ def explore_m_optimal(members, m):
     return members | {0} if len(members) == m - 1 else members
 
 
-class CountingStep(namedtuple("CountingStep", "pairs larger per_member disjoint")):
+class CountingStep(
+    NamedTuple(
+        "CountingStep",
+        [
+            ("pairs", int),
+            ("larger", int),
+            ("per_member", tuple[int, int]),
+            ("disjoint", bool),
+        ],
+    )
+):
     """What section 4.2.2 counts.
 
     Attributes
@@ -155,7 +167,7 @@ class CountingStep(namedtuple("CountingStep", "pairs larger per_member disjoint"
     """
 
 
-def count_pairs(n, m):
+def count_pairs(n: int, m: int) -> CountingStep:
     r"""Check the counting step of Theorem 8's proof by listing everything.
 
     .. math:: \sum_{J\in\mathcal I_m}P_J\{S\ne J\}\ \ge\
@@ -192,7 +204,7 @@ def count_pairs(n, m):
     >>> count_pairs(6, 2)
     CountingStep(pairs=20, larger=10, per_member=(2, 2), disjoint=True)
     """
-    answers = {}
+    answers: dict[frozenset[int], list[frozenset[int]]] = {}
     for members in explore_m_families(n, m, m - 1):
         right = explore_m_optimal(members, m)
         for j in {*range(1, n)} - {*members}:
@@ -204,10 +216,21 @@ def count_pairs(n, m):
     larger = sum(1 for _ in explore_m_families(n, m, m))
     return CountingStep(sum(counts), larger, (min(counts), max(counts)), disjoint)
 
-_EXPLORE_M_FIELDS = "log_term horizon deviation exact_log_ratio stated_log_ratio factor holds"
 
-
-class ExploreMArgument(namedtuple("ExploreMArgument", _EXPLORE_M_FIELDS)):
+class ExploreMArgument(
+    NamedTuple(
+        "ExploreMArgument",
+        [
+            ("log_term", float),
+            ("horizon", float),
+            ("deviation", float),
+            ("exact_log_ratio", float),
+            ("stated_log_ratio", float),
+            ("factor", float),
+            ("holds", bool),
+        ],
+    )
+):
     r"""The quantities of Lemmas 10 to 12 for one choice of the constant C.
 
     Attributes
@@ -233,7 +256,9 @@ class ExploreMArgument(namedtuple("ExploreMArgument", _EXPLORE_M_FIELDS)):
 
 
 @checked(m=integer(6), epsilon=EXPLORE_M_EPSILON, delta=up_to(0.25))
-def explore_m_argument(m, epsilon, delta, constant=PUBLISHED_CONSTANT):
+def explore_m_argument(
+    m: int, epsilon: float, delta: float, constant: float = PUBLISHED_CONSTANT,
+) -> ExploreMArgument:
     r"""Evaluate Lemmas 10 to 12 of the proof of Theorem 8.
 
     Parameters
@@ -279,7 +304,7 @@ def explore_m_argument(m, epsilon, delta, constant=PUBLISHED_CONSTANT):
 
 
 @checked()
-def theorem_8_constant(log_term=1.0):
+def theorem_8_constant(log_term: float = 1.0) -> float:
     r"""The largest C for which Lemma 12 goes through.
 
     The root of :math:`32\epsilon\Delta^*=L`, from which epsilon cancels:
@@ -317,7 +342,9 @@ def theorem_8_constant(log_term=1.0):
 
 
 @checked(m=half)
-def theorem_8_pulls(n, m, epsilon, delta, constant=PUBLISHED_CONSTANT):
+def theorem_8_pulls(
+    n: int, m: int, epsilon: float, delta: float, constant: float = PUBLISHED_CONSTANT,
+) -> float:
     r"""Worst-case sample complexity that no Explore-m algorithm can beat everywhere.
 
     .. math:: C\,\frac n{\epsilon^2}\ln\frac m{8\delta}.
@@ -356,7 +383,7 @@ def theorem_8_pulls(n, m, epsilon, delta, constant=PUBLISHED_CONSTANT):
 
 
 @checked(horizon=integer(1), epsilon=EXPLORE_M_EPSILON)
-def lemma_10_probability(horizon, epsilon):
+def lemma_10_probability(horizon: int, epsilon: float) -> float:
     r"""Exact probability that an arm's ones fall short within the horizon.
 
     .. math:: \Pr\Bigl\{\min_{t\le T^*}\bigl(K(t)-t(\tfrac12-2\epsilon)\bigr)

@@ -1,9 +1,10 @@
 """Groups of arms: Mannor and Tsitsiklis (2004), and section 5.2 of Zhou et al. (2014)."""
 
 import math
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import (
     between,
@@ -13,6 +14,7 @@ from topk._checks import (
     up_to,
 )
 from topk._ranges import checked, half
+from topk._types import FloatOrFloats, Floats
 from topk.lower_bounds.two_coins import theorem_5_1_pulls
 
 # Constants C of the bound n ln(1/delta) / (C epsilon^2 K), as published.
@@ -23,7 +25,7 @@ SMALL = up_to(0.01)  # the range of epsilon, and mostly of delta
 
 
 @checked(k=half, epsilon=up_to(1 / 16))
-def group_family(n, k, epsilon):
+def group_family(n: int, k: int, epsilon: float) -> Floats:
     r"""The hypotheses :math:`H_1,\dots,H_t`, one row of means each.
 
     The arms form :math:`t=\lfloor n/k\rfloor` groups of k.  Under :math:`H_1` group 1 has
@@ -69,7 +71,7 @@ def group_family(n, k, epsilon):
 
 
 @checked(epsilon=up_to(0.5))
-def mannor_tsitsiklis_family(n, epsilon):
+def mannor_tsitsiklis_family(n: int, epsilon: float) -> Floats:
     r"""The original family for one best arm.
 
     Under :math:`H_0` arm 0 has mean :math:`\frac{1+\epsilon}2` and the others 1/2; under
@@ -109,7 +111,7 @@ def mannor_tsitsiklis_family(n, epsilon):
 
 
 @checked(epsilon=between(0, 1 / 16))
-def group_log_ratio(pulls, ones, epsilon):
+def group_log_ratio(pulls: ArrayLike, ones: ArrayLike, epsilon: float) -> FloatOrFloats:
     r"""Log likelihood ratio of :math:`H_j` to :math:`H_1`: only group j's rewards matter.
 
     .. math:: \tilde u_1\ln(1+16\epsilon)+\tilde u_0\ln(1-16\epsilon)
@@ -152,10 +154,22 @@ def group_log_ratio(pulls, ones, epsilon):
     value = ones * math.log1p(16 * epsilon) + (pulls - ones) * math.log1p(-16 * epsilon)
     return float(value) if value.ndim == 0 else value
 
-_GROUP_FIELDS = "pulls cap deviation log_ratio log_needed good_event wrong contradiction"
 
-
-class GroupArgument(namedtuple("GroupArgument", _GROUP_FIELDS)):
+class GroupArgument(
+    NamedTuple(
+        "GroupArgument",
+        [
+            ("pulls", float),
+            ("cap", float),
+            ("deviation", float),
+            ("log_ratio", float),
+            ("log_needed", float),
+            ("good_event", float),
+            ("wrong", float),
+            ("contradiction", bool),
+        ],
+    )
+):
     r"""The proof of Lemma 5.4, or of Theorem 5.5, in numbers: an algorithm with few pulls.
 
     Attributes
@@ -184,7 +198,9 @@ class GroupArgument(namedtuple("GroupArgument", _GROUP_FIELDS)):
 
 
 @checked(k=half, epsilon=SMALL, delta=up_to(0.02))
-def group_argument(n, k, epsilon, delta, constant=LEMMA_5_4):
+def group_argument(
+    n: int, k: int, epsilon: float, delta: float, constant: float = LEMMA_5_4,
+) -> GroupArgument:
     r"""Evaluate the contradiction of Lemma 5.4.
 
     Parameters
@@ -241,7 +257,7 @@ def _contradiction(n, k, epsilon, delta, constant, cap, failure):
 
 
 @checked(epsilon=SMALL, delta=SMALL)
-def printed_split(epsilon, delta):
+def printed_split(epsilon: float, delta: float) -> tuple[float, float]:
     r"""The two factors into which the supplement splits the likelihood ratio, and their goal.
 
     .. math:: (1-256\epsilon^2)^{\frac{\ln(1/\delta)}{2500\epsilon^2}},\qquad
@@ -286,7 +302,9 @@ def printed_split(epsilon, delta):
 
 
 @checked(k=half, epsilon=SMALL, delta=SMALL)
-def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5):
+def randomised_argument(
+    n: int, k: int, epsilon: float, delta: float, constant: float = THEOREM_5_5,
+) -> GroupArgument:
     r"""Theorem 5.5's step from randomised to deterministic algorithms, in numbers.
 
     Take an algorithm with random bits, of expected pulls
@@ -336,7 +354,7 @@ def randomised_argument(n, k, epsilon, delta, constant=THEOREM_5_5):
 
 
 @checked(k=half, epsilon=SMALL, delta=SMALL)
-def theorem_5_5_pulls(n, k, epsilon, delta):
+def theorem_5_5_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     r"""Expected pulls that every algorithm needs: :math:`\frac{n\ln(1/\delta)}{C\epsilon^2K}`.
 
     Parameters
@@ -368,7 +386,7 @@ def theorem_5_5_pulls(n, k, epsilon, delta):
 
 
 @checked(epsilon=between(0, math.inf))
-def complement_epsilon(n, k, epsilon):
+def complement_epsilon(n: int, k: int, epsilon: float) -> float:
     r"""Tolerance of the complementary problem, :math:`\epsilon'=\frac k{n-k}\epsilon`.
 
     The worst n - k arms are the best n - k of :math:`1-X`, and the two sums of losses are
@@ -407,7 +425,7 @@ def complement_epsilon(n, k, epsilon):
 
 
 @checked()
-def theorem_5_6_pulls(n, k, epsilon, delta):
+def theorem_5_6_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     r"""Expected pulls that every algorithm needs for :math:`k\ge n/2`, by the reduction.
 
     The larger of Theorem 5.1's and Theorem 5.5's bounds for n - k arms at

@@ -5,10 +5,11 @@ sampling fails is that of Theorem 7.1 of Zhou et al. (2014).
 """
 
 import math
-from collections import namedtuple
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import (
     as_array,
@@ -19,6 +20,7 @@ from topk._checks import (
     up_to,
 )
 from topk._ranges import checked, half, integer
+from topk._types import Floats
 from topk.lower_bounds.two_coins import totals
 
 GOOD, BAD = 0.75, 0.25
@@ -33,7 +35,7 @@ def _bits(value, name, given):
 
 
 @checked(signs=_bits)
-def paired_means(signs):
+def paired_means(signs: ArrayLike) -> Floats:
     r"""Means of the paired instance: in each pair one arm is 3/4, the other 1/4.
 
     Parameters
@@ -68,7 +70,7 @@ def paired_means(signs):
 
 
 @checked(k=integer(1))
-def pair_log_odds(arms, rewards, k):
+def pair_log_odds(arms: ArrayLike, rewards: ArrayLike, k: int) -> Floats:
     r"""Posterior log odds that the first arm of each pair is the good one.
 
     Every pull changes those of its pair by :math:`\pm\ln3`: up for a one of the first
@@ -110,7 +112,7 @@ def pair_log_odds(arms, rewards, k):
 
 
 @checked(pulls=integer(0))
-def pair_error(pulls):
+def pair_error(pulls: int) -> float:
     r"""Smallest probability of a wrong guess of one bit after q pulls of its pair.
 
     .. math:: \Pr\{\mathrm{Bin}(q,\tfrac14)>\tfrac q2\}
@@ -148,7 +150,9 @@ def pair_error(pulls):
     return float(binom.sf(pulls / 2, pulls, 0.25) + 0.5 * tie)
 
 
-class PairCounts(namedtuple("PairCounts", "none wrong both missing")):
+class PairCounts(
+    NamedTuple("PairCounts", [("none", int), ("wrong", int), ("both", int), ("missing", int)])
+):
     """How a chosen set meets the pairs.
 
     Attributes
@@ -161,7 +165,7 @@ class PairCounts(namedtuple("PairCounts", "none wrong both missing")):
 
 
 @checked(signs=_bits)
-def pair_counts(selected, signs):
+def pair_counts(selected: ArrayLike, signs: ArrayLike) -> PairCounts:
     r"""Count the pairs that a chosen set gets wrong, and how.
 
     A guess of the bits from the set errs on W pairs,
@@ -213,7 +217,7 @@ def _even(value, name, given):
 
 
 @checked(n=_even, epsilon=up_to(1 / 256))
-def theorem_3_pulls(n, epsilon):
+def theorem_3_pulls(n: int, epsilon: float) -> float:
     r"""Pulls below which no algorithm is right with probability .9 on the paired instance.
 
     .. math:: Q_0=\frac n{4\ln3}\ln\frac1\epsilon\approx0.2276\,n\ln\frac1\epsilon .
@@ -253,7 +257,7 @@ def theorem_3_pulls(n, epsilon):
 
 
 @checked(n=_even, epsilon=up_to(1 / 256))
-def theorem_3_success(n, epsilon):
+def theorem_3_success(n: int, epsilon: float) -> float:
     r"""Largest probability of success with at most `theorem_3_pulls` pulls, random bits.
 
     .. math:: \Pr[\mathcal L_T\le\epsilon]\le e^{-K\sqrt\epsilon/16},\qquad K=n/2 .
@@ -287,7 +291,7 @@ def theorem_3_success(n, epsilon):
 
 
 @checked(epsilon=between(0, 1))
-def pair_sprt(epsilon):
+def pair_sprt(epsilon: float) -> tuple[int, float]:
     r"""What a sequential test on every pair pays for an expected regret of at most epsilon.
 
     It stops a pair when the evidence for one order leads by a pulls. Its error is
@@ -327,7 +331,7 @@ def pair_sprt(epsilon):
 
 
 @checked(k=half, epsilon=between(0, 0.01))
-def theorem_7_1_pulls(n, k, epsilon):
+def theorem_7_1_pulls(n: int, k: int, epsilon: float) -> float:
     r"""Pulls per arm at which uniform sampling still fails.
 
     .. math:: Q_0=\frac1{400\,\epsilon^2}\ln\frac nk .
@@ -366,7 +370,7 @@ def theorem_7_1_pulls(n, k, epsilon):
 
 
 @checked(k=half, epsilon=up_to(1 / 8), pulls=integer(1))
-def uniform_failure(n, k, epsilon, pulls):
+def uniform_failure(n: int, k: int, epsilon: float, pulls: int) -> tuple[float, float]:
     r"""Exact failure probability of uniform sampling on the instance of Theorem 7.1.
 
     k arms have mean :math:`\frac12+4\epsilon`, the others 1/2; every arm is pulled equally

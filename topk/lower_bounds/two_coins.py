@@ -5,12 +5,14 @@ Theorem 5.1 follows from them.
 """
 
 import math
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import between, check_arms, check_integer, refuse, up_to
 from topk._ranges import as_many_as, checked, integer, smallest_integer
+from topk._types import FloatOrFloats, Integers
 from topk.hardness.measures import bernoulli_kl
 
 _MASS = 1e-13  # probability of going on at which the sequential test's sum is cut off
@@ -26,7 +28,7 @@ ERROR = between(0, 0.5)
 
 
 @checked()
-def totals(arms, rewards, n):
+def totals(arms: ArrayLike, rewards: ArrayLike, n: int) -> tuple[Integers, Integers]:
     """Pulls and reward sums of each arm in a record.
 
     Parameters
@@ -71,7 +73,9 @@ def totals(arms, rewards, n):
 
 
 @checked(other=as_many_as("means"))
-def log_likelihood_ratio(pulls, sums, means, other):
+def log_likelihood_ratio(
+    pulls: ArrayLike, sums: ArrayLike, means: ArrayLike, other: ArrayLike,
+) -> FloatOrFloats:
     r"""Logarithm of how much likelier a record is under other means.
 
     .. math:: \ln\frac{P_{\nu'}(\text{record})}{P_\nu(\text{record})}=\sum_i
@@ -126,7 +130,7 @@ def log_likelihood_ratio(pulls, sums, means, other):
 
 
 @checked(other=as_many_as("means"))
-def information(pulls, means, other):
+def information(pulls: ArrayLike, means: ArrayLike, other: ArrayLike) -> FloatOrFloats:
     r"""Information that pulls carry about means against others, :math:`\sum_iN_i\,\mathrm{kl}`.
 
     .. math:: \sum_iN_i\,\mathrm{kl}(\nu_i,\nu_i')
@@ -170,7 +174,7 @@ def information(pulls, means, other):
 
 
 @checked(samples=integer(0), **PAIR)
-def fixed_test_error(samples, p, q):
+def fixed_test_error(samples: int, p: float, q: float) -> float:
     r"""Smallest error that a test with a fixed number of samples can have on both sides.
 
     .. math:: \min_\phi\max\bigl(\mathbb E_p\,\phi,\ \mathbb E_q(1-\phi)\bigr),
@@ -217,7 +221,7 @@ def fixed_test_error(samples, p, q):
 
 
 @checked(error=ERROR, **PAIR)
-def fixed_test_samples(p, q, error):
+def fixed_test_samples(p: float, q: float, error: float) -> int:
     r"""Samples that a fixed-size test needs for a given error on both sides.
 
     Parameters
@@ -253,7 +257,7 @@ def fixed_test_samples(p, q, error):
 
 
 @checked(error=ERROR, **PAIR)
-def expected_samples_bound(p, q, error):
+def expected_samples_bound(p: float, q: float, error: float) -> tuple[float, float]:
     r"""Lower bound on the expected samples of any sequential test, under p and under q.
 
     .. math:: \mathbb E_p[N]\ge\frac{\mathrm{kl}(e,1-e)}{\mathrm{kl}(p,q)},\qquad
@@ -291,7 +295,16 @@ def expected_samples_bound(p, q, error):
     return needed / bernoulli_kl(p, q), needed / bernoulli_kl(q, p)
 
 
-class Sprt(namedtuple("Sprt", "threshold errors samples")):
+class Sprt(
+    NamedTuple(
+        "Sprt",
+        [
+            ("threshold", float),
+            ("errors", tuple[float, float]),
+            ("samples", tuple[float, float]),
+        ],
+    )
+):
     """Exact operating characteristics of a sequential probability ratio test.
 
     Attributes
@@ -306,7 +319,7 @@ class Sprt(namedtuple("Sprt", "threshold errors samples")):
 
 
 @checked(threshold=between(0, math.inf), **PAIR)
-def sprt(p, q, threshold):
+def sprt(p: float, q: float, threshold: float) -> Sprt:
     r"""Wald's sequential test of p against q, computed exactly.
 
     Parameters
@@ -366,7 +379,7 @@ def _follow(mean, p, q, threshold):
 
 
 @checked(error=ERROR, **PAIR)
-def sprt_with_error(p, q, error):
+def sprt_with_error(p: float, q: float, error: float) -> Sprt:
     r"""The earliest-stopping symmetric sequential test that keeps a given error.
 
     Parameters
@@ -411,7 +424,7 @@ def sprt_with_error(p, q, error):
 
 
 @checked(epsilon=up_to(0.01))
-def theorem_5_1_pulls(n, k, epsilon):
+def theorem_5_1_pulls(n: int, k: int, epsilon: float) -> float:
     r"""Pulls that every algorithm with success probability .8 needs, :math:`\Omega(n/\epsilon^2)`.
 
     .. math:: \frac n{200}\,\frac{\mathrm{kl}(.49,.51)}

@@ -1,8 +1,13 @@
 """Marks of functions: which belong to a rule, which are open, how they are compiled."""
 
+from typing import TYPE_CHECKING
 
-class rule(staticmethod):
-    """Marks the functions of a strategy's rule: plain Python in a session, else compiled."""
+if TYPE_CHECKING:
+    rule = staticmethod  # by this name alone do type checkers know that there is no self
+else:
+
+    class rule(staticmethod):
+        """Marks the functions of a strategy's rule: plain Python in a session, else compiled."""
 
 
 def open_function(function):

@@ -3,9 +3,12 @@
 import dataclasses
 import math
 import warnings
+from collections.abc import Callable, Sequence
 from inspect import getattr_static
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import (
     PARAMETERS,
@@ -17,12 +20,18 @@ from topk._checks import (
     positive,
     refuse,
 )
-from topk.bandits import UNIT
+from topk._types import Floats, Seed
+from topk.bandits import UNIT, Scale
 from topk.rules import base, indices, ranking, rounds
 from topk.rules.marks import rule
 from topk.rules.ranking import means_of, ranked_by
+from topk.rules.search.interface import Search
 from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
+from topk.rules.view import View
+
+if TYPE_CHECKING:
+    import topk
 
 __all__ = ["Indices", "Rounds", "Strategy", "positive"]
 NO_DATACLASS = "{} is no frozen dataclass: put @dataclass(frozen=True) above"
@@ -86,17 +95,26 @@ class Strategy:
     ([0], 300)
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # of each strategy
     k: int
-    certifies = average = anytime = uses_squares = several = random = bounded = normal = False
-    stops_by = None
-    skips_known = False
-    first, spare = 1, 0
-    checks = PARAMETERS
+    certifies: bool = False
+    average: bool = False
+    anytime: bool = False
+    uses_squares: bool = False
+    several: bool = False
+    random: bool = False
+    bounded: bool = False
+    normal: bool = False
+    skips_known: bool = False
+    stops_by: str | None = None
+    first: int = 1
+    spare: int = 0
+    checks: dict[str, Callable] = PARAMETERS
 
-    def __init__(self, *_, **__):
+    def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(NO_DATACLASS.format(type(self).__name__))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value, check = getattr(self, field.name), self.checks.get(field.name)
             if check and not (value is None and field.default is None):
@@ -106,12 +124,12 @@ class Strategy:
             object.__setattr__(self, field.name, value)
 
     @property
-    def tolerance(self):
+    def tolerance(self) -> float:
         """The per-arm epsilon of the promise; 0 with a fixed budget, or a promise on average."""
         per_arm = self.certifies and not self.average
         return getattr(self, "epsilon", 0.0) if per_arm else 0.0
 
-    def on(self, units):
+    def on(self, units: Scale) -> Self:
         """Return the strategy for rewards of a `topk.bandits.Scale`, as it sees them in [0, 1].
 
         Raises
@@ -122,14 +140,15 @@ class Strategy:
         """
         found, width = {}, units.width
         if "epsilon" in getattr(self, "__dataclass_fields__", ()):  # CLUCB has none to choose
-            found["epsilon"] = units.unit_epsilon(self.epsilon)
+            found["epsilon"] = units.unit_epsilon(self.epsilon)  # type: ignore[attr-defined]
         if units == UNIT:
             return self
         if self.bounded and not units.bounded:
             wanted = f"replaced by bounds=(low, high), which {type(self).__name__} needs"
             refuse("sigma", width / 2, wanted)
-        if getattr(self, "complexity", None) is not None:
-            found["complexity"] = self.complexity * width**2
+        complexity = getattr(self, "complexity", None)
+        if complexity is not None:
+            found["complexity"] = complexity * width**2
         made = dataclasses.replace(self, **found)
         object.__setattr__(made, "normal", not units.bounded)
         return made if units.items is None else made.without_replacement(units.items)
@@ -155,11 +174,11 @@ class Strategy:
         check_integer(items, "items", self.first)
         return self
 
-    def most_k(self, n):
+    def most_k(self, n: int) -> int:
         """Return the largest k for n arms."""
         return n - 1
 
-    def check_shape(self, shape):
+    def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
         """Return (M, n) for the number of arms, or the pair, that a play is started with.
 
         Raises
@@ -169,11 +188,12 @@ class Strategy:
         """
         bandits, n = check_pair(shape) if self.several else (1, check_n(shape))
         check_k(self.k, self.most_k(n))
-        if getattr(self, "budget", None) is not None:
-            check_budget(self.budget, smallest=bandits * n * self.first + self.spare)
+        budget = getattr(self, "budget", None)
+        if budget is not None:
+            check_budget(budget, smallest=bandits * n * self.first + self.spare)
         return bandits, n
 
-    def ask(self, view):
+    def ask(self, view: View) -> tuple[ArrayLike, ArrayLike]:
         """Say what to pull next, if the rule is written in plain Python.
 
         Parameters
@@ -192,25 +212,31 @@ class Strategy:
         """
         raise NotImplementedError(f"{type(self).__name__} needs a method ask(self, view)")
 
-    def update(self, view):
+    def update(self, view: View) -> None:
         """Take note of a whole batch; the place to change ``view.memory``."""
 
-    def pools(self, s):
+    def pools(self, s: Any) -> bool:
         """Tell whether the rule takes results that it has not asked for, all of them at once.
 
         Otherwise a session keeps them until the rule asks for their arm.
         """
         return False
 
-    def recommend(self, view):
+    def recommend(self, view: View) -> ArrayLike:
         """Return the k arms to choose now; by default those with the largest means."""
         return ranked_by(view.sums, view.pulls, np.arange(view.n), 1.0)[: self.k]
 
-    def withdraw(self, view, arm):
+    def withdraw(self, view: View, arm: int) -> None:
         """Go on without an arm; a strategy that cannot leaves this out and refuses."""
         raise ValueError(f"arm: {type(self).__name__} does not say how to go on without an arm")
 
-    def start(self, n, bounds=None, sigma=None, rng=None):
+    def start(
+        self,
+        n: int | ArrayLike,
+        bounds: Sequence[float] | None = None,
+        sigma: float | None = None,
+        rng: Seed | None = None,
+    ) -> "topk.Session":
         """Start a live session with ``n`` arms; see `topk.Session`.
 
         Parameters
@@ -241,12 +267,13 @@ class Strategy:
         """
         import topk
 
-        if getattr(self, "delta", 0) > 0.5:
-            told = f"delta = {self.delta} is the probability of failure, not of success"
-            warnings.warn(f"{told}: did you mean {1 - self.delta:.3g}?", stacklevel=2)
+        delta = getattr(self, "delta", 0)
+        if delta > 0.5:
+            told = f"delta = {delta} is the probability of failure, not of success"
+            warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", stacklevel=2)
         return topk.Session(self, n, rng, bounds, sigma)
 
-    def bounds(self, seen):
+    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the arms' means.
 
         Parameters
@@ -288,33 +315,34 @@ class Ruled(Strategy):
         See `Indices`.
     """
 
-    form_functions = {}
-    roles = {}
-    memory = {}
-    searches, few = (), 0
+    form_functions: dict[Callable, Callable] = {}
+    roles: dict[str, Callable] = {}
+    memory: dict[str, int | float] = {}
+    searches: tuple[Search, ...] = ()
+    few: int = 0
 
-    def check_shape(self, shape):
+    def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
         """Return (M, n), see `Strategy.check_shape`; refuse what cannot be told apart by value."""
         if not getattr(getattr(self, "__dataclass_params__", None), "frozen", False):
             raise TypeError(NO_DATACLASS.format(type(self).__name__))
         return super().check_shape(shape)
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return what the rule looks up in ``s`` besides the parameters: name -> number or array.
 
         ``n`` is the number of all arms.
         """
         return {}
 
-    def arrays(self, bandits, n):
+    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
         """Return the rule's own arrays: name -> (kind, size), see `topk._json.KINDS`."""
         return {}
 
-    def target(self, n):
+    def target(self, n: int) -> int:
         """Return how many arms are to be accepted: ``s.now.wanted`` at first."""
         return self.k
 
-    def search_for(self, n):
+    def search_for(self, n: float) -> Search | None:
         """Return the `Search` that is the fastest with n arms, or None."""
         if not self.searches:
             return None
@@ -324,16 +352,16 @@ class Ruled(Strategy):
             raise TypeError(f"{type(self).__name__} {reason}")
         return search
 
-    def room(self, search, bandits, n):
+    def room(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
         """Return what a search adds to the state of a run: name -> array."""
         return search.new_arrays(bandits, n) if search else {}
 
-    def given(self, search):
+    def given(self, search: Search | None) -> dict[Callable, Callable]:
         """Return which function takes the place of which open one."""
         found = {base.recommend: ranking.recommend_best} | self.form_functions
         return found | (search.provides() if search else {}) | self.own_rule()
 
-    def own_rule(self):
+    def own_rule(self) -> dict[Callable, Callable]:
         """Return the marked functions of the class: open function -> function.
 
         Raises
@@ -446,9 +474,9 @@ class Rounds(Ruled):
         "recommend": base.recommend,
         "left": base.left,
     }
-    fresh = False
+    fresh: bool = False
 
-    def arrays(self, bandits, n):
+    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
         """Return the counts before the round, if the rule looks at them."""
         size = bandits * n if self.fresh else 0
         return {"earlier_pulls": ("count", size), "earlier_sums": ("real", size)}
@@ -539,17 +567,18 @@ class Indices(Ruled):
         "recommend": base.recommend,
         "left": base.left,
     }
-    searches, few = (TOP_K_SCAN, TOP_K_TREES), 3000
+    searches: tuple[Search, ...] = (TOP_K_SCAN, TOP_K_TREES)
+    few = 3000
 
-    def arrays(self, bandits, n):
+    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
         """Return room for the arms that are picked."""
         return {"picked": ("arm", 2)}
 
-    def pools(self, s):
+    def pools(self, s: Any) -> bool:
         """Bounds hold after any number of pulls."""
         return True
 
-    def bounds(self, seen):
+    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return the bounds of the current round, none before the first; see `Strategy.bounds`."""
         if not (hasattr(self, "line") or hasattr(self, "scale")):
             return super().bounds(seen)
@@ -563,7 +592,7 @@ class Indices(Ruled):
         return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 
-def clipped_bounds(seen, radius):
+def clipped_bounds(seen: Any, radius: Floats) -> tuple[Floats, Floats]:
     """Return mean minus and plus ``radius`` within [0, 1], and (0, 1) for arms without pulls."""
     means = means_of(seen.pulls, seen.sums)  # nan without pulls
     lower, upper = np.nan_to_num(means - radius, nan=0.0), np.nan_to_num(means + radius, nan=1.0)

@@ -1,5 +1,10 @@
 """What a strategy written in plain Python sees of its run."""
 
+from typing import Any
+
+import numpy as np
+
+from topk._types import Floats, Integers
 from topk.rules.ranking import means_of
 
 
@@ -22,23 +27,35 @@ class View:
         session; only of a strategy with ``random = True``.
     """
 
-    def __init__(self, counted, rng=None):
+    n: int
+    memory: dict[str, Any]
+    rng: np.random.Generator
+
+    def __init__(self, counted: Any, rng: np.random.Generator | None = None) -> None:
         self.n, self.memory, self._counted = counted.pulls.size, {}, counted
         if rng is not None:
             self.rng = rng
 
     # looked up each time: a copy of a view shows what its own play has counted
-    pulls = property(lambda self: _locked(self._counted.pulls))
-    sums = property(lambda self: _locked(self._counted.sums))
-    squares = property(lambda self: _locked(self._counted.squares))
+    @property
+    def pulls(self) -> Integers:
+        return _locked(self._counted.pulls)
 
     @property
-    def total(self):
+    def sums(self) -> Floats:
+        return _locked(self._counted.sums)
+
+    @property
+    def squares(self) -> Floats:
+        return _locked(self._counted.squares)
+
+    @property
+    def total(self) -> int:
         """Pulls of all arms together."""
         return int(self.pulls.sum())
 
     @property
-    def means(self):
+    def means(self) -> Floats:
         """Mean reward of each arm, float (n,); nan where there is no pull yet."""
         return means_of(self.pulls, self.sums)
 

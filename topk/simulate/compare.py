@@ -1,25 +1,43 @@
 """Several strategies on the same arms: one table, one frame, one figure."""
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from topk._checks import check_choice, check_increasing, check_integer, refuse
-from topk.bandits import BernoulliBandit, GaussianBandit, MultiBandit
+from topk.bandits import Bandit, BernoulliBandit, GaussianBandit, MultiBandit
 from topk.rules.strategy import Strategy
-from topk.simulate.results import MEASURES
+from topk.simulate.results import MEASURES, Replications
 from topk.simulate.run import replicate, study_of
 from topk.stats import mean_interval, paired_difference, proportion_interval
 
+if TYPE_CHECKING:
+    import pandas
+    from distributed import Client
+    from matplotlib.figure import Figure
+
 COSTS = (*(name for name in MEASURES if name != "precision"), "pulls_used")
 LEVEL = 0.95
+Measure = Literal["aggregate_regret", "simple_regret", "misidentified", "pulls_used"]
 
 
 def compare(
-    strategies, bandit, runs=100, seed=1, budgets=None, checkpoints=None, jobs=None, store=None,
-    max_pulls=None,
-):
+    strategies: Mapping[str, Strategy],
+    bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit],
+    runs: int = 100,
+    seed: int | None = 1,
+    budgets: Sequence[int] | None = None,
+    checkpoints: Sequence[int] | None = None,
+    jobs: int | Client | str | None = None,
+    store: str | Path | bool | None = None,
+    max_pulls: int | None = None,
+) -> Comparison:
     """Play several strategies on the same arms, play by play with the same streams.
 
     Parameters
@@ -92,17 +110,17 @@ class Comparison:
         The budgets or checkpoints; empty if there are none.
     """
 
-    strategies: dict
-    bandit: object
-    replications: dict
-    points: tuple
+    strategies: dict[str, Strategy]
+    bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit]
+    replications: dict[str, list[Replications]]
+    points: tuple[int, ...]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         reps = next(iter(self.replications.values()))[0]
         points = f", points={self.points}" if self.points else ""
         return f"Comparison({list(self.strategies)}, runs={len(reps.pulls)}{points})"
 
-    def frame(self, epsilon=None):
+    def frame(self, epsilon: float | None = None) -> pandas.DataFrame:
         """Return a row for each strategy, play and budget or checkpoint.
 
         Parameters
@@ -128,7 +146,7 @@ class Comparison:
                 frames.append(rows)
         return pandas.concat(frames, ignore_index=True)
 
-    def table(self, measure=None):
+    def table(self, measure: Measure | None = None) -> pandas.DataFrame:
         """Return the mean of a measure, and by how much each strategy is worse than the best.
 
         Parameters
@@ -159,7 +177,7 @@ class Comparison:
         columns = "strategy pulls mean low high worse_by worse_low worse_high".split()
         return pandas.DataFrame(rows, columns=columns)
 
-    def plot(self, measure=None):
+    def plot(self, measure: Measure | None = None) -> Figure:
         """Draw the measure against the budgets or checkpoints, or how it is distributed.
 
         Parameters

@@ -1,24 +1,46 @@
 """What plays for a theorem: Algorithm B, budgets, change of measure, groups, the k-th best arm."""
 
+from __future__ import annotations
+
 import math
-from collections import namedtuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import between, check_integer, check_k, check_real, refuse
 from topk._ranges import RANGES, as_many_as, checked, half, integer, smallest_integer
-from topk.bandits import BernoulliBandit, check_bandit
+from topk._types import Floats, Integers, Seed
+from topk.bandits import Bandit, BernoulliBandit, check_bandit
 from topk.hardness.measures import bernoulli_kl
 from topk.lower_bounds.groups import group_family
 from topk.lower_bounds.two_coins import information, log_likelihood_ratio
 from topk.metrics import regret_within
 from topk.rules.ranking import largest
+from topk.rules.strategy import Strategy
+from topk.simulate.results import Replications
 from topk.simulate.run import replicate
-from topk.stats import mean_interval, proportion_interval
+from topk.stats import Interval, mean_interval, proportion_interval
 from topk.strategies.lucb import halving_share
 
+if TYPE_CHECKING:
+    from distributed import Client
 
-class AlgorithmB(namedtuple("AlgorithmB", "pulls cap right samples capped reliable")):
+
+class AlgorithmB(
+    NamedTuple(
+        "AlgorithmB",
+        [
+            ("pulls", float),
+            ("cap", float),
+            ("right", tuple[Interval, Interval]),
+            ("samples", Floats),
+            ("capped", Floats),
+            ("reliable", Floats),
+        ],
+    )
+):
     """What Algorithm B achieved; index 0 is for mean 1/2, index 1 for 1/2 + 4 epsilon.
 
     Attributes
@@ -39,7 +61,17 @@ class AlgorithmB(namedtuple("AlgorithmB", "pulls cap right samples capped reliab
     """
 
 
-def algorithm_b(strategy, n, epsilon, plays, *, seed=0, pulls=None, level=1 - 1e-6, jobs=None):
+def algorithm_b(
+    strategy: Strategy,
+    n: int,
+    epsilon: float,
+    plays: int,
+    *,
+    seed: int = 0,
+    pulls: float | None = None,
+    level: float = 1 - 1e-6,
+    jobs: int | Client | str | None = None,
+) -> AlgorithmB:
     r"""Decide whether one Bernoulli arm has mean 1/2 or 1/2 + 4 epsilon, with a strategy.
 
     The arm is planted as arm 0 among n: k - 1 arms of mean :math:`\frac12+4\epsilon` share
@@ -104,8 +136,10 @@ def algorithm_b(strategy, n, epsilon, plays, *, seed=0, pulls=None, level=1 - 1e
     own = np.stack([rep.pulls[:, 0] for rep in reps])
     returned = np.stack([(rep.selected[:, -1] == 0).any(axis=1) for rep in reps])
     says_high = returned | (own >= cap)
-    right = [plays - int(says_high[0].sum()), int(says_high[1].sum())]
-    right = tuple(proportion_interval(count, plays, level) for count in right)
+    right = (
+        proportion_interval(plays - int(says_high[0].sum()), plays, level),
+        proportion_interval(int(says_high[1].sum()), plays, level),
+    )
     samples, capped = np.minimum(own, cap).mean(axis=1), (own >= cap).mean(axis=1)
     reliable = [regret_within(rep.selected[:, -1], row, epsilon).mean()
                 for rep, row in zip(reps, means, strict=True)]
@@ -126,7 +160,9 @@ def _both(strategy, instances, runs, seed, jobs):
             for means, each in zip(instances, seeds, strict=True)]
 
 
-class SmallestBudget(namedtuple("SmallestBudget", "budget constant reliable")):
+class SmallestBudget(
+    NamedTuple("SmallestBudget", [("budget", int), ("constant", float), ("reliable", Interval)])
+):
     """The smallest budget found to make a strategy reliable.
 
     Attributes
@@ -141,7 +177,18 @@ class SmallestBudget(namedtuple("SmallestBudget", "budget constant reliable")):
 
 
 @checked(plays=integer(1), ratio=between(1, math.inf))
-def smallest_budget(make, n, k, epsilon, delta=0.2, *, plays=1000, seed=0, ratio=1.1, jobs=None):
+def smallest_budget(
+    make: Callable[[int], Strategy],
+    n: int,
+    k: int,
+    epsilon: float,
+    delta: float = 0.2,
+    *,
+    plays: int = 1000,
+    seed: int = 0,
+    ratio: float = 1.1,
+    jobs: int | Client | str | None = None,
+) -> SmallestBudget:
     r"""Find by simulation the smallest budget at which a strategy has regret epsilon.
 
     Measured on the instance of Algorithm B, k arms of mean :math:`\frac12+4\epsilon` among
@@ -209,7 +256,17 @@ def smallest_budget(make, n, k, epsilon, delta=0.2, *, plays=1000, seed=0, ratio
     return SmallestBudget(budget(power), float(budget(power) / unit), reliable)
 
 
-class ChangeOfMeasure(namedtuple("ChangeOfMeasure", "information events divergences holds")):
+class ChangeOfMeasure(
+    NamedTuple(
+        "ChangeOfMeasure",
+        [
+            ("information", Interval),
+            ("events", Floats),
+            ("divergences", Floats),
+            ("holds", bool),
+        ],
+    )
+):
     r"""Both sides of the inequality, as measured.
 
     Attributes
@@ -227,8 +284,17 @@ class ChangeOfMeasure(namedtuple("ChangeOfMeasure", "information events divergen
 
 
 @checked(nu=RANGES["means"], nu_prime=as_many_as("nu"), false_alarm=between(0, 1), runs=integer(2))
-def change_of_measure(strategy, nu, nu_prime, *, runs=1000, seed=0, event=None, false_alarm=1e-6,
-                      jobs=None):
+def change_of_measure(
+    strategy: Strategy,
+    nu: ArrayLike,
+    nu_prime: ArrayLike,
+    *,
+    runs: int = 1000,
+    seed: int = 0,
+    event: Callable[[Replications], ArrayLike] | None = None,
+    false_alarm: float = 1e-6,
+    jobs: int | Client | str | None = None,
+) -> ChangeOfMeasure:
     r"""Play a strategy on two instances and check the change-of-measure inequality.
 
     For every event E of the play,
@@ -311,7 +377,17 @@ def _smallest_divergence(p, q):
     return bernoulli_kl(x, np.clip(x, q.low, q.high))
 
 
-class GroupPlays(namedtuple("GroupPlays", "pulls ones chosen log_ratios")):
+class GroupPlays(
+    NamedTuple(
+        "GroupPlays",
+        [
+            ("pulls", Integers),
+            ("ones", Floats),
+            ("chosen", Integers),
+            ("log_ratios", Floats),
+        ],
+    )
+):
     """Plays of a strategy under one hypothesis of `group_family`.
 
     Attributes
@@ -327,7 +403,16 @@ class GroupPlays(namedtuple("GroupPlays", "pulls ones chosen log_ratios")):
 
 
 @checked(epsilon=between(0, 1 / 16))
-def group_plays(strategy, n, epsilon, runs, *, hypothesis=1, seed=0, jobs=None):
+def group_plays(
+    strategy: Strategy,
+    n: int,
+    epsilon: float,
+    runs: int,
+    *,
+    hypothesis: int = 1,
+    seed: int = 0,
+    jobs: int | Client | str | None = None,
+) -> GroupPlays:
     r"""Play a strategy under a hypothesis of Lemma 5.4 and summarise the plays by group.
 
     Parameters
@@ -389,7 +474,9 @@ def _ratios_to_first(reps, family, row):
     return ratios - ratios[:, :1]
 
 
-class KthArm(namedtuple("KthArm", "estimate candidates pulls")):
+class KthArm(
+    NamedTuple("KthArm", [("estimate", float), ("candidates", Integers), ("pulls", Integers)])
+):
     """What `kth_arm` found.
 
     Attributes
@@ -406,7 +493,9 @@ class KthArm(namedtuple("KthArm", "estimate candidates pulls")):
 
 
 @checked(k=integer(1), eta=between(0, 1))
-def kth_arm(bandit, k, eta, delta, slack=0, rng=0):
+def kth_arm(
+    bandit: Bandit, k: int, eta: float, delta: float, slack: int = 0, rng: Seed = 0,
+) -> KthArm:
     r"""Estimate the k-th largest mean without the factor ln n of a union bound.
 
     While more than 4k arms are in the play each is pulled

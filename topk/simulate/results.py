@@ -1,16 +1,24 @@
 """What plays came to: of one, `Outcome`; of many, `Replications` or `Summary`."""
 
+from __future__ import annotations
+
 import math
 import reprlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from topk import confidence, metrics
 from topk._checks import check_choice, check_real
+from topk._types import Flags, Floats, Integers
 from topk.bandits import UNIT, Scale
 from topk.rules.ranking import means_of
 from topk.stats import proportion_interval
+
+if TYPE_CHECKING:
+    import pandas
 
 MEASURES = ("aggregate_regret", "simple_regret", "precision", "misidentified")
 PROMISES = ("regret_within", "explore_m", "elementwise_optimal")  # with epsilon
@@ -22,9 +30,9 @@ VALUES = ("pulls_used", *MEASURES[:3])  # those that are kept of every play
 class _Arrays:
     """Equal when all fields are, arrays entry by entry."""
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and _equal(vars(self), vars(other))
 
 
@@ -65,24 +73,24 @@ class Outcome(_Arrays):
         Each arm's sum of squared rewards, rescaled to [0, 1], if the strategy looks at squares.
     """
 
-    selected: np.ndarray
-    pulls: np.ndarray
-    sums: np.ndarray
+    selected: Integers
+    pulls: Integers
+    sums: Floats
     total_pulls: int
     certified: bool
-    stopped: str
-    trace: tuple | None = None
+    stopped: Literal["rule", "budget"]
+    trace: tuple[Integers, Floats] | None = None
     epsilon: float = 0.0
     units: Scale = UNIT
     method: str = "pairs"
     unit_squares: np.ndarray | None = None
 
     @property
-    def means(self):
+    def means(self) -> Floats:
         """Mean reward of each arm, float (n,) or (M, n); nan for an arm without pulls."""
         return means_of(self.pulls, self.sums)
 
-    def evidence(self, epsilon=None):
+    def evidence(self, epsilon: float | None = None) -> float:
         """Return a p-value for ``selected`` not being right up to epsilon.
 
         Parameters
@@ -102,12 +110,13 @@ class Outcome(_Arrays):
         """
         epsilon = self.units.unit_epsilon(self.epsilon if epsilon is None else epsilon)
         sums, _ = self.units.to_unit(self.pulls, self.sums, self.sums)
-        given, form = (self.pulls, sums, self.selected, epsilon), {"method": self.method}
-        if self.method == "intervals":
-            form["squares"] = self.unit_squares
-        return confidence.evidence(*given, sigma=self.units.sigma, items=self.units.items, **form)
+        squares = self.unit_squares if self.method == "intervals" else None
+        return confidence.evidence(
+            self.pulls, sums, self.selected, epsilon, sigma=self.units.sigma,
+            squares=squares, items=self.units.items, method=self.method,
+        )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"Outcome(selected={reprlib.repr(self.selected.tolist())}, "
             f"total_pulls={self.total_pulls}, certified={self.certified}, "
@@ -140,15 +149,15 @@ class Replications(_Arrays):
         The pull counts that were asked for; empty if none.
     """
 
-    selected: np.ndarray
-    pulls: np.ndarray
-    sums: np.ndarray
-    total_pulls: np.ndarray
-    certified: np.ndarray
-    means: np.ndarray
-    checkpoints: tuple = ()
+    selected: Integers
+    pulls: Integers
+    sums: Floats
+    total_pulls: Integers
+    certified: Flags
+    means: Floats
+    checkpoints: tuple[int, ...] = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"Replications(runs={len(self.pulls)}, n={_size(self.pulls.shape[1:])}, "
             f"k={self.selected.shape[-1]}, checkpoints={reprlib.repr(self.checkpoints)}, "
@@ -156,7 +165,7 @@ class Replications(_Arrays):
             f"certified {self.certified.sum()} of the plays)"
         )
 
-    def frame(self, epsilon=None):
+    def frame(self, epsilon: float | None = None) -> pandas.DataFrame:
         """Return a tidy data frame: a row per play and checkpoint, with every metric.
 
         With several bandits there is a row per play, checkpoint and bandit, told apart by a
@@ -213,20 +222,20 @@ class Summary(_Arrays):
     """
 
     runs: int
-    checkpoints: tuple
+    checkpoints: tuple[int, ...]
     epsilon: float | None
-    pulls: np.ndarray
-    chosen: np.ndarray
-    failed: np.ndarray
-    values: dict
+    pulls: Integers
+    chosen: Integers
+    failed: Integers
+    values: dict[str, Floats]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"Summary(runs={self.runs}, n={_size(self.pulls.shape)}, "
             f"checkpoints={reprlib.repr(self.checkpoints)}, epsilon={self.epsilon})"
         )
 
-    def failures(self, level=0.95):
+    def failures(self, level: float = 0.95) -> pandas.DataFrame:
         """Return how often something went wrong, with exact confidence intervals.
 
         Parameters
@@ -253,7 +262,7 @@ class Summary(_Arrays):
         columns |= {"low": found.low.ravel(), "high": found.high.ravel()}
         return pandas.DataFrame(columns)
 
-    def frame(self, quantiles=(0.05, 0.5, 0.95)):
+    def frame(self, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> pandas.DataFrame:
         """Return how each measure is distributed over the plays.
 
         Parameters
@@ -281,7 +290,7 @@ class Summary(_Arrays):
             frames.append(pandas.DataFrame(columns | {"most": values.max(axis=0)}))
         return pandas.concat(frames, ignore_index=True)
 
-    def mean(self, measure):
+    def mean(self, measure: str) -> Floats:
         """Return the mean of a measure at each checkpoint, from a correctly rounded sum.
 
         Parameters
@@ -295,7 +304,7 @@ class Summary(_Arrays):
         """
         return np.array([math.fsum(column) for column in self._of(measure).T]) / self.runs
 
-    def quantile(self, measure, share):
+    def quantile(self, measure: str, share: float) -> Floats:
         """Return a quantile of a measure at each checkpoint.
 
         Parameters

@@ -4,11 +4,16 @@ Play r of a study depends on the study and on r alone, so that plays can be made
 any order and in portions of any size.
 """
 
+from __future__ import annotations
+
 import math
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -21,6 +26,7 @@ from topk._checks import (
     check_integer,
     refuse,
 )
+from topk._types import Seed
 from topk.bandits import Bandit, check_bandit
 from topk.engine.known import check_cells
 from topk.engine.state import begin_run
@@ -28,9 +34,12 @@ from topk.engine.streams import INSTANCE, stream
 from topk.rules.strategy import Ruled, Strategy
 from topk.simulate.many import play_together
 from topk.simulate.play import Play
-from topk.simulate.results import SUMMED, VALUES, Replications, Summary, summed
+from topk.simulate.results import SUMMED, VALUES, Outcome, Replications, Summary, summed
 from topk.simulate.workers import Orphaned, _on_cluster, _parallel, check_jobs, helpers
 from topk.store import Shelf, described, made_by
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 HELD = 2**18  # numbers: what the plays that are made at a time leave behind, until it is gathered
 TARGET = 1.0  # seconds that a portion should take
@@ -38,7 +47,13 @@ GROWTH = 8  # a portion has at most so many times as many plays as the one befor
 TRIAL = 0.02  # seconds of play in this process before it is decided who plays the rest
 
 
-def run(strategy, bandit, rng=0, trace=False, max_pulls=None):
+def run(
+    strategy: Strategy,
+    bandit: Bandit,
+    rng: Seed | None = 0,
+    trace: bool = False,
+    max_pulls: int | None = None,
+) -> Outcome:
     """Play a strategy against a bandit once.
 
     The arms are presented in a random order of the play's own, undone in the outcome, so
@@ -85,20 +100,55 @@ def run(strategy, bandit, rng=0, trace=False, max_pulls=None):
     return play.outcome()
 
 
+@overload
 def replicate(
-    strategy,
-    bandit,
-    runs,
-    seed=0,
-    checkpoints=None,
-    jobs=None,
-    progress=None,
-    keep="plays",
-    epsilon=None,
-    chunk=None,
-    store=None,
-    max_pulls=None,
-):
+    strategy: Strategy,
+    bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit],
+    runs: int,
+    seed: int | None = 0,
+    checkpoints: Sequence[int] | None = None,
+    jobs: int | Client | str | None = None,
+    progress: bool | None = None,
+    keep: Literal["plays"] = "plays",
+    epsilon: float | None = None,
+    chunk: int | None = None,
+    store: str | Path | bool | None = None,
+    max_pulls: int | None = None,
+) -> Replications: ...
+
+
+@overload
+def replicate(
+    strategy: Strategy,
+    bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit],
+    runs: int,
+    seed: int | None = 0,
+    checkpoints: Sequence[int] | None = None,
+    jobs: int | Client | str | None = None,
+    progress: bool | None = None,
+    *,
+    keep: Literal["summary"],
+    epsilon: float | None = None,
+    chunk: int | None = None,
+    store: str | Path | bool | None = None,
+    max_pulls: int | None = None,
+) -> Summary: ...
+
+
+def replicate(
+    strategy: Strategy,
+    bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit],
+    runs: int,
+    seed: int | None = 0,
+    checkpoints: Sequence[int] | None = None,
+    jobs: int | Client | str | None = None,
+    progress: bool | None = None,
+    keep: Literal["plays", "summary"] = "plays",
+    epsilon: float | None = None,
+    chunk: int | None = None,
+    store: str | Path | bool | None = None,
+    max_pulls: int | None = None,
+) -> Replications | Summary:
     """Play a strategy many times, independently.
 
     Parameters
@@ -190,7 +240,9 @@ def study_of(
     return study, first
 
 
-def warm(strategies=None, bandit=None):
+def warm(
+    strategies: Strategy | Sequence[Strategy] | None = None, bandit: Bandit | None = None,
+) -> None:
     """Compile ahead what the first play of a strategy would have to wait for.
 
     A rule is compiled once for few arms and, if that pays, once for many: a few seconds
@@ -218,7 +270,8 @@ def warm(strategies=None, bandit=None):
     """
     if strategies is None:
         strategies = [_any_of(getattr(topk, name)) for name in topk.strategies.__all__]
-    for strategy in strategies if isinstance(strategies, list | tuple) else [strategies]:
+    several: Any = strategies if isinstance(strategies, list | tuple) else [strategies]
+    for strategy in several:
         _check_strategy(strategy)
         k = getattr(strategy, "k", 1)
         n = next(n for n in range(max(2, k), 2 * k + 1) if k <= strategy.most_k(n))
@@ -227,9 +280,9 @@ def warm(strategies=None, bandit=None):
         some = coins(means) if bandit is None else check_bandit(bandit)
         _check_suits(strategy, some)
         sizes = (2, math.inf) if bandit is None else (bandit.n,)
-        ruled = isinstance(strategy, Ruled)
-        for search in {strategy.search_for(size) for size in sizes} if ruled else ():
-            Play(strategy, some, 0, 0, search=search).warm()
+        if isinstance(strategy, Ruled):
+            for search in {strategy.search_for(size) for size in sizes}:
+                Play(strategy, some, 0, 0, search=search).warm()
 
 
 def _any_of(cls):

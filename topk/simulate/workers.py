@@ -1,15 +1,23 @@
 """Where runs are made: threads or processes of this machine, or a cluster."""
 
+from __future__ import annotations
+
 import itertools
 import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from topk._checks import check_integer, refuse
 
+if TYPE_CHECKING:
+    from distributed import Client
+
+R = TypeVar("R")
 LONG = 1e-3  # seconds of a compiled play beside which what comes before and after is little
 STARTUP = {"threads": 0.1, "processes": 1.5}  # of work that must be left to call for help
 
 
-def helpers(fused, seconds, left):
+def helpers(fused: bool, seconds: float, left: int) -> Literal["threads", "processes"] | None:
     """Return who should play the rest: ``"threads"``, ``"processes"`` or None, nobody else.
 
     Threads start at once and share memory, but only one of them at a time can be outside
@@ -24,6 +32,7 @@ def helpers(fused, seconds, left):
     left : int
         How many there are.
     """
+    kind: Literal["threads", "processes"]
     kind = "threads" if fused and seconds >= LONG else "processes"
     return kind if left * seconds >= STARTUP[kind] else None
 
@@ -67,7 +76,9 @@ def _on_cluster(client, tasks):
         yield next(running)[1]
 
 
-def each(task, items, jobs=None):
+def each(
+    task: Callable[..., R], items: Iterable[Sequence[Any]], jobs: int | Client | str | None = None,
+) -> list[R]:
     """Run a task for every item, one item at a time on each core.
 
     For many studies that are too short to be shared by cores one by one: let each task play
@@ -106,7 +117,7 @@ def each(task, items, jobs=None):
     return jobs.gather([jobs.submit(task, *item, pure=False) for item in items])
 
 
-def check_jobs(jobs):
+def check_jobs(jobs: int | Client | str | None) -> int | Client:
     """Return ``jobs`` as an int or a client; ``TOPK_JOBS``, or 1, stands in for None."""
     allowed = "an integer of at least 1, a dask Client or the address of a dask scheduler"
     if jobs is None:
@@ -121,7 +132,7 @@ def check_jobs(jobs):
     return check_integer(jobs, "jobs", 1)
 
 
-_clients = {}  # address: client
+_clients: dict[str, Client] = {}  # address: client
 
 
 def _client(address):

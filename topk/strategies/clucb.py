@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from topk._checks import factor
 from topk.rules import Indices, Strategy, rule
@@ -11,12 +12,14 @@ from topk.rules.search.clucb_trees import CLUCB_TREES, gain, widest
 class Exchanging(Indices):
     """The rule of `CLUCB` and `CLUCBPAC`."""
 
+    epsilon: float
+    delta: float
     searches = (CLUCB_TREES,)
     stops_by = "intervals"
     certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return k epsilon and ln(4n / delta)."""
         return {"allowed": self.k * self.epsilon, "log_ratio": math.log(4 * n / self.delta)}
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +17,13 @@ ROUNDING = 1e-15  # of a difference of two means
 class Gaps(Indices):
     """What `GapE` and `MultiBanditGapE` share."""
 
+    budget: int
+    complexity: float
+    c: float
     bounds = Strategy.bounds
     checks = Strategy.checks | {"complexity": positive, "c": factor}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return c sqrt(Q / H)."""
         return {"spread": self.c * math.sqrt(self.budget / self.complexity)}
 

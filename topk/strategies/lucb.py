@@ -1,7 +1,9 @@
 """LUCB with two kinds of bounds, LUCB1 and KL-LUCB, and Halving, which can guard LUCB1."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from topk._checks import check_choice, check_flag, positive, refuse
 from topk.kl import kl_fall_of
@@ -30,6 +32,7 @@ from topk.rules.indices import update as update_pair
 from topk.rules.rounds import ask as ask_round
 from topk.rules.rounds import open_round
 from topk.rules.rounds import update as update_round
+from topk.rules.search.interface import Search
 
 RATES = ("mixture", "published")
 
@@ -87,7 +90,7 @@ class Halving(Rounds):
     certifies = anytime = fresh = True
     checks = Rounds.checks | {"epsilon": positive}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(6 k / delta)."""
         return {"log_halving": math.log(6 * self.k / self.delta)}
 
@@ -229,11 +232,11 @@ class LUCB1(Pair):
         if self.guard:
             positive(self.epsilon, "epsilon")
 
-    def pools(self, s):
+    def pools(self, s: Any) -> bool:
         """Halving looks at exactly what it asked for."""
         return not s.now.guarded
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(k_1 n / delta), and for the guard when it begins and what Halving needs."""
         if not self.guard:
             return {"log_ratio": math.log(1.25 * n / self.delta)}
@@ -244,12 +247,13 @@ class LUCB1(Pair):
         halving = Halving(self.k, self.epsilon, delta).constants(n)
         return {"log_ratio": math.log(1.25 * n / delta), "patience": patience} | halving
 
-    def arrays(self, bandits, n):
+    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
         """Return room for the pair, and for what Halving has to remember."""
         found = super().arrays(bandits, n)
-        return found | Rounds.arrays(Halving, bandits, n) if self.guard else found
+        own = Rounds.arrays(Halving, bandits, n)  # type: ignore[arg-type]
+        return found | own if self.guard else found
 
-    def given(self, search):
+    def given(self, search: Search | None) -> dict[Callable, Callable]:
         """Return which function takes the place of which open one."""
         found = super().given(search)
         if self.guard:
@@ -364,11 +368,11 @@ class KLLUCB(Floored):
     epsilon: float
     delta: float
     budget: int | None = None
-    rate: str = "mixture"
+    rate: Literal["mixture", "published"] = "mixture"
     checks = Pair.checks | {"rate": lambda value, name: check_choice(value, name, RATES)}
 
     @property
-    def bounded(self):
+    def bounded(self) -> bool:  # type: ignore[override]
         """Whether the promise needs bounded rewards."""
         return self.rate == "published"
 
@@ -380,7 +384,7 @@ class KLLUCB(Floored):
             refuse("items", items, "left out with the published rate of KLLUCB")
         return FiniteKLLUCB(self.k, self.epsilon, self.delta, items, self.budget)
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return the part of beta that never changes, and which rate it is."""
         published = int(self.rate == "published")
         factor = 405.5 if published else 1 if self.normal else 2
@@ -389,7 +393,7 @@ class KLLUCB(Floored):
         found = {"published": published, "normal": int(self.normal), "floored": floored}
         return found | {"log_ratio": log_ratio}
 
-    def given(self, search):
+    def given(self, search: Search | None) -> dict[Callable, Callable]:
         """Return which function takes the place of which open one."""
         renewed = {indices.grow: renew} if self.rate == "published" else {}
         return super().given(search) | renewed

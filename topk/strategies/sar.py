@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -62,9 +63,11 @@ def phase_lengths(n, budget, survivors=1):
 class Phases(Rounds):
     """What SAR and SR share: one arm leaves in each phase, and the phases' lengths are fixed."""
 
-    spare, survivors = 1, 1
+    budget: int
+    spare = 1
+    survivors: int = 1
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return n_1, n_2, ...: the pulls that an active arm has after each phase."""
         return {"lengths": np.array(phase_lengths(n, self.budget, self.survivors))}
 

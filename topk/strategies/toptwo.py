@@ -2,14 +2,17 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from topk._types import Floats
 from topk.confidence import interval, shrunk
 from topk.confidence import pairs as wrong_pairs
 from topk.kl import TINY, mixture_cost_of, pair_minimiser
 from topk.rules import Indices, rule
 from topk.rules.search import weakest_pair as pairs
+from topk.rules.search.interface import Search
 from topk.rules.search.weakest_pair import ROUNDING, find_pair
 
 
@@ -77,17 +80,17 @@ class TopTwo(Indices):
     memory = {"inside": 0, "outside": 0, "least": 0.0}  # the pair, and its weight
     roles = Indices.roles | {"weight": pairs.weight}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(C / delta), and whether rewards are 1/2-sub-Gaussian in place of bounded."""
         log_ratio = math.log(wrong_pairs(n, self.k) / self.delta)
         return {"log_ratio": log_ratio, "normal": int(self.normal)}
 
-    def room(self, search, bandits, n):
+    def room(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
         """Return what a search needs, room for pairs, and for ln g."""
         found = super().room(search, bandits, n) | pairs.room(n, not self.normal)
         return found | {"lacks": np.zeros(n)}  # ln g
 
-    def bounds(self, seen):
+    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return intervals that hold together, at all times, with probability 1 - delta."""
         return interval(seen.pulls, seen.sums, self.delta / seen.n)
 
