@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import topk
-from topk.confidence import evidence, interval, mixture_cost
+from topk.confidence import evidence, interval
+from topk.engine.state import begin_run
+from topk.kl import mixture_cost
 
 
 def grid():
@@ -262,7 +264,7 @@ def test_evidence_of_a_play_and_of_several_bandits():
 )
 def test_what_two_arms_weigh_never_falls_but_for_their_heights(epsilon, rewards):
     """So TopTwo passes over pairs; the one with the larger mean is the one inside."""
-    play = topk.TopTwo(1, epsilon, 0.1).begin(2, np.random.default_rng(0))
+    play = begin_run(topk.TopTwo(1, epsilon, 0.1), 2, np.random.default_rng(0))
     s, before = play.s, {}
     s.pulls[:], s.sums[:] = 1, 0.5
     for second, reward in rewards:

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import topk
-from topk import confidence, reporting
+from topk import confidence
+from topk.live import report as reporting
 
 
 def study(strategy=None, pulls=40):

@@ -14,7 +14,7 @@ from strategies.registry import ENTRIES, GUARDED, cases, numbers, shown, start
 
 import topk
 from topk.confidence import pairs
-from topk.engine.loop import ACCEPTED, ACTIVE, REJECTED
+from topk.rules.base import ACCEPTED, ACTIVE, REJECTED
 
 RULED = [e for e in [*ENTRIES, GUARDED] if issubclass(e.strategy, (topk.Rounds, topk.Indices))]
 each_strategy = pytest.mark.parametrize("entry", RULED, ids=lambda e: e.name)

@@ -49,7 +49,7 @@ import math
 
 import numpy as np
 
-from topk.confidence import ULPS, lack
+from topk.kl import ULPS, mixture_cost_of
 
 GRID = 20  # odds with equal weights, ...
 LOG_FIRST = math.log(0.9 / GRID)  # ... of which this is the logarithm
@@ -71,7 +71,7 @@ def betting_bounds(u, ones, squares, level):
     mean, other = ones / u, rest / u
     deviations = max(squares - ones * mean, 0.0) + ROUNDED * squares + UNDERFLOW
     variance = min(deviations, ones * other) / u
-    cost, level = lack(u, ones), level * OUTWARDS
+    cost, level = mixture_cost_of(u, ones), level * OUTWARDS
     low, high = 0.0, 1.0
     if ones > LEAST:
         x = fall(u, mean, other, variance / mean / mean, cost, level)

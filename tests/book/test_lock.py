@@ -72,7 +72,7 @@ def test_jupyter_book_stays_below_2():
 
 def test_environment_installs_the_locked_versions():
     *packages, pip = ENVIRONMENT["dependencies"]
-    assert pip["pip"] == ["-c constraints.txt", "-e .[book,test,cluster]"]
+    assert pip["pip"] == ["-c constraints.txt", "-e .[book,lab,test,cluster]"]
     (python,) = [Requirement(package) for package in packages if package.startswith("python")]
     oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
     newer = [f"3.{minor}" for minor in range(int(oldest.split(".")[1]), 14)]

@@ -3,13 +3,17 @@ r"""The crowd of Snow et al. (2008): how many answers each worker gave, how many
 ``README.md`` beside the numbers says where the answers come from and how they were counted.
 """
 
-from collections import namedtuple
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 
+from topk._types import Integers
 
-class Counts(namedtuple("Counts", "answers correct")):
+__all__ = ["Counts", "rte_counts"]
+
+
+class Counts(NamedTuple("Counts", [("answers", Integers), ("correct", Integers)])):
     """Answers and correct answers of each worker.
 
     Attributes
@@ -21,7 +25,7 @@ class Counts(namedtuple("Counts", "answers correct")):
     """
 
 
-def rte_counts():
+def rte_counts() -> Counts:
     r"""Answers and correct answers of each of the 164 workers.
 
     Returns

@@ -2,17 +2,18 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from topk.confidence import interval, lack, meeting, shrunk
+from topk._types import Floats
+from topk.confidence import interval, shrunk
 from topk.confidence import pairs as wrong_pairs
-from topk.engine import pairs
-from topk.engine.composing import rule
-from topk.engine.pairs import ROUNDING, find_pair
-from topk.engine.strategy import Indices
-
-TINY = 1e-280  # less might not be divided by
+from topk.kl import TINY, mixture_cost_of, pair_minimiser
+from topk.rules import Indices, rule
+from topk.rules.search import weakest_pair as pairs
+from topk.rules.search.interface import Search
+from topk.rules.search.weakest_pair import ROUNDING, find_pair
 
 
 @dataclass(frozen=True)
@@ -77,27 +78,26 @@ class TopTwo(Indices):
     certifies = anytime = random = True
     stops_by = "pairs"
     memory = {"inside": 0, "outside": 0, "least": 0.0}  # the pair, and its weight
-    interfaces = (*Indices.interfaces, pairs)
-    roles = (*Indices.roles, "weight")
+    roles = Indices.roles | {"weight": pairs.weight}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(C / delta), and whether rewards are 1/2-sub-Gaussian in place of bounded."""
         log_ratio = math.log(wrong_pairs(n, self.k) / self.delta)
         return {"log_ratio": log_ratio, "normal": int(self.normal)}
 
-    def room(self, search, bandits, n):
+    def room(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
         """Return what a search needs, room for pairs, and for ln g."""
         found = super().room(search, bandits, n) | pairs.room(n, not self.normal)
         return found | {"lacks": np.zeros(n)}  # ln g
 
-    def bounds(self, seen):
+    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return intervals that hold together, at all times, with probability 1 - delta."""
         return interval(seen.pulls, seen.sums, self.delta / seen.n)
 
     @rule
     def line(s, arm):
         u = s.pulls[arm]
-        s.lacks[arm] = math.log1p(u) / 2 if s.normal else lack(u, s.sums[arm])
+        s.lacks[arm] = math.log1p(u) / 2 if s.normal else mixture_cost_of(u, s.sums[arm])
         if not s.normal:  # ln KT: the largest ln L, less what the mixture lacks
             s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) - s.lacks[arm]
         return 0.0, 0.0, 0.0  # no bounds are needed
@@ -134,7 +134,7 @@ def parts_of(s, a, b):
         w, v = shrunk(s.pulls[a]), shrunk(s.pulls[b])
         z = 2 * lead**2 / (1 / w + 1 / v)
         return z * v / (w + v), z * w / (w + v)
-    x = meeting(s.pulls[a], s.sums[a], s.pulls[b], s.sums[b], s.epsilon)
+    x = pair_minimiser(s.pulls[a], s.sums[a], s.pulls[b], s.sums[b], s.epsilon)
     return divergence(s, a, x), divergence(s, b, x + s.epsilon)
 
 
