@@ -111,7 +111,7 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     return np.where(pulls > 0, low, 0.0), np.where(pulls > 0, np.minimum(high, 1), 1.0)
 
 
-def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
+def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *, squares=None):
     r"""Return a p-value, valid at all times, for the chosen set's not being right up to epsilon.
 
     Parameters
@@ -128,6 +128,8 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
         Arms that have left; arm i of bandit m is m n + i.
     sigma : float, optional
         As for `interval`.
+    squares : array_like, optional
+        Sum of each arm's squared rewards, see `interval`; in the shape of the sums.
 
     Returns
     -------
@@ -163,6 +165,9 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
     :math:`Z_{ab} = \max(0, m_a-m_b+\epsilon)^2\,w_aw_b/(2\sigma^2(w_a+w_b))`, its least value over
     all such means; so the same holds with this Z and :math:`g = \sqrt{1+N}`.
 
+    With squares M is the mixture of KT and bets of `topk.betting`, and
+    :math:`p = \min(1, C\max_{ab} e^{-Z_{ab}})` with the Z of (3) there.
+
     Examples
     --------
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0]), 4)
@@ -173,6 +178,8 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
     pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
     size, n = pulls.shape
+    if squares is not None:
+        *_, squares = checked_squares(pulls, sums, np.atleast_2d(squares), sigma)
     arms = as_integers(np.ravel(chosen), "chosen", 0, n - 1)
     k, (inside, left) = arms.size // size, np.zeros((2, size, n), dtype=bool)
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
@@ -182,12 +189,19 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
     if (pulls == 0)[~left].any():
         return 1.0
     lacks = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
-    worst = -np.inf
-    for u, ones, lack, ins, outs in zip(pulls, sums, lacks, inside, ~inside & ~left, strict=True):
+    worst, many = -np.inf, 2**20 if squares is None else 2**14  # pairs at a time
+    for row, (ins, outs) in enumerate(zip(inside, ~inside & ~left, strict=True)):
         b = np.flatnonzero(outs)
-        for a in np.array_split(np.flatnonzero(ins)[:, None], 1 + arms.size * n // 2**20):
-            z = separation(u[a], ones[a], u[b], ones[b], epsilon, sigma)
-            worst = max(worst, (lack[a] + lack[b] - z).max(initial=-np.inf))
+        for a in np.array_split(np.flatnonzero(ins)[:, None], 1 + arms.size * n // many):
+            if squares is None:
+                u, ones, lack = pulls[row], sums[row], lacks[row]
+                z = separation(u[a], ones[a], u[b], ones[b], epsilon, sigma) - lack[a] - lack[b]
+            else:
+                from topk.betting import betting_separation
+
+                seen = np.array([pulls[row], sums[row], squares[row]])
+                z = betting_separation(seen[:, a], seen[:, b], epsilon)
+            worst = max(worst, (-z).max(initial=-np.inf))
     return float(min(1.0, size * pairs(n, k) * np.exp(min(worst, 0.0))))
 
 
