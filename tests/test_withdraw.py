@@ -90,7 +90,7 @@ def wander(strategy, bandit, rng, worth):
                 given, form = (session.pulls, sums, chosen, 0, session.withdrawn), {}
                 if strategy.stops_by:
                     form["method"] = strategy.stops_by
-                if strategy.uses_squares and strategy.stops_by:  # or else it looks at none
+                if strategy.uses_squares or not strategy.stops_by:
                     form["squares"] = sums * worth
                 least = topk.confidence.evidence(*given, **form)
                 assert session.evidence(0.0) == pytest.approx(least)

@@ -54,9 +54,9 @@ def report(session):
     * UGapEc returns arms that are as good as the k-th best up to epsilon, which it promises, while
       an arm that is left out may be better still.
 
-    Rows have squares behind them where single rewards or ``squares=`` were told: the intervals of
-    a strategy with another stop use them.  Those of `KLLUCB` and others that stop by intervals
-    without squares do not, since they would not be those of its stop.
+    Squares, of single rewards or told as such, are used for strategies that look at them, and for
+    those that stop neither by intervals nor by pairs, if k (n - k) is at most 1,024.  Those of `KLLUCB`, `TopTwo` and others whose
+    stop knows no squares do not count, since the report would no longer be about that stop.
     """
     import pandas
 
@@ -101,9 +101,10 @@ def undecided(session, ends, sides, epsilon):
         low, high = ends
         found |= inside[:, None] & outside & (high - low[:, None] > epsilon)
     else:
-        pulls, sums = (np.atleast_2d(x) for x in session._told())
-        rows = (side[None] for side in sides)
-        for _, a, b, known in by_pairs(pulls, sums, *rows, epsilon, session._units.sigma):
+        squares, sigma = session._known_squares(), session._units.sigma
+        rows = [x[None] for x in (*session._told(), *sides)]
+        squares = squares if squares is None else squares[None]
+        for _, a, b, known in by_pairs(*rows, epsilon, sigma, squares):
             found[a, b] = known > np.log(session._delta)
     return found | found.T
 

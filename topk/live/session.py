@@ -22,6 +22,7 @@ from topk.live.subgaussian import ODDS, SigmaTest
 from topk.rules.base import RUNNING
 from topk.rules.ranking import means_of
 
+MANY = 1024  # pairs of arms; of more squares would make evidence take seconds
 DELTA = 0.05  # of intervals where the strategy has none of its own
 
 _lock = threading.RLock()  # one for all, since a session is copied with all that it holds
@@ -236,9 +237,10 @@ class Session:
         """Return sums of squares (n,) at least as large as those of the rewards, or None.
 
         Where only a sum was told, its rewards may have been zeros and ones.  A strategy that stops
-        by intervals without squares is held to those.
+        by evidence of one form, without squares, is held to that.
         """
-        uses = self.strategy.stops_by != "intervals" or self.strategy.uses_squares
+        free, k = self.strategy.stops_by is None, self.strategy.k
+        uses = self.strategy.uses_squares or (free and k * (self.n - k) <= MANY)
         if not (uses and self._units.bounded):
             return None
         pulls, sums = self._told()
@@ -290,12 +292,10 @@ class Session:
         chosen = self._chosen()
         if chosen is None or self._refuted:
             return 1.0
-        told, form = [x.reshape(self.layout) for x in self._told()], {"method": self._method}
-        if self._method == "intervals":
-            squares = self._known_squares()
-            form["squares"] = squares if squares is None else squares.reshape(self.layout)
+        told, squares = [x.reshape(self.layout) for x in self._told()], self._known_squares()
+        form = {"squares": squares if squares is None else squares.reshape(self.layout)}
         given = chosen, epsilon, self._withdrawn, self._units.sigma
-        return confidence.evidence(*told, *given, **form)
+        return confidence.evidence(*told, *given, **form, method=self._method)
 
     @locked
     def ask(self, size=None):
