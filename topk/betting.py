@@ -49,9 +49,10 @@ in which nothing large cancels near x = 0.  It falls when a grows: so variances 
 
 .. math:: Z = \min_x\,[\ln C^-_a(x) + \ln C^+_b(x+\epsilon)]. \tag{3}
 
-If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^Z \leq C_a(\mu_a)\,C_b(\mu_b)`.  *Proof.*  Both
-functions are log-convex and at most C.  Where :math:`C^-_a` is smallest is at or above
-:math:`\hat m_a`, since KT/L is smallest there and Up falls; where :math:`C^+_b` is, at or below
+If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^Z \leq C_a(\mu_a)\,C_b(\mu_b)`.
+
+*Proof.*  Both functions are log-convex and at most C.  Where :math:`C^-_a` is smallest is at or
+above :math:`\hat m_a`, since KT/L is smallest there and Up falls; where :math:`C^+_b` is, at or below
 :math:`\hat m_b`.  That point (x, y) has :math:`y < x + \epsilon`; so over all
 :math:`y \geq x + \epsilon` the least value lies on :math:`y = x + \epsilon`.  (The whole C in
 their place would not do, and x may be outside the two means.)

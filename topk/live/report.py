@@ -55,8 +55,9 @@ def report(session):
       an arm that is left out may be better still.
 
     Squares, of single rewards or told as such, are used for strategies that look at them, and for
-    those that stop neither by intervals nor by pairs, if k (n - k) is at most 1,024.  Those of `KLLUCB`, `TopTwo` and others whose
-    stop knows no squares do not count, since the report would no longer be about that stop.
+    those that stop neither by intervals nor by pairs, if k (n - k) is at most 1,024.  They are not
+    used for `KLLUCB`, `TopTwo` and others whose stop knows no squares, since the report would no
+    longer be about that stop.
     """
     import pandas
 
