@@ -8,7 +8,7 @@ import topk
 DEAR = {("UGapEc", "scores"), ("CLUCB", "scores"), ("LUCB1", "scores")}  # 100,000 pulls a run
 
 
-@pytest.mark.parametrize(("name", "title"), cases())
+@pytest.mark.parametrize(("name", "title"), [*cases()])
 def test_certified_runs_have_evidence(name, title):
     ended, above = doubtful(name, title, 4 if (name, title) in DEAR else FIRST)
     assert ended >= 4 and above == 0
