@@ -13,7 +13,8 @@ import topk
 ROOT = Path(topk.__file__).parent
 FLOORS = [
     {"_checks", "_json", "_ranges", "_types", "kl"},
-    {"bandits", "betting", "confidence", "data", "metrics", "plots", "stats", "store"},
+    {"bandits", "betting", "confidence", "data", "finite", "metrics", "plots",
+     "stats", "store", "testset"},
     {"hardness", "instances", "rules"},
     {"engine", "guarantees", "lower_bounds", "strategies"},
     {"live", "simulate"},  # the two drivers, which do not know each other

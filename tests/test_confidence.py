@@ -201,6 +201,41 @@ def test_top_two_stops_when_the_evidence_does(epsilon):
         assert session.evidence(epsilon=0.5) <= session.evidence() <= session.evidence(0.0)
 
 
+def test_evidence_by_intervals_is_the_least_delta_at_which_they_are_apart():
+    rng = np.random.default_rng(7)
+    for trial in range(60):
+        size, n = [(1, 4), (2, 3)][trial % 2]
+        pulls = rng.integers(20, 400, (size, n))
+        scores = trial % 3 == 0
+        sums = np.floor(pulls * rng.random((size, n)) ** 2) * (0.9 if scores else 1)
+        squares = sums * rng.uniform(sums / pulls, 1) if scores else None
+        sigma, epsilon = (2.0 if trial % 3 == 1 else None), rng.choice([0.0, 0.1, 0.3])
+        chosen = np.argsort(-sums / pulls, axis=1)[:, :2]
+        gone = [int(chosen.size and np.setdiff1d(range(n), chosen[0])[0])] if trial % 4 == 0 else []
+        form = {"sigma": sigma, "squares": squares}
+        p = evidence(pulls, sums, chosen, epsilon, gone, method="intervals", **form)
+        assert 0 < p <= 1
+
+        def worst(delta):
+            low, high = interval(pulls, sums, delta / pulls.size, **form)  # noqa: B023
+            found = []
+            for m in range(size):  # noqa: B023
+                out = [i for i in range(n) if i not in chosen[m] and m * n + i not in gone]  # noqa: B023
+                found += [high[m, b] - low[m, a] for a in chosen[m] for b in out]  # noqa: B023
+            return max(found, default=-1.0)
+
+        if p > 1e-290:
+            assert p == 1 or worst(p) <= epsilon
+            assert worst(min(p, 0.9999) * (1 - 1e-5)) > epsilon
+    assert evidence([3, 0], [3, 0], [0], withdrawn=[1], method="intervals") == 0
+    assert evidence([3, 0], [3, 0], [0], method="intervals") == 1
+    assert 0 < evidence([10**6] * 2, [10**6, 0], [0], method="intervals") < 1e-280
+    with pytest.raises(ValueError, match="^method"):
+        evidence([3, 3], [3, 0], [0], method="both")
+    with pytest.raises(ValueError, match="^squares"):
+        evidence([3, 3], [3, 0], [0], squares=[3, 0])
+
+
 def test_evidence_of_a_play_and_of_several_bandits():
     bandit = topk.BernoulliBandit([0.9, 0.8, 0.1, 0.2])
     outcome = topk.run(topk.LUCB1(2, 0.05, 0.1), bandit, rng=0)

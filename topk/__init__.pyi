@@ -42,18 +42,21 @@ from .strategies import (
     GapE,
     Halving,
     ImprovedTopK,
+    LUCBPlusPlus,
     MultiBanditGapE,
     MultiBanditSAR,
     MultiBanditUGapEb,
     MultiBanditUGapEc,
     OptMAI,
     Racing,
+    SequentialHalving,
     SuccessiveRejects,
     TopTwo,
     UGapEb,
     UGapEc,
     Uniform,
 )
+from .testset import TestSet
 
 __version__: str
 
@@ -74,6 +77,7 @@ __all__ = [
     "KLLUCB",
     "KthArm",
     "LUCB1",
+    "LUCBPlusPlus",
     "MultiBandit",
     "MultiBanditGapE",
     "MultiBanditSAR",
@@ -86,10 +90,12 @@ __all__ = [
     "Replications",
     "Rounds",
     "SAR",
+    "SequentialHalving",
     "Session",
     "Strategy",
     "SuccessiveRejects",
     "Summary",
+    "TestSet",
     "TopTwo",
     "TruncatedNormalBandit",
     "UGapEb",

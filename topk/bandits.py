@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
 check_sigma = up_to(1e150)
+UNDECLARED = "or declare others: bounds = (low, high), or sigma for unbounded sub-Gaussian ones"
 
 
 class Scale(NamedTuple):
@@ -45,11 +46,14 @@ class Scale(NamedTuple):
         The least reward and the range; 0 and 2 sigma for sub-Gaussian rewards.
     bounded : bool
         Whether rewards have bounds.
+    items : int or None
+        The rewards of an arm are 0 or 1 and drawn without replacement from so many.
     """
 
     low: float = 0.0
     width: float = 1.0
     bounded: bool = True
+    items: int | None = None
 
     @property
     def sigma(self) -> float | None:
@@ -180,6 +184,13 @@ class Bandit(ABC):
         """The `Scale` of the rewards, from ``bounds`` or ``sigma``."""
         return scale_of(self.bounds, self.sigma)
 
+    @property
+    def allowed(self) -> str:
+        """What is said of rewards when one is refused, and how others are declared."""
+        if self.bounds is not None or self.sigma is not None:
+            return str(self.units)
+        return f"{self.units} ({UNDECLARED})"
+
     @abstractmethod
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` independent rewards of one arm.
@@ -239,7 +250,7 @@ class Bandit(ABC):
             refuse(f"sample of arm {arm}", f"an array of shape {rewards.shape}", f"{count} rewards")
         bad = self.units.refused(rewards, 1)
         if np.any(bad):
-            refuse(f"a reward of arm {arm}", float(rewards[bad][0]), str(self.units))
+            refuse(f"a reward of arm {arm}", float(rewards[bad][0]), self.allowed)
         return rewards
 
     def _checked(self, arms: Any, counts: Any, rng: Any) -> tuple[Integers, Integers]:

@@ -18,18 +18,42 @@ u = 1 and grows, since :math:`(u+\frac12)/\sqrt{u(u+1)} > 1`.
 """
 
 import math
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from topk._checks import as_integers, as_numbers, check_delta, check_real, common_shape, refuse
+from topk import finite
+from topk._checks import (
+    as_integers,
+    as_numbers,
+    check_choice,
+    check_delta,
+    check_real,
+    common_shape,
+    refuse,
+)
+from topk._types import Flags, Floats, Integers
 from topk.kl import ULPS, kl_fall, kl_term, mixture_cost
 
 __all__ = ["evidence", "interval"]
 
 SLACK = 1 + 1e-12  # of the level: what rounding does is less
+METHODS = ("pairs", "intervals")  # forms of `evidence`
+FAR = 690.0  # ln(1/delta) up to which `evidence` looks for intervals that are apart, and ...
+CLOSE = 1e-7  # ... how exactly
 
 
-def interval(pulls, sums, delta, sigma=None, *, squares=None):
+def interval(
+    pulls: ArrayLike,
+    sums: ArrayLike,
+    delta: float,
+    sigma: float | None = None,
+    *,
+    squares: ArrayLike | None = None,
+    items: int | None = None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
     r"""Return an interval for an arm's mean that holds after all numbers of pulls at once.
 
     Parameters
@@ -48,11 +72,17 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     squares : array_like of float, optional
         Sum of the squared rewards, between S**2 / u and S; broadcast.  With it the interval
         follows the rewards' variance, see Notes.  Not together with ``sigma``.
+    items : int, optional
+        The results are 0 or 1 and drawn without replacement from so many of the arm's, N, 1 to
+        1,000,000, in a uniformly random order.  Then the interval is about the number of ones
+        among all N, and its ends are whole numbers.  Not together with ``sigma``.
 
     Returns
     -------
     low, high : ndarray of float, of the shape of all
-        Rounded outwards.  Without pulls (0, 1), with ``sigma`` (-inf, inf).
+        Rounded outwards.  Without pulls (0, 1), with ``sigma`` (-inf, inf).  With ``items``
+        ndarray of int64: of the arm's N results at least ``low`` and at most ``high`` are 1;
+        without pulls (0, N), and after all N both are S.
 
     Raises
     ------
@@ -75,6 +105,10 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     is the interval of `topk.BettingLUCB`.  It is never longer than the one without squares at
     delta / 2, and far shorter where the variance is small.
 
+    With items, all k with :math:`P_k \geq \delta\,\mathrm{KT}`, where :math:`P_k` is the
+    probability of the sequence of results if k of the N are 1 (`topk.finite`); the first u items
+    of the order have to be those that are counted.
+
     Examples
     --------
     >>> low, high = interval([0, 10, 10], [0, 0, 7], delta=0.05)
@@ -87,8 +121,18 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     [0.537, 0.834]
     >>> [end.round(3).tolist() for end in interval(100, 70, 0.05, squares=49.25)]
     [0.651, 0.731]
+
+    Of 797 items without replacement:
+
+    >>> low, high = interval([0, 500, 797], [0, 300, 461], delta=0.05, items=797)
+    >>> low.tolist(), high.tolist()
+    ([0, 439, 461], [797, 516, 461])
     """
     delta = check_delta(delta)
+    if items is not None:
+        if squares is not None:
+            refuse("squares", "given", "left out where items are given")
+        return finite.interval(*checked_items(pulls, sums, sigma, items), delta)
     pulls, sums = checked(pulls, sums, bounded=sigma is None)
     if squares is not None:
         from topk.betting import betting_interval
@@ -111,7 +155,18 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     return np.where(pulls > 0, low, 0.0), np.where(pulls > 0, np.minimum(high, 1), 1.0)
 
 
-def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
+def evidence(
+    pulls: ArrayLike,
+    sums: ArrayLike,
+    chosen: ArrayLike,
+    epsilon: float = 0.0,
+    withdrawn: Iterable[int] = (),
+    sigma: float | None = None,
+    *,
+    squares: ArrayLike | None = None,
+    items: int | None = None,
+    method: Literal["pairs", "intervals"] = "pairs",
+) -> float:
     r"""Return a p-value, valid at all times, for the chosen set's not being right up to epsilon.
 
     Parameters
@@ -126,8 +181,13 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
         mean of more than epsilon above that of a chosen one.
     withdrawn : sequence of int
         Arms that have left; arm i of bandit m is m n + i.
-    sigma : float, optional
-        As for `interval`.
+    sigma, items : optional
+        As for `interval`; ``items`` for a single bandit, and then epsilon N is rounded down.
+    squares : array_like of float, of the shape of ``sums``, optional
+        As for `interval`; with ``method="intervals"`` only.
+    method : {'pairs', 'intervals'}
+        What is compared across the boundary of the set: pairs of arms, or the joint intervals of
+        single arms.  Choose it before looking at the data: the smaller of both is no p-value.
 
     Returns
     -------
@@ -163,16 +223,39 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
     :math:`Z_{ab} = \max(0, m_a-m_b+\epsilon)^2\,w_aw_b/(2\sigma^2(w_a+w_b))`, its least value over
     all such means; so the same holds with this Z and :math:`g = \sqrt{1+N}`.
 
+    By intervals p is the least :math:`\delta` at which those of `interval` at :math:`\delta/n` (of
+    all n arms of all bandits) are apart: no upper end outside the set is more than epsilon above a
+    lower end inside.  The intervals shrink as :math:`\delta` grows.  So if p is at most
+    :math:`\delta` while some :math:`\mu_b > \mu_a + \epsilon`, the intervals at
+    :math:`\delta/n` are apart, and a or b has left its own, which some arm ever does with
+    probability at most :math:`\delta`.  Each arm stands for itself here: neither which of two arms'
+    results is counted next nor a withdrawal changes anything, and arms may depend on each other.
+    Pairs want fewer pulls where all arms have about as many, intervals where pulls went to the arms
+    at the boundary, as in LUCB.
+
     Examples
     --------
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0]), 4)
     0.0188
+    >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0], method="intervals"), 4)
+    0.2361
     """
+    check_choice(method, "method", METHODS)
     epsilon = check_real(epsilon, "epsilon", 0, 1 if sigma is None else 1e300, high_open=True)
     if sigma is not None:
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
-    pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
+    if squares is not None and method == "pairs":
+        refuse("squares", "given", "left out with method='pairs'")
+    if items is not None:
+        if squares is not None:
+            refuse("squares", "given", "left out where items are given")
+        *given, items = checked_items(pulls, sums, sigma, items)
+        pulls, sums = (np.atleast_2d(x) for x in given)
+    else:
+        pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
     size, n = pulls.shape
+    if items is not None and size > 1:
+        refuse("items", items, "left out where there are several bandits")
     arms = as_integers(np.ravel(chosen), "chosen", 0, n - 1)
     k, (inside, left) = arms.size // size, np.zeros((2, size, n), dtype=bool)
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
@@ -181,14 +264,60 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
     left.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
     if (pulls == 0)[~left].any():
         return 1.0
+    if items is not None:
+        others = np.flatnonzero(~inside[0] & ~left[0])
+        return finite.evidence(pulls[0], sums[0], arms, others, epsilon, items)
+    outside = ~inside & ~left
+    if method == "intervals":
+        return by_intervals(pulls, sums, inside, outside, epsilon, sigma, squares)
+    found = by_pairs(pulls, sums, inside, outside, epsilon, sigma)
+    worst = max((doubt.max(initial=-np.inf) for *_, doubt in found), default=-np.inf)
+    return float(np.exp(min(worst, 0.0)))
+
+
+def by_pairs(pulls, sums, inside, outside, epsilon, sigma=None):
+    """Yield bandit, arms a (m, 1) inside, arms b outside, and ln of the p of each pair (m, ...).
+
+    All pairs, in parts that memory holds; arrays (M, n), checked.
+    """
+    size, n = pulls.shape
     lacks = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
-    worst = -np.inf
-    for u, ones, lack, ins, outs in zip(pulls, sums, lacks, inside, ~inside & ~left, strict=True):
-        b = np.flatnonzero(outs)
-        for a in np.array_split(np.flatnonzero(ins)[:, None], 1 + arms.size * n // 2**20):
-            z = separation(u[a], ones[a], u[b], ones[b], epsilon, sigma)
-            worst = max(worst, (lack[a] + lack[b] - z).max(initial=-np.inf))
-    return float(min(1.0, size * pairs(n, k) * np.exp(min(worst, 0.0))))
+    for m, (u, ones, lack) in enumerate(zip(pulls, sums, lacks, strict=True)):
+        a, b = np.flatnonzero(inside[m])[:, None], np.flatnonzero(outside[m])
+        known = math.log(size * pairs(n, a.size)) if b.size else 0.0
+        for part in np.array_split(a, 1 + a.size * n // 2**20):
+            z = separation(u[part], ones[part], u[b], ones[b], epsilon, sigma)
+            yield m, part, b, known + lack[part] + lack[b] - z
+
+
+def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):
+    """Return the least delta, from exp(-FAR) on, at which the intervals at delta/n are apart."""
+    if not outside.any():
+        return 0.0
+    pulls = pulls.astype(np.int64)
+    nearest = FAR - math.log(pulls.size)
+
+    def apart(level):
+        ends = interval(pulls, sums, math.exp(-level) / pulls.size, sigma, squares=squares)
+        return overlap(*ends, inside, outside).max() <= epsilon
+
+    if not apart(0.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    while apart(min(high, nearest)):
+        if high >= nearest:
+            return math.exp(-nearest)
+        low, high = high, 2 * high
+    while high - low > CLOSE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if apart(middle) else (low, middle)
+    return math.exp(-low)  # at which they are apart
+
+
+def overlap(low: Floats, high: Floats, inside: Flags, outside: Flags) -> Floats:
+    """Return how far the highest end outside is above the lowest end inside; of each bandit."""
+    most = np.where(outside, high, -np.inf).max(axis=-1)
+    return most - np.where(inside, low, np.inf).min(axis=-1)
 
 
 def separation(u, ones, v, others, epsilon, sigma=None):
@@ -225,7 +354,7 @@ def pairs(n, k):
     return (n - k) * (n + k - 1) // 2
 
 
-def checked(pulls, sums, bounded=True):
+def checked(pulls: ArrayLike, sums: ArrayLike, bounded: bool = True) -> tuple[Floats, Floats]:
     """Return pulls and sums as float arrays of one shape, or refuse them by name."""
     allowed = "numbers, each from 0 to the pulls it stands for" if bounded else "finite numbers"
     pulls, sums = as_integers(pulls, "pulls", 0), as_numbers(sums, "sums", allowed)
@@ -237,7 +366,9 @@ def checked(pulls, sums, bounded=True):
     return pulls, sums
 
 
-def checked_squares(pulls, sums, squares, sigma=None):
+def checked_squares(
+    pulls: ArrayLike, sums: ArrayLike, squares: ArrayLike, sigma: float | None = None,
+) -> tuple[Floats, Floats, Floats]:
     """Return pulls, sums and squares as float arrays of one shape, or refuse the squares."""
     if sigma is not None:
         refuse("squares", squares, "left out where there is a sigma")
@@ -250,5 +381,15 @@ def checked_squares(pulls, sums, squares, sigma=None):
     if bad.any():
         refuse("squares", squares[bad][0].item(), allowed)
     return pulls, sums, squares
+
+
+def checked_items(
+    pulls: ArrayLike, sums: ArrayLike, sigma: float | None, items: Any,
+) -> tuple[Integers, Integers, int]:
+    """Return pulls and sums of 0/1 results as int64 arrays of one shape, and items; or refuse."""
+    if sigma is not None:
+        refuse("items", items, "left out where sigma is given")
+    items = finite.check_items(items)
+    return *finite.checked(*checked(pulls, sums), items), items
 
 

@@ -111,6 +111,20 @@ def successive_rejects(s, n):
     return set(active), "budget"
 
 
+def sequential_halving(s, n):
+    """Karnin et al. (2013), their second algorithm, stopped at k arms; the whole pulls are ours."""
+    seen, active, left = Seen(n), list(range(n)), s.budget
+    rounds = math.ceil(math.log2(Fraction(n, s.k)))  # exact enough for n up to some thousands
+    for r in range(rounds):
+        each = math.floor(Fraction(left, len(active) * (rounds - r)))
+        each = max(each, 1) if r == 0 else each
+        own = yield from seen.sample([(arm, each) for arm in active])
+        shown = seen if s.reuse or each == 0 else own
+        left -= each * len(active)
+        active = sorted(shown.ranked(active)[: max(math.ceil(len(active) / 2), s.k)])
+    return set(active), "budget"
+
+
 def multi_sar(s, shape):
     """Bubeck et al. (2013), Section 4: multi-bandit SAR."""
     seen, accepted = Seen(shape), set()
@@ -274,6 +288,22 @@ def lucb1(s, seen):
     beta = shared_radius(seen, (5 * n * Decimal(seen.t) ** 4 / (4 * exact(s.delta))).ln() / 2)
     chosen, pair, apart = closest_pair(s, seen, *limits(seen, range(n), beta))
     return chosen, pair, apart < exact(s.epsilon)
+
+
+@indexed
+def lucb_plus_plus(s, seen):
+    """Simchowitz et al. (2017): LUCB++, with the iterated logarithm's radius."""
+    n, radius = len(seen.pulls), {}
+    for side, arms in (("below", n - s.k), ("above", s.k)):
+        z = -min(exact(s.delta) / (2 * arms), Decimal("0.1")).ln()
+        radius[side] = [
+            ((z + 3 * z.ln() + Decimal("1.5") * (Decimal(1).exp() * u).ln().ln()) / (2 * u)).sqrt()
+            for u in seen.pulls
+        ]
+    lower, _ = limits(seen, range(n), radius["below"])
+    _, upper = limits(seen, range(n), radius["above"])
+    chosen, pair, apart = closest_pair(s, seen, lower, upper)
+    return chosen, pair, apart < 0
 
 
 @indexed

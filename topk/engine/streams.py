@@ -5,11 +5,11 @@ import numpy as np
 from topk._checks import check_integer, check_n
 from topk._types import Integers
 
-ORDER, REWARDS, INSTANCE, SPLIT, RULE = range(5)  # what a play's streams are for
+ORDER, REWARDS, INSTANCE, SPLIT, RULE, DEAL = range(6)  # what a play's streams are for
 
 
 def stream(seed: int, play: int, purpose: int) -> np.random.Generator:
-    """Return one stream of a play: ``ORDER``, ``REWARDS``, ``INSTANCE``, ``SPLIT`` or ``RULE``."""
+    """Return one stream of a play: ``ORDER``, ``REWARDS`` or another purpose from above."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(play, purpose)))
 
 

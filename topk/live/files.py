@@ -8,6 +8,7 @@ import dataclasses
 import hashlib
 import json
 import threading
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import topk
 from topk._checks import check_json, refuse
 from topk.rules.strategy import Strategy
 
-FORMAT, VERSION = "topk-session", 6
+FORMAT, VERSION = "topk-session", 7
 
 
 def state(session):
@@ -31,6 +32,8 @@ def state(session):
         "scale": session._scale,
         "play": session._play.dump(),
         "withdrawn": list(session._withdrawn),
+        "short": [[arm, str(exact)] for arm, exact in sorted(session._short.items())],
+        "sigma_test": session._sigma_test and session._sigma_test.dump(),
     }
     stored |= session._arrivals.dump()
     return stored | {"digest": digest(stored)}
@@ -88,6 +91,9 @@ def resume(state):
         session = topk.Session(strategy, state["n"], **state["scale"])
         session._play.load(state["play"])
         session._withdrawn = list(state["withdrawn"])
+        session._short = {arm: Fraction(exact) for arm, exact in state["short"]}
+        if session._sigma_test:
+            session._sigma_test.load(state["sigma_test"])
         session._arrivals.load(state)
     except (AttributeError, IndexError, KeyError, TypeError) as reason:
         raise ValueError(f"state: a session cannot hold this: {reason!r}") from reason

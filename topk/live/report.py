@@ -3,6 +3,7 @@
 import numpy as np
 
 from topk._checks import refuse
+from topk.confidence import by_pairs, overlap
 
 
 def report(session):
@@ -20,17 +21,40 @@ def report(session):
         ``high``, the interval of `topk.confidence.interval` at delta / n: all of them hold at all
         times together with probability 1 - delta; ``chosen``, whether the arm is in the set that
         would be chosen now; ``undecided_with``, the list of arms on the other side of the boundary
-        whose intervals overlap with its own; ``withdrawn``; ``in_flight`` and ``surplus``, pulls
-        that were handed out and have not come back, and results for which the rule has not asked.
-        In ``attrs``: ``delta``, the strategy's or 0.05; ``certified``, whether the rule has ended
-        the study and its promise holds; ``evidence``, see `topk.Session.evidence`, which may be
-        weak although the study is certified; and ``epsilon``, the least for which the evidence is
-        at most delta.
+        from which it is not told apart up to the strategy's epsilon; ``withdrawn``; ``in_flight``
+        and ``surplus``, pulls that were handed out and have not come back, and results for which
+        the rule has not asked.  In ``attrs``: ``delta``, the strategy's or 0.05; ``certified``,
+        whether the rule has ended the study and its promise holds; ``status``, where it stands in
+        words; ``evidence``, see `topk.Session.evidence`; ``epsilon``, the least for which the
+        evidence is at most delta; and with sigma ``sigma_test``, what `topk.live.subgaussian`
+        found.
 
     Raises
     ------
     ValueError
         If the session is of several bandits.
+
+    Notes
+    -----
+    All columns tell one story, that of evidence in the form that fits the strategy's own stop: no
+    arm is undecided as soon as evidence is at most delta.  By intervals, two arms are told apart if
+    the upper end of the one outside the set is at most epsilon above the lower end of the one
+    inside, and ``epsilon`` is what all the intervals reach; by pairs, if the p of the two is at
+    most delta.  When `KLLUCB` with its mixture, `BettingLUCB` or `TopTwo` stops of its own accord,
+    evidence is at most delta, since its bounds contain those of evidence.  So it is with `LUCB1`,
+    `CLUCB`, `UGapEc` (without ``variance``) and KLLUCB's published rate, whose radii for single
+    arms are larger still, but not where
+
+    * parameters ask for less than is proved: ``R`` below 1/2, ``c`` below 1/2;
+    * LUCB1 stops after one pull of each arm with delta above 1/2, or by its guard, `Halving`;
+    * rewards are sub-Gaussian and gaps of several sigma are seen after a few pulls: there the
+      normal mixture is wider than Hoeffding's radius;
+    * UGapEc returns arms that are as good as the k-th best up to epsilon, which it promises, while
+      an arm that is left out may be better still.
+
+    Rows have squares behind them where single rewards or ``squares=`` were told: the intervals of
+    a strategy with another stop use them.  Those of `KLLUCB` and others that stop by intervals
+    without squares do not, since they would not be those of its stop.
     """
     import pandas
 
@@ -38,29 +62,74 @@ def report(session):
         refuse("session", session.strategy, "one of a single bandit")
     pulls, means, arms = session.pulls, session.means, np.arange(session.n)
     delta, units = session._delta, session._units
-    low, high = (units.from_unit(1, end) for end in session._intervals())
     selected = session._chosen()
     chosen = np.isin(arms, [] if selected is None else selected)
     gone = np.isin(arms, session._withdrawn)
-    across = (chosen[:, None] != chosen) & ~gone[:, None] & ~gone
-    overlap = across & (low[:, None] < high) & (low < high[:, None])
+    sides = chosen, ~chosen & ~gone
+    ends, evidence = session._intervals(), session.evidence()
+    epsilon = units.unit_epsilon(session.strategy.tolerance)
+    open_pairs = np.zeros((session.n, session.n), dtype=bool)
+    if selected is not None:
+        open_pairs = undecided(session, ends, sides, epsilon)
     order = np.lexsort((arms, -np.nan_to_num(means, nan=-np.inf), ~chosen))
-    names = session._named(arms)
+    names, (low, high) = session._named(arms), (units.from_unit(1, end) for end in ends)
     columns = {"name": names, "pulls": pulls, "mean": means, "low": low, "high": high}
-    columns |= {"chosen": chosen, "undecided_with": [names[row].tolist() for row in overlap]}
+    columns |= {"chosen": chosen, "undecided_with": [names[row].tolist() for row in open_pairs]}
     columns |= {"withdrawn": gone, "in_flight": session.in_flight, "surplus": session.surplus}
     table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
-    table.attrs = {"delta": delta, "certified": session.certified, "evidence": session.evidence()}
+    table.attrs = {"delta": delta, "certified": session.certified, "evidence": evidence}
+    table.attrs["status"] = status(session, evidence)
     table.attrs["epsilon"] = least_epsilon(session, delta)
+    if session._sigma_test:
+        table.attrs["sigma_test"] = str(session._sigma_test)
     return table
+
+
+def undecided(session, ends, sides, epsilon):
+    """Return which arms are not told apart up to epsilon, bool (n, n), symmetric.
+
+    ``ends`` of the intervals and ``epsilon`` are on the strategy's scale; ``sides`` are two arrays
+    of bool (n,), the arms in the set and those outside.
+    """
+    found = np.zeros((session.n, session.n), dtype=bool)
+    inside, outside = sides
+    if session._refuted or (session._told()[0] == 0)[inside | outside].any():
+        found |= inside[:, None] & outside
+    elif session._method == "intervals":
+        low, high = ends
+        found |= inside[:, None] & outside & (high - low[:, None] > epsilon)
+    else:
+        pulls, sums = (np.atleast_2d(x) for x in session._told())
+        rows = (side[None] for side in sides)
+        for _, a, b, known in by_pairs(pulls, sums, *rows, epsilon, session._units.sigma):
+            found[a, b] = known > np.log(session._delta)
+    return found | found.T
+
+
+def status(session, evidence):
+    """Return in words where a study stands."""
+    if session.stopped == "sigma":
+        return "not certified: the rewards refute sigma"
+    if session.stopped == "budget":
+        return "not certified: stopped by its budget"
+    if not session.done:
+        return "running"
+    if not session.strategy.certifies:
+        return "complete: the rule has no certificate to give"
+    if evidence <= session._delta:
+        return "certified by the rule and by evidence"
+    return "certified by the rule; evidence, which has less to go by, does not repeat it"
 
 
 def least_epsilon(session, delta):
     """Return the least epsilon for which the evidence is at most delta, to 1e-4 of the range.
 
-    If there is none it is the range, or of sub-Gaussian rewards infinity.
+    If there is none it is the range, or of sub-Gaussian rewards infinity.  By intervals it is
+    exact.
     """
     width, bounded = session._units.width, session._units.bounded
+    if session._method == "intervals":
+        return reached(session)
     low, high = 0.0, 1.0 - 1e-4
     while not bounded and high < 1e9 and session.evidence(width * high) > delta:
         high *= 2
@@ -75,6 +144,17 @@ def least_epsilon(session, delta):
     return width * high
 
 
+def reached(session):
+    """Return how far the highest end outside the set is above the lowest one inside, at least 0."""
+    chosen, units = session._chosen(), session._units
+    inside, outside = np.zeros((2, session.n), dtype=bool)
+    inside[[] if chosen is None else chosen] = True
+    outside[~inside] = True
+    outside[session._withdrawn] = False
+    found = overlap(*session._intervals(), inside, outside) if chosen is not None else np.inf
+    return units.width * float(min(max(found, 0.0), 1.0 if units.bounded else np.inf))
+
+
 def plot(session):
     """Draw the intervals of a `report`, the boundary of the set, and what is undecided.
 
@@ -85,8 +165,9 @@ def plot(session):
     Returns
     -------
     matplotlib.figure.Figure
-        Arms by rank: filled those that would be chosen now; red those whose interval overlaps
-        with one from the other side of the boundary; grey those that have been withdrawn.
+        Arms by rank: filled those that would be chosen now; red those that are not told apart, up
+        to the strategy's epsilon, from an arm on the other side of the boundary; grey those that
+        have been withdrawn.
     """
     from topk import plots
 

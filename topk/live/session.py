@@ -4,7 +4,9 @@ import functools
 import math
 import reprlib
 import threading
+import warnings
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from topk.engine.state import STOPPED, begin_run, by_bandit, peek
 from topk.live import files as storing
 from topk.live import report as reporting
 from topk.live.inbox import MOST, Arrivals
+from topk.live.subgaussian import ODDS, SigmaTest
 from topk.rules.base import RUNNING
 from topk.rules.ranking import means_of
 
@@ -91,6 +94,8 @@ class Session:
         n = self._play.seen.pulls.size
         self.layout = (self._play.bandits, n // self._play.bandits) if strategy.several else n
         self._withdrawn, self._delta = [], getattr(strategy, "delta", DELTA)
+        self._short = {}  # arm -> exactly what its squares, where known, lack of its rewards
+        self._sigma_test = None if self._units.bounded else SigmaTest(n, self._scale["sigma"])
         own = generator and generator.spawn(1)[0]
         self._arrivals = Arrivals(n, self._units.bounded, own)
         self._open_batch()
@@ -116,17 +121,28 @@ class Session:
     @property
     def done(self):
         """Whether the play is over."""
-        return self._play.ended != RUNNING
+        return self._play.ended != RUNNING or self._refuted
 
     @property
     def stopped(self):
-        """``'rule'``, ``'budget'``, or None while the play goes on."""
-        return STOPPED[self._play.ended]
+        """``'rule'``, ``'budget'``, ``'sigma'``, or None while the play goes on.
+
+        ``'sigma'``: the rewards refute the sigma that was declared, see `topk.live.subgaussian`.
+        """
+        return "sigma" if self._refuted else STOPPED[self._play.ended]
 
     @property
     def certified(self):
-        """Whether the strategy's own rule ended the play, so that its promise holds."""
+        """Whether the strategy's own rule ended the play, so that its promise holds.
+
+        False for ever if rewards, late ones as well, have refuted sigma.
+        """
         return self.stopped == "rule"
+
+    @property
+    def _refuted(self):
+        """Whether sigma was declared, and is refuted."""
+        return bool(self._sigma_test and self._sigma_test.refuted)
 
     @shown
     def pulls(self):
@@ -202,8 +218,34 @@ class Session:
         return lower, upper
 
     def _intervals(self):
-        """Return `topk.confidence.interval` of all arms at delta / n, on the strategy's scale."""
-        return confidence.interval(*self._told(), self._delta / self.n, self._units.sigma)
+        """Return `topk.confidence.interval` of all arms at delta / n, on the strategy's scale.
+
+        They are those of evidence, where that takes the form of intervals.
+        """
+        if self._refuted:
+            return np.full((2, self.n), [[-np.inf], [np.inf]])
+        given = *self._told(), self._delta / self.n, self._units.sigma
+        return confidence.interval(*given, squares=self._known_squares())
+
+    @property
+    def _method(self):
+        """The form of evidence that fits the strategy's own stop."""
+        return self.strategy.stops_by or "pairs"
+
+    def _known_squares(self):
+        """Return sums of squares (n,) at least as large as those of the rewards, or None.
+
+        Where only a sum was told, its rewards may have been zeros and ones.  A strategy that stops
+        by intervals without squares is held to those.
+        """
+        uses = self.strategy.stops_by != "intervals" or self.strategy.uses_squares
+        if not (uses and self._units.bounded):
+            return None
+        pulls, sums = self._told()
+        squares = sums.copy()
+        for arm, short in self._short.items():
+            squares[arm] -= float(short)
+        return np.maximum(squares, sums * sums / np.maximum(pulls, 1))
 
     @locked
     def evidence(self, epsilon=None):
@@ -220,8 +262,8 @@ class Session:
         -------
         float
             At most delta, at any time at which the set named then is wrong, with probability at
-            most delta; 1.0 until every arm has a pull.  Not the smallest so far, since the set
-            changes.  See `topk.confidence.evidence`.
+            most delta; 1.0 until every arm has a pull, and once sigma is refuted.  Not the
+            smallest so far, since the set changes.  See `topk.confidence.evidence`.
 
         Raises
         ------
@@ -230,19 +272,30 @@ class Session:
 
         Notes
         -----
+        The form is that of the strategy's own stop: joint intervals of single arms where it stops
+        by those (`KLLUCB`, `BettingLUCB`, `LUCB1`, `UGapEc`, `CLUCB`, ...), else pairs of arms, as
+        of `TopTwo`.  So when one of these stops of its own accord, evidence is at most delta; for
+        the exceptions see `topk.live.report.report`.  For other rules (a fixed budget, `Halving`,
+        `Racing`, guarantees on average) evidence is a second opinion that may be weaker than their
+        own proof.
+
         What has been told counts, and in the order in which it was: rewards may come late or be
-        missing, but not because of what they are.  When clicks arrive at once, and their absence
-        only after a wait, tell each arm's results in the order of its pulls, without gaps, and
-        take p (1 + ln(C/p)) in place of p, with C = (n - k)(n + k - 1)/2: the arms' results then
-        take turns that depend on them.
+        missing, but not because of what they are.  With evidence by pairs, when clicks arrive at
+        once, and their absence only after a wait, tell each arm's results in the order of its
+        pulls, without gaps, and take p (1 + ln(C/p)) in place of p, with C = (n - k)(n + k - 1)/2:
+        the arms' results then take turns that depend on them.
         Rewards of different arms that are pulled together have to be independent.
         """
         epsilon = self._units.unit_epsilon(self.strategy.tolerance if epsilon is None else epsilon)
-        chosen, (pulls, sums) = self._chosen(), self._told()
-        if chosen is None:
+        chosen = self._chosen()
+        if chosen is None or self._refuted:
             return 1.0
-        told = pulls.reshape(self.layout), sums.reshape(self.layout)
-        return confidence.evidence(*told, chosen, epsilon, self._withdrawn, self._units.sigma)
+        told, form = [x.reshape(self.layout) for x in self._told()], {"method": self._method}
+        if self._method == "intervals":
+            squares = self._known_squares()
+            form["squares"] = squares if squares is None else squares.reshape(self.layout)
+        given = chosen, epsilon, self._withdrawn, self._units.sigma
+        return confidence.evidence(*told, *given, **form)
 
     @locked
     def ask(self, size=None):
@@ -371,8 +424,8 @@ class Session:
         counts : array_like of int, shape (m,), optional
             How many rewards each entry stands for.
         squares : array_like of float, shape (m,), optional
-            Sum of the squared rewards of each entry.  Only strategies that estimate
-            variances look at it; it may be left out for entries of a single reward.
+            Sum of the squared rewards of each entry, for strategies that look at variances, for
+            the intervals of `report`, and for the test of sigma; a single reward needs none.
 
         Returns
         -------
@@ -517,12 +570,30 @@ class Session:
     def _sort_in(self, *told):
         """Check and take results, and let the strategy move on."""
         flight = self._arrivals.flight
-        for arm, count, *sums in zip(*(x.tolist() for x in self._checked(*told)), strict=True):
+        told, known = self._checked(*told)
+        for arm, count, *sums in zip(*(x.tolist() for x in told), strict=True):
             if count:
                 flight[arm] -= min(count, flight[arm])
                 self._arrivals.take(arm, [count, *sums], self._room(arm))
+        for entry in zip(*known, strict=True):
+            self._keep_squares(*entry)
         self._go_on()
         return self
+
+    def _keep_squares(self, arm, count, total, squares):
+        """Take note of rewards by count, sum and sum of squares, None if that is not known."""
+        if not self._sigma_test:
+            if squares < total:
+                short = Fraction(total) - Fraction(squares)
+                self._short[arm] = self._short.get(arm, 0) + short
+            return
+        refuted = self._refuted
+        self._sigma_test.take(arm, count, total, squares)
+        if self._refuted and not refuted:
+            name, sigma = self._named(np.array([arm]))[0], self._scale["sigma"]
+            told = f"sigma = {sigma:g} is refuted by the rewards of arm {name}: they vary more than"
+            told += f" sigma-sub-Gaussian ones do once in {ODDS:,.0f} studies; nothing is certified"
+            warnings.warn(told, stacklevel=5)
 
     def _room(self, arm):
         """Return how many results of an arm the rule takes now."""
@@ -585,22 +656,31 @@ class Session:
                 raise ValueError(message.format(count, self._named(arm), most[arm]))
 
     def _checked(self, arms, rewards, counts, squares, most, message):
-        """Return what was told in canonical form; refuse it as a whole if anything is wrong."""
+        """Return what was told in canonical form; refuse it as a whole if anything is wrong.
+
+        First what the rule is told.  Then arms, counts, and the sums and sums of squares that are
+        known, in lists: of sub-Gaussian rewards in the user's units.
+        """
         arms, counts, name = self._entries(arms, counts)
         sums = _check_sums(rewards, counts, name, self._units)
         self._check_most(arms, counts, most, message)
         given = sums if squares is None else _as_many(squares, "squares", counts)
-        sums, given = self._units.to_unit(counts, sums, given)
-        return arms, counts, sums, self._squares(squares is not None, given, sums, counts)
+        raw, (sums, unit) = (sums, given), self._units.to_unit(counts, sums, given)
+        unit = self._squares(squares is not None, unit, sums, counts)
+        looks = self._play.seen.squares.size and self._units.bounded
+        totals, found = (x.tolist() for x in (raw if self._sigma_test else (sums, unit)))
+        if self._sigma_test and squares is None:
+            found = [None] * len(totals)
+        known = arms.tolist(), counts.tolist(), totals, found
+        return (arms, counts, sums, unit if looks else sums), known
 
     def _squares(self, told, squares, sums, counts):
-        """Return sums of squares that were told or follow; where nobody looks at them, the sums."""
-        looks = self._play.seen.squares.size and self._units.bounded
+        """Return sums of squares that were told or follow; the sums where they do not."""
         if not told:
             # one reward has one square, and rewards that are all 0 or all 1 are their own
             squares = np.where(counts == 1, sums * sums, sums)
             known = (counts == 1) | (sums == 0) | (sums == counts)
-            if looks and not known.all():
+            if self._play.seen.squares.size and self._units.bounded and not known.all():
                 allowed = "given with sums of several rewards (of zeros and ones they are the sums)"
                 refuse("squares", None, allowed)
         elif self._units.bounded:
@@ -609,7 +689,12 @@ class Session:
             bad = ~((low <= squares) & (squares <= sums + slack))  # nan counts as bad
             if bad.any():
                 refuse("squares", float(squares[bad][0]), "between sums**2 / counts and sums")
-        return squares if looks else sums
+        else:
+            low = sums * sums / np.maximum(counts, 1)
+            bad = ~((low * (1 - 1e-9) <= squares) & (squares < np.inf))
+            if bad.any():
+                refuse("squares", float(squares[bad][0]), "finite, and at least sums**2 / counts")
+        return squares
 
 
 def check_names(arms):

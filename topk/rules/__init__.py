@@ -28,7 +28,7 @@ from topk.rules.rounds import (
     reject,
     whole_pulls,
 )
-from topk.rules.strategy import Indices, Rounds, Strategy, positive
+from topk.rules.strategy import Indices, Rounds, Strategy, clipped_bounds, positive
 from topk.rules.view import View
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "allocates",
     "apart",
     "batch",
+    "clipped_bounds",
     "end_with",
     "first_leaves",
     "following",

@@ -5,12 +5,21 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from inspect import getattr_static
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from topk._checks import PARAMETERS, check_budget, check_k, check_n, check_pair, positive, refuse
+from topk._checks import (
+    PARAMETERS,
+    check_budget,
+    check_integer,
+    check_k,
+    check_n,
+    check_pair,
+    positive,
+    refuse,
+)
 from topk._types import Floats, Seed
 from topk.bandits import UNIT, Scale
 from topk.rules import base, indices, ranking, rounds
@@ -46,6 +55,9 @@ class Strategy:
         Whether epsilon is about the average of the returned means, not about each arm.
     anytime : bool
         Whether the rule works without a budget, so that checkpoints make sense.
+    stops_by : str or None
+        What the rule compares when it ends a play: ``"intervals"`` of single arms, ``"pairs"`` of
+        arms, or None where it is neither; evidence takes that form, see `topk.Session.evidence`.
     uses_squares : bool
         Whether the strategy looks at sums of squared rewards.
     several : bool
@@ -61,6 +73,8 @@ class Strategy:
         Whether the promise needs bounded rewards; Hoeffding's inequality does not.
     normal : bool
         Whether the rewards are 1/2-sub-Gaussian in place of bounded; set by `on`.
+    skips_known : bool
+        Whether the rule itself leaves alone an arm of a finite test set that is known completely.
     checks : dict
         How a parameter of that name is checked: ``check(value, name)``.
 
@@ -91,6 +105,8 @@ class Strategy:
     random: bool = False
     bounded: bool = False
     normal: bool = False
+    stops_by: Literal["intervals", "pairs"] | None = None
+    skips_known: bool = False
     first: int = 1
     spare: int = 0
     checks: dict[str, Callable] = PARAMETERS
@@ -113,14 +129,14 @@ class Strategy:
         per_arm = self.certifies and not self.average
         return getattr(self, "epsilon", 0.0) if per_arm else 0.0
 
-    def on(self, units: Scale) -> Self:
+    def on(self, units: Scale) -> "Strategy":
         """Return the strategy for rewards of a `topk.bandits.Scale`, as it sees them in [0, 1].
 
         Raises
         ------
         ValueError
-            If its promise needs bounded rewards, and these are not, or epsilon is not less than
-            their range.
+            If its promise needs bounded rewards, and these are not, if epsilon is not less than
+            their range, or if it does not go with rewards drawn without replacement.
         """
         found, width = {}, units.width
         if "epsilon" in getattr(self, "__dataclass_fields__", ()):  # CLUCB has none to choose
@@ -135,7 +151,28 @@ class Strategy:
             found["complexity"] = complexity * width**2
         made = dataclasses.replace(self, **found)
         object.__setattr__(made, "normal", not units.bounded)
-        return made
+        return made if units.items is None else made.without_replacement(units.items)
+
+    def without_replacement(self, items: int) -> "Strategy":
+        """Return the strategy for arms with ``items`` results each, each drawn at most once.
+
+        Here, for strategies whose rule does not know of this: with a fixed budget they are played
+        as they are, and the engine leaves out what an arm does not have any more (see
+        `topk.engine.known`).
+
+        Raises
+        ------
+        ValueError
+            If the strategy stops by a certificate about rewards drawn with replacement, plays
+            several bandits, or pulls every arm more often at first than it has items.
+        """
+        name = type(self).__name__
+        if self.several or self.certifies:
+            why = "plays several bandits" if self.several else "certifies draws with replacement"
+            refuse("items", items, f"left out for {name}, which {why}; on a finite test set play "
+                   "KLLUCB, or a strategy with a fixed budget")
+        check_integer(items, "items", self.first)
+        return self
 
     def most_k(self, n: int) -> int:
         """Return the largest k for n arms."""
@@ -378,14 +415,13 @@ class Rounds(Ruled):
       `topk.run` and `topk.replicate` the stream ``topk.engine.streams.stream(seed, play, RULE)``;
     * ``anytime = True`` says that it does not look at its budget, so that checkpoints make sense.
 
-    Constants and functions that rules share: ``EVERYTHING``, ``accept``, ``reject`` and
-    ``end_with`` in `topk.rules.rounds`, ``BY_RULE``, ``BY_BUDGET`` and ``NOBODY`` in
-    `topk.engine.loop`, ``rank`` in `topk.rules.ranking`.  Entries of a "real" array are finite,
-    from -1e300 to 1e300.
+    `topk.rules` has the constants and functions that rules share: ``EVERYTHING``, ``accept``,
+    ``reject``, ``end_with``, ``BY_RULE``, ``BY_BUDGET``, ``NOBODY``, ``rank`` and others.  Entries
+    of a "real" array are finite, from -1e300 to 1e300.
 
     Parameters called k, budget, epsilon and delta are checked; for others say
     ``checks = topk.Rounds.checks | {"noise": check}``, where ``check(value, name)`` returns the
-    value or raises (``topk.rules.strategy.positive`` is one).  If
+    value or raises (``topk.rules.positive`` is one).  If
     one is called ``budget`` no play exceeds it; a last round that would is spread evenly, and ends
     the play.  An arm that is withdrawn is no longer active.
 

@@ -119,7 +119,7 @@ def algorithm_b(
     Examples
     --------
     >>> import topk
-    >>> from topk.lower_bounds import algorithm_b
+    >>> from topk.simulate.experiments import algorithm_b
     >>> result = algorithm_b(topk.Uniform(5, budget=20_000), 20, 0.05, plays=50)
     >>> bool(result.right[0].estimate > 0.9), bool(result.right[1].estimate > 0.9), result.cap
     (True, True, 200000.0)
@@ -235,7 +235,7 @@ def smallest_budget(
     Examples
     --------
     >>> import topk
-    >>> from topk.lower_bounds import smallest_budget
+    >>> from topk.simulate.experiments import smallest_budget
     >>> make = lambda budget: topk.Uniform(2, budget)
     >>> found = smallest_budget(make, 6, 2, 0.1, plays=100, ratio=2.0)
     >>> bool(found.reliable.estimate >= 0.8)
@@ -341,7 +341,7 @@ def change_of_measure(
     Examples
     --------
     >>> import topk
-    >>> from topk.lower_bounds import change_of_measure
+    >>> from topk.simulate.experiments import change_of_measure
     >>> result = change_of_measure(topk.Uniform(1, budget=40), [0.7, 0.3], [0.4, 0.6], runs=200)
     >>> result.holds, round(float(result.information.estimate), 3)
     (True, 7.351)
@@ -450,7 +450,7 @@ def group_plays(
     Examples
     --------
     >>> import topk
-    >>> from topk.lower_bounds import group_plays
+    >>> from topk.simulate.experiments import group_plays
     >>> plays = group_plays(topk.Uniform(2, budget=600), 6, 0.05, runs=4)
     >>> plays.pulls[0].tolist(), plays.log_ratios[:, 0].tolist()
     ([200, 200, 200], [0.0, 0.0, 0.0, 0.0])

@@ -10,14 +10,16 @@ from topk._checks import refuse
 from topk.bandits import BernoulliBandit, exact_sum
 from topk.engine import loop
 from topk.engine.allocation import water_fill
+from topk.engine.known import check_cells, limit_batch
 from topk.engine.loop import ALONE, CROSSING, DONE, PAUSED, notes_for
 from topk.engine.state import HINT, STOPPED, begin_run, by_bandit, peek
-from topk.engine.streams import ORDER, REWARDS, RULE, SPLIT, order_from, stream
+from topk.engine.streams import DEAL, ORDER, REWARDS, RULE, SPLIT, order_from, stream
 from topk.rules import base, indices
 from topk.rules.base import BY_RULE
 from topk.rules.ranking import best_of, recommend_best
 from topk.rules.strategy import Indices, Ruled
 from topk.simulate.results import Outcome
+from topk.testset import TestSet
 
 # what a play's functions may hold: an arm is pulled once at a time; means alone decide on the set
 ONE_BY_ONE, BY_MEANS = (base.ask, indices.ask), (base.recommend, recommend_best)
@@ -55,6 +57,8 @@ class Play:
     def __init__(
         self, strategy, bandit, seed, number, record=False, stop=None, most=-1, search=None
     ):
+        if isinstance(bandit, TestSet):
+            bandit = bandit.deal(stream(seed, number, DEAL))
         self.strategy, self.bandit, self.stop, self.most = strategy, bandit, stop, most
         self.seed, self.number = seed, number
         self.order = order_from(stream(seed, number, ORDER), bandit.layout)
@@ -72,13 +76,23 @@ class Play:
         self.fused = self.ruled and known and (self.one_by_one or not record)
         self.batch = ALONE
         self.means, self.rewards = bandit.means.ravel()[self.order], np.zeros((2, bandit.n))
-        self.law = None
-        if isinstance(strategy, Indices) and not record and strategy.first <= 2:
+        self.law, items = None, self.units.items
+        self.limited = None if strategy.skips_known else items
+        if self.limited:
+            check_cells(strategy, bandit.n, items)
+        singly = isinstance(strategy, Indices) and strategy.first <= 2
+        if singly and not record and not self.limited:
             self.law = loop.law_of(bandit, self.order)
         if self.law:
             self.fused = True
             self.state.given += (loop.draw, self.law[0]), (loop.turn, loop.turn_singly)
-        self.wanted = 0 if self.fused else self.state.ask(self.arms, self.counts)
+        self.wanted = 0 if self.fused else self._limit(self.state.ask(self.arms, self.counts))
+
+    def _limit(self, m):
+        """Leave out of a batch of m entries what a finite test set has no items for."""
+        if not self.limited:
+            return m
+        return limit_batch(self.state, self.limited, self.arms, self.counts, m)
 
     @cached_property
     def split(self):
@@ -205,7 +219,8 @@ class Play:
         else:
             sums, squares = self.bandit.pull(arms, counts, self.rng)
             if (bad := self.units.refused(sums, counts)).any():  # a `pull` of the user's own
-                refuse(f"rewards of arm {arms[bad][0]}", float(sums[bad][0]), f"each {self.units}")
+                allowed = f"each {self.bandit.allowed}"
+                refuse(f"rewards of arm {arms[bad][0]}", float(sums[bad][0]), allowed)
         return (counts, *self.units.to_unit(counts, sums, squares)), rewards
 
     def _unfold(self, counts, sums, squares):
@@ -225,11 +240,11 @@ class Play:
             self.wanted = 0
         elif self.ruled:
             batch = m, self.arms, self.counts, sums, squares
-            self.wanted = self._compiled(loop.step, self.state.s, *batch)
+            self.wanted = self._limit(self._compiled(loop.step, self.state.s, *batch))
         else:
             self.state.count(self.arms[:m], counts, sums, squares)
             self.state.update(self.arms[:m])
-            self.wanted = self.state.ask(self.arms, self.counts)
+            self.wanted = self._limit(self.state.ask(self.arms, self.counts))
 
     def in_the_bandit(self, chosen):
         """Return chosen sets in the bandit's numbers: (..., k), or (..., M, k) of several."""
@@ -311,6 +326,11 @@ class Play:
             trace = arms.astype(np.int64), rewards
         stopped = STOPPED[self.state.ended] or "budget"  # by `most`
         about = {"epsilon": self.strategy.tolerance, "units": self.units}
+        about["method"], squares = self.strategy.stops_by or "pairs", self.state.seen.squares
+        if squares.size:
+            about["unit_squares"] = np.empty_like(squares)
+            about["unit_squares"][self.order] = squares
+            about["unit_squares"] = about["unit_squares"].reshape(self.bandit.means.shape)
         return Outcome(selected, **self.totals(), stopped=stopped, trace=trace, **about)
 
 

@@ -6,7 +6,7 @@ import math
 import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -67,6 +67,10 @@ class Outcome(_Arrays):
         The strategy's, if its promise is about every arm; else 0.
     units : Scale
         What the bandit says of its rewards: their bounds, or that they are sub-Gaussian.
+    method : {'pairs', 'intervals'}
+        The form of evidence that fits the strategy's own stop, see `topk.confidence.evidence`.
+    unit_squares : ndarray of float, shape (n,) or (M, n), or None
+        Each arm's sum of squared rewards, rescaled to [0, 1], if the strategy looks at squares.
     """
 
     selected: Integers
@@ -78,6 +82,8 @@ class Outcome(_Arrays):
     trace: tuple[Integers, Floats] | None = None
     epsilon: float = 0.0
     units: Scale = UNIT
+    method: Literal["pairs", "intervals"] = "pairs"
+    unit_squares: Floats | None = None
 
     @property
     def means(self) -> Floats:
@@ -105,7 +111,10 @@ class Outcome(_Arrays):
         epsilon = self.units.unit_epsilon(self.epsilon if epsilon is None else epsilon)
         sums, _ = self.units.to_unit(self.pulls, self.sums, self.sums)
         given = self.pulls, sums, self.selected, epsilon
-        return confidence.evidence(*given, sigma=self.units.sigma)
+        form: dict[str, Any] = {"method": self.method}
+        if self.method == "intervals":
+            form["squares"] = self.unit_squares
+        return confidence.evidence(*given, sigma=self.units.sigma, items=self.units.items, **form)
 
     def __repr__(self) -> str:
         return (

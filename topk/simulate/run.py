@@ -28,6 +28,7 @@ from topk._checks import (
 )
 from topk._types import Seed
 from topk.bandits import Bandit, check_bandit
+from topk.engine.known import check_cells
 from topk.engine.state import begin_run
 from topk.engine.streams import INSTANCE, stream
 from topk.rules.strategy import Ruled, Strategy
@@ -229,7 +230,10 @@ def study_of(
     study = Study(strategy, _check_bandits(bandit, runs), seed, keep=keep, epsilon=epsilon)
     first = study.bandit_of(0)
     _check_suits(strategy, first)
-    begin_run(strategy.on(first.units), first.layout)  # refuses what does not go with the arms
+    fitted = strategy.on(first.units)
+    begin_run(fitted, first.layout)  # refuses what does not go with the arms
+    if first.units.items and not fitted.skips_known:
+        check_cells(strategy, first.n, first.units.items)
     study.shape = first.means.shape
     study.checkpoints = _check_checkpoints(checkpoints, strategy, first.n)
     study.max_pulls = _check_most(max_pulls, first.n)

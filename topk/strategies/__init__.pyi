@@ -3,9 +3,11 @@ from .betting import BettingLUCB
 from .clucb import CLUCB, CLUCBPAC
 from .gape import GapE, MultiBanditGapE
 from .lucb import KLLUCB, LUCB1, Halving
+from .lucb_plus_plus import LUCBPlusPlus
 from .optmai import OptMAI, Uniform
 from .racing import Racing
 from .sar import SAR, MultiBanditSAR, SuccessiveRejects
+from .sequential_halving import SequentialHalving
 from .toptwo import TopTwo
 from .ugape import MultiBanditUGapEb, MultiBanditUGapEc, UGapEb, UGapEc
 
@@ -19,6 +21,7 @@ __all__ = [
     "ImprovedTopK",
     "KLLUCB",
     "LUCB1",
+    "LUCBPlusPlus",
     "MultiBanditGapE",
     "MultiBanditSAR",
     "MultiBanditUGapEb",
@@ -26,6 +29,7 @@ __all__ = [
     "OptMAI",
     "Racing",
     "SAR",
+    "SequentialHalving",
     "SuccessiveRejects",
     "TopTwo",
     "UGapEb",

@@ -15,6 +15,7 @@ class Exchanging(Indices):
     epsilon: float
     delta: float
     searches = (CLUCB_TREES,)
+    stops_by = "intervals"
     certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}
 

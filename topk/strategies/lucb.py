@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from topk._checks import check_choice, check_flag, positive
+from topk._checks import check_choice, check_flag, positive, refuse
 from topk.kl import kl_fall_of
 from topk.rules import (
     BY_RULE,
@@ -33,6 +33,7 @@ from topk.rules.rounds import ask as ask_round
 from topk.rules.rounds import open_round
 from topk.rules.rounds import update as update_round
 from topk.rules.search.interface import Search
+from topk.rules.strategy import Ruled
 
 RATES = ("mixture", "published")
 
@@ -120,6 +121,7 @@ class Pair(Indices):
     """The rule of `LUCB1` and `KLLUCB`, whatever their bounds."""
 
     certifies = anytime = True
+    stops_by = "intervals"
 
     @rule
     def pick(s, arms):
@@ -347,6 +349,11 @@ class KLLUCB(Floored):
     With rewards that are sigma-sub-Gaussian, in place of bounded ones, the bounds are those of the
     normal mixture, :math:`m \pm \frac\sigma u\sqrt{(u+1)(2\ln\frac n\delta + \ln(1+u))}`; the
     published rate refuses them.
+    On a finite test set of N items (`topk.TestSet`, or ``start(..., items=N)``) the bounds are
+    those of `topk.confidence.interval` with ``items=N`` at delta / n, and the play ends when the
+    upper bound of l is at most epsilon above the lower bound of h; an arm whose N results are all
+    known is not pulled again.  It always ends, after n N pulls at the latest, and ties are
+    certified.  The certificate is about these N items, not about a population behind them.
     Ties go to the arm of lower index.  A pair that would exceed the budget pulls h only.
 
     Examples
@@ -369,6 +376,14 @@ class KLLUCB(Floored):
     def bounded(self) -> bool:  # type: ignore[override]
         """Whether the promise needs bounded rewards."""
         return self.rate == "published"
+
+    def without_replacement(self, items: int) -> Ruled:
+        """Return the rule for a finite test set; the published rate refuses one."""
+        from topk.strategies.testset import FiniteKLLUCB
+
+        if self.rate == "published":
+            refuse("items", items, "left out with the published rate of KLLUCB")
+        return FiniteKLLUCB(self.k, self.epsilon, self.delta, items, self.budget)
 
     def constants(self, n: int) -> dict[str, Any]:
         """Return the part of beta that never changes, and which rate it is."""

@@ -13,6 +13,7 @@ from topk.rules import (
     Rounds,
     accept,
     allocates,
+    clipped_bounds,
     end_with,
     first_leaves,
     gaps,
@@ -22,7 +23,6 @@ from topk.rules import (
     reject,
     rule,
 )
-from topk.rules.strategy import clipped_bounds
 
 ALPHA, K_1 = 1.1, 11.1
 

@@ -76,6 +76,7 @@ class TopTwo(Indices):
     delta: float
     budget: int | None = None
     certifies = anytime = random = True
+    stops_by = "pairs"
     memory = {"inside": 0, "outside": 0, "least": 0.0}  # the pair, and its weight
     roles = Indices.roles | {"weight": pairs.weight}
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from topk._checks import check_flag, factor, positive, refuse
 from topk._types import Floats
-from topk.rules import Indices, Strategy, allocates, ranked_by, rule
+from topk.rules import Indices, Strategy, allocates, clipped_bounds, ranked_by, rule
 from topk.rules.indices import scale, setup
 from topk.rules.ranking import active_of, recommend_best
 from topk.rules.search import ugape_scan as candidates
@@ -22,7 +22,6 @@ from topk.rules.search.ugape_scan import (
     wider,
 )
 from topk.rules.search.ugape_trees import UGAPE_TREES
-from topk.rules.strategy import clipped_bounds
 
 
 class Candidates(Indices):
@@ -134,6 +133,7 @@ class FixedConfidence(Candidates):
 
     delta: float
     certifies = anytime = True
+    stops_by = "intervals"
 
     def constants(self, n: int) -> dict[str, Any]:
         """Return ln(4n / delta), n being the number of all arms; 8n in the variance form."""
