@@ -132,7 +132,8 @@ def interval(
     if items is not None:
         if squares is not None:
             refuse("squares", "given", "left out where items are given")
-        return finite.interval(*checked_items(pulls, sums, sigma, items), delta)
+        pulls, sums, items = checked_items(pulls, sums, sigma, items)
+        return finite.interval(pulls, sums, items, delta)
     pulls, sums = checked(pulls, sums, bounded=sigma is None)
     if squares is not None:
         from topk.betting import betting_interval
@@ -298,8 +299,9 @@ def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None
     nearest = FAR - math.log(pulls.size)
 
     def apart(level):
-        ends = interval(pulls, sums, math.exp(-level) / pulls.size, sigma, squares=squares)
-        return overlap(*ends, inside, outside).max() <= epsilon
+        delta = math.exp(-level) / pulls.size
+        lows, highs = interval(pulls, sums, delta, sigma, squares=squares)
+        return overlap(lows, highs, inside, outside).max() <= epsilon
 
     if not apart(0.0):
         return 1.0
@@ -390,6 +392,8 @@ def checked_items(
     if sigma is not None:
         refuse("items", items, "left out where sigma is given")
     items = finite.check_items(items)
-    return *finite.checked(*checked(pulls, sums), items), items
+    pulls, sums = checked(pulls, sums)
+    pulls, sums = finite.checked(pulls, sums, items)
+    return pulls, sums, items
 
 

@@ -217,7 +217,7 @@ class Deal(Bandit):
         self.results = np.take_along_axis(cells.matrix, order, axis=1)
         self.taken = np.zeros(cells.n, dtype=np.int64)
 
-    units: Scale = None  # type: ignore[assignment]  # as of the test set
+    units: Scale = None  # type: ignore[assignment]  # that of the test set
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return the results on the next ``count`` items of one model's order.

@@ -6,7 +6,7 @@ import math
 import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -110,11 +110,11 @@ class Outcome(_Arrays):
         """
         epsilon = self.units.unit_epsilon(self.epsilon if epsilon is None else epsilon)
         sums, _ = self.units.to_unit(self.pulls, self.sums, self.sums)
-        given = self.pulls, sums, self.selected, epsilon
-        form: dict[str, Any] = {"method": self.method}
-        if self.method == "intervals":
-            form["squares"] = self.unit_squares
-        return confidence.evidence(*given, sigma=self.units.sigma, items=self.units.items, **form)
+        squares = self.unit_squares if self.method == "intervals" else None
+        return confidence.evidence(
+            self.pulls, sums, self.selected, epsilon, sigma=self.units.sigma,
+            squares=squares, items=self.units.items, method=self.method,
+        )
 
     def __repr__(self) -> str:
         return (
