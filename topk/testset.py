@@ -67,6 +67,12 @@ class TestSet(Bandit):
 
     __test__ = False  # or pytest takes it for a test
 
+    matrix: NDArray[np.int8]
+    items: int
+    shared: bool
+    names: list[str] | None
+    item_names: list[Any] | None
+
     def __init__(
         self, matrix: Any, names: Sequence[str] | None = None, shared: bool = False,
     ) -> None:
@@ -210,6 +216,11 @@ class Deal(Bandit):
     taken : ndarray of int64, shape (n,)
         How many items each model has met so far.
     """
+
+    order: NDArray[np.integer]
+    items: int
+    results: NDArray[np.int8]
+    taken: Integers
 
     def __init__(self, cells: TestSet, order: NDArray[np.integer]) -> None:
         super().__init__(cells.means)

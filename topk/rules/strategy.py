@@ -109,7 +109,7 @@ class Strategy:
     skips_known: bool = False
     first: int = 1
     spare: int = 0
-    checks: dict[str, Callable] = PARAMETERS
+    checks: dict[str, Callable[..., Any]] = PARAMETERS
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(NO_DATACLASS.format(type(self).__name__))
@@ -315,8 +315,8 @@ class Ruled(Strategy):
         See `Indices`.
     """
 
-    form_functions: dict[Callable, Callable] = {}
-    roles: dict[str, Callable] = {}
+    form_functions: dict[Callable[..., Any], Callable[..., Any]] = {}
+    roles: dict[str, Callable[..., Any]] = {}
     memory: dict[str, int | float] = {}
     searches: tuple[Search, ...] = ()
     few: int = 0
@@ -356,12 +356,12 @@ class Ruled(Strategy):
         """Return what a search adds to the state of a run: name -> array."""
         return search.new_arrays(bandits, n) if search else {}
 
-    def given(self, search: Search | None) -> dict[Callable, Callable]:
+    def given(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return which function takes the place of which open one."""
         found = {base.recommend: ranking.recommend_best} | self.form_functions
         return found | (search.provides() if search else {}) | self.own_rule()
 
-    def own_rule(self) -> dict[Callable, Callable]:
+    def own_rule(self) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the marked functions of the class: open function -> function.
 
         Raises

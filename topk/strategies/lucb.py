@@ -254,7 +254,7 @@ class LUCB1(Pair):
         own = Rounds.arrays(Halving, bandits, n)  # type: ignore[arg-type]
         return found | own if self.guard else found
 
-    def given(self, search: Search | None) -> dict[Callable, Callable]:
+    def given(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return which function takes the place of which open one."""
         found = super().given(search)
         if self.guard:
@@ -394,7 +394,7 @@ class KLLUCB(Floored):
         found = {"published": published, "normal": int(self.normal), "floored": floored}
         return found | {"log_ratio": log_ratio}
 
-    def given(self, search: Search | None) -> dict[Callable, Callable]:
+    def given(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return which function takes the place of which open one."""
         renewed = {indices.grow: renew} if self.rate == "published" else {}
         return super().given(search) | renewed
