@@ -52,8 +52,8 @@ in which nothing large cancels near x = 0.  It falls when a grows: so variances 
 If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^Z \leq C_a(\mu_a)\,C_b(\mu_b)`.
 
 *Proof.*  Both functions are log-convex and at most C.  Where :math:`C^-_a` is smallest is at or
-above :math:`\hat m_a`, since KT/L is smallest there and Up falls; where :math:`C^+_b` is, at or below
-:math:`\hat m_b`.  That point (x, y) has :math:`y < x + \epsilon`; so over all
+above :math:`\hat m_a`, since KT/L is smallest there and Up falls; where :math:`C^+_b` is, at or
+below :math:`\hat m_b`.  That point (x, y) has :math:`y < x + \epsilon`; so over all
 :math:`y \geq x + \epsilon` the least value lies on :math:`y = x + \epsilon`.  (The whole C in
 their place would not do, and x may be outside the two means.)
 """
@@ -181,8 +181,8 @@ def betting_separation(a, b, epsilon):
     low, high, found = np.zeros(shape), np.full(shape, 1 - epsilon), np.full(shape, -np.inf)
     for _ in range(STEPS):
         x = (low + high) / 2
-        of_a, rise = log_betting(*a, x)
-        of_b, fall_of_b = log_betting(*b, 1 - epsilon - x)
+        of_a, rise = log_betting(a, x)
+        of_b, fall_of_b = log_betting(b, 1 - epsilon - x)
         slope = rise - fall_of_b
         low, high = np.where(slope > 0, low, x), np.where(slope > 0, x, high)
         found = np.maximum(found, of_a + of_b - abs(slope) * (high - low))  # the tangent's end
@@ -198,8 +198,9 @@ def moments(u, ones, squares):
     return u, mean, variance / held / held, mixture_cost(u, ones)
 
 
-def log_betting(u, mean, spread, cost, m):
-    """Return ln(KT/(2 L) + Up/4) at a mean m in (0, 1), and its derivative by m."""
+def log_betting(arm, m):
+    """Return ln(KT/(2 L) + Up/4) of `moments` at a mean m in (0, 1), and its derivative by m."""
+    u, mean, spread, cost = arm
     mixed = u * (kl_term(mean, m - mean) + kl_term(1 - mean, mean - m)) - cost - LOG_2
     slope = u * ((1 - mean) / (1 - m) - mean / m)
     alike, best = u / (1 + spread), mean * (1 + spread)  # as many rewards, of that size

@@ -317,10 +317,14 @@ class Session:
         chosen = self._chosen()
         if chosen is None or self._refuted:
             return 1.0
-        told, squares = [x.reshape(self.layout) for x in self._told()], self._known_squares()
-        form = {"squares": squares if squares is None else squares.reshape(self.layout)}
-        given = chosen, epsilon, self._withdrawn, self._units.sigma
-        return confidence.evidence(*told, *given, **form, method=self._method)
+        pulls, sums = (x.reshape(self.layout) for x in self._told())
+        squares = self._known_squares()
+        if squares is not None:
+            squares = squares.reshape(self.layout)
+        return confidence.evidence(
+            pulls, sums, chosen, epsilon, self._withdrawn, self._units.sigma,
+            squares=squares, method=self._method,
+        )
 
     @locked
     def ask(self, size: int | None = None) -> tuple[NDArray[Any], Integers]:
