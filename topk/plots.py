@@ -68,6 +68,7 @@ STYLES = {
     "LUCB1": Style("#531976", "D", _LONG, "LUCB1"),
     "KLLUCB": Style("#A0326E", "1", "-", "KL-LUCB"),
     "LUCBPlusPlus": Style("#0028FF", "3", ":", "LUCB++"),
+    "BettingLUCB": Style("#B0500F", "4", "-", "BettingLUCB"),
     "TopTwo": Style("#2E6FD0", "2", "--", "TopTwo"),
     "UGapEc": Style("#14585D", ">", "-", "UGapEc"),
     "CLUCB": Style("#65410B", "*", "--", "CLUCB"),
