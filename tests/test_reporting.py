@@ -28,7 +28,8 @@ def test_a_report_has_a_row_an_arm_in_the_order_of_the_means():
     low, high = confidence.interval([40] * 5, sums, 0.05 / 5, squares=sums)
     assert np.allclose(table.low, low) and np.allclose(table.high, high)
     other = {arm: set(row) for arm, row in zip(table.name, table.undecided_with, strict=True)}
-    sides, count = ([4, 3], [2, 1, 0]), {"pulls": [40] * 5, "sums": sums[::-1]}
+    sides, ones = ([4, 3], [2, 1, 0]), sums[::-1]
+    count = {"pulls": [40] * 5, "sums": ones, "squares": ones}
     for a in sides[0]:  # by pairs: the whole p of a set of which only these two are left
         for b in sides[1]:
             gone = [arm for arm in range(5) if arm not in (3, 4, b)]

@@ -43,13 +43,26 @@ empirical variance over the squared mean,
 .. math:: B_o = \frac u{1+a}\big[\ln(1 + f\,(a + (1+a)(e^x-1))) - a\ln(1+o)\big],
 
 in which nothing large cancels near x = 0.  It falls when a grows: so variances are rounded up.
+
+**Two arms.**  Let :math:`C^- = \mathrm{KT}/(2L) + \mathrm{Up}/4` of an arm a and :math:`C^+ =
+\mathrm{KT}/(2L) + \mathrm{Down}/4` of an arm b, with :math:`\hat m_b < \hat m_a + \epsilon`, and
+
+.. math:: Z = \min_x\,[\ln C^-_a(x) + \ln C^+_b(x+\epsilon)]. \tag{3}
+
+If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^Z \leq C_a(\mu_a)\,C_b(\mu_b)`.
+
+*Proof.*  Both functions are log-convex and at most C.  Where :math:`C^-_a` is smallest is at or
+above :math:`\hat m_a`, since KT/L is smallest there and Up falls; where :math:`C^+_b` is, at or
+below :math:`\hat m_b`.  That point (x, y) has :math:`y < x + \epsilon`; so over all
+:math:`y \geq x + \epsilon` the least value lies on :math:`y = x + \epsilon`.  (The whole C in
+their place would not do, and x may be outside the two means.)
 """
 
 import math
 
 import numpy as np
 
-from topk.kl import ULPS, mixture_cost_of
+from topk.kl import ULPS, kl_term, mixture_cost, mixture_cost_of
 
 GRID = 20  # odds with equal weights, ...
 LOG_FIRST = math.log(0.9 / GRID)  # ... of which this is the logarithm
@@ -62,6 +75,8 @@ ROUNDED = 1e-12  # part of Q by which the sum of squared deviations is rounded u
 UNDERFLOW = 1e-280  # ... how much in any case: squares may be lost
 FARTHEST = 100.0  # x; a mean exp(-100) times as large is taken for 0
 CLOSE = 1e-6  # so close to the level the search ends
+ODDS = 2.0 ** np.arange(HIGHEST, HIGHEST - 2 * GRID, -1)  # that are looked at for two arms
+STEPS = 48  # of the search for the least value of a convex function on [0, 1]
 OUTWARDS = 1 + 1e-9  # of the level: more than what rounding does to the capital's logarithm
 
 
@@ -69,6 +84,7 @@ def betting_bounds(u, ones, squares, level):
     """Return the ends of the interval (2) with d = exp(-level), of numbers, for u >= 1 pulls."""
     rest = u - ones
     mean, other = ones / u, rest / u
+    # of them there are at most ones * other, where all rewards are 0 or 1
     deviations = max(squares - ones * mean, 0.0) + ROUNDED * squares + UNDERFLOW
     variance = min(deviations, ones * other) / u
     cost, level = mixture_cost_of(u, ones), level * OUTWARDS
@@ -141,6 +157,9 @@ def log_weight(j):
 
 
 
+LOG_WEIGHTS = np.array([log_weight(j) for j in range(ODDS.size)])
+
+
 def betting_interval(pulls, sums, squares, level):
     """Return `betting_bounds` of arrays of one shape, (0, 1) without pulls."""
     found = np.zeros((2, *np.shape(pulls)))
@@ -149,3 +168,49 @@ def betting_interval(pulls, sums, squares, level):
         seen = float(pulls[at]), float(sums[at]), float(squares[at])
         found[:, *at] = betting_bounds(*seen, level)
     return found[0], found[1]
+
+
+def betting_separation(a, b, epsilon):
+    """Return Z of (3), from below, for arms a and b; -inf where b's mean is larger by epsilon.
+
+    Each is (pulls, sums, squares), arrays that broadcast, with pulls of at least 1.  An arm whose
+    rewards are all 0, or all 1 on the other side, has KT alone.
+    """
+    a, b = moments(*a), moments(b[0], b[0] - b[1], b[0] - 2 * b[1] + b[2])
+    shape = np.broadcast_shapes(a[0].shape, b[0].shape)
+    low, high, found = np.zeros(shape), np.full(shape, 1 - epsilon), np.full(shape, -np.inf)
+    for _ in range(STEPS):
+        x = (low + high) / 2
+        of_a, rise = log_betting(a, x)
+        of_b, fall_of_b = log_betting(b, 1 - epsilon - x)
+        slope = rise - fall_of_b
+        low, high = np.where(slope > 0, low, x), np.where(slope > 0, x, high)
+        found = np.maximum(found, of_a + of_b - abs(slope) * (high - low))  # the tangent's end
+    return np.where(1 - b[1] < a[1] + epsilon, found, -np.inf)
+
+
+def moments(u, ones, squares):
+    """Return pulls, mean, the variance over its square, and ln(sup L / KT)."""
+    mean, other = ones / u, (u - ones) / u
+    deviations = np.maximum(squares - ones * mean, 0) + ROUNDED * squares + UNDERFLOW
+    variance = np.minimum(deviations, ones * other) / u
+    held = np.maximum(mean, LEAST)
+    return u, mean, variance / held / held, mixture_cost(u, ones)
+
+
+def log_betting(arm, m):
+    """Return ln(KT/(2 L) + Up/4) of `moments` at a mean m in (0, 1), and its derivative by m."""
+    u, mean, spread, cost = arm
+    mixed = u * (kl_term(mean, m - mean) + kl_term(1 - mean, mean - m)) - cost - LOG_2
+    slope = u * ((1 - mean) / (1 - m) - mean / m)
+    alike, best = u / (1 + spread), mean * (1 + spread)  # as many rewards, of that size
+    odds = ODDS.reshape(-1, *[1] * m.ndim)
+    found = alike * (np.log1p(odds / (1 + odds) * (best - m) / m) - spread * np.log1p(odds))
+    found += LOG_WEIGHTS.reshape(odds.shape) - LOG_4
+    found = np.where(mean > LEAST, found, -np.inf)
+    terms = np.concatenate([mixed[None], found])
+    slopes = np.concatenate([slope[None], -alike * odds * best / (m * (m + odds * best))])
+    top = terms.max(axis=0)
+    shares = np.exp(terms - top)
+    total = shares.sum(axis=0)
+    return top + np.log(total), (shares * slopes).sum(axis=0) / total

@@ -185,7 +185,7 @@ def evidence(
     sigma, items : optional
         As for `interval`; ``items`` for a single bandit, and then epsilon N is rounded down.
     squares : array_like of float, of the shape of ``sums``, optional
-        As for `interval`; with ``method="intervals"`` only.
+        As for `interval`.
     method : {'pairs', 'intervals'}
         What is compared across the boundary of the set: pairs of arms, or the joint intervals of
         single arms.  Choose it before looking at the data: the smaller of both is no p-value.
@@ -234,6 +234,9 @@ def evidence(
     Pairs want fewer pulls where all arms have about as many, intervals where pulls went to the arms
     at the boundary, as in LUCB.
 
+    With squares M is the mixture of KT and bets of `topk.betting`, and by pairs
+    :math:`p = \min(1, C\max_{ab} e^{-Z_{ab}})` with the Z of (3) there.
+
     Examples
     --------
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0]), 4)
@@ -245,8 +248,6 @@ def evidence(
     epsilon = check_real(epsilon, "epsilon", 0, 1 if sigma is None else 1e300, high_open=True)
     if sigma is not None:
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
-    if squares is not None and method == "pairs":
-        refuse("squares", "given", "left out with method='pairs'")
     if items is not None:
         if squares is not None:
             refuse("squares", "given", "left out where items are given")
@@ -269,26 +270,36 @@ def evidence(
         others = np.flatnonzero(~inside[0] & ~left[0])
         return finite.evidence(pulls[0], sums[0], arms, others, epsilon, items)
     outside = ~inside & ~left
+    if squares is not None:
+        *_, squares = checked_squares(pulls, sums, np.atleast_2d(squares), sigma)
     if method == "intervals":
         return by_intervals(pulls, sums, inside, outside, epsilon, sigma, squares)
-    found = by_pairs(pulls, sums, inside, outside, epsilon, sigma)
+    found = by_pairs(pulls, sums, inside, outside, epsilon, sigma, squares)
     worst = max((doubt.max(initial=-np.inf) for *_, doubt in found), default=-np.inf)
     return float(np.exp(min(worst, 0.0)))
 
 
-def by_pairs(pulls, sums, inside, outside, epsilon, sigma=None):
+def by_pairs(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):
     """Yield bandit, arms a (m, 1) inside, arms b outside, and ln of the p of each pair (m, ...).
 
     All pairs, in parts that memory holds; arrays (M, n), checked.
     """
+    from topk.betting import betting_separation
+
     size, n = pulls.shape
     lacks = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
+    many = 2**20 if squares is None else 2**14  # pairs at a time
     for m, (u, ones, lack) in enumerate(zip(pulls, sums, lacks, strict=True)):
         a, b = np.flatnonzero(inside[m])[:, None], np.flatnonzero(outside[m])
         known = math.log(size * pairs(n, a.size)) if b.size else 0.0
-        for part in np.array_split(a, 1 + a.size * n // 2**20):
-            z = separation(u[part], ones[part], u[b], ones[b], epsilon, sigma)
-            yield m, part, b, known + lack[part] + lack[b] - z
+        for part in np.array_split(a, 1 + a.size * n // many):
+            if squares is not None:
+                seen = np.array([u, ones, squares[m]])
+                z = betting_separation(seen[:, part], seen[:, b], epsilon)
+            else:
+                z = separation(u[part], ones[part], u[b], ones[b], epsilon, sigma)
+                z = z - lack[part] - lack[b]
+            yield m, part, b, known - z
 
 
 def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):

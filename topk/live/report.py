@@ -52,19 +52,22 @@ def report(session: topk.Session) -> pandas.DataFrame:
     inside, and ``epsilon`` is what all the intervals reach; by pairs, if the p of the two is at
     most delta.  When `KLLUCB` with its mixture, `BettingLUCB` or `TopTwo` stops of its own accord,
     evidence is at most delta, since its bounds contain those of evidence.  So it is with `LUCB1`,
-    `CLUCB`, `UGapEc` (without ``variance``) and KLLUCB's published rate, whose radii for single
-    arms are larger still, but not where
+    `CLUCB`, `UGapEc` (without ``variance``), `LUCBPlusPlus` and KLLUCB's published rate, whose
+    radii for single arms are larger still, but not where
 
     * parameters ask for less than is proved: ``R`` below 1/2, ``c`` below 1/2;
     * LUCB1 stops after one pull of each arm with delta above 1/2, or by its guard, `Halving`;
     * rewards are sub-Gaussian and gaps of several sigma are seen after a few pulls: there the
       normal mixture is wider than Hoeffding's radius;
+    * LUCBPlusPlus, whose levels are delta / (2k) and delta / (2(n - k)) in place of delta / n, has
+      n far above k or very many pulls: its radius grows with ln ln u, the mixture's with ln u / 2;
     * UGapEc returns arms that are as good as the k-th best up to epsilon, which it promises, while
       an arm that is left out may be better still.
 
-    Rows have squares behind them where single rewards or ``squares=`` were told: the intervals of
-    a strategy with another stop use them.  Those of `KLLUCB` and others that stop by intervals
-    without squares do not, since they would not be those of its stop.
+    Squares, of single rewards or told as such, are used for strategies that look at them, and for
+    those that stop neither by intervals nor by pairs, if k (n - k) is at most 1,024.  They are not
+    used for `KLLUCB`, `TopTwo` and others whose stop knows no squares, since the report would no
+    longer be about that stop.
     """
     import pandas
 
@@ -109,9 +112,10 @@ def undecided(session, ends, sides, epsilon):
         low, high = ends
         found |= inside[:, None] & outside & (high - low[:, None] > epsilon)
     else:
-        pulls, sums = (np.atleast_2d(x) for x in session._told())
-        rows = (side[None] for side in sides)
-        for _, a, b, known in by_pairs(pulls, sums, *rows, epsilon, session._units.sigma):
+        squares, sigma = session._known_squares(), session._units.sigma
+        rows = [x[None] for x in (*session._told(), *sides)]
+        squares = squares if squares is None else squares[None]
+        for _, a, b, known in by_pairs(*rows, epsilon, sigma, squares):
             found[a, b] = known > np.log(session._delta)
     return found | found.T
 

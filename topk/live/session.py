@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+MANY = 1024  # pairs of arms; of more squares would make evidence take seconds
 DELTA = 0.05  # of intervals where the strategy has none of its own
 
 _lock = threading.RLock()  # one for all, since a session is copied with all that it holds
@@ -261,9 +262,10 @@ class Session:
         """Return sums of squares (n,) at least as large as those of the rewards, or None.
 
         Where only a sum was told, its rewards may have been zeros and ones.  A strategy that stops
-        by intervals without squares is held to those.
+        by evidence of one form, without squares, is held to that.
         """
-        uses = self.strategy.stops_by != "intervals" or self.strategy.uses_squares
+        free, k = self.strategy.stops_by is None, self.strategy.k
+        uses = self.strategy.uses_squares or (free and k * (self.n - k) <= MANY)
         if not (uses and self._units.bounded):
             return None
         pulls, sums = self._told()
@@ -305,22 +307,24 @@ class Session:
         own proof.
 
         What has been told counts, and in the order in which it was: rewards may come late or be
-        missing, but not because of what they are.  With evidence by pairs, when clicks arrive at
-        once, and their absence only after a wait, tell each arm's results in the order of its
-        pulls, without gaps, and take p (1 + ln(C/p)) in place of p, with C = (n - k)(n + k - 1)/2:
-        the arms' results then take turns that depend on them.
-        Rewards of different arms that are pulled together have to be independent.
+        missing, but not because of what they are.  When clicks arrive at once, and their absence
+        only after a wait, tell each arm's results in the order of its pulls, without gaps.  By
+        intervals that is enough.  By pairs take p (1 + ln(C/p)) in place of p, with
+        C = (n - k)(n + k - 1)/2, since the arms' results then take turns that depend on them, and
+        rewards of different arms that are pulled together have to be independent.
         """
         epsilon = self._units.unit_epsilon(self.strategy.tolerance if epsilon is None else epsilon)
         chosen = self._chosen()
         if chosen is None or self._refuted:
             return 1.0
-        told, form = [x.reshape(self.layout) for x in self._told()], {"method": self._method}
-        if self._method == "intervals":
-            squares = self._known_squares()
-            form["squares"] = squares if squares is None else squares.reshape(self.layout)
-        given = chosen, epsilon, self._withdrawn, self._units.sigma
-        return confidence.evidence(*told, *given, **form)
+        pulls, sums = (x.reshape(self.layout) for x in self._told())
+        squares = self._known_squares()
+        if squares is not None:
+            squares = squares.reshape(self.layout)
+        return confidence.evidence(
+            pulls, sums, chosen, epsilon, self._withdrawn, self._units.sigma,
+            squares=squares, method=self._method,
+        )
 
     @locked
     def ask(self, size: int | None = None) -> tuple[NDArray[Any], Integers]:

@@ -101,7 +101,8 @@ class Outcome(_Arrays):
         Returns
         -------
         float
-            The same as `Session.evidence` at the end of a session.
+            That of `Session.evidence` at the end of a session, with squares only if the strategy
+            looks at them: an outcome keeps no others.
 
         Raises
         ------
@@ -110,7 +111,8 @@ class Outcome(_Arrays):
         """
         epsilon = self.units.unit_epsilon(self.epsilon if epsilon is None else epsilon)
         sums, _ = self.units.to_unit(self.pulls, self.sums, self.sums)
-        squares = self.unit_squares if self.method == "intervals" else None
+        zero_one = self.units.items is not None
+        squares = self.unit_squares if self.units.bounded and not zero_one else None
         return confidence.evidence(
             self.pulls, sums, self.selected, epsilon, sigma=self.units.sigma,
             squares=squares, items=self.units.items, method=self.method,
