@@ -52,8 +52,8 @@ in which nothing large cancels near x = 0.  It falls when a grows: so variances 
 If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^Z \leq C_a(\mu_a)\,C_b(\mu_b)`.
 
 *Proof.*  Both functions are log-convex and at most C.  Where :math:`C^-_a` is smallest is at or
-above :math:`\hat m_a`, since KT/L is smallest there and Up falls; where :math:`C^+_b` is, at or below
-:math:`\hat m_b`.  That point (x, y) has :math:`y < x + \epsilon`; so over all
+above :math:`\hat m_a`, since KT/L is smallest there and Up falls; where :math:`C^+_b` is, at or
+below :math:`\hat m_b`.  That point (x, y) has :math:`y < x + \epsilon`; so over all
 :math:`y \geq x + \epsilon` the least value lies on :math:`y = x + \epsilon`.  (The whole C in
 their place would not do, and x may be outside the two means.)
 """
