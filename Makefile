@@ -1,7 +1,7 @@
 # Everything the book needs, on a machine with Python 3.11 or newer and make.
 #
 #   make book            execute every notebook at the papers' scale and build _build/html
-#   make test            the tests, the examples in the docstrings, and ruff
+#   make test            the tests, the examples in the docstrings, ruff and mypy
 #   make help            the rest
 
 PYTHON ?= python3
@@ -53,8 +53,9 @@ address: $(STAMP) ## say where the repository is published: make address URL=htt
 sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md
 	$(BIN)/python -m book.build --sync
 
-test: $(STAMP) ## tests, docstring examples, ruff
+test: $(STAMP) ## tests, docstring examples, ruff, mypy
 	$(BIN)/ruff check .
+	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 browser-test: $(STAMP) ## open every page of the built site in Chromium, with no network
@@ -71,5 +72,5 @@ lock: ## resolve the dependencies again (needs uv)
 	sed -n 's/ *\\$$//; /^[A-Za-z]/p' requirements.lock > constraints.txt
 
 clean: ## remove the environment, the site and every cache
-	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) _build .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -128,7 +128,8 @@ def between(low: float, high: float) -> Callable[..., float]:
     return lambda value, name, given=None: check_real(value, name, low, high, **ends)
 
 
-positive, factor = up_to(1e300), up_to(1e6)
+positive: Callable[..., float] = up_to(1e300)
+factor: Callable[..., float] = up_to(1e6)
 
 
 PARAMETERS = {  # of strategies, those that mean the same everywhere: how they are checked

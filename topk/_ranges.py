@@ -8,7 +8,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -76,7 +76,7 @@ RANGES = {  # what an argument of this name may be, wherever a formula does not 
 } | dict.fromkeys(("b", "R", "constant", "log_term"), between(0, math.inf))
 
 
-def checked(**ranges: Callable) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def checked(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse what is outside the `RANGES`, or those given here, before a formula computes.
 
     The formula gets what the checks return. An optional argument that is None stays None.

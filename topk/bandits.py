@@ -185,7 +185,7 @@ class Bandit(ABC):
         return scale_of(self.bounds, self.sigma)
 
     @property
-    def allowed(self):
+    def allowed(self) -> str:
         """What is said of rewards when one is refused, and how others are declared."""
         if self.bounds is not None or self.sigma is not None:
             return str(self.units)
@@ -361,6 +361,9 @@ class BetaBandit(Bandit):
         If the shapes differ in size or one of them is not positive and finite.
     """
 
+    a: Floats
+    b: Floats
+
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         self.a = as_vector(a, "a", positive=True)
         self.b = as_vector(b, "b", positive=True)
@@ -389,6 +392,9 @@ class TruncatedNormalBandit(Bandit):
     ValueError
         If ``loc`` has an entry outside [0, 1] or ``scale`` is not positive and finite.
     """
+
+    loc: Floats
+    scale: float
 
     def __init__(self, loc: ArrayLike, scale: float) -> None:
         from scipy.stats import truncnorm
@@ -473,6 +479,8 @@ class ReplayBandit(Bandit):
     """
 
     names: list[Any] | None = None
+    answers: list[Floats]
+    bounds: Sequence[float] | None
 
     def __init__(
         self,

@@ -18,8 +18,11 @@ u = 1 and grows, since :math:`(u+\frac12)/\sqrt{u(u+1)} > 1`.
 """
 
 import math
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from topk import finite
 from topk._checks import (
@@ -31,6 +34,7 @@ from topk._checks import (
     common_shape,
     refuse,
 )
+from topk._types import Flags, Floats, Integers
 from topk.kl import ULPS, kl_fall, kl_term, mixture_cost
 
 __all__ = ["evidence", "interval"]
@@ -41,7 +45,15 @@ FAR = 690.0  # ln(1/delta) up to which `evidence` looks for intervals that are a
 CLOSE = 1e-7  # ... how exactly
 
 
-def interval(pulls, sums, delta, sigma=None, *, squares=None, items=None):
+def interval(
+    pulls: ArrayLike,
+    sums: ArrayLike,
+    delta: float,
+    sigma: float | None = None,
+    *,
+    squares: ArrayLike | None = None,
+    items: int | None = None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
     r"""Return an interval for an arm's mean that holds after all numbers of pulls at once.
 
     Parameters
@@ -145,17 +157,17 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None, items=None):
 
 
 def evidence(
-    pulls,
-    sums,
-    chosen,
-    epsilon=0.0,
-    withdrawn=(),
-    sigma=None,
+    pulls: ArrayLike,
+    sums: ArrayLike,
+    chosen: ArrayLike,
+    epsilon: float = 0.0,
+    withdrawn: Iterable[int] = (),
+    sigma: float | None = None,
     *,
-    squares=None,
-    items=None,
-    method="pairs",
-):
+    squares: ArrayLike | None = None,
+    items: int | None = None,
+    method: Literal["pairs", "intervals"] = "pairs",
+) -> float:
     r"""Return a p-value, valid at all times, for the chosen set's not being right up to epsilon.
 
     Parameters
@@ -255,8 +267,8 @@ def evidence(
     if (pulls == 0)[~left].any():
         return 1.0
     if items is not None:
-        outside = np.flatnonzero(~inside[0] & ~left[0])
-        return finite.evidence(pulls[0], sums[0], arms, outside, epsilon, items)
+        others = np.flatnonzero(~inside[0] & ~left[0])
+        return finite.evidence(pulls[0], sums[0], arms, others, epsilon, items)
     outside = ~inside & ~left
     if squares is not None:
         *_, squares = checked_squares(pulls, sums, np.atleast_2d(squares), sigma)
@@ -315,7 +327,7 @@ def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None
     return math.exp(-low)  # at which they are apart
 
 
-def overlap(low, high, inside, outside):
+def overlap(low: Floats, high: Floats, inside: Flags, outside: Flags) -> Floats:
     """Return how far the highest end outside is above the lowest end inside; of each bandit."""
     most = np.where(outside, high, -np.inf).max(axis=-1)
     return most - np.where(inside, low, np.inf).min(axis=-1)
@@ -355,7 +367,7 @@ def pairs(n, k):
     return (n - k) * (n + k - 1) // 2
 
 
-def checked(pulls, sums, bounded=True):
+def checked(pulls: ArrayLike, sums: ArrayLike, bounded: bool = True) -> tuple[Floats, Floats]:
     """Return pulls and sums as float arrays of one shape, or refuse them by name."""
     allowed = "numbers, each from 0 to the pulls it stands for" if bounded else "finite numbers"
     pulls, sums = as_integers(pulls, "pulls", 0), as_numbers(sums, "sums", allowed)
@@ -367,7 +379,9 @@ def checked(pulls, sums, bounded=True):
     return pulls, sums
 
 
-def checked_squares(pulls, sums, squares, sigma=None):
+def checked_squares(
+    pulls: ArrayLike, sums: ArrayLike, squares: ArrayLike, sigma: float | None = None,
+) -> tuple[Floats, Floats, Floats]:
     """Return pulls, sums and squares as float arrays of one shape, or refuse the squares."""
     if sigma is not None:
         refuse("squares", squares, "left out where there is a sigma")
@@ -382,7 +396,9 @@ def checked_squares(pulls, sums, squares, sigma=None):
     return pulls, sums, squares
 
 
-def checked_items(pulls, sums, sigma, items):
+def checked_items(
+    pulls: ArrayLike, sums: ArrayLike, sigma: float | None, items: Any,
+) -> tuple[Integers, Integers, int]:
     """Return pulls and sums of 0/1 results as int64 arrays of one shape, and items; or refuse."""
     if sigma is not None:
         refuse("items", items, "left out where sigma is given")

@@ -25,16 +25,18 @@ arm's interval is about its own order alone.
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from topk._checks import check_integer, refuse
+from topk._types import Floats, Integers
 
 MOST = 10**6  # items: tables of so many numbers are at hand at once
 ROUNDING = 4e-15  # of ln N!, more than the logarithms of a likelihood are wrong by
 
 
-def check_items(items, name="items"):
+def check_items(items: Any, name: str = "items") -> int:
     """Return a number of items, 1 to ``MOST``."""
     return check_integer(items, name, 1, MOST)
 
@@ -86,7 +88,9 @@ def ends(t, ones, items, log_delta, log_factorials, log_halves):
     return low, high
 
 
-def interval(pulls, sums, items, delta):
+def interval(
+    pulls: Integers, sums: Integers, items: int, delta: float,
+) -> tuple[Integers, Integers]:
     """Return what `ends` does, of arrays of int64; see `topk.confidence.interval`.
 
     Parameters
@@ -125,12 +129,14 @@ def interval(pulls, sums, items, delta):
     return np.asarray(low), np.asarray(high)
 
 
-def spare(epsilon, items):
+def spare(epsilon: float, items: int) -> int:
     """Return epsilon N rounded down to whole items, past what a float lacks of a whole number."""
     return math.floor(epsilon * items + 1e-9)
 
 
-def evidence(pulls, sums, chosen, others, epsilon, items):
+def evidence(
+    pulls: Integers, sums: Integers, chosen: Integers, others: Integers, epsilon: float, items: int,
+) -> float:
     r"""Return the least delta with U_b <= L_a + epsilon N for all a chosen and all b not.
 
     Parameters
@@ -182,7 +188,7 @@ def evidence(pulls, sums, chosen, others, epsilon, items):
     return float(min(1.0, pulls.size * math.exp(min(worst, 0.0))))
 
 
-def checked(pulls, sums, items):
+def checked(pulls: Floats, sums: Floats, items: int) -> tuple[Integers, Integers]:
     """Return pulls and sums of 0/1 results as int64 arrays, or refuse them by name."""
     allowed = f"whole numbers from 0 to the pulls, which are at most items = {items}"
     if (pulls > items).any():

@@ -1,10 +1,18 @@
 """A finite test set: every arm's results are known 0s and 1s, drawn without replacement."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import as_numbers, check_flag, refuse
+from topk._types import Floats, Integers
 from topk.bandits import Bandit, Scale
 from topk.finite import check_items
+
+if TYPE_CHECKING:
+    import pandas
 
 CELLS = "a matrix of at least 2 models (rows) by 1 to 1,000,000 items (columns), each cell 0 or 1"
 
@@ -59,7 +67,15 @@ class TestSet(Bandit):
 
     __test__ = False  # or pytest takes it for a test
 
-    def __init__(self, matrix, names=None, shared=False):
+    matrix: NDArray[np.int8]
+    items: int
+    shared: bool
+    names: list[str] | None
+    item_names: list[Any] | None
+
+    def __init__(
+        self, matrix: Any, names: Sequence[str] | None = None, shared: bool = False,
+    ) -> None:
         self.item_names = None
         if hasattr(matrix, "columns"):
             names = _labels(matrix.index) if names is None else names
@@ -76,7 +92,14 @@ class TestSet(Bandit):
         self.matrix.setflags(write=False)
 
     @classmethod
-    def from_frame(cls, frame, arm="arm", item="item", reward="reward", shared=False):
+    def from_frame(
+        cls,
+        frame: "pandas.DataFrame",
+        arm: Any = "arm",
+        item: Any = "item",
+        reward: Any = "reward",
+        shared: bool = False,
+    ) -> Self:
         """Return the test set of a table with a row for each cell.
 
         Parameters
@@ -129,11 +152,11 @@ class TestSet(Bandit):
         return found
 
     @property
-    def units(self):
+    def units(self) -> Scale:
         """The `topk.bandits.Scale` of the rewards: 0 or 1, drawn without replacement."""
         return Scale(items=self.items)
 
-    def deal(self, rng):
+    def deal(self, rng: np.random.Generator) -> "Deal":
         """Return the bandit of one run: the same models, with orders drawn for it.
 
         Parameters
@@ -168,15 +191,15 @@ class TestSet(Bandit):
             return Deal(self, np.tile(rng.permutation(places), (n, 1)))
         return Deal(self, rng.permuted(np.tile(places, (n, 1)), axis=1))
 
-    def sample(self, arm, count, rng):
+    def sample(self, arm: int, count: int, rng: np.random.Generator) -> NoReturn:
         """Refuse: an order has to be dealt first; see `deal`."""
         self.pull([arm], [count], rng)
 
-    def pull(self, arms, counts, rng):
+    def pull(self, arms: ArrayLike, counts: ArrayLike, rng: np.random.Generator) -> NoReturn:
         """Refuse: an order has to be dealt first; see `deal`."""
         raise ValueError("bandit: of a TestSet the bandit of one run is pulled, TestSet.deal(rng)")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         low, high = self.means.min(), self.means.max()
         return f"TestSet(n={self.n}, items={self.items}, means from {low:.4g} to {high:.4g})"
 
@@ -194,7 +217,12 @@ class Deal(Bandit):
         How many items each model has met so far.
     """
 
-    def __init__(self, cells, order):
+    order: NDArray[np.integer]
+    items: int
+    results: NDArray[np.int8]
+    taken: Integers
+
+    def __init__(self, cells: TestSet, order: NDArray[np.integer]) -> None:
         super().__init__(cells.means)
         self.order, self.items, self.units = order, cells.items, cells.units
         self.results = np.take_along_axis(cells.matrix, order, axis=1)
@@ -202,7 +230,7 @@ class Deal(Bandit):
 
     units: Scale = None  # type: ignore[assignment]  # that of the test set
 
-    def sample(self, arm, count, rng):
+    def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return the results on the next ``count`` items of one model's order.
 
         Raises
@@ -216,7 +244,7 @@ class Deal(Bandit):
         self.taken[arm] += count
         return self.results[arm, first : first + count].astype(np.float64)
 
-    def cells(self):
+    def cells(self) -> tuple[Integers, Integers]:
         """Return the cells that have been asked: models and items, both int64 (m,), by model."""
         arms = np.repeat(np.arange(self.n), self.taken)
         asked = np.arange(self.items) < self.taken[:, None]

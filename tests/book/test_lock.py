@@ -49,7 +49,7 @@ def imported(files):
 
 def test_what_is_required_is_what_is_imported():
     extras = PROJECT["project"]["optional-dependencies"]
-    core = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
+    core = {Requirement(line).name.replace("-", "_") for line in PROJECT["project"]["dependencies"]}
     wanted = {name: {Requirement(line).name for line in lines} for name, lines in extras.items()}
     book = set((ROOT / "topk/book").glob("*.py"))
     library, apparatus = imported(set((ROOT / "topk").rglob("*.py")) - book), imported(book)

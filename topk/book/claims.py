@@ -193,6 +193,8 @@ class Ledger:
     ['holds']
     """
 
+    verdicts: tuple[Verdict, ...]
+
     def __init__(self, verdicts: Iterable[Verdict]) -> None:
         self.verdicts = tuple(verdicts)
         if not self.verdicts or not all(isinstance(each, Verdict) for each in self.verdicts):

@@ -39,6 +39,8 @@ A cell of a page compares, names the readings, and leaves the rest to this modul
     ])
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -82,7 +84,7 @@ class Points(
         Whether some play of either side lost something.
     """
 
-    def __add__(self, other):
+    def __add__(self, other: Points) -> Points:  # type: ignore[override]
         """Return the points of both, such as those of two experiments with as many rivals."""
         return Points(*map(np.concatenate, zip(self, other, strict=True)))
 

@@ -10,6 +10,7 @@ import json
 import threading
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from topk.rules.strategy import Strategy
 FORMAT, VERSION = "topk-session", 7
 
 
-def state(session):
+def state(session: "topk.Session") -> dict[str, Any]:
     """Return everything needed to go on with a session; see `topk.Session.state`."""
     strategy = session.strategy
     stored = {
@@ -39,7 +40,7 @@ def state(session):
     return stored | {"digest": digest(stored)}
 
 
-def save(session, path):
+def save(session: "topk.Session", path: str | Path) -> None:
     """Write a session to a file; see `topk.Session.save`."""
     from topk.store import SOURCES, put
 
@@ -51,7 +52,7 @@ def save(session, path):
 _saving = threading.Lock()  # or the older of two states might be written last
 
 
-def resume(state):
+def resume(state: dict[str, Any] | str) -> "topk.Session":
     """Go on with a stored session exactly where it stopped.
 
     Parameters
@@ -100,7 +101,7 @@ def resume(state):
     return session
 
 
-def load(path):
+def load(path: str | Path) -> "topk.Session":
     """Go on with a session that `Session.save` has written, exactly where it stopped.
 
     Parameters

@@ -1,14 +1,24 @@
 """Where a live study stands: a table, and a figure."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from topk._checks import refuse
 from topk.confidence import by_pairs, overlap
 
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+    import topk
+
 JUST = 1 - 4e-6  # of delta: with the epsilon that is reached, evidence as computed is below delta
 
 
-def report(session):
+def report(session: topk.Session) -> pandas.DataFrame:
     """Return where a study stands, a row for each arm: the chosen ones first, by their means.
 
     Parameters
@@ -162,7 +172,7 @@ def reached(session):
     return units.width * float(min(max(found, 0.0), 1.0 if units.bounded else np.inf))
 
 
-def plot(session):
+def plot(session: topk.Session) -> Figure:
     """Draw the intervals of a `report`, the boundary of the set, and what is undecided.
 
     Parameters

@@ -1,17 +1,24 @@
 """Live use: the strategy asks, the world answers, in any order and in any portions."""
 
+from __future__ import annotations
+
 import functools
 import math
 import reprlib
 import threading
 import warnings
 from collections import Counter
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from topk import confidence
 from topk._checks import as_array, as_generator, as_numbers, check_integer, check_integers, refuse
+from topk._types import Floats, Integers, Seed
 from topk.bandits import scale_of
 from topk.engine.allocation import spread
 from topk.engine.state import STOPPED, begin_run, by_bandit, peek
@@ -21,27 +28,29 @@ from topk.live.inbox import MOST, Arrivals
 from topk.live.subgaussian import ODDS, SigmaTest
 from topk.rules.base import RUNNING
 from topk.rules.ranking import means_of
+from topk.rules.strategy import Strategy
 
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+R = TypeVar("R")
 MANY = 1024  # pairs of arms; of more squares would make evidence take seconds
 DELTA = 0.05  # of intervals where the strategy has none of its own
 
 _lock = threading.RLock()  # one for all, since a session is copied with all that it holds
 
 
-def locked(method):
+def locked(method: Callable[P, R]) -> Callable[P, R]:
     """Let no other thread touch a session meanwhile."""
 
     @functools.wraps(method)
-    def alone(*arguments, **named):
+    def alone(*arguments: P.args, **named: P.kwargs) -> R:
         with _lock:
             return method(*arguments, **named)
 
     return alone
-
-
-def shown(method):
-    """Return a property that is read while no other thread touches the session."""
-    return property(locked(method))
 
 
 class Session:
@@ -81,7 +90,18 @@ class Session:
     [1]
     """
 
-    def __init__(self, strategy, n, rng=None, bounds=None, sigma=None):
+    strategy: Strategy
+    layout: int | tuple[int, int]
+    names: list[str] | None
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        n: int | ArrayLike,
+        rng: Seed | None = None,
+        bounds: Sequence[float] | None = None,
+        sigma: float | None = None,
+    ) -> None:
         self.strategy, self.names = strategy, None if strategy.several else check_names(n)
         n = len(self.names) if self.names else n
         allowed = "an integer or a generator made by numpy.random.default_rng"
@@ -102,7 +122,7 @@ class Session:
         self._open_batch()
 
     @locked
-    def __repr__(self):
+    def __repr__(self) -> str:
         left, flying = self._arrivals.left.sum(), self._arrivals.flight.sum()
         now = f"stopped by its {self.stopped}" if self.done else f"wants {left} more"
         now += f", {flying} in flight" if flying else ""
@@ -115,17 +135,17 @@ class Session:
         self._arrivals.open(arms[:m], counts[:m], self._room)
 
     @property
-    def n(self):
+    def n(self) -> int:
         """The number of arms, of all bandits together."""
         return self._play.seen.pulls.size
 
     @property
-    def done(self):
+    def done(self) -> bool:
         """Whether the play is over."""
         return self._play.ended != RUNNING or self._refuted
 
     @property
-    def stopped(self):
+    def stopped(self) -> Literal["rule", "budget", "sigma"] | None:
         """``'rule'``, ``'budget'``, ``'sigma'``, or None while the play goes on.
 
         ``'sigma'``: the rewards refute the sigma that was declared, see `topk.live.subgaussian`.
@@ -133,7 +153,7 @@ class Session:
         return "sigma" if self._refuted else STOPPED[self._play.ended]
 
     @property
-    def certified(self):
+    def certified(self) -> bool:
         """Whether the strategy's own rule ended the play, so that its promise holds.
 
         False for ever if rewards, late ones as well, have refuted sigma.
@@ -145,33 +165,38 @@ class Session:
         """Whether sigma was declared, and is refuted."""
         return bool(self._sigma_test and self._sigma_test.refuted)
 
-    @shown
-    def pulls(self):
+    @property
+    @locked
+    def pulls(self) -> Integers:
         """Pulls of each arm that were told so far, int (n,) or (M, n)."""
         return self._told()[0].reshape(self.layout)
 
-    @shown
-    def means(self):
+    @property
+    @locked
+    def means(self) -> Floats:
         """Mean reward of each arm so far, float (n,) or (M, n); nan where there is none."""
         return self._units.from_unit(1, means_of(*self._told())).reshape(self.layout)
 
-    @shown
-    def in_flight(self):
+    @property
+    @locked
+    def in_flight(self) -> Integers:
         """Pulls of each arm that were handed out by `ask` and not come back, int (n,) or (M, n)."""
         return self._arrivals.flight.reshape(self.layout).copy()
 
-    @shown
-    def surplus(self):
+    @property
+    @locked
+    def surplus(self) -> Integers:
         """Results of each arm that the rule has not asked for (yet), int (n,) or (M, n)."""
         return self._arrivals.surplus.reshape(self.layout)
 
     @property
-    def withdrawn(self):
+    def withdrawn(self) -> list[Any]:
         """Arms that left, list in the order in which they did."""
         return self._named(np.array(self._withdrawn, dtype=np.int64)).tolist()
 
-    @shown
-    def selected(self):
+    @property
+    @locked
+    def selected(self) -> NDArray[Any] | Any:  # or None, which every caller would have to ask for
         """The set that would be chosen now, int or str (k,), in the order of the arms.
 
         None until every arm has a pull; those that were withdrawn need none.  With several bandits
@@ -205,7 +230,7 @@ class Session:
         return by_bandit(peek(self._play, pulls, sums), self.layout)
 
     @locked
-    def bounds(self):
+    def bounds(self) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the means, float (n,) or (M, n) each.
 
         They are those of the strategy's current round, from its last complete batch; see
@@ -250,7 +275,7 @@ class Session:
         return np.maximum(squares, sums * sums / np.maximum(pulls, 1))
 
     @locked
-    def evidence(self, epsilon=None):
+    def evidence(self, epsilon: float | None = None) -> float:
         """Return a p-value, valid at all times, for `selected` not being right up to epsilon.
 
         Parameters
@@ -298,7 +323,7 @@ class Session:
         return confidence.evidence(*told, *given, **form, method=self._method)
 
     @locked
-    def ask(self, size=None):
+    def ask(self, size: int | None = None) -> tuple[NDArray[Any], Integers]:
         """Say what is still wanted of the current batch, or hand out the next pulls.
 
         Parameters
@@ -365,7 +390,7 @@ class Session:
         return shares + spread(have, more, size - shares.sum())
 
     @locked
-    def state(self):
+    def state(self) -> dict[str, Any]:
         """Return everything needed to go on later, as plain JSON values.
 
         Returns
@@ -380,7 +405,7 @@ class Session:
         """
         return storing.state(self)
 
-    def save(self, path):
+    def save(self, path: str | Path) -> None:
         """Write everything needed to go on later to a file; see `topk.load`.
 
         The old file, if there is one, is replaced at once, and stays if something goes wrong.
@@ -399,16 +424,22 @@ class Session:
         storing.save(self, path)
 
     @locked
-    def report(self):
+    def report(self) -> pandas.DataFrame:
         """Return where the study stands, as a table: see `topk.live.report.report`."""
         return reporting.report(self)
 
-    def plot(self):
+    def plot(self) -> Figure:
         """Draw where the study stands: see `topk.live.report.plot`."""
         return reporting.plot(self)
 
     @locked
-    def tell(self, arms, rewards, counts=None, squares=None):
+    def tell(
+        self,
+        arms: ArrayLike,
+        rewards: ArrayLike,
+        counts: ArrayLike | None = None,
+        squares: ArrayLike | None = None,
+    ) -> Self:
         """Take rewards that have arrived; any part of what is wanted or in flight, in any order.
 
         Of an arm no more are taken than the batch still wants, or are in flight if those are
@@ -447,7 +478,13 @@ class Session:
         return self._sort_in(arms, rewards, counts, squares, allowed, wanted)
 
     @locked
-    def observe(self, arms, rewards, counts=None, squares=None):
+    def observe(
+        self,
+        arms: ArrayLike,
+        rewards: ArrayLike,
+        counts: ArrayLike | None = None,
+        squares: ArrayLike | None = None,
+    ) -> Self:
         """Take any results, at any time: logged before, late, of arms that left, or not asked for.
 
         What is in flight becomes less by as many.
@@ -498,7 +535,7 @@ class Session:
         return self._sort_in(arms, rewards, counts, squares, MOST - self._told()[0], few)
 
     @locked
-    def lost(self, arms, counts=None):
+    def lost(self, arms: ArrayLike, counts: ArrayLike | None = None) -> Self:
         """Give back pulls that are in flight and will not be answered: `ask` hands out others.
 
         Parameters
@@ -529,7 +566,7 @@ class Session:
         return self
 
     @locked
-    def withdraw(self, arm):
+    def withdraw(self, arm: int | str) -> Self:
         """Go on without an arm: the worker left, the variant was taken down.
 
         Its outstanding pulls are dropped (those in flight stay so until they come back) and it is

@@ -5,7 +5,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from inspect import getattr_static
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -105,11 +105,11 @@ class Strategy:
     random: bool = False
     bounded: bool = False
     normal: bool = False
+    stops_by: Literal["intervals", "pairs"] | None = None
     skips_known: bool = False
-    stops_by: str | None = None
     first: int = 1
     spare: int = 0
-    checks: dict[str, Callable] = PARAMETERS
+    checks: dict[str, Callable[..., Any]] = PARAMETERS
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(NO_DATACLASS.format(type(self).__name__))
@@ -129,7 +129,7 @@ class Strategy:
         per_arm = self.certifies and not self.average
         return getattr(self, "epsilon", 0.0) if per_arm else 0.0
 
-    def on(self, units: Scale) -> Self:
+    def on(self, units: Scale) -> "Strategy":
         """Return the strategy for rewards of a `topk.bandits.Scale`, as it sees them in [0, 1].
 
         Raises
@@ -153,7 +153,7 @@ class Strategy:
         object.__setattr__(made, "normal", not units.bounded)
         return made if units.items is None else made.without_replacement(units.items)
 
-    def without_replacement(self, items):
+    def without_replacement(self, items: int) -> "Strategy":
         """Return the strategy for arms with ``items`` results each, each drawn at most once.
 
         Here, for strategies whose rule does not know of this: with a fixed budget they are played
@@ -315,8 +315,8 @@ class Ruled(Strategy):
         See `Indices`.
     """
 
-    form_functions: dict[Callable, Callable] = {}
-    roles: dict[str, Callable] = {}
+    form_functions: dict[Callable[..., Any], Callable[..., Any]] = {}
+    roles: dict[str, Callable[..., Any]] = {}
     memory: dict[str, int | float] = {}
     searches: tuple[Search, ...] = ()
     few: int = 0
@@ -356,12 +356,12 @@ class Ruled(Strategy):
         """Return what a search adds to the state of a run: name -> array."""
         return search.new_arrays(bandits, n) if search else {}
 
-    def given(self, search: Search | None) -> dict[Callable, Callable]:
+    def given(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return which function takes the place of which open one."""
         found = {base.recommend: ranking.recommend_best} | self.form_functions
         return found | (search.provides() if search else {}) | self.own_rule()
 
-    def own_rule(self) -> dict[Callable, Callable]:
+    def own_rule(self) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the marked functions of the class: open function -> function.
 
         Raises

@@ -6,7 +6,7 @@ import math
 import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -30,7 +30,7 @@ VALUES = ("pulls_used", *MEASURES[:3])  # those that are kept of every play
 class _Arrays:
     """Equal when all fields are, arrays entry by entry."""
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and _equal(vars(self), vars(other))
@@ -82,8 +82,8 @@ class Outcome(_Arrays):
     trace: tuple[Integers, Floats] | None = None
     epsilon: float = 0.0
     units: Scale = UNIT
-    method: str = "pairs"
-    unit_squares: np.ndarray | None = None
+    method: Literal["pairs", "intervals"] = "pairs"
+    unit_squares: Floats | None = None
 
     @property
     def means(self) -> Floats:

@@ -33,6 +33,7 @@ from topk.rules.rounds import ask as ask_round
 from topk.rules.rounds import open_round
 from topk.rules.rounds import update as update_round
 from topk.rules.search.interface import Search
+from topk.rules.strategy import Ruled
 
 RATES = ("mixture", "published")
 
@@ -253,7 +254,7 @@ class LUCB1(Pair):
         own = Rounds.arrays(Halving, bandits, n)  # type: ignore[arg-type]
         return found | own if self.guard else found
 
-    def given(self, search: Search | None) -> dict[Callable, Callable]:
+    def given(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return which function takes the place of which open one."""
         found = super().given(search)
         if self.guard:
@@ -376,7 +377,7 @@ class KLLUCB(Floored):
         """Whether the promise needs bounded rewards."""
         return self.rate == "published"
 
-    def without_replacement(self, items):
+    def without_replacement(self, items: int) -> Ruled:
         """Return the rule for a finite test set; the published rate refuses one."""
         from topk.strategies.testset import FiniteKLLUCB
 
@@ -393,7 +394,7 @@ class KLLUCB(Floored):
         found = {"published": published, "normal": int(self.normal), "floored": floored}
         return found | {"log_ratio": log_ratio}
 
-    def given(self, search: Search | None) -> dict[Callable, Callable]:
+    def given(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return which function takes the place of which open one."""
         renewed = {indices.grow: renew} if self.rate == "published" else {}
         return super().given(search) | renewed

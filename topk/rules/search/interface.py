@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from topk.rules import indices
 
@@ -35,13 +36,13 @@ class Search:
     """
 
     name: str
-    new_arrays: Callable
-    setup: Callable
-    moved: Callable
-    grow: Callable | None = None
-    mend: Callable | None = None
-    leave: Callable | None = None
-    words: Mapping[Callable, Callable] = field(default_factory=dict)
+    new_arrays: Callable[..., Any]
+    setup: Callable[..., Any]
+    moved: Callable[..., Any]
+    grow: Callable[..., Any] | None = None
+    mend: Callable[..., Any] | None = None
+    leave: Callable[..., Any] | None = None
+    words: Mapping[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
     uses_lines: bool = False
 
     def __post_init__(self):
