@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     import topk
 
+JUST = 1 - 4e-6  # of delta: with the epsilon that is reached, evidence as computed is below delta
+
 
 def report(session: topk.Session) -> pandas.DataFrame:
     """Return where a study stands, a row for each arm: the chosen ones first, by their means.
@@ -139,7 +141,7 @@ def least_epsilon(session, delta):
     """Return the least epsilon for which the evidence is at most delta, to 1e-4 of the range.
 
     If there is none it is the range, or of sub-Gaussian rewards infinity.  By intervals it is
-    exact.
+    exact, up to the rounding of evidence.
     """
     width, bounded = session._units.width, session._units.bounded
     if session._method == "intervals":
@@ -165,7 +167,8 @@ def reached(session):
     inside[[] if chosen is None else chosen] = True
     outside[~inside] = True
     outside[session._withdrawn] = False
-    found = overlap(*session._intervals(), inside, outside) if chosen is not None else np.inf
+    ends = session._intervals(session._delta * JUST)
+    found = overlap(*ends, inside, outside) if chosen is not None else np.inf
     return units.width * float(min(max(found, 0.0), 1.0 if units.bounded else np.inf))
 
 

@@ -243,14 +243,14 @@ class Session:
         lower, upper = (self._units.from_unit(1, end).reshape(self.layout) for end in ends)
         return lower, upper
 
-    def _intervals(self):
+    def _intervals(self, delta=None):
         """Return `topk.confidence.interval` of all arms at delta / n, on the strategy's scale.
 
         They are those of evidence, where that takes the form of intervals.
         """
         if self._refuted:
             return np.full((2, self.n), [[-np.inf], [np.inf]])
-        given = *self._told(), self._delta / self.n, self._units.sigma
+        given = *self._told(), (delta or self._delta) / self.n, self._units.sigma
         return confidence.interval(*given, squares=self._known_squares())
 
     @property
