@@ -64,8 +64,9 @@ browser-test: $(STAMP) ## open every page of the built site in Chromium, with no
 bench: $(STAMP) ## run the speed measurements, which the book's speed figures read
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done
 
-evidence: $(STAMP) ## make the plays that hold promises to their word (half an hour)
+evidence: $(STAMP) ## count errors of certificates and of evidence in many plays (an hour)
 	cd tests && ../$(BIN)/python -c "from evidence.plays import main; main()"
+	cd tests && ../$(BIN)/python -m evidence.agreement
 
 lock: ## resolve the dependencies again (needs uv)
 	$(LOCK) --output-file requirements.lock
