@@ -6,7 +6,6 @@ JupyterLab or ``jupytext --sync``, leaves every byte of the source that its user
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,6 +126,7 @@ def _with_metadata(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def _written(notebook: nbformat.NotebookNode) -> str:
-    """Return a notebook as jupytext writes it when it saves a pair."""
-    text = jupytext.writes(nbformat.from_dict(json.loads(json.dumps(notebook))), fmt="md:myst")
+    """Return a notebook as jupytext writes it from an .ipynb, in which names are sorted."""
+    stored = nbformat.reads(nbformat.writes(notebook), as_version=4)
+    text = jupytext.writes(stored, fmt="md:myst")
     return text if text.endswith("\n") else text + "\n"
