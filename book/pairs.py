@@ -83,7 +83,7 @@ def sync(folder: Path, keep: str = "") -> tuple[list[Path], list[Edited]]:
 def edits(target: Path, source: str) -> Edited | None:
     """Return what somebody wrote into an .ipynb only, if it is there and anybody did.
 
-    `sync` names each cell after its text; a cell whose name is not that was edited since, or is new.
+    `sync` names each cell after its text; a cell whose name is not that was edited since or is new.
     """
     if not target.exists():
         return None
