@@ -50,8 +50,8 @@ serve: ## show the built site on this machine
 address: $(STAMP) ## say where the repository is published: make address URL=https://github.com/owner/name
 	$(BIN)/python -m book.publishing "$(URL)"
 
-sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md
-	$(BIN)/python -m book.build --sync
+sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md, without outputs
+	$(BIN)/python -m book.build --sync --keep "$(KEEP)"
 
 test: $(STAMP) ## tests, docstring examples, ruff, mypy
 	$(BIN)/ruff check .
