@@ -65,7 +65,7 @@ def digits():
     --------
     >>> right = digits()
     >>> right.shape, int(right.sum(axis=1).max())
-    ((43, 899), 891)
+    ((43, 899), 890)
     """
     import pandas as pd
 
