@@ -12,9 +12,11 @@ import topk
 
 ROOT = Path(topk.__file__).parent
 FLOORS = [
-    {"_checks", "bandits", "confidence", "data", "instances", "metrics", "stats"},  # the world
+    {"_checks", "bandits", "confidence", "data", "finite", "instances", "metrics", "stats",
+     "testset"},  # the world
     {"engine", "theory"},
-    {"arrivals", "play", "results", "session", "simulate", "store", "storing", "strategies"},
+    {"arrivals", "cells", "play", "results", "session", "simulate", "store", "storing",
+     "strategies"},
     {"comparing", "experiments", "reporting"},
     {"book"},
     {*topk.FRONTS},  # no files: made in topk/__init__.py

@@ -21,6 +21,7 @@ import math
 
 import numpy as np
 
+from topk import finite
 from topk._checks import as_integers, as_numbers, check_delta, check_real, common_shape, refuse
 
 SLACK = 1 + 1e-12  # of the level, and
@@ -29,7 +30,7 @@ SERIES = [(-1.0) ** k / k for k in range(12, 1, -1)]  # of (x - ln(1 + x)) / x**
 HALF = (-31 / 40320, 7 / 2880, -1 / 24)  # see `half`
 
 
-def interval(pulls, sums, delta, sigma=None):
+def interval(pulls, sums, delta, sigma=None, *, items=None):
     r"""Return an interval for an arm's mean that holds after all numbers of pulls at once.
 
     Parameters
@@ -45,11 +46,17 @@ def interval(pulls, sums, delta, sigma=None):
     sigma : float, optional
         The rewards are sigma-sub-Gaussian, such as normal ones of that standard deviation;
         positive.
+    items : int, optional
+        The results are 0 or 1 and drawn without replacement from so many of the arm's, N, 1 to
+        1,000,000, in a uniformly random order.  Then the interval is about the number of ones
+        among all N, and its ends are whole numbers.  Not together with ``sigma``.
 
     Returns
     -------
     low, high : ndarray of float, of the shape of both
-        Rounded outwards.  Without pulls (0, 1), with ``sigma`` (-inf, inf).
+        Rounded outwards.  Without pulls (0, 1), with ``sigma`` (-inf, inf).  With ``items``
+        ndarray of int64: of the arm's N results at least ``low`` and at most ``high`` are 1;
+        without pulls (0, N), and after all N both are S.
 
     Raises
     ------
@@ -67,13 +74,22 @@ def interval(pulls, sums, delta, sigma=None):
     The mean of a reward, given all that was counted before and the fact that this one is counted
     next, has to be the arm's mean: results may be late or lost, but not because of their values.
 
+    With items, all k with :math:`P_k \geq \delta\,\mathrm{KT}`, where :math:`P_k` is the
+    probability of the sequence of results if k of the N are 1 (`topk.finite`); the first u items
+    of the order have to be those that are counted.
+
     Examples
     --------
     >>> low, high = interval([0, 10, 10], [0, 0, 7], delta=0.05)
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.0, 0.0, 0.252], [1.0, 0.377, 0.967])
+    >>> low, high = interval([0, 500, 797], [0, 300, 461], delta=0.05, items=797)
+    >>> low.tolist(), high.tolist()
+    ([0, 439, 461], [797, 516, 461])
     """
     delta = check_delta(delta)
+    if items is not None:
+        return finite.interval(*checked_items(pulls, sums, sigma, items), delta)
     pulls, sums = checked(pulls, sums, bounded=sigma is None)
     seen = np.maximum(pulls, 1)
     if sigma is not None:
@@ -91,7 +107,7 @@ def interval(pulls, sums, delta, sigma=None):
     return np.where(pulls > 0, low, 0.0), np.where(pulls > 0, np.minimum(high, 1), 1.0)
 
 
-def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
+def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *, items=None):
     r"""Return a p-value, valid at all times, for the chosen set's not being right up to epsilon.
 
     Parameters
@@ -106,8 +122,8 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
         mean of more than epsilon above that of a chosen one.
     withdrawn : sequence of int
         Arms that have left; arm i of bandit m is m n + i.
-    sigma : float, optional
-        As for `interval`.
+    sigma, items : optional
+        As for `interval`; ``items`` for a single bandit, and then epsilon N is rounded down.
 
     Returns
     -------
@@ -151,8 +167,14 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
     epsilon = check_real(epsilon, "epsilon", 0, 1 if sigma is None else 1e300, high_open=True)
     if sigma is not None:
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
-    pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
+    if items is not None:
+        *given, items = checked_items(pulls, sums, sigma, items)
+        pulls, sums = (np.atleast_2d(x) for x in given)
+    else:
+        pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
     size, n = pulls.shape
+    if items is not None and size > 1:
+        refuse("items", items, "left out where there are several bandits")
     arms = as_integers(np.ravel(chosen), "chosen", 0, n - 1)
     k, (inside, left) = arms.size // size, np.zeros((2, size, n), dtype=bool)
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
@@ -161,6 +183,9 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None):
     left.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
     if (pulls == 0)[~left].any():
         return 1.0
+    if items is not None:
+        outside = np.flatnonzero(~inside[0] & ~left[0])
+        return finite.evidence(pulls[0], sums[0], arms, outside, epsilon, items)
     lacks = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
     worst = -np.inf
     for u, ones, lack, ins, outs in zip(pulls, sums, lacks, inside, ~inside & ~left, strict=True):
@@ -214,6 +239,14 @@ def checked(pulls, sums, bounded=True):
     if bad.any():
         refuse("sums", sums[bad][0].item(), allowed)
     return pulls, sums
+
+
+def checked_items(pulls, sums, sigma, items):
+    """Return pulls and sums of 0/1 results as int64 arrays of one shape, and items; or refuse."""
+    if sigma is not None:
+        refuse("items", items, "left out where sigma is given")
+    items = finite.check_items(items)
+    return *finite.checked(*checked(pulls, sums), items), items
 
 
 def mixture_cost(pulls, sums):
