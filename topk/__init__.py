@@ -25,6 +25,7 @@ NAMES = {
     "topk.results": "Outcome Replications Summary",
     "topk.session": "Session",
     "topk.storing": "load resume",
+    "topk.testset": "TestSet",
     "topk.simulate": "replicate run warm",
 }
 STRATEGIES = {  # in the order of their reference

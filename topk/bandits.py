@@ -39,11 +39,14 @@ class Scale(NamedTuple):
         The least reward and the range; 0 and 2 sigma for sub-Gaussian rewards.
     bounded : bool
         Whether rewards have bounds.
+    items : int or None
+        The rewards of an arm are 0 or 1 and drawn without replacement from so many.
     """
 
     low: float = 0.0
     width: float = 1.0
     bounded: bool = True
+    items: int | None = None
 
     @property
     def sigma(self):

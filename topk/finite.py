@@ -155,9 +155,10 @@ def evidence(pulls, sums, chosen, others, epsilon, items):
     and only if for some x an a has :math:`L_a \leq x` and a b has :math:`U_b > x + e`.  Now
     :math:`L_a \leq x` holds as long as :math:`\delta/n` is at most the largest
     :math:`P_k/\mathrm{KT}` of a over :math:`k \leq x`, and in the same way for U: so the least
-    delta is n times the largest over x of the smaller of the two.  If the set is wrong, some a and b have
-    :math:`k_b > k_a + e`, and at :math:`x = k_a` one of both ratios, at the true values, is at most
-    the evidence divided by n; by Ville's inequality and n arms this has probability at most delta.
+    delta is n times the largest over x of the smaller of the two.  If the set is wrong, some a and
+    b have :math:`k_b > k_a + e`, and at :math:`x = k_a` one of both ratios, at the true values, is
+    at most the evidence divided by n.  By Ville's inequality and n arms an evidence of delta or
+    less then has probability at most delta.
     """
     log_factorials, log_halves = tables(items)
 

@@ -11,12 +11,14 @@ from topk.arrivals import spread
 from topk.bandits import BernoulliBandit, exact_sum
 from topk.engine import indices, loop
 from topk.engine.deciding import HINT
+from topk.engine.known import check_cells, limit_batch
 from topk.engine.loop import ALONE, BY_RULE, CROSSING, DONE, PAUSED, notes_for
 from topk.engine.ranking import best_of, recommend_best
 from topk.engine.seeding import content, generators, memory_of
 from topk.engine.strategy import Indices, Ruled
 from topk.results import Outcome
 from topk.session import STOPPED, by_bandit, peek
+from topk.testset import TestSet
 
 # what a play's functions may hold: an arm is pulled once at a time; means alone decide on the set
 ONE_BY_ONE, BY_MEANS = (loop.ask, indices.ask), (loop.recommend, recommend_best)
@@ -24,11 +26,11 @@ ONE_BY_ONE, BY_MEANS = (loop.ask, indices.ask), (loop.recommend, recommend_best)
 SLICE = 0.1  # seconds after which a compiled loop should come back to Python
 FIRST = 100_000  # arms times batches after which it comes back first: some milliseconds at most
 TOLD = 2**20  # arms times checkpoints; of more nothing is kept for looking back
-ORDER, REWARDS, INSTANCE, SPLIT, RULE = range(5)  # what a play's streams are for
+ORDER, REWARDS, INSTANCE, SPLIT, RULE, DEAL = range(6)  # what a play's streams are for
 
 
 def stream(seed, play, purpose):
-    """Return one stream of a play: ``ORDER``, ``REWARDS``, ``INSTANCE``, ``SPLIT`` or ``RULE``."""
+    """Return one stream of a play: ``ORDER``, ``REWARDS`` or another purpose from above."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(play, purpose)))
 
 
@@ -110,6 +112,8 @@ class Play:
     def __init__(
         self, strategy, bandit, seed, number, record=False, stop=None, most=-1, search=None
     ):
+        if isinstance(bandit, TestSet):
+            bandit = bandit.deal(stream(seed, number, DEAL))
         self.strategy, self.bandit, self.stop, self.most = strategy, bandit, stop, most
         self.seed, self.number = seed, number
         self.order = order_from(stream(seed, number, ORDER), bandit.layout)
@@ -127,13 +131,23 @@ class Play:
         self.fused = self.ruled and known and (self.one_by_one or not record)
         self.batch = ALONE
         self.means, self.rewards = bandit.means.ravel()[self.order], np.zeros((2, bandit.n))
-        self.law = None
-        if isinstance(strategy, Indices) and not record and strategy.first <= 2:
+        self.law, items = None, self.units.items
+        self.limited = None if strategy.skips_known else items
+        if self.limited:
+            check_cells(strategy, bandit.n, items)
+        singly = isinstance(strategy, Indices) and strategy.first <= 2
+        if singly and not record and not self.limited:
             self.law = loop.law_of(bandit, self.order)
         if self.law:
             self.fused = True
             self.state.given += (loop.draw, self.law[0]), (loop.turn, loop.turn_singly)
-        self.wanted = 0 if self.fused else self.state.ask(self.arms, self.counts)
+        self.wanted = 0 if self.fused else self._limit(self.state.ask(self.arms, self.counts))
+
+    def _limit(self, m):
+        """Leave out of a batch of m entries what a finite test set has no items for."""
+        if not self.limited:
+            return m
+        return limit_batch(self.state, self.limited, self.arms, self.counts, m)
 
     @cached_property
     def split(self):
@@ -280,11 +294,11 @@ class Play:
             self.wanted = 0
         elif self.ruled:
             batch = m, self.arms, self.counts, sums, squares
-            self.wanted = self._compiled(loop.step, self.state.s, *batch)
+            self.wanted = self._limit(self._compiled(loop.step, self.state.s, *batch))
         else:
             self.state.count(self.arms[:m], counts, sums, squares)
             self.state.update(self.arms[:m])
-            self.wanted = self.state.ask(self.arms, self.counts)
+            self.wanted = self._limit(self.state.ask(self.arms, self.counts))
 
     def in_the_bandit(self, chosen):
         """Return chosen sets in the bandit's numbers: (..., k), or (..., M, k) of several."""

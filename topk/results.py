@@ -97,7 +97,7 @@ class Outcome(_Arrays):
         epsilon = self.units.unit_epsilon(self.epsilon if epsilon is None else epsilon)
         sums, _ = self.units.to_unit(self.pulls, self.sums, self.sums)
         given = self.pulls, sums, self.selected, epsilon
-        return confidence.evidence(*given, sigma=self.units.sigma)
+        return confidence.evidence(*given, sigma=self.units.sigma, items=self.units.items)
 
     def __repr__(self):
         return (

@@ -24,6 +24,7 @@ from topk._checks import (
     refuse,
 )
 from topk.bandits import Bandit, check_bandit
+from topk.engine.known import check_cells
 from topk.engine.strategy import Ruled, Strategy
 from topk.play import INSTANCE, Play, play_together, stream
 from topk.results import SUMMED, VALUES, Replications, Summary, summed
@@ -179,7 +180,10 @@ def study_of(
     study = Study(strategy, _check_bandits(bandit, runs), seed, keep=keep, epsilon=epsilon)
     first = study.bandit_of(0)
     _check_suits(strategy, first)
-    strategy.on(first.units).begin(first.layout)  # refuses what does not go with the arms
+    fitted = strategy.on(first.units)
+    fitted.begin(first.layout)  # refuses what does not go with the arms
+    if first.units.items and not fitted.skips_known:
+        check_cells(strategy, first.n, first.units.items)
     study.shape = first.means.shape
     study.checkpoints = _check_checkpoints(checkpoints, strategy, first.n)
     study.max_pulls = _check_most(max_pulls, first.n)

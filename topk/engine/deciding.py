@@ -259,6 +259,10 @@ class RuledPlay:
             self._refuse(wanted)
         return m
 
+    def end(self):
+        """End the play as a budget does: nothing is left to be pulled."""
+        self.s.now.ended = BY_BUDGET
+
     def count(self, arms, counts, sums, squares):
         """Add a batch to what has been seen."""
         loop.count(self.s, len(arms), arms, counts, sums, squares)

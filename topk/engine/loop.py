@@ -7,6 +7,7 @@ import numpy as np
 from topk import bandits
 from topk.bandits import BetaBandit, GaussianBandit, ReplayBandit, unit_sums
 from topk.engine.composing import allocates, open_function, shared
+from topk.testset import Deal
 
 RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; the last: no arm is pulled
 DONE, CROSSING, PAUSED = 0, 1, 2  # why `play` came back
@@ -226,6 +227,14 @@ def draw_recorded(law, arm, rng):
     return law[2][law[0][arm] + rng.integers(0, law[1][arm])]
 
 
+def draw_dealt(law, arm, rng):
+    """Return the next result in an arm's order of a `topk.testset.Deal`, which takes note."""
+    own = law[2][arm]
+    place = law[1][own]
+    law[1][own] = place + 1
+    return float(law[0][own, place])
+
+
 def law_of(bandit, order):
     """Return how a bandit's arms, in some order, are drawn from; None if that is not known.
 
@@ -237,7 +246,9 @@ def law_of(bandit, order):
         What it looks at, and of the rewards' `topk.bandits.Scale` the ``numbers``.
     """
     kind = type(bandit)  # a subclass may sample in another way
-    if kind is BetaBandit:
+    if kind is Deal:
+        found = draw_dealt, (bandit.results, bandit.taken, order)
+    elif kind is BetaBandit:
         found = draw_beta, (bandit.a[order], bandit.b[order])
     elif kind is GaussianBandit:
         found = draw_normal, (bandit.means[order], np.full(bandit.n, bandit.sigma))

@@ -8,7 +8,16 @@ from inspect import getattr_static
 
 import numpy as np
 
-from topk._checks import PARAMETERS, check_budget, check_k, check_n, check_pair, positive, refuse
+from topk._checks import (
+    PARAMETERS,
+    check_budget,
+    check_integer,
+    check_k,
+    check_n,
+    check_pair,
+    positive,
+    refuse,
+)
 from topk.bandits import UNIT
 from topk.engine import indices, loop, ranking, rounds
 from topk.engine.composing import rule
@@ -51,6 +60,8 @@ class Strategy:
         Whether the promise needs bounded rewards; Hoeffding's inequality does not.
     normal : bool
         Whether the rewards are 1/2-sub-Gaussian in place of bounded; set by `on`.
+    skips_known : bool
+        Whether the rule itself leaves alone an arm of a finite test set that is known completely.
     checks : dict
         How a parameter of that name is checked: ``check(value, name)``.
 
@@ -73,6 +84,7 @@ class Strategy:
 
     k: int
     certifies = average = anytime = uses_squares = several = random = bounded = normal = False
+    skips_known = False
     first, spare = 1, 0
     checks = PARAMETERS
 
@@ -100,8 +112,8 @@ class Strategy:
         Raises
         ------
         ValueError
-            If its promise needs bounded rewards, and these are not, or epsilon is not less than
-            their range.
+            If its promise needs bounded rewards, and these are not, if epsilon is not less than
+            their range, or if it does not go with rewards drawn without replacement.
         """
         found, width = {}, units.width
         if "epsilon" in getattr(self, "__dataclass_fields__", ()):  # CLUCB has none to choose
@@ -115,7 +127,28 @@ class Strategy:
             found["complexity"] = self.complexity * width**2
         made = dataclasses.replace(self, **found)
         object.__setattr__(made, "normal", not units.bounded)
-        return made
+        return made if units.items is None else made.without_replacement(units.items)
+
+    def without_replacement(self, items):
+        """Return the strategy for arms with ``items`` results each, each drawn at most once.
+
+        Here, for strategies whose rule does not know of this: with a fixed budget they are played
+        as they are, and the engine leaves out what an arm does not have any more (see
+        `topk.engine.known`).
+
+        Raises
+        ------
+        ValueError
+            If the strategy stops by a certificate about rewards drawn with replacement, plays
+            several bandits, or pulls every arm more often at first than it has items.
+        """
+        name = type(self).__name__
+        if self.several or self.certifies:
+            why = "plays several bandits" if self.several else "certifies draws with replacement"
+            refuse("items", items, f"left out for {name}, which {why}; on a finite test set play "
+                   "KLLUCB, or a strategy with a fixed budget")
+        check_integer(items, "items", self.first)
+        return self
 
     def most_k(self, n):
         """Return the largest k for n arms."""

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from topk._checks import check_choice, check_flag, positive
+from topk._checks import check_choice, check_flag, positive, refuse
 from topk.engine import indices, loop, rounds
 from topk.engine.composing import allocates, rule
 from topk.engine.indices import ask as ask_pair
@@ -300,6 +300,11 @@ class KLLUCB(Pair):
     With rewards that are sigma-sub-Gaussian, in place of bounded ones, the bounds are those of the
     normal mixture, :math:`m \pm \frac\sigma u\sqrt{(u+1)(2\ln\frac n\delta + \ln(1+u))}`; the
     published rate refuses them.
+    On a finite test set of N items (`topk.TestSet`, or ``start(..., items=N)``) the bounds are
+    those of `topk.confidence.interval` with ``items=N`` at delta / n, and the play ends when the
+    upper bound of l is at most epsilon above the lower bound of h; an arm whose N results are all
+    known is not pulled again.  It always ends, after n N pulls at the latest, and ties are
+    certified.  The certificate is about these N items, not about a population behind them.
     Ties go to the arm of lower index.  A pair that would exceed the budget pulls h only.
 
     Examples
@@ -322,6 +327,14 @@ class KLLUCB(Pair):
     def bounded(self):
         """Whether the promise needs bounded rewards."""
         return self.rate == "published"
+
+    def without_replacement(self, items):
+        """Return the rule for a finite test set; the published rate refuses one."""
+        from topk.strategies.testset import FiniteKLLUCB
+
+        if self.rate == "published":
+            refuse("items", items, "left out with the published rate of KLLUCB")
+        return FiniteKLLUCB(self.k, self.epsilon, self.delta, items, self.budget)
 
     def constants(self, n):
         """Return the part of beta that never changes, and which rate it is."""
