@@ -1,4 +1,4 @@
-"""The shares of chapter 27: what KLLUCB asks of the recorded digits until the top K is certified."""
+"""The shares of chapter 27: what KLLUCB asks of the recorded digits until the set is certified."""
 
 import numpy as np
 import pytest
