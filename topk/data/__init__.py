@@ -76,8 +76,8 @@ def digits() -> "pandas.DataFrame":
     """
     import pandas as pd
 
-    with files(__name__).joinpath("digits.csv").open(encoding="utf-8", newline="") as file:
-        packed = {row["model"]: row["right"] for row in csv.DictReader(file)}
+    text = files(__name__).joinpath("digits.csv").read_text(encoding="utf-8")
+    packed = {row["model"]: row["right"] for row in csv.DictReader(text.splitlines())}
     bits = np.array([np.frombuffer(bytes.fromhex(row), np.uint8) for row in packed.values()])
     right = np.unpackbits(bits, axis=1, count=DIGITS).astype(np.int8)
     return pd.DataFrame(right, index=list(packed))
