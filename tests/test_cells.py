@@ -341,3 +341,24 @@ def test_a_stored_session_keeps_about_a_byte_a_cell():
     session, right = topk.KLLUCB(5, 0, 0.05).start(57, items=797, rng=0), grid(57, 797)
     cells = played(session, right, 500)
     assert len(cells) > 5000 and len(json.dumps(stored(session))) < len(cells) + 200 * 57
+
+
+@pytest.mark.parametrize("strategy", [topk.KLLUCB(2, 0, 0.1), topk.SAR(2, 15), topk.Uniform(2, 16)],
+                         ids=lambda x: type(x).__name__)
+def test_a_lost_cell_holds_nothing_up_for_ever(strategy):
+    """Each arm's first cell is lost again and again, and all behind it is told."""
+    right = grid(4, 4)
+    session, first = strategy.start(4, items=4, rng=3), {}
+    for _ in range(6):
+        arms, items = session.ask_cells(16)
+        for arm, item in zip(arms.tolist(), items.tolist(), strict=True):
+            first.setdefault(arm, item)
+        lost = items == [first[arm] for arm in arms.tolist()]
+        assert arms.size
+        session.lost_cells(arms[lost], items[lost])
+        session.tell_cells(arms[~lost], items[~lost], right[arms, items][~lost])
+    assert session.pulls.sum() == 0 and session.waiting.sum() > 0 and not session.done
+    session.tell_cells([0], [first[0]], [right[0, first[0]]])  # late, and taken all the same
+    assert session.pulls[0] > 0 == session.waiting[0]
+    played(session, right, 3)
+    assert session.pulls.max() <= 4

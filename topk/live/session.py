@@ -624,6 +624,20 @@ class Session:
             raise ValueError(f"{name}: this session has no items; see Strategy.start(..., items=N)")
         return self._cells
 
+    def _blocked(self, size):
+        """Return shares of the batch's arms whose next cell was lost, with none in flight, (n,).
+
+        Results that wait behind such a gap seem to be all that the rule or its budget allows.
+        """
+        idle = np.where(self._cells.in_flight == 0, self._cells.left, 0)
+        most = np.minimum(self._arrivals.left, idle)
+        return spread(np.zeros_like(most), most, size)
+
+    def _expect_cells(self):
+        """Take for in flight what is to count, not what waits of an arm that has left."""
+        self._arrivals.flight[:] = self._cells.uncounted
+        self._arrivals.flight[self._withdrawn] = self._cells.in_flight[self._withdrawn]
+
     def _pairs(self, arms, items):
         """Return the arms and items of cells in canonical form."""
         arms, _, _ = self._entries(arms, None)
@@ -670,8 +684,10 @@ class Session:
         """
         cells = self._with_cells("ask_cells")
         shares = self._next(check_integer(size, "size", 1, MOST))
+        if not (shares.any() or self.done):
+            shares = self._blocked(size)
         arms, items = cells.hand_out(shares)
-        self._arrivals.flight[:] = cells.uncounted
+        self._expect_cells()
         return self._named(arms), items
 
     @locked
@@ -705,7 +721,7 @@ class Session:
         """
         cells = self._with_cells("tell_cells")
         grown = cells.take(*self._pairs(arms, items), results, self._named)
-        self._arrivals.flight[:] = cells.uncounted
+        self._expect_cells()
         for arm, found in grown:
             whole = [[found.size, int(found.sum())]]  # where all are taken, or none ever
             for count, right in whole if self._play.pools else [[1, int(x)] for x in found]:
@@ -741,7 +757,7 @@ class Session:
         """
         cells = self._with_cells("lost_cells")
         cells.lose(*self._pairs(arms, items), self._named)
-        self._arrivals.flight[:] = cells.uncounted
+        self._expect_cells()
         return self
 
     @locked
@@ -780,6 +796,8 @@ class Session:
         self._withdrawn.append(arm)
         self._credit(np.array([arm]))
         self._arrivals.drop(arm)
+        if self._cells:
+            self._expect_cells()
         self._go_on()
         return self
 
