@@ -43,7 +43,13 @@ class Cells:
     """
 
     def __init__(self, n, items, seed):
-        self.seed, self.items, self.order = seed, items, orders_of(seed, n, items)
+        self.items = items
+        self._begin(n, seed)
+
+    def _begin(self, n, seed):
+        """Draw the orders; nothing has been handed out."""
+        items = self.items
+        self.seed, self.order = seed, orders_of(seed, n, items)
         places = np.broadcast_to(np.arange(items, dtype=np.int32), (n, items))
         self.place = np.empty_like(self.order)  # of an item in an arm's order
         np.put_along_axis(self.place, self.order, places, axis=1)
@@ -171,21 +177,18 @@ class Cells:
         known = [self.status[arm, :given].tolist() for arm, given in enumerate(self.given)]
         return {"seed": self.seed, "known": ["".join(map(LETTERS.get, row)) for row in known]}
 
-    @classmethod
-    def load(cls, n, items, stored):
-        """Return the cells that `dump` has stored."""
-        check_integer(stored["seed"], "seed", 0)
-        found = cls(n, items, stored["seed"])
-        rows = stored["known"]
-        if len(rows) != n or any(len(row) > items or set(row) - KNOWN.keys() for row in rows):
-            refuse("known", rows, f"{n} texts of at most {items} of the letters {[*KNOWN]}")
+    def load(self, stored):
+        """Put stored cells in place of the present ones."""
+        n, rows = self.given.size, stored["known"]
+        self._begin(n, check_integer(stored["seed"], "seed", 0))
+        if len(rows) != n or any(len(x) > self.items or set(x) - KNOWN.keys() for x in rows):
+            refuse("known", rows, f"{n} texts of at most {self.items} of the letters {[*KNOWN]}")
         for arm, row in enumerate(rows):
             status = np.array([KNOWN[letter] for letter in row], dtype=np.int8)
-            found.status[arm, : status.size] = status
-            found.given[arm], found.told[arm] = status.size, (status >= 0).sum()
-            found.lost[arm] = (status == LOST).sum()
-            found._grown(arm)
-        return found
+            self.status[arm, : status.size] = status
+            self.given[arm], self.told[arm] = status.size, (status >= 0).sum()
+            self.lost[arm] = (status == LOST).sum()
+            self._grown(arm)
 
 
 def checked_items(items, size, most):
