@@ -71,6 +71,11 @@ class Cells:
         """How many results of each arm do not count yet, as earlier ones are missing, (n,)."""
         return self.told - self.counted
 
+    @property
+    def uncounted(self):
+        """How many cells of each arm are in flight, or told and waiting, (n,)."""
+        return self.given - self.lost - self.counted
+
     def hand_out(self, shares):
         """Hand out so many cells of each arm; of an arm lost ones first, all in its order.
 
@@ -159,7 +164,7 @@ class Cells:
         return grown.copy()
 
     def lose(self, arms, items, called):
-        """Take note that cells in flight will not come back; return how many of each arm, (n,)."""
+        """Take note that cells in flight will not come back."""
         places = self.place[arms, items]
         cells = arms * self.items + places
         twice = np.ones(cells.size, dtype=bool)
@@ -168,9 +173,7 @@ class Cells:
             arm, item = called(arms[bad][0]), items[bad][0]
             raise ValueError(f"items: the cell of arm {arm!s} and item {item} is not in flight")
         self.status[arms, places] = LOST
-        lost = np.bincount(arms, minlength=self.lost.size)
-        self.lost += lost
-        return lost
+        self.lost += np.bincount(arms, minlength=self.lost.size)
 
     def dump(self):
         """Return everything as JSON values: the seed, and what is known of each arm by place."""

@@ -671,7 +671,7 @@ class Session:
         cells = self._with_cells("ask_cells")
         shares = self._next(check_integer(size, "size", 1, MOST))
         arms, items = cells.hand_out(shares)
-        self._arrivals.flight += shares  # until they count
+        self._arrivals.flight[:] = cells.uncounted
         return self._named(arms), items
 
     @locked
@@ -705,8 +705,8 @@ class Session:
         """
         cells = self._with_cells("tell_cells")
         grown = cells.take(*self._pairs(arms, items), results, self._named)
+        self._arrivals.flight[:] = cells.uncounted
         for arm, found in grown:
-            self._arrivals.flight[arm] -= found.size
             whole = [[found.size, int(found.sum())]]  # where all are taken, or none ever
             for count, right in whole if self._play.pools else [[1, int(x)] for x in found]:
                 self._arrivals.take(arm, [count, right, right], self._room(arm))
@@ -739,8 +739,9 @@ class Session:
         An arm's later results wait until the cell is answered after all.  One that can never be
         answered has to be told as 0, if that is what it is to mean.
         """
-        lost = self._with_cells("lost_cells").lose(*self._pairs(arms, items), self._named)
-        self._arrivals.flight -= lost
+        cells = self._with_cells("lost_cells")
+        cells.lose(*self._pairs(arms, items), self._named)
+        self._arrivals.flight[:] = cells.uncounted
         return self
 
     @locked
