@@ -25,6 +25,7 @@ from topk.theory import (
     several,
     smallest_integer,
     up_to,
+    up_to_all,
 )
 
 K1 = 1.25  # the constant k_1 of the radius beta_1
@@ -1117,7 +1118,7 @@ def optmai_regret(n, k, budget, delta, beta=BETA):
     return _optmai_loss(n, side, delta, beta) / math.sqrt(budget) / spread
 
 
-@checked(epsilon=between(0, 1))
+@checked(epsilon=between(0, 1), k=up_to_all)
 def optmai_pulls(n, k, epsilon, delta, beta=BETA):
     r"""Budget with which OptMAI guarantees average regret epsilon.
 
@@ -1126,15 +1127,17 @@ def optmai_pulls(n, k, epsilon, delta, beta=BETA):
 
     Parameters
     ----------
-    n, k, delta, beta
+    n, delta, beta
         As for `optmai_regret`.
+    k : int
+        Arms to select, 1 to n; with k = n nothing has to be found out.
     epsilon : float
         Average regret, in (0, 1).
 
     Returns
     -------
     int
-        Total pulls, at least n.
+        Total pulls, at least n; 0 for k = n.
 
     Raises
     ------
@@ -1153,6 +1156,8 @@ def optmai_pulls(n, k, epsilon, delta, beta=BETA):
     >>> optmai_pulls(1000, 100, epsilon=0.1, delta=0.1)
     714323497
     """
+    if k == n:
+        return 0
     side, epsilon = _complement(n, k, epsilon)
     return max(n, math.ceil((_optmai_loss(n, side, delta, beta) / epsilon) ** 2))
 
