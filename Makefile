@@ -1,7 +1,7 @@
 # Everything the book needs, on a machine with Python 3.11 or newer and make.
 #
 #   make book            execute every notebook at the papers' scale and build _build/html
-#   make test            the tests, the examples in the docstrings, and ruff
+#   make test            the tests, the examples in the docstrings, ruff and mypy
 #   make help            the rest
 
 PYTHON ?= python3
@@ -50,11 +50,12 @@ serve: ## show the built site on this machine
 address: $(STAMP) ## say where the repository is published: make address URL=https://github.com/owner/name
 	$(BIN)/python -m book.publishing "$(URL)"
 
-sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md
-	$(BIN)/python -m book.build --sync
+sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md, without outputs
+	$(BIN)/python -m book.build --sync --keep "$(KEEP)"
 
-test: $(STAMP) ## tests, docstring examples, ruff
+test: $(STAMP) ## tests, docstring examples, ruff, mypy
 	$(BIN)/ruff check .
+	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 browser-test: $(STAMP) ## open every page of the built site in Chromium, with no network
@@ -63,13 +64,14 @@ browser-test: $(STAMP) ## open every page of the built site in Chromium, with no
 bench: $(STAMP) ## run the speed measurements, which the book's speed figures read
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done
 
-evidence: $(STAMP) ## make the plays that hold promises to their word (half an hour)
+evidence: $(STAMP) ## count errors of certificates and of evidence in many plays (an hour)
 	cd tests && ../$(BIN)/python -c "from evidence.plays import main; main()"
+	cd tests && ../$(BIN)/python -m evidence.agreement
 
 lock: ## resolve the dependencies again (needs uv)
 	$(LOCK) --output-file requirements.lock
 	sed -n 's/ *\\$$//; /^[A-Za-z]/p' requirements.lock > constraints.txt
 
 clean: ## remove the environment, the site and every cache
-	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) _build .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,6 +3,7 @@
 python -m book.build             at the papers' scale, into _build/html
 python -m book.build --preview   a fraction of it, into _build/preview/html
 python -m book.build --sync      write notebooks/*.ipynb from notebooks/*.md
+                                 (--keep md or --keep ipynb where both were edited)
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import sys
 from pathlib import Path
 
-from book import execution, publishing, records, rendering
+from book import execution, pairs, publishing, records, rendering
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -77,16 +78,29 @@ def write_times(root: Path, results: list[execution.Result]) -> None:
     execution.write_atomic(root / "_build/times.json", "{\n" + ",\n".join(lines) + "\n}\n")
 
 
+def sync(root: Path, keep: str = "") -> int:
+    """Write the pairs; say which were left alone, and how to go on; return the exit status."""
+    changed, left = pairs.sync(root / "notebooks", keep)
+    for path in changed:
+        print(f"wrote {path.relative_to(root)}")
+    for edited in left:
+        print(f"{edited.notebook.relative_to(root)} has cells that its .md does not have:")
+        print(*(f"    {cell}" for cell in edited.cells), sep="\n")
+    if left:
+        print("make sync KEEP=ipynb takes them into the .md, make sync KEEP=md drops them")
+    return 1 if left else 0
+
+
 def main() -> int:
     """Read the command line and do what it asks."""
     parser = argparse.ArgumentParser(prog="python -m book.build", description="Build the book.")
     parser.add_argument("--preview", action="store_true", help="a fraction of the papers' scale")
     parser.add_argument("--sync", action="store_true", help="write the .ipynb files and stop")
+    parser.add_argument("--keep", choices=("", "md", "ipynb"), default="", help="with --sync: "
+                        "of an .ipynb with cells of its own, drop them or take them over")
     options = parser.parse_args()
     if options.sync:
-        for path in execution.sync(ROOT / "notebooks"):
-            print(f"wrote {path.relative_to(ROOT)}")
-        return 0
+        return sync(ROOT, options.keep)
     return build(ROOT, options.preview)
 
 

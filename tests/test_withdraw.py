@@ -14,7 +14,7 @@ from strategies.registry import ENTRIES, GUARDED, cases, numbers, shown, start
 
 import topk
 from topk.confidence import pairs
-from topk.engine.loop import ACCEPTED, ACTIVE, REJECTED
+from topk.rules.base import ACCEPTED, ACTIVE, REJECTED
 
 RULED = [e for e in [*ENTRIES, GUARDED] if issubclass(e.strategy, (topk.Rounds, topk.Indices))]
 each_strategy = pytest.mark.parametrize("entry", RULED, ids=lambda e: e.name)
@@ -87,7 +87,12 @@ def wander(strategy, bandit, rng, worth):
             assert not set(numbers(chosen, layout)) & set(session.withdrawn)
             if not strategy.several and session.pulls.sum() % 7 == 0:
                 sums = np.nan_to_num(session.means) * session.pulls
-                least = topk.confidence.evidence(session.pulls, sums, chosen, 0, session.withdrawn)
+                given, form = (session.pulls, sums, chosen, 0, session.withdrawn), {}
+                if strategy.stops_by:
+                    form["method"] = strategy.stops_by
+                if strategy.uses_squares or not strategy.stops_by:
+                    form["squares"] = sums * worth
+                least = topk.confidence.evidence(*given, **form)
                 assert session.evidence(0.0) == pytest.approx(least)
         here = [arm for arm in range(n) if arm not in session.withdrawn]
         if chosen is None:

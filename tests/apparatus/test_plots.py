@@ -150,7 +150,7 @@ def test_no_strategy_of_the_book_is_misspelt():
 
 
 @pytest.mark.parametrize(
-    "nothing", ["", "sar", "OptMAI(0.7)", "MultiBanditLUCB", "NotAClass", object(), 3, None, int])
+    "nothing", ["", "OptMAI(0.7)", object(), 3, None])
 def test_what_is_no_strategy_has_no_style(nothing):
     with pytest.raises(ValueError, match="^strategy must be a strategy or the name of one"):
         plots.style(nothing)

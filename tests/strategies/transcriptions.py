@@ -358,9 +358,11 @@ def top_two(s, seen):
         for b in sorted(ranked[k:]):
             of_a, of_b = against(*(x[i] for i in (a, b) for x in counts), s.epsilon)
             lack = sum(behind_the_best(seen.pulls[i], seen.sums[i]) for i in (a, b))
-            found[a, b] = round(of_a + of_b - lack, 9), of_a, of_b
+            more = math.log(seen.pulls[a] * seen.pulls[b]) / 2
+            found[a, b] = round(of_a + of_b + more, 9), of_a, of_b, of_a + of_b - lack
     a, b = min(found, key=lambda pair: found[pair][0])
-    least, of_a, of_b = found[a, b]
+    _, of_a, of_b, _ = found[a, b]
+    least = min(sure for *_, sure in found.values())
     if of_a + of_b < 1e-11:  # the limit for equal means
         of_a, of_b = seen.pulls[b], seen.pulls[a]
     arm = a if seen.rng.random() < of_a / (of_a + of_b) else b

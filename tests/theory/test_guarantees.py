@@ -9,8 +9,8 @@ import pytest
 import topk
 from topk import guarantees as g
 from topk import hardness
-from topk.theory import improved_topk_constants
-from topk.theory.guarantees import BETA
+from topk._ranges import improved_topk_constants
+from topk.guarantees.adaptive import BETA
 
 
 def random_instance(rng, largest=20):

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topk.engine.composing import rule
-from topk.engine.indices import highest, lower, lowest, upper
-from topk.engine.strategy import Indices, clipped_bounds
+from topk.rules import Indices, clipped_bounds, highest, lower, lowest, rule, upper
 
 LARGEST = 0.1  # the level up to which the radius is proved
 
@@ -75,6 +73,7 @@ class LUCBPlusPlus(Indices):
     delta: float
     budget: int | None = None
     certifies = anytime = True
+    stops_by = "intervals"
     epsilon = 0.0
 
     def constants(self, n):

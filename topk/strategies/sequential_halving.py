@@ -3,11 +3,7 @@
 from dataclasses import dataclass
 
 from topk._checks import check_flag
-from topk.engine.composing import allocates, rule
-from topk.engine.loop import BY_BUDGET
-from topk.engine.ranking import rank
-from topk.engine.rounds import rank_fresh, reject
-from topk.engine.strategy import Rounds
+from topk.rules import BY_BUDGET, Rounds, allocates, rank, rank_fresh, reject, rule
 
 
 @dataclass(frozen=True)
