@@ -74,7 +74,7 @@ STYLES = {
     "CLUCB": Style("#65410B", "*", "--", "CLUCB"),
     "CLUCBPAC": Style("#4B35D4", "X", _DASHDOT, "CLUCB-PAC"),
     "AdaptiveTopK": Style("#111111", "d", "-", "AdaptiveTopK"),
-    "ImprovedTopK": Style("#419933", "8", "--", "ImprovedTopK"),
+    "ImprovedTopK": Style("#419933", "8", "--", "ImprovedTopK (derived)"),
 }
 """The style of every strategy; `style` finds it for a strategy or a name."""
 
