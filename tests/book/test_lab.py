@@ -116,7 +116,10 @@ STATE = """() => {
 SAVE = """() => {
     jupyterapp.commands.execute("docmanager:save").then(() => { window.saved = true; });
 }"""
-OPENED = "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
+OPENED = """(path) => {
+    const shown = window.jupyterapp?.shell.currentWidget;
+    return shown?.context?.path === path && shown.sessionContext.session?.kernel;
+}"""
 # No number, citation or reference is left unset in what is drawn.
 NOTHING_LACKS = """(names) => {
     const cells = [...document.querySelectorAll(".jp-MarkdownCell .myst")];
@@ -133,8 +136,8 @@ def test_a_chapter_is_read_run_and_saved(name, copy, address, own_window):
     target = source.with_suffix(".ipynb")
     text, made = source.read_text(encoding="utf-8"), target.read_text(encoding="utf-8")
     page = own_window.new_page()
-    page.goto(f"{address}/{name}.ipynb")
-    page.wait_for_function(OPENED)
+    page.goto(f"{address}/{name}.ipynb?reset")  # without what the last page had open
+    page.wait_for_function(OPENED, arg=f"notebooks/{name}.ipynb")
     page.evaluate("() => { jupyterapp.commands.execute('notebook:run-all-cells'); }")
     page.wait_for_function(f"() => {{ const now = ({STATE})(); return now.run || now.failed[0]; }}")
     assert page.evaluate(STATE)["failed"] == []
