@@ -19,7 +19,7 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml --all-extras --group bui
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help address book pdf preview serve sync test browser-test bench evidence lock clean
+.PHONY: help address book pdf preview serve lab sync test browser-test bench evidence lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -47,6 +47,9 @@ preview: $(STAMP) ## a fraction of the scale, for authors, into _build/preview/h
 serve: ## show the built site on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
+lab: $(STAMP) ## open the chapters in JupyterLab, set as on the site
+	$(BIN)/python -m book.lab
+
 address: $(STAMP) ## say where the repository is published: make address URL=https://github.com/owner/name
 	$(BIN)/python -m book.publishing "$(URL)"
 
@@ -58,8 +61,8 @@ test: $(STAMP) ## tests, docstring examples, ruff, mypy
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-browser-test: $(STAMP) ## open every page of the built site in Chromium, with no network
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m browser tests/book/test_site.py
+browser-test: $(STAMP) ## open every page of the site, and JupyterLab, in Chromium, with no network
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m browser tests/book
 
 bench: $(STAMP) ## run the speed measurements, which the book's speed figures read
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done

@@ -9,8 +9,10 @@ python -m book.build --sync      write notebooks/*.ipynb from notebooks/*.md
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from book import execution, pairs, publishing, records, rendering
@@ -48,6 +50,7 @@ def build(root: Path, preview: bool = False) -> int:
     if not preview:
         write_records(root, lists, state)
         write_times(root, [results[name] for name in names])
+        (root / "_build/readme-figure.png").write_bytes(readme_figure(executed.values()))
         rendering.pack(layout.html, root / "_build/topk-book.zip")
     print(f"{layout.html.relative_to(root)} is {'ready' if fresh else 'up to date'}")
     return 0
@@ -66,6 +69,17 @@ def write_records(root: Path, lists: dict[str, list[dict]], state: dict) -> None
     for name, value in (names | {"status": state}).items():
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         execution.write_atomic(root / f"_build/{name}.json", text)
+
+
+def readme_figure(executed: Iterable[dict]) -> bytes:
+    """Return the picture of README: the one output of the cell that is tagged for it."""
+    (picture,) = [
+        output["data"]["image/png"]
+        for notebook in executed
+        for cell in notebook["cells"] if "readme-figure" in cell["metadata"].get("tags", [])
+        for output in cell["outputs"] if "image/png" in output.get("data", {})
+    ]
+    return base64.b64decode("".join(picture))
 
 
 def write_times(root: Path, results: list[execution.Result]) -> None:

@@ -113,7 +113,6 @@ class ShortTopTwo(topk.TopTwo):
     @rule
     def line(s, arm):
         s.lacks[arm] = s.shrink * mixture_cost_of(s.pulls[arm], s.sums[arm])
-        s.half_logs[arm] = math.log(s.pulls[arm]) / 2
         return 0.0, 0.0, 0.0
 
 

@@ -83,7 +83,7 @@ class TopTwo(Indices):
     certifies = anytime = random = True
     stops_by = "pairs"
     memory = {"inside": 0, "outside": 0, "least": 0.0}  # the pair, and its weight
-    memory |= {"doubt_inside": 0, "doubt_outside": 0}  # a pair that was not sure
+    memory |= {"doubtful": 0}  # an arm of a pair that was not sure
     roles = Indices.roles | {"weight": pairs.weight}
 
     def constants(self, n: int) -> dict[str, Any]:
@@ -92,9 +92,9 @@ class TopTwo(Indices):
         return {"log_ratio": log_ratio, "normal": int(self.normal)}
 
     def room(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
-        """Return what a search needs, room for pairs, and for ln g and (ln N) / 2 of each arm."""
+        """Return what a search needs, room for pairs, and for ln g of each arm."""
         found = super().room(search, bandits, n) | pairs.room(n, not self.normal)
-        return found | {"lacks": np.zeros(n), "half_logs": np.zeros(n)}
+        return found | {"lacks": np.zeros(n)}  # ln g
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return intervals that hold together, at all times, with probability 1 - delta."""
@@ -104,23 +104,20 @@ class TopTwo(Indices):
     def line(s, arm):
         u = s.pulls[arm]
         s.lacks[arm] = math.log1p(u) / 2 if s.normal else mixture_cost_of(u, s.sums[arm])
-        s.half_logs[arm] = math.log(u) / 2
         if not s.normal:  # the largest ln L, and what the weight adds
-            s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) + s.half_logs[arm]
+            s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) + math.log(u) / 2
         return 0.0, 0.0, 0.0  # no bounds are needed
 
     @rule
     def done(s):
-        find_pair(s)
-        if s.now.least == NEVER:  # no arm is left outside
-            return True
-        return is_sure(s, s.now.inside, s.now.outside) and are_sure(s)
+        find_pair(s)  # there may be no arm left outside
+        return s.now.least == NEVER or (is_sure(s, s.now.inside, s.now.outside) and are_sure(s))
 
     @rule
     def weight(s, a, b):
         """Z + (ln N_a + ln N_b) / 2."""
         of_a, of_b = parts_of(s, a, b)
-        return of_a + of_b + (s.half_logs[a] + s.half_logs[b])
+        return of_a + of_b + math.log(float(s.pulls[a]) * s.pulls[b]) / 2
 
     @rule
     def pick(s, arms):
@@ -143,17 +140,12 @@ def is_sure(s, a, b):
 
 
 def are_sure(s):
-    """Tell whether all pairs are sure, beginning with the one that was not the last time."""
-    a, b = s.now.doubt_inside, s.now.doubt_outside
-    if s.status[a] == s.status[b] == ACTIVE and s.within[a] and not s.within[b]:
-        if not is_sure(s, a, b):
-            return False
-    for i in range(s.now.live):
-        a = s.active[i]
-        for j in range(s.now.live if s.within[a] else 0):
-            b = s.active[j]
-            if not s.within[b] and not is_sure(s, a, b):
-                s.now.doubt_inside, s.now.doubt_outside = a, b
+    """Tell whether all pairs are sure, beginning with those of the arm in doubt the last time."""
+    for i in range(-1, s.now.live):
+        a = s.active[i] if i >= 0 else s.now.doubtful
+        for j in range(s.now.live if s.within[a] and s.status[a] == ACTIVE else 0):
+            if not s.within[s.active[j]] and not is_sure(s, a, s.active[j]):
+                s.now.doubtful = a
                 return False
     return True
 
