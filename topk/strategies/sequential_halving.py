@@ -43,8 +43,8 @@ class SequentialHalving(Rounds):
 
     What is ours: the form for k > 1, which is the same rule stopped at k arms, with R reduced
     to the rounds that this takes; and the whole pulls.  What a round leaves over when it rounds
-    down is shared by the later ones, so that fewer than |S| pulls of the last round's set S are
-    left in the end.  The first round gives every arm at least one pull, whatever the budget, and a
+    down is shared by the later ones, so that in the end fewer pulls are left than the last
+    round has arms.  The first round gives every arm at least one pull, whatever the budget, and a
     later round whose share is below one pull an arm decides by the means of all pulls.  Of equal
     means the arm of larger index is dropped.  When arms are withdrawn, R - r + 1 is the number of
     rounds that those that are left need.
