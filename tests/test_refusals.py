@@ -206,6 +206,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     lb.theorem_5_1_pulls: ({"n": 40, "k": 10}, {"k": [9], "epsilon": [0.02]}),
 }  # fmt: skip
 ANY_MEANS = {h.gaps, h.h1, h.h2, topk.GaussianBandit}  # finite ones
+ALL_ARMS = {g.halving_pulls, g.optmai_pulls}  # k may be n
 OTHERWISE = {g.log_bar, g.ugape_step, lb.complement_epsilon}  # see REFUSED
 FORMULAS = {getattr(front, name) for front in (h, g, lb) for name in front.__all__
             if name[0].islower()}
@@ -226,7 +227,7 @@ def test_a_wrong_argument_is_refused_by_name(function):
         if name == "means" and function in ANY_MEANS:
             values.remove([0.5, 1.2])
         values += LOWER.get(name, ()) if hasattr(lb, function.__name__) else ()
-        if name == "k" and {"n", "means"} & {*right} and function is not g.halving_pulls:
+        if name == "k" and {"n", "means"} & {*right} and function not in ALL_ARMS:
             values.append(right.get("n") or len(right["means"]))
         for value in values:
             if value is None and parameters[name].default is None:

@@ -29,10 +29,30 @@ def half(value, name, given):
     return _checks.check_k(value, given["n"] // 2, name)
 
 
+def up_to_all(value, name, given):
+    """Range of an integer from 1 to n."""
+    return _checks.check_k(value, given["n"], name)
+
+
 def one_or_several(value, name, given):
     """Range of means (n,) of one bandit, or (M, n) of several."""
     axes = _checks.as_array(value, name, "an array of means").ndim
     return several(value, name, given) if axes > 1 else _checks.check_means(value)
+
+
+def up_to_b(value, name, given):
+    """Range of a number from 0 to below b; the formula gets it in units of b."""
+    b = RANGES["b"](given["b"], "b", given)
+    return _checks.check_real(value, name, 0, b, high_open=True) / b
+
+
+def means_up_to_b(value, name, given):
+    """Range of means in [0, b], of one bandit or several; the formula gets them in units of b."""
+    b = RANGES["b"](given["b"], "b", given)
+    array = _checks.as_numbers(value, name, f"an array of means in [0, {b:g}]")
+    if array.size and array.max() > b:
+        _checks.refuse(name, float(array.max()), f"made of means in [0, {b:g}]")
+    return one_or_several(array / b, name, given)
 
 
 def several(value, name, given):

@@ -17,6 +17,8 @@ from fractions import Fraction
 from functools import lru_cache, wraps
 from types import SimpleNamespace
 
+from topk.betting import betting_bounds
+
 
 class Seen:
     """Pulls and rewards so far; arm i of bandit m is number m * n + i."""
@@ -320,7 +322,29 @@ def kl_lucb(s, seen):
             beta += math.log(beta)
         lower[arm], upper[arm] = kl_limit(u, ones, beta, 0.0), kl_limit(u, ones, beta, 1.0)
     chosen, pair, apart = closest_pair(s, seen, lower, upper)
-    return chosen, pair, apart < s.epsilon
+    return chosen, floored(s, seen, pair) if s.rate == "mixture" else pair, apart < s.epsilon
+
+
+def floored(s, seen, pair):
+    """The arm with the fewest pulls, if it has fewer than sqrt(t) - n/2 and epsilon is 0."""
+    n, total = len(seen.pulls), sum(seen.pulls)
+    rare = min(range(n), key=lambda arm: seen.pulls[arm])
+    late = s.epsilon == 0 and seen.pulls[rare] < math.sqrt(total) - n / 2
+    return [rare] if late else pair
+
+
+@indexed
+def betting_lucb(s, seen):
+    """KL-LUCB's rule on the interval from count, sum and squares; of 0/1 rewards here.
+
+    The interval itself is held to its definition in tests/test_betting.py.
+    """
+    n, level = len(seen.pulls), math.log(len(seen.pulls) / s.delta)
+    ends = [betting_bounds(float(u), float(x), float(x), level)
+            for u, x in zip(seen.pulls, seen.sums, strict=True)]
+    lower, upper = ({arm: ends[arm][i] for arm in range(n)} for i in (0, 1))
+    chosen, pair, apart = closest_pair(s, seen, lower, upper)
+    return chosen, floored(s, seen, pair), apart < s.epsilon
 
 
 @lru_cache(maxsize=10**5)
@@ -358,9 +382,11 @@ def top_two(s, seen):
         for b in sorted(ranked[k:]):
             of_a, of_b = against(*(x[i] for i in (a, b) for x in counts), s.epsilon)
             lack = sum(behind_the_best(seen.pulls[i], seen.sums[i]) for i in (a, b))
-            found[a, b] = round(of_a + of_b - lack, 9), of_a, of_b
+            more = math.log(seen.pulls[a] * seen.pulls[b]) / 2
+            found[a, b] = round(of_a + of_b + more, 9), of_a, of_b, of_a + of_b - lack
     a, b = min(found, key=lambda pair: found[pair][0])
-    least, of_a, of_b = found[a, b]
+    _, of_a, of_b, _ = found[a, b]
+    least = min(sure for *_, sure in found.values())
     if of_a + of_b < 1e-11:  # the limit for equal means
         of_a, of_b = seen.pulls[b], seen.pulls[a]
     arm = a if seen.rng.random() < of_a / (of_a + of_b) else b

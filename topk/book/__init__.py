@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["claims", "glue_all", "plots", "recording", "rule_of", "scientific"]
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-SHARED = "topk.rules", "topk.engine", "topk.confidence", "topk.kl", "topk._", "numpy"
+SHARED = ("topk.rules", "topk.engine", "topk.confidence", "topk.kl", "topk.betting", "topk.finite",
+          "topk._", "numpy")
 RULE = ("batch", "share", "decide", "scale", "line", "radius", "form", "weight", "pick", "done")
 
 

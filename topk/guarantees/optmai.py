@@ -10,6 +10,7 @@ from topk._checks import (
 from topk._ranges import (
     checked,
     integer,
+    up_to_all,
 )
 
 BETA = 0.75 * math.exp(0.2)  # OptMAI's ratio of budgets in the theorems
@@ -180,7 +181,7 @@ def optmai_regret(n: int, k: int, budget: int, delta: float, beta: float = BETA)
     return _optmai_loss(n, side, delta, beta) / math.sqrt(budget) / spread
 
 
-@checked(epsilon=between(0, 1))
+@checked(epsilon=between(0, 1), k=up_to_all)
 def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BETA) -> int:
     r"""Budget with which OptMAI guarantees average regret epsilon.
 
@@ -189,15 +190,17 @@ def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BET
 
     Parameters
     ----------
-    n, k, delta, beta
+    n, delta, beta
         As for `optmai_regret`.
+    k : int
+        Arms to select, 1 to n; with k = n nothing has to be found out.
     epsilon : float
         Average regret, in (0, 1).
 
     Returns
     -------
     int
-        Total pulls, at least n.
+        Total pulls, at least n; 0 for k = n.
 
     Raises
     ------
@@ -216,6 +219,8 @@ def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BET
     >>> optmai_pulls(1000, 100, epsilon=0.1, delta=0.1)
     714323497
     """
+    if k == n:
+        return 0
     side, epsilon = _complement(n, k, epsilon)
     return max(n, math.ceil((_optmai_loss(n, side, delta, beta) / epsilon) ** 2))
 

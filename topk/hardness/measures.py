@@ -6,8 +6,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from topk._checks import as_vector, between, check_integer, check_real, check_unit_array, refuse
-from topk._ranges import any_unit, checked, half, inverse_square, one_or_several
+from topk._checks import (
+    as_numbers,
+    as_vector,
+    between,
+    check_integer,
+    check_real,
+    check_unit_array,
+    refuse,
+)
+from topk._ranges import any_unit, checked, half, inverse_square, means_up_to_b, up_to_b
 from topk._types import FloatOrFloats, Floats
 from topk.kl import kl_of_step
 from topk.metrics import SLACK
@@ -227,7 +235,7 @@ def lucb_complexity(means: ArrayLike, k: int, epsilon: float) -> float:
     return float(inverse_square(np.maximum(gaps(means, k), epsilon / 2)).sum())
 
 
-@checked(means=one_or_several)
+@checked(means=means_up_to_b, epsilon=up_to_b)
 def ugape_complexity(
     means: ArrayLike, k: int, epsilon: float, b: float = 1.0, *, variances: ArrayLike | None = None,
 ) -> float:
@@ -242,15 +250,15 @@ def ugape_complexity(
     Parameters
     ----------
     means : array_like, shape (n,) or (M, n)
-        True means in [0, 1]; two axes mean M bandits, whose terms are added.
+        True means in [0, b]; two axes mean M bandits, whose terms are added.
     k : int
         Arms to select in each bandit, 1 to n - 1.
     epsilon : float
-        Tolerance per arm, in [0, 1).
+        Tolerance per arm, in [0, b).
     b : float
         Rewards lie in [0, b]; 1 for the library's bandits. Positive.
     variances : array_like, same shape as ``means``, optional
-        True variances in [0, 1]; when given, the variance form is returned.
+        True variances in [0, b^2]; when given, the variance form is returned.
 
     Returns
     -------
@@ -260,8 +268,8 @@ def ugape_complexity(
     Raises
     ------
     ValueError
-        For bad ``means`` or ``k`` (see `gaps`), ``epsilon`` outside [0, 1), ``b`` not
-        positive, or ``variances`` of another shape or outside [0, 1].
+        For bad ``means`` or ``k`` (see `gaps`), ``epsilon`` outside [0, b), ``b`` not
+        positive, or ``variances`` of another shape or outside [0, b^2].
 
     Notes
     -----
@@ -276,16 +284,19 @@ def ugape_complexity(
     39.111111111111114
     >>> ugape_complexity([[0.75, 0.25], [0.5, 0.0]], 1, epsilon=0.5)
     16.0
+    >>> ugape_complexity([1.5, 1.0, 0.5], 1, epsilon=0.5, b=2)
+    39.111111111111114
     """
-    delta = np.array([gaps(row, k) for row in np.atleast_2d(means)])
+    delta = np.array([gaps(row, k) for row in np.atleast_2d(means)])  # in units of b
     m = np.maximum((delta + epsilon) / 2, epsilon)
     if variances is None:
-        return float(b * b * inverse_square(m).sum())
-    variance = check_unit_array(variances, "variances", ndim=means.ndim)
+        return float(inverse_square(m).sum())
+    variance = as_numbers(variances, "variances", "an array of numbers from 0 to b^2") / b**2
+    variance = check_unit_array(variance, "variances", ndim=means.ndim)
     if variance.shape != means.shape:
         refuse("variances", f"an array of shape {variance.shape}", f"of shape {means.shape}")
     variance = np.atleast_2d(variance)
-    root = np.sqrt(variance) + np.sqrt(variance + 13 / 3 * b * m)
+    root = np.sqrt(variance) + np.sqrt(variance + 13 / 3 * m)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         terms = np.square(root / m)
     return float(np.where(m > 0, terms, np.inf).sum())

@@ -43,7 +43,13 @@ class Cells:
     """
 
     def __init__(self, n, items, seed):
-        self.seed, self.items, self.order = seed, items, orders_of(seed, n, items)
+        self.items = items
+        self._begin(n, seed)
+
+    def _begin(self, n, seed):
+        """Draw the orders; nothing has been handed out."""
+        items = self.items
+        self.seed, self.order = seed, orders_of(seed, n, items)
         places = np.broadcast_to(np.arange(items, dtype=np.int32), (n, items))
         self.place = np.empty_like(self.order)  # of an item in an arm's order
         np.put_along_axis(self.place, self.order, places, axis=1)
@@ -64,6 +70,11 @@ class Cells:
     def waiting(self):
         """How many results of each arm do not count yet, as earlier ones are missing, (n,)."""
         return self.told - self.counted
+
+    @property
+    def uncounted(self):
+        """How many cells of each arm are in flight, or told and waiting, (n,)."""
+        return self.given - self.lost - self.counted
 
     def hand_out(self, shares):
         """Hand out so many cells of each arm; of an arm lost ones first, all in its order.
@@ -153,7 +164,7 @@ class Cells:
         return grown.copy()
 
     def lose(self, arms, items, called):
-        """Take note that cells in flight will not come back; return how many of each arm, (n,)."""
+        """Take note that cells in flight will not come back."""
         places = self.place[arms, items]
         cells = arms * self.items + places
         twice = np.ones(cells.size, dtype=bool)
@@ -162,30 +173,25 @@ class Cells:
             arm, item = called(arms[bad][0]), items[bad][0]
             raise ValueError(f"items: the cell of arm {arm!s} and item {item} is not in flight")
         self.status[arms, places] = LOST
-        lost = np.bincount(arms, minlength=self.lost.size)
-        self.lost += lost
-        return lost
+        self.lost += np.bincount(arms, minlength=self.lost.size)
 
     def dump(self):
         """Return everything as JSON values: the seed, and what is known of each arm by place."""
         known = [self.status[arm, :given].tolist() for arm, given in enumerate(self.given)]
         return {"seed": self.seed, "known": ["".join(map(LETTERS.get, row)) for row in known]}
 
-    @classmethod
-    def load(cls, n, items, stored):
-        """Return the cells that `dump` has stored."""
-        check_integer(stored["seed"], "seed", 0)
-        found = cls(n, items, stored["seed"])
-        rows = stored["known"]
-        if len(rows) != n or any(len(row) > items or set(row) - KNOWN.keys() for row in rows):
-            refuse("known", rows, f"{n} texts of at most {items} of the letters {[*KNOWN]}")
+    def load(self, stored):
+        """Put stored cells in place of the present ones."""
+        n, rows = self.given.size, stored["known"]
+        self._begin(n, check_integer(stored["seed"], "seed", 0))
+        if len(rows) != n or any(len(x) > self.items or set(x) - KNOWN.keys() for x in rows):
+            refuse("known", rows, f"{n} texts of at most {self.items} of the letters {[*KNOWN]}")
         for arm, row in enumerate(rows):
             status = np.array([KNOWN[letter] for letter in row], dtype=np.int8)
-            found.status[arm, : status.size] = status
-            found.given[arm], found.told[arm] = status.size, (status >= 0).sum()
-            found.lost[arm] = (status == LOST).sum()
-            found._grown(arm)
-        return found
+            self.status[arm, : status.size] = status
+            self.given[arm], self.told[arm] = status.size, (status >= 0).sum()
+            self.lost[arm] = (status == LOST).sum()
+            self._grown(arm)
 
 
 def checked_items(items, size, most):

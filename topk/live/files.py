@@ -37,6 +37,8 @@ def state(session: "topk.Session") -> dict[str, Any]:
         "sigma_test": session._sigma_test and session._sigma_test.dump(),
     }
     stored |= session._arrivals.dump()
+    if session._cells:
+        stored["cells"] = session._cells.dump()
     return stored | {"digest": digest(stored)}
 
 
@@ -96,6 +98,8 @@ def resume(state: dict[str, Any] | str) -> "topk.Session":
         if session._sigma_test:
             session._sigma_test.load(state["sigma_test"])
         session._arrivals.load(state)
+        if session._cells:
+            session._cells.load(state["cells"])
     except (AttributeError, IndexError, KeyError, TypeError) as reason:
         raise ValueError(f"state: a session cannot hold this: {reason!r}") from reason
     return session

@@ -8,6 +8,7 @@ import numpy as np
 
 from topk._checks import refuse
 from topk.confidence import by_pairs, overlap
+from topk.finite import spare
 
 if TYPE_CHECKING:
     import pandas
@@ -35,11 +36,12 @@ def report(session: topk.Session) -> pandas.DataFrame:
         would be chosen now; ``undecided_with``, the list of arms on the other side of the boundary
         from which it is not told apart up to the strategy's epsilon; ``withdrawn``; ``in_flight``
         and ``surplus``, pulls that were handed out and have not come back, and results for which
-        the rule has not asked.  In ``attrs``: ``delta``, the strategy's or 0.05; ``certified``,
-        whether the rule has ended the study and its promise holds; ``status``, where it stands in
-        words; ``evidence``, see `topk.Session.evidence`; ``epsilon``, the least for which the
-        evidence is at most delta; and with sigma ``sigma_test``, what `topk.live.subgaussian`
-        found.
+        the rule has not asked; on a finite test set also ``waiting``, results that do not count
+        yet since an earlier cell of the arm's order is missing.  In ``attrs``: ``delta``, the
+        strategy's or 0.05; ``certified``, whether the rule has ended the study and its promise
+        holds; ``status``, where it stands in words; ``evidence``, see `topk.Session.evidence`;
+        ``epsilon``, the least for which the evidence is at most delta; and with sigma
+        ``sigma_test``, what `topk.live.subgaussian` found.
 
     Raises
     ------
@@ -83,6 +85,8 @@ def report(session: topk.Session) -> pandas.DataFrame:
     sides = chosen, ~chosen & ~gone
     ends, evidence = session._intervals(), session.evidence()
     epsilon = units.unit_epsilon(session.strategy.tolerance)
+    if units.items:  # ends are whole items: half a step above those that epsilon allows
+        epsilon = (spare(epsilon, units.items) + 0.5) / units.items
     open_pairs = np.zeros((session.n, session.n), dtype=bool)
     if selected is not None:
         open_pairs = undecided(session, ends, sides, epsilon)
@@ -91,6 +95,8 @@ def report(session: topk.Session) -> pandas.DataFrame:
     columns = {"name": names, "pulls": pulls, "mean": means, "low": low, "high": high}
     columns |= {"chosen": chosen, "undecided_with": [names[row].tolist() for row in open_pairs]}
     columns |= {"withdrawn": gone, "in_flight": session.in_flight, "surplus": session.surplus}
+    if units.items:
+        columns["waiting"] = session.waiting
     table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
     table.attrs = {"delta": delta, "certified": session.certified, "evidence": evidence}
     table.attrs["status"] = status(session, evidence)

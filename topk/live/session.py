@@ -19,11 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 from topk import confidence
 from topk._checks import as_array, as_generator, as_numbers, check_integer, check_integers, refuse
 from topk._types import Floats, Integers, Seed
-from topk.bandits import scale_of
+from topk.bandits import Scale, scale_of
 from topk.engine.allocation import spread
+from topk.engine.known import check_cells, limit_batch
 from topk.engine.state import STOPPED, begin_run, by_bandit, peek
+from topk.finite import check_items
 from topk.live import files as storing
 from topk.live import report as reporting
+from topk.live.cells import Cells, checked_items
 from topk.live.inbox import MOST, Arrivals
 from topk.live.subgaussian import ODDS, SigmaTest
 from topk.rules.base import RUNNING
@@ -68,6 +71,10 @@ class Session:
     `ask`, `tell` and `withdraw`.  What is shown of every arm has the shape (M, n), and
     ``selected`` holds each bandit's own numbers, from 0 to n - 1.
 
+    On a finite test set, ``strategy.start(models, items=N)``, every arm has N items, and results
+    are 0 or 1.  Then `ask_cells` hands out pairs of an arm and an item, each at most once unless it
+    is lost, and `tell_cells` takes their results, in place of `ask` and `tell`.
+
     Attributes
     ----------
     strategy : Strategy
@@ -77,6 +84,8 @@ class Session:
     names : list of str or None
         What the arms are called, if they have names: these stand in place of numbers in all that
         a session takes and gives.
+    items : int or None
+        The number of items of a finite test set.
 
     Examples
     --------
@@ -93,6 +102,7 @@ class Session:
     strategy: Strategy
     layout: int | tuple[int, int]
     names: list[str] | None
+    items: int | None
 
     def __init__(
         self,
@@ -101,6 +111,7 @@ class Session:
         rng: Seed | None = None,
         bounds: Sequence[float] | None = None,
         sigma: float | None = None,
+        items: int | None = None,
     ) -> None:
         self.strategy, self.names = strategy, None if strategy.several else check_names(n)
         n = len(self.names) if self.names else n
@@ -108,7 +119,8 @@ class Session:
         generator = None if rng is None else as_generator(rng, allowed)
         if generator and not isinstance(generator.bit_generator, np.random.PCG64):
             refuse("rng", rng, allowed)
-        self._units = scale_of(bounds, sigma)
+        self._units = _scale_of(bounds, sigma, items)
+        self.items = self._units.items
         self._scale = {"bounds": None if bounds is None else [*map(float, bounds)]}
         self._scale["sigma"] = None if sigma is None else float(sigma)
         self._play = begin_run(strategy.on(self._units), n, generator)
@@ -118,12 +130,18 @@ class Session:
         self._short = {}  # arm -> exactly what its squares, where known, lack of its rewards
         self._sigma_test = None if self._units.bounded else SigmaTest(n, self._scale["sigma"])
         own = generator and generator.spawn(1)[0]
-        self._arrivals = Arrivals(n, self._units.bounded, own)
+        self._arrivals, self._cells = Arrivals(n, self._units.bounded, own), None
+        if self.items:
+            self._scale["items"] = self.items
+            if not self._play.strategy.skips_known:
+                check_cells(strategy, n, self.items)
+            seed = (own or np.random.default_rng()).bit_generator.random_raw()
+            self._cells = Cells(n, self.items, int(seed))
         self._open_batch()
 
     @locked
     def __repr__(self) -> str:
-        left, flying = self._arrivals.left.sum(), self._arrivals.flight.sum()
+        left, flying = self._arrivals.left.sum(), self.in_flight.sum()
         now = f"stopped by its {self.stopped}" if self.done else f"wants {left} more"
         now += f", {flying} in flight" if flying else ""
         return f"<Session of {self.strategy}: {self.n} arms, {self.pulls.sum()} pulls, {now}>"
@@ -132,6 +150,8 @@ class Session:
         """Take the next batch from the strategy."""
         arms, counts = np.empty((2, self.n), dtype=np.int64)
         m = self._play.ask(arms, counts)
+        if self.items and not self._play.strategy.skips_known:
+            m = limit_batch(self._play, self.items, arms, counts, m)
         self._arrivals.open(arms[:m], counts[:m], self._room)
 
     @property
@@ -180,8 +200,23 @@ class Session:
     @property
     @locked
     def in_flight(self) -> Integers:
-        """Pulls of each arm that were handed out by `ask` and not come back, int (n,) or (M, n)."""
+        """Pulls of each arm that were handed out by `ask` and not come back, int (n,) or (M, n).
+
+        On a finite test set cells, by `ask_cells`.
+        """
+        if self._cells:
+            return self._cells.in_flight
         return self._arrivals.flight.reshape(self.layout).copy()
+
+    @property
+    @locked
+    def waiting(self) -> Integers:
+        """Results of each arm that wait for earlier cells of its order, int (n,).
+
+        They count, in `pulls` and everything else, as soon as those have been told.  None wait but
+        on a finite test set.
+        """
+        return self._cells.waiting if self._cells else np.zeros(self.n, dtype=np.int64)
 
     @property
     @locked
@@ -236,9 +271,9 @@ class Session:
         They are those of the strategy's current round, from its last complete batch; see
         the strategy for what they promise.
         """
-        if self._units.bounded:
+        if self._units.bounded and not self.items:
             ends = self.strategy.bounds(self._play.seen)
-        else:  # those in the strategy's rule are for rewards in [0, 1], too
+        else:  # those in the strategy's rule are for rewards in [0, 1], drawn with replacement, too
             ends = self._intervals()
         lower, upper = (self._units.from_unit(1, end).reshape(self.layout) for end in ends)
         return lower, upper
@@ -251,12 +286,13 @@ class Session:
         if self._refuted:
             return np.full((2, self.n), [[-np.inf], [np.inf]])
         given = *self._told(), (delta or self._delta) / self.n, self._units.sigma
-        return confidence.interval(*given, squares=self._known_squares())
+        found = confidence.interval(*given, squares=self._known_squares(), items=self.items)
+        return [end / self.items for end in found] if self.items else found
 
     @property
     def _method(self):
         """The form of evidence that fits the strategy's own stop."""
-        return self.strategy.stops_by or "pairs"
+        return "intervals" if self.items else self.strategy.stops_by or "pairs"
 
     def _known_squares(self):
         """Return sums of squares (n,) at least as large as those of the rewards, or None.
@@ -266,7 +302,7 @@ class Session:
         """
         free, k = self.strategy.stops_by is None, self.strategy.k
         uses = self.strategy.uses_squares or (free and k * (self.n - k) <= MANY)
-        if not (uses and self._units.bounded):
+        if not (uses and self._units.bounded) or self.items:
             return None
         pulls, sums = self._told()
         squares = sums.copy()
@@ -323,7 +359,7 @@ class Session:
             squares = squares.reshape(self.layout)
         return confidence.evidence(
             pulls, sums, chosen, epsilon, self._withdrawn, self._units.sigma,
-            squares=squares, method=self._method,
+            squares=squares, items=self.items, method=self._method,
         )
 
     @locked
@@ -366,6 +402,7 @@ class Session:
         rounds were handed out ahead, of arms that are settled before the rule asks for them, are
         in no budget: who must not pay for them leaves ``size`` out.
         """
+        self._refuse_cells("ask", "ask_cells")
         if size is not None:
             shares = self._next(check_integer(size, "size", 1, MOST))
             self._arrivals.flight += shares
@@ -381,16 +418,20 @@ class Session:
         most = budget - play.total - int(new.sum() + flight.sum())
         if self.done or most <= 0:
             return np.zeros(self.n, dtype=np.int64)
-        size = min(size, most)
+        size, room = min(size, most), np.full(self.n, MOST)
+        if self._cells:
+            room = self._cells.left
         if play.pools:
-            shares = play.imagine(self._arrivals.told(), flight, size)
+            shares = np.minimum(play.imagine(self._arrivals.told(), flight, size), room)
+            if self._cells and play.strategy.skips_known and play.can_begin(play.seen.pulls):
+                return shares  # fewer than ``size`` if all that the rule would pick is in flight
             have = play.seen.pulls + new + flight + shares
         else:
             left = self._arrivals.left
-            shares = spread(new + flight, np.maximum(left - flight, 0), size)
+            shares = spread(new + flight, np.minimum(np.maximum(left - flight, 0), room), size)
             have = np.maximum(flight - left, 0) + self._arrivals.surplus  # ahead of the batch
             size = min(size, max(shares.sum(), most - have[play.active].sum()))
-        more = np.where(play.active, size, 0)
+        more = np.where(play.active, np.minimum(size, room - shares), 0)
         return shares + spread(have, more, size - shares.sum())
 
     @locked
@@ -474,6 +515,7 @@ class Session:
             if a strategy of your own then asks for what cannot be: this session cannot go
             on, and the state stored before is the one to resume with a mended strategy.
         """
+        self._refuse_cells("tell", "tell_cells")
         if self.done and not self._arrivals.flight.any():
             raise ValueError("arms: this session is done, and takes what Session.observe is told")
         allowed = np.maximum(self._arrivals.left, self._arrivals.flight)
@@ -535,6 +577,7 @@ class Session:
         gaps; that mends it for bounds of single arms, not for `TopTwo`, and see `evidence`.  A
         log has to be complete from its beginning, and to be told once.
         """
+        self._refuse_cells("observe", "tell_cells")
         few = "counts: of {} reward(s) of arm {} only {} can be counted"
         return self._sort_in(arms, rewards, counts, squares, MOST - self._told()[0], few)
 
@@ -563,10 +606,158 @@ class Session:
         -----
         That a result is lost must have nothing to do with what it would have been; see `observe`.
         """
+        self._refuse_cells("lost", "lost_cells")
         arms, counts, _ = self._entries(arms, counts)
         flying = "counts: {} pull(s) of arm {} are lost, but {} are in flight"
         self._check_most(arms, counts, self._arrivals.flight, flying)
         np.subtract.at(self._arrivals.flight, arms, counts)
+        return self
+
+    def _refuse_cells(self, name, other):
+        """Refuse what takes arms without items where there are cells."""
+        if self._cells:
+            raise ValueError(f"{name}: a session with items takes cells; see Session.{other}")
+
+    def _with_cells(self, name):
+        """Return the cells; refuse where there are none."""
+        if not self._cells:
+            raise ValueError(f"{name}: this session has no items; see Strategy.start(..., items=N)")
+        return self._cells
+
+    def _blocked(self, size):
+        """Return shares of the batch's arms whose next cell was lost, with none in flight, (n,).
+
+        Results that wait behind such a gap seem to be all that the rule or its budget allows.
+        """
+        idle = np.where(self._cells.in_flight == 0, self._cells.left, 0)
+        most = np.minimum(self._arrivals.left, idle)
+        return spread(np.zeros_like(most), most, size)
+
+    def _expect_cells(self):
+        """Take for in flight what is to count, not what waits of an arm that has left."""
+        self._arrivals.flight[:] = self._cells.uncounted
+        self._arrivals.flight[self._withdrawn] = self._cells.in_flight[self._withdrawn]
+
+    def _pairs(self, arms, items):
+        """Return the arms and items of cells in canonical form."""
+        arms, _, _ = self._entries(arms, None)
+        return arms, checked_items(items, arms.size, self.items)
+
+    @locked
+    def ask_cells(self, size: int) -> tuple[NDArray[Any], Integers]:
+        """Hand out the next cells of a finite test set: pairs of an arm and an item to be judged.
+
+        Parameters
+        ----------
+        size : int
+            How many cells can be judged now, at least 1.
+
+        Returns
+        -------
+        arms : ndarray of int64, or of str if the arms have names, shape (m,)
+        items : ndarray of int64, shape (m,)
+            Cell j is item ``items[j]``, 0 to N - 1, of arm ``arms[j]``.  Each is handed out once;
+            again only after `lost_cells`.
+
+        Raises
+        ------
+        ValueError
+            If ``size`` is no number of cells, or the session has no items.
+
+        Notes
+        -----
+        Which arms are asked is said at `ask`.  Which item is next was drawn beforehand: every arm
+        has a uniformly random order of its own, a function of the seed given to
+        `topk.Strategy.start` (of one that is drawn unless ``rng`` is given), and stored with it.
+        Lost cells come first.  Fewer than ``size`` cells mean that results have to come in first,
+        or that the budget is used up; none that the study is over, or waits for what is in flight.
+
+        Examples
+        --------
+        >>> import topk
+        >>> session = topk.KLLUCB(k=1, epsilon=0, delta=0.1).start(["a", "b"], items=50, rng=0)
+        >>> while not session.done:
+        ...     models, items = session.ask_cells(10)
+        ...     _ = session.tell_cells(models, items, models == "a")
+        >>> session.selected.tolist(), session.certified
+        (['a'], True)
+        """
+        cells = self._with_cells("ask_cells")
+        shares = self._next(check_integer(size, "size", 1, MOST))
+        if not (shares.any() or self.done):
+            shares = self._blocked(size)
+        arms, items = cells.hand_out(shares)
+        self._expect_cells()
+        return self._named(arms), items
+
+    @locked
+    def tell_cells(self, arms: ArrayLike, items: ArrayLike, results: ArrayLike) -> Self:
+        """Take results of cells that were handed out, in any order and any portions.
+
+        Parameters
+        ----------
+        arms : array_like of int, or of str if the arms have names, shape (m,)
+        items : array_like of int, shape (m,)
+            Which cells.
+        results : array_like of 0 and 1, shape (m,)
+            Whether each is right.
+
+        Returns
+        -------
+        Session
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If a cell was never handed out, if a result is not 0 or 1, or not the one that was told
+            of this cell before; then nothing is changed.
+
+        Notes
+        -----
+        An arm's results count as its longest prefix of the order handed out that has no gap; later
+        ones are `waiting`.  So a harness that answers easy items first does not choose which
+        results count.  A cell told twice with the same result is taken once.
+        """
+        cells = self._with_cells("tell_cells")
+        grown = cells.take(*self._pairs(arms, items), results, self._named)
+        self._expect_cells()
+        for arm, found in grown:
+            whole = [[found.size, int(found.sum())]]  # where all are taken, or none ever
+            for count, right in whole if self._play.pools else [[1, int(x)] for x in found]:
+                self._arrivals.take(arm, [count, right, right], self._room(arm))
+        self._go_on()
+        return self
+
+    @locked
+    def lost_cells(self, arms: ArrayLike, items: ArrayLike) -> Self:
+        """Give back cells that are in flight and will not be answered; they are handed out again.
+
+        A result that comes nevertheless is taken.
+
+        Parameters
+        ----------
+        arms, items
+            As for `tell_cells`.
+
+        Returns
+        -------
+        Session
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If a cell is not in flight; then nothing is changed.
+
+        Notes
+        -----
+        An arm's later results wait until the cell is answered after all.  One that can never be
+        answered has to be told as 0, if that is what it is to mean.
+        """
+        cells = self._with_cells("lost_cells")
+        cells.lose(*self._pairs(arms, items), self._named)
+        self._expect_cells()
         return self
 
     @locked
@@ -605,6 +796,8 @@ class Session:
         self._withdrawn.append(arm)
         self._credit(np.array([arm]))
         self._arrivals.drop(arm)
+        if self._cells:
+            self._expect_cells()
         self._go_on()
         return self
 
@@ -747,6 +940,16 @@ def check_names(arms):
     if len(names) < 2 or len(set(names)) < len(arms):
         refuse("n", arms, allowed)
     return names
+
+
+def _scale_of(bounds, sigma, items):
+    """Return what rewards are like; those of a finite test set are 0 or 1."""
+    if items is None:
+        return scale_of(bounds, sigma)
+    for name, value in (("bounds", bounds), ("sigma", sigma)):
+        if value is not None:
+            refuse(name, value, "left out where items are given: results are 0 or 1")
+    return Scale(items=check_items(items))
 
 
 def _check_sums(sums, counts, name, units):

@@ -236,6 +236,7 @@ class Strategy:
         bounds: Sequence[float] | None = None,
         sigma: float | None = None,
         rng: Seed | None = None,
+        items: int | None = None,
     ) -> "topk.Session":
         """Start a live session with ``n`` arms; see `topk.Session`.
 
@@ -253,7 +254,12 @@ class Strategy:
             standard deviation are.
         rng : int or numpy.random.Generator, optional
             Where the random numbers come from that a rule draws, or `topk.Session.observe` to
-            take a part of a sum.
+            take a part of a sum; on a finite test set also the order of each arm's items.
+        items : int, optional
+            The arms (models, prompts, annotators) answer so many items, N, 1 to 1,000,000, and each
+            result is 0 or 1: a finite test set, on which every cell is asked at most once; see
+            `topk.Session.ask_cells`.  For `KLLUCB` and strategies with a fixed budget of at most
+            n N pulls; without ``bounds`` and ``sigma``.
 
         Returns
         -------
@@ -271,7 +277,7 @@ class Strategy:
         if delta > 0.5:
             told = f"delta = {delta} is the probability of failure, not of success"
             warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", stacklevel=2)
-        return topk.Session(self, n, rng, bounds, sigma)
+        return topk.Session(self, n, rng, bounds, sigma, items)
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the arms' means.

@@ -10,10 +10,10 @@ from topk._types import Floats
 from topk.confidence import interval, shrunk
 from topk.confidence import pairs as wrong_pairs
 from topk.kl import TINY, mixture_cost_of, pair_minimiser
-from topk.rules import Indices, rule
+from topk.rules import ACTIVE, Indices, rule
 from topk.rules.search import weakest_pair as pairs
 from topk.rules.search.interface import Search
-from topk.rules.search.weakest_pair import ROUNDING, find_pair
+from topk.rules.search.weakest_pair import NEVER, ROUNDING, find_pair
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class TopTwo(Indices):
 
     The play ends when :math:`Z_{ab} > \ln(C g_a g_b/\delta)` for all pairs, with
     :math:`C = (n-k)(n+k-1)/2`.  Until then the pair with the smallest
-    :math:`Z_{ab} - \ln(g_a g_b)` is taken, and of it a with probability
+    :math:`Z_{ab} + \frac12\ln(N_a N_b)` is taken, and of it a with probability
     :math:`N_a\,\mathrm{kl}(m_a, x)/Z_{ab}`, else b.  An arm with fewer than
     :math:`\sqrt t - n/2` of all t pulls comes first.
 
     Parameters
     ----------
     k, epsilon, delta, budget
-        As for `KLLUCB`, with the same promise.
+        As for `KLLUCB`, with the same guarantee.
 
     Raises
     ------
@@ -50,6 +50,11 @@ class TopTwo(Indices):
     coin, for k = 1 and epsilon = 0, is the information-directed one of You, Qin, Wang and Yang
     (2023).  For larger k no fixed coin is optimal (see also Qin and You).  With epsilon > 0 the
     promise holds, and no optimality is claimed.
+
+    Which pair is sampled decides nothing about the error.  The logarithm of the pulls favours pairs
+    of which an arm has few: without it, at small rates, a good arm with unlucky first rewards is
+    pulled too seldom, and some runs take ten times as long as the median.  For scores that are not
+    0 or 1 `BettingLUCB` needs far fewer pulls.
 
     If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^{Z_{ab}} \leq g_a g_b M_a M_b`, and
     :math:`M_a M_b` is a non-negative supermartingale that begins at 1, since pulls come one by
@@ -78,6 +83,7 @@ class TopTwo(Indices):
     certifies = anytime = random = True
     stops_by = "pairs"
     memory = {"inside": 0, "outside": 0, "least": 0.0}  # the pair, and its weight
+    memory |= {"doubtful": 0}  # an arm of a pair that was not sure
     roles = Indices.roles | {"weight": pairs.weight}
 
     def constants(self, n: int) -> dict[str, Any]:
@@ -86,7 +92,7 @@ class TopTwo(Indices):
         return {"log_ratio": log_ratio, "normal": int(self.normal)}
 
     def room(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
-        """Return what a search needs, room for pairs, and for ln g."""
+        """Return what a search needs, room for pairs, and for ln g of each arm."""
         found = super().room(search, bandits, n) | pairs.room(n, not self.normal)
         return found | {"lacks": np.zeros(n)}  # ln g
 
@@ -98,20 +104,20 @@ class TopTwo(Indices):
     def line(s, arm):
         u = s.pulls[arm]
         s.lacks[arm] = math.log1p(u) / 2 if s.normal else mixture_cost_of(u, s.sums[arm])
-        if not s.normal:  # ln KT: the largest ln L, less what the mixture lacks
-            s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) - s.lacks[arm]
+        if not s.normal:  # the largest ln L, and what the weight adds
+            s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) + math.log(u) / 2
         return 0.0, 0.0, 0.0  # no bounds are needed
 
     @rule
     def done(s):
-        find_pair(s)
-        return s.now.least > s.log_ratio
+        find_pair(s)  # there may be no arm left outside
+        return s.now.least == NEVER or (is_sure(s, s.now.inside, s.now.outside) and are_sure(s))
 
     @rule
     def weight(s, a, b):
-        """Z - ln g_a - ln g_b."""
+        """Z + (ln N_a + ln N_b) / 2."""
         of_a, of_b = parts_of(s, a, b)
-        return of_a + of_b - (s.lacks[a] + s.lacks[b])
+        return of_a + of_b + math.log(float(s.pulls[a]) * s.pulls[b]) / 2
 
     @rule
     def pick(s, arms):
@@ -125,6 +131,23 @@ class TopTwo(Indices):
         late = s.pulls[least] < math.sqrt(s.now.total) - s.now.live / 2
         arms[0] = least if late else a if heads else b
         return 1
+
+
+def is_sure(s, a, b):
+    """Tell whether Z exceeds ln(C g_a g_b / delta)."""
+    of_a, of_b = parts_of(s, a, b)
+    return of_a + of_b - (s.lacks[a] + s.lacks[b]) > s.log_ratio
+
+
+def are_sure(s):
+    """Tell whether all pairs are sure, beginning with those of the arm in doubt the last time."""
+    for i in range(-1, s.now.live):
+        a = s.active[i] if i >= 0 else s.now.doubtful
+        for j in range(s.now.live if s.within[a] and s.status[a] == ACTIVE else 0):
+            if not s.within[s.active[j]] and not is_sure(s, a, s.active[j]):
+                s.now.doubtful = a
+                return False
+    return True
 
 
 def parts_of(s, a, b):
