@@ -206,6 +206,7 @@ ENTRIES = [
     Entry(topk.LUCB1, transcriptions.lucb1, confidence, **INDEX, **STOPS),
     Entry(topk.KLLUCB, transcriptions.kl_lucb, confidence, **INDEX, **STOPS),
     Entry(topk.KLLUCB, transcriptions.kl_lucb, published, **INDEX, **STOPS, form="-published"),
+    Entry(topk.BettingLUCB, transcriptions.betting_lucb, confidence, **INDEX, **STOPS),
     Entry(topk.TopTwo, transcriptions.top_two, confidence, **INDEX, **STOPS),
     Entry(topk.CLUCB, transcriptions.clucb_pac, clucb, **INDEX),
     Entry(topk.CLUCBPAC, transcriptions.clucb_pac, clucb_pac, **INDEX, **STOPS),

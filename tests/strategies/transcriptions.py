@@ -290,7 +290,50 @@ def kl_lucb(s, seen):
             beta += math.log(beta)
         lower[arm], upper[arm] = kl_limit(u, ones, beta, 0.0), kl_limit(u, ones, beta, 1.0)
     chosen, pair, apart = closest_pair(s, seen, lower, upper)
-    return chosen, pair, apart < s.epsilon
+    floored = s.epsilon == 0 and s.rate == "mixture"
+    return chosen, above_the_floor(seen, pair) if floored else pair, apart < s.epsilon
+
+
+def above_the_floor(seen, pair):
+    """The arm with the fewest pulls in place of the pair, if they are fewer than sqrt(t) - n/2."""
+    n, total = len(seen.pulls), sum(seen.pulls)
+    rare = min(range(n), key=lambda arm: seen.pulls[arm])
+    return [rare] if seen.pulls[rare] < math.sqrt(total) - n / 2 else pair
+
+
+@indexed
+def betting_lucb(s, seen):
+    """KL-LUCB's pair with the mixture of KT and bets, for 0/1 rewards, whose bets are exact."""
+    n, lower, upper = len(seen.pulls), {}, {}
+    for arm, (u, ones) in enumerate(zip(seen.pulls, seen.sums, strict=True)):
+        lower[arm] = betting_limit(u, ones, n / s.delta)
+        upper[arm] = 1 - betting_limit(u, u - ones, n / s.delta)
+    chosen, pair, apart = closest_pair(s, seen, lower, upper)
+    return chosen, above_the_floor(seen, pair) if s.epsilon == 0 else pair, apart < s.epsilon
+
+
+@lru_cache(maxsize=10**5)
+def betting_limit(u, ones, most):
+    """The q below the mean at which half of KT/L and a quarter of the bets' capital reach most."""
+    if ones == 0:
+        return 0.0
+    kt = math.lgamma(ones + 0.5) + math.lgamma(u - ones + 0.5) - math.lgamma(u + 1)
+    bets = [(math.log(0.9 / 20), 2.0 ** (9 - j)) for j in range(20)]
+    bets += [(math.log(0.1 / ((i + 1) * (i + 2))), 2.0 ** (-11 - i)) for i in range(40)]
+
+    def reached(q):
+        logs = [math.log(1 / 2) + kt - math.log(math.pi) - ones * math.log(q)]
+        logs[0] -= (u - ones) * math.log1p(-q)
+        for log_weight, odds in bets:
+            logs.append(math.log(1 / 4) + log_weight)
+            logs[-1] += ones * math.log1p(odds / q) - u * math.log1p(odds)
+        return math.fsum(math.exp(min(x, 700.0)) for x in logs) >= most
+
+    low, high = -700.0, math.log(ones / u)  # logarithms of q
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(math.exp(middle)) else (low, middle)
+    return math.exp(low)
 
 
 @lru_cache(maxsize=10**5)
@@ -323,14 +366,16 @@ def top_two(s, seen):
     In floats, so that weights are equal to nine places.
     """
     n, k, total = len(seen.pulls), s.k, sum(seen.pulls)
-    ranked, counts, found = seen.ranked(range(n)), (seen.pulls, seen.sums), {}
+    ranked, counts, found, least = seen.ranked(range(n)), (seen.pulls, seen.sums), {}, math.inf
     for a in sorted(ranked[:k]):
         for b in sorted(ranked[k:]):
             of_a, of_b = against(*(x[i] for i in (a, b) for x in counts), s.epsilon)
             lack = sum(behind_the_best(seen.pulls[i], seen.sums[i]) for i in (a, b))
-            found[a, b] = round(of_a + of_b - lack, 9), of_a, of_b
+            least = min(least, of_a + of_b - lack)
+            logs = math.log(seen.pulls[a]) + math.log(seen.pulls[b])
+            found[a, b] = round(of_a + of_b + logs / 2, 9), of_a, of_b
     a, b = min(found, key=lambda pair: found[pair][0])
-    least, of_a, of_b = found[a, b]
+    _, of_a, of_b = found[a, b]
     if of_a + of_b < 1e-11:  # the limit for equal means
         of_a, of_b = seen.pulls[b], seen.pulls[a]
     arm = a if seen.rng.random() < of_a / (of_a + of_b) else b

@@ -2,9 +2,10 @@
 
 A strategy gives each pair a weight, which changes when one of the two is pulled.  An old weight
 still says something if each arm has a ``height`` for which ``weight - height[a] - height[b]`` never
-falls.  With likelihoods L of 0/1 rewards (or of rewards between), mixed over p as KT, the weight
-ln KT_a + ln KT_b - max over x of [ln L_a(x) + ln L_b(x + epsilon)] is of this kind: the heights are
-ln KT, and what is left never falls, since a reward multiplies a likelihood by at most 1.
+falls.  With likelihoods L of 0/1 rewards (or of rewards between) and N pulls, the weight
+Z + (ln N_a + ln N_b)/2, with Z = ln sup L_a + ln sup L_b - max over x of [ln L_a(x) +
+ln L_b(x + epsilon)], is of this kind: the heights are ln sup L + (ln N)/2, and what is left never
+falls, since a reward multiplies a likelihood by at most 1.
 """
 
 import numpy as np

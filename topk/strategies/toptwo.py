@@ -9,7 +9,8 @@ from topk.confidence import interval, lack, meeting, shrunk
 from topk.confidence import pairs as wrong_pairs
 from topk.engine import pairs
 from topk.engine.composing import rule
-from topk.engine.pairs import ROUNDING, find_pair
+from topk.engine.loop import ACTIVE
+from topk.engine.pairs import NEVER, ROUNDING, find_pair
 from topk.engine.strategy import Indices
 
 TINY = 1e-280  # less might not be divided by
@@ -28,7 +29,7 @@ class TopTwo(Indices):
 
     The play ends when :math:`Z_{ab} > \ln(C g_a g_b/\delta)` for all pairs, with
     :math:`C = (n-k)(n+k-1)/2`.  Until then the pair with the smallest
-    :math:`Z_{ab} - \ln(g_a g_b)` is taken, and of it a with probability
+    :math:`Z_{ab} + \frac12\ln(N_aN_b)` is taken, and of it a with probability
     :math:`N_a\,\mathrm{kl}(m_a, x)/Z_{ab}`, else b.  An arm with fewer than
     :math:`\sqrt t - n/2` of all t pulls comes first.
 
@@ -49,6 +50,14 @@ class TopTwo(Indices):
     coin, for k = 1 and epsilon = 0, is the information-directed one of You, Qin, Wang and Yang
     (2023).  For larger k no fixed coin is optimal (see also Qin and You).  With epsilon > 0 the
     promise holds, and no optimality is claimed.
+
+    The logarithms in the pair's weight are ours.  The promise does not depend on which pair is
+    taken; and a good arm with unlucky first rewards has few pulls, and pairs of small Z that hardly
+    move: with the logarithms subtracted, as in the stop, such an arm is left alone for long where
+    means are near 0 or 1.
+
+    Of rewards in [0, 1] that are not all 0 or 1 the stop knows no more than the sums: `BettingLUCB`
+    is the strategy for scores.
 
     If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^{Z_{ab}} \leq g_a g_b M_a M_b`, and
     :math:`M_a M_b` is a non-negative supermartingale that begins at 1, since pulls come one by
@@ -76,6 +85,7 @@ class TopTwo(Indices):
     budget: int | None = None
     certifies = anytime = random = True
     memory = {"inside": 0, "outside": 0, "least": 0.0}  # the pair, and its weight
+    memory |= {"unsure": 0, "unsure_of": 0}  # the pair that was last found not to be sure
     interfaces = (*Indices.interfaces, pairs)
     roles = (*Indices.roles, "weight")
 
@@ -85,9 +95,9 @@ class TopTwo(Indices):
         return {"log_ratio": log_ratio, "normal": int(self.normal)}
 
     def room(self, search, bandits, n):
-        """Return what a search needs, room for pairs, and for ln g."""
+        """Return what a search needs, room for pairs, for ln g, and for (ln N)/2."""
         found = super().room(search, bandits, n) | pairs.room(n, not self.normal)
-        return found | {"lacks": np.zeros(n)}  # ln g
+        return found | {"lacks": np.zeros(n), "halves": np.zeros(n)}
 
     def bounds(self, seen):
         """Return intervals that hold together, at all times, with probability 1 - delta."""
@@ -97,20 +107,21 @@ class TopTwo(Indices):
     def line(s, arm):
         u = s.pulls[arm]
         s.lacks[arm] = math.log1p(u) / 2 if s.normal else lack(u, s.sums[arm])
-        if not s.normal:  # ln KT: the largest ln L, less what the mixture lacks
-            s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) - s.lacks[arm]
+        s.halves[arm] = math.log(u) / 2
+        if not s.normal:  # the largest ln L, and (ln N)/2
+            s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) + s.halves[arm]
         return 0.0, 0.0, 0.0  # no bounds are needed
 
     @rule
     def done(s):
         find_pair(s)
-        return s.now.least > s.log_ratio
+        return s.now.least == NEVER or all_are_sure(s)
 
     @rule
     def weight(s, a, b):
-        """Z - ln g_a - ln g_b."""
+        """Z + (ln N_a + ln N_b)/2."""
         of_a, of_b = parts_of(s, a, b)
-        return of_a + of_b - (s.lacks[a] + s.lacks[b])
+        return of_a + of_b + (s.halves[a] + s.halves[b])
 
     @rule
     def pick(s, arms):
@@ -124,6 +135,34 @@ class TopTwo(Indices):
         late = s.pulls[least] < math.sqrt(s.now.total) - s.now.live / 2
         arms[0] = least if late else a if heads else b
         return 1
+
+
+def all_are_sure(s):
+    """Tell whether no pair stands against the end; one that does is remembered.
+
+    The plain form looks at all pairs.  This one begins with the pair of the smallest weight, and
+    the one that stood against it last.
+    """
+    if not is_sure(s, s.now.inside, s.now.outside):
+        return False
+    a, b = s.now.unsure, s.now.unsure_of
+    still = s.status[a] == s.status[b] == ACTIVE and s.within[a] and not s.within[b]
+    if still and not is_sure(s, a, b):
+        return False
+    for i in range(s.now.live):
+        a = s.active[i]
+        for j in range(s.now.live if s.within[a] else 0):
+            b = s.active[j]
+            if not (s.within[b] or is_sure(s, a, b)):
+                s.now.unsure, s.now.unsure_of = a, b
+                return False
+    return True
+
+
+def is_sure(s, a, b):
+    """Tell whether Z of a pair exceeds ln(C g_a g_b / delta)."""
+    of_a, of_b = parts_of(s, a, b)
+    return of_a + of_b - (s.lacks[a] + s.lacks[b]) > s.log_ratio
 
 
 def parts_of(s, a, b):
