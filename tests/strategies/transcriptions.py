@@ -314,7 +314,10 @@ def betting_lucb(s, seen):
 
 @lru_cache(maxsize=10**5)
 def betting_limit(u, ones, most):
-    """The q below the mean at which half of KT/L and a quarter of the bets' capital reach most."""
+    """The q below the mean at which half of KT/L and a quarter of the bets' capital reach most.
+
+    Of the bets those eight whose odds are the nearest to the best ones.
+    """
     if ones == 0:
         return 0.0
     kt = math.lgamma(ones + 0.5) + math.lgamma(u - ones + 0.5) - math.lgamma(u + 1)
@@ -324,7 +327,9 @@ def betting_limit(u, ones, most):
     def reached(q):
         logs = [math.log(1 / 2) + kt - math.log(math.pi) - ones * math.log(q)]
         logs[0] -= (u - ones) * math.log1p(-q)
-        for log_weight, odds in bets:
+        best = (ones / u - q) / (1 - ones / u) if ones < u else math.inf
+        first = max(0, int(9 - math.log2(best) - 3.5)) if 0 < best < 2**17 else 0
+        for log_weight, odds in bets[first : first + 8]:
             logs.append(math.log(1 / 4) + log_weight)
             logs[-1] += ones * math.log1p(odds / q) - u * math.log1p(odds)
         return math.fsum(math.exp(min(x, 700.0)) for x in logs) >= most
