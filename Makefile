@@ -1,7 +1,7 @@
 # Everything the book needs, on a machine with Python 3.11 or newer and make.
 #
 #   make book            execute every notebook at the papers' scale and build _build/html
-#   make test            the tests, the examples in the docstrings, and ruff
+#   make test            the tests, the examples in the docstrings, ruff and mypy
 #   make help            the rest
 
 PYTHON ?= python3
@@ -19,7 +19,7 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml --all-extras --group bui
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help address book pdf preview serve sync test browser-test bench evidence lock clean
+.PHONY: help address book pdf preview serve lab sync test browser-test bench evidence lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -47,29 +47,34 @@ preview: $(STAMP) ## a fraction of the scale, for authors, into _build/preview/h
 serve: ## show the built site on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
+lab: $(STAMP) ## open the chapters in JupyterLab, set as on the site
+	$(BIN)/python -m book.lab
+
 address: $(STAMP) ## say where the repository is published: make address URL=https://github.com/owner/name
 	$(BIN)/python -m book.publishing "$(URL)"
 
-sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md
-	$(BIN)/python -m book.build --sync
+sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md, without outputs
+	$(BIN)/python -m book.build --sync --keep "$(KEEP)"
 
-test: $(STAMP) ## tests, docstring examples, ruff
+test: $(STAMP) ## tests, docstring examples, ruff, mypy
 	$(BIN)/ruff check .
+	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-browser-test: $(STAMP) ## open every page of the built site in Chromium, with no network
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m browser tests/book/test_site.py
+browser-test: $(STAMP) ## open every page of the site, and JupyterLab, in Chromium, with no network
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m browser tests/book
 
 bench: $(STAMP) ## run the speed measurements, which the book's speed figures read
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done
 
-evidence: $(STAMP) ## make the plays that hold promises to their word (half an hour)
+evidence: $(STAMP) ## count errors of certificates and of evidence in many plays (an hour)
 	cd tests && ../$(BIN)/python -c "from evidence.plays import main; main()"
+	cd tests && ../$(BIN)/python -m evidence.agreement
 
 lock: ## resolve the dependencies again (needs uv)
 	$(LOCK) --output-file requirements.lock
 	sed -n 's/ *\\$$//; /^[A-Za-z]/p' requirements.lock > constraints.txt
 
 clean: ## remove the environment, the site and every cache
-	rm -rf $(VENV) _build .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) _build .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

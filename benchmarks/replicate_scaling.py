@@ -25,8 +25,8 @@ import numba  # noqa: E402
 import numpy as np  # noqa: E402
 
 import topk  # noqa: E402
-from topk import simulate  # noqa: E402
-from topk.play import Play  # noqa: E402
+from topk.simulate import run as simulate  # noqa: E402
+from topk.simulate.play import Play  # noqa: E402
 
 RESULT = Path(__file__).parent / "results" / "replicate_scaling.json"
 ROOT = Path(__file__).resolve().parents[1]

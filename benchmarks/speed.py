@@ -29,7 +29,7 @@ import numpy as np  # noqa: E402
 import topk  # noqa: E402
 import topk.hardness  # noqa: E402
 from topk.engine.loop import DONE  # noqa: E402
-from topk.play import Play  # noqa: E402
+from topk.simulate.play import Play  # noqa: E402
 
 RESULT = Path(__file__).parent / "results" / "speed.json"
 ROOT = Path(__file__).resolve().parents[1]

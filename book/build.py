@@ -3,16 +3,19 @@
 python -m book.build             at the papers' scale, into _build/html
 python -m book.build --preview   a fraction of it, into _build/preview/html
 python -m book.build --sync      write notebooks/*.ipynb from notebooks/*.md
+                                 (--keep md or --keep ipynb where both were edited)
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
-from book import execution, publishing, records, rendering
+from book import execution, pairs, publishing, records, rendering
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -47,6 +50,7 @@ def build(root: Path, preview: bool = False) -> int:
     if not preview:
         write_records(root, lists, state)
         write_times(root, [results[name] for name in names])
+        (root / "_build/readme-figure.png").write_bytes(readme_figure(executed.values()))
         rendering.pack(layout.html, root / "_build/topk-book.zip")
     print(f"{layout.html.relative_to(root)} is {'ready' if fresh else 'up to date'}")
     return 0
@@ -67,6 +71,17 @@ def write_records(root: Path, lists: dict[str, list[dict]], state: dict) -> None
         execution.write_atomic(root / f"_build/{name}.json", text)
 
 
+def readme_figure(executed: Iterable[dict]) -> bytes:
+    """Return the picture of README: the one output of the cell that is tagged for it."""
+    (picture,) = [
+        output["data"]["image/png"]
+        for notebook in executed
+        for cell in notebook["cells"] if "readme-figure" in cell["metadata"].get("tags", [])
+        for output in cell["outputs"] if "image/png" in output.get("data", {})
+    ]
+    return base64.b64decode("".join(picture))
+
+
 def write_times(root: Path, results: list[execution.Result]) -> None:
     """Write the seconds of every cell, for the next build's `progress` once it is copied there."""
     times = {}
@@ -77,16 +92,29 @@ def write_times(root: Path, results: list[execution.Result]) -> None:
     execution.write_atomic(root / "_build/times.json", "{\n" + ",\n".join(lines) + "\n}\n")
 
 
+def sync(root: Path, keep: str = "") -> int:
+    """Write the pairs; say which were left alone, and how to go on; return the exit status."""
+    changed, left = pairs.sync(root / "notebooks", keep)
+    for path in changed:
+        print(f"wrote {path.relative_to(root)}")
+    for edited in left:
+        print(f"{edited.notebook.relative_to(root)} has cells that its .md does not have:")
+        print(*(f"    {cell}" for cell in edited.cells), sep="\n")
+    if left:
+        print("make sync KEEP=ipynb takes them into the .md, make sync KEEP=md drops them")
+    return 1 if left else 0
+
+
 def main() -> int:
     """Read the command line and do what it asks."""
     parser = argparse.ArgumentParser(prog="python -m book.build", description="Build the book.")
     parser.add_argument("--preview", action="store_true", help="a fraction of the papers' scale")
     parser.add_argument("--sync", action="store_true", help="write the .ipynb files and stop")
+    parser.add_argument("--keep", choices=("", "md", "ipynb"), default="", help="with --sync: "
+                        "of an .ipynb with cells of its own, drop them or take them over")
     options = parser.parse_args()
     if options.sync:
-        for path in execution.sync(ROOT / "notebooks"):
-            print(f"wrote {path.relative_to(ROOT)}")
-        return 0
+        return sync(ROOT, options.keep)
     return build(ROOT, options.preview)
 
 

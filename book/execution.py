@@ -94,36 +94,18 @@ def seed(source: str) -> int | None:
     return None
 
 
+def cell_name(source: str) -> str:
+    """Return the id that is made from a cell's text."""
+    return hashlib.sha256(source.encode()).hexdigest()[:12]
+
+
 def name_cells(notebook: dict) -> None:
     """Give every cell an id made from its text, so that ids are stable and diffs are small."""
     seen: dict[str, int] = {}
     for cell in notebook["cells"]:
-        digest = hashlib.sha256(cell["source"].encode()).hexdigest()[:12]
+        digest = cell_name(cell["source"])
         seen[digest] = seen.get(digest, 0) + 1
         cell["id"] = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
-
-
-# The paired .ipynb files
-
-
-def paired(source: str) -> str:
-    """Return the text of the .ipynb that belongs to a MyST source: same cells, no outputs."""
-    notebook = jupytext.reads(source, fmt="md:myst")
-    notebook.metadata["jupytext"] = {"formats": "ipynb,md:myst"}
-    notebook.nbformat, notebook.nbformat_minor = 4, 5
-    name_cells(notebook)
-    return nbformat.writes(notebook, indent=1) + "\n"
-
-
-def sync(folder: Path) -> list[Path]:
-    """Write the .ipynb beside every .md of `folder`; return those that changed."""
-    changed = []
-    for source in sorted(folder.glob("*.md")):
-        target, text = source.with_suffix(".ipynb"), paired(source.read_text(encoding="utf-8"))
-        if not target.exists() or target.read_text(encoding="utf-8") != text:
-            write_atomic(target, text)
-            changed.append(target)
-    return changed
 
 
 # The cache

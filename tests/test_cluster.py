@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import topk
-from topk import simulate, store
+from topk import store
+from topk.simulate import run as simulate
+from topk.simulate import workers
 
 distributed = pytest.importorskip("distributed")
 json_load_robust = pytest.importorskip("distributed.utils").json_load_robust
@@ -102,10 +104,10 @@ def test_address_in_place_of_a_client(cluster, monkeypatch):
         assert same_everywhere(address)
         monkeypatch.setenv("TOPK_JOBS", address)
         assert same_everywhere(None, 7)
-        assert simulate.each(pow, [(2, 3), (3, 2)]) == [8, 9]
-        assert len(simulate._clients) == 1  # one connection for all
+        assert workers.each(pow, [(2, 3), (3, 2)]) == [8, 9]
+        assert len(workers._clients) == 1  # one connection for all
     finally:
-        simulate._clients.pop(address).close()
+        workers._clients.pop(address).close()
 
 
 def test_own_strategies_instances_and_summaries(cluster):

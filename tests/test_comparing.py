@@ -32,7 +32,7 @@ def test_every_strategy_plays_as_alone_and_the_table_is_paired():
 
 
 def test_nothing_is_played_if_what_comes_later_is_wrong(monkeypatch):
-    monkeypatch.setattr("topk.comparing.replicate", lambda *_, **__: pytest.fail("it plays"))
+    monkeypatch.setattr("topk.simulate.compare.replicate", lambda *_, **__: pytest.fail("it plays"))
     sigma = topk.GaussianBandit([3.0, 2.0, 0.0], sigma=0.5)
     bounded = {"own": topk.UGapEc(2, 0.1, 0.1, variance=True)}
     for name, strategies, bandit, points in (

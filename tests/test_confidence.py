@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import topk
-from topk.confidence import evidence, interval, mixture_cost
+from topk.confidence import evidence, interval
+from topk.engine.state import begin_run
+from topk.kl import mixture_cost
 
 
 def grid():
@@ -199,6 +201,80 @@ def test_top_two_stops_when_the_evidence_does(epsilon):
         assert session.evidence(epsilon=0.5) <= session.evidence() <= session.evidence(0.0)
 
 
+def test_evidence_by_intervals_is_the_least_delta_at_which_they_are_apart():
+    rng = np.random.default_rng(7)
+    for trial in range(60):
+        size, n = [(1, 4), (2, 3)][trial % 2]
+        pulls = rng.integers(20, 400, (size, n))
+        scores = trial % 3 == 0
+        sums = np.floor(pulls * rng.random((size, n)) ** 2) * (0.9 if scores else 1)
+        squares = sums * rng.uniform(sums / pulls, 1) if scores else None
+        sigma, epsilon = (2.0 if trial % 3 == 1 else None), rng.choice([0.0, 0.1, 0.3])
+        chosen = np.argsort(-sums / pulls, axis=1)[:, :2]
+        gone = [int(chosen.size and np.setdiff1d(range(n), chosen[0])[0])] if trial % 4 == 0 else []
+        form = {"sigma": sigma, "squares": squares}
+        p = evidence(pulls, sums, chosen, epsilon, gone, method="intervals", **form)
+        assert 0 < p <= 1
+
+        def worst(delta):
+            low, high = interval(pulls, sums, delta / pulls.size, **form)  # noqa: B023
+            found = []
+            for m in range(size):  # noqa: B023
+                out = [i for i in range(n) if i not in chosen[m] and m * n + i not in gone]  # noqa: B023
+                found += [high[m, b] - low[m, a] for a in chosen[m] for b in out]  # noqa: B023
+            return max(found, default=-1.0)
+
+        if p > 1e-290:
+            assert p == 1 or worst(p) <= epsilon
+            assert worst(min(p, 0.9999) * (1 - 1e-5)) > epsilon
+    assert evidence([3, 0], [3, 0], [0], withdrawn=[1], method="intervals") == 0
+    assert evidence([3, 0], [3, 0], [0], method="intervals") == 1
+    assert 0 < evidence([10**6] * 2, [10**6, 0], [0], method="intervals") < 1e-280
+    with pytest.raises(ValueError, match="^method"):
+        evidence([3, 3], [3, 0], [0], method="both")
+    for method in ("pairs", "intervals"):
+        with pytest.raises(ValueError, match="^squares"):
+            evidence([3, 3], [3, 0], [0], squares=[3.5, 0], method=method)
+
+
+def log_c(u, ones, squares, m, side):
+    """ln(KT/(2 L) + Up/4) at m, term by term from the definition; the mirror for the other side."""
+    if side < 0:
+        squares, ones, m = u - 2 * ones + squares, u - ones, 1 - m
+    best, alike = squares / ones, ones**2 / squares
+    p = ones / u
+    kl = p * np.log(p / m) + (1 - p) * np.log((1 - p) / (1 - m))
+    terms = [u * kl - mixture_cost(np.array([u]), np.array([ones]))[0] + math.log(0.5)]
+    for j in range(40):
+        odds, weight = 2.0 ** (9 - j), 0.045 if j < 20 else 0.1 / ((j - 19) * (j - 18))
+        capital = alike * np.log1p(odds * best / m) - u * np.log1p(odds)
+        terms.append(capital + math.log(weight / 4))
+    return np.logaddexp.reduce(terms, axis=0)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05])
+def test_evidence_by_pairs_with_squares_is_that_of_its_definition(epsilon):
+    """Against the least value over a grid, which is at or above the one that counts."""
+    rng, x = np.random.default_rng(8), np.linspace(1e-4, 1 - epsilon - 1e-4, 20_001)
+    small = 0
+    for _ in range(20):
+        u = rng.integers(20, 300, 3).astype(float)
+        mean, spread = np.array([0.62, 0.5, 0.45]), rng.uniform(0.02, 0.3)
+        ones = u * mean
+        squares = u * (mean**2 + spread**2)
+        least = []
+        for b in (1, 2):
+            of_a = log_c(u[0], ones[0], squares[0], x, 1)
+            of_b = log_c(u[b], ones[b], squares[b], x + epsilon, -1)
+            least.append((of_a + of_b).min())
+        wanted = min(1.0, 3 * math.exp(-min(least)))  # (n - k)(n + k - 1)/2 = 3 pairs
+        found = evidence(u.astype(int), ones, [0], epsilon, squares=squares)
+        assert found >= wanted * (1 - 1e-9)
+        assert found == pytest.approx(wanted, rel=1e-3)
+        small += found < 0.05
+    assert 3 < small < 20
+
+
 def test_evidence_of_a_play_and_of_several_bandits():
     bandit = topk.BernoulliBandit([0.9, 0.8, 0.1, 0.2])
     outcome = topk.run(topk.LUCB1(2, 0.05, 0.1), bandit, rng=0)
@@ -227,7 +303,7 @@ def test_evidence_of_a_play_and_of_several_bandits():
 )
 def test_what_two_arms_weigh_never_falls_but_for_their_heights(epsilon, rewards):
     """So TopTwo passes over pairs; the one with the larger mean is the one inside."""
-    play = topk.TopTwo(1, epsilon, 0.1).begin(2, np.random.default_rng(0))
+    play = begin_run(topk.TopTwo(1, epsilon, 0.1), 2, np.random.default_rng(0))
     s, before = play.s, {}
     s.pulls[:], s.sums[:] = 1, 0.5
     for second, reward in rewards:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import topk
-from topk import experiments, hardness
+from topk import hardness
 from topk import lower_bounds as lb
+from topk.simulate import experiments as ex
 from topk.stats import Interval, proportion_interval
 
 N, K, EPSILON = 40, 10, 0.01  # the smallest k and the largest epsilon that Lemma 5.2 covers
@@ -16,9 +17,9 @@ NU, NU_PRIME = [0.7, 0.5, 0.3], [0.5, 0.7, 0.3]
 
 
 def test_lemma_5_2_with_optmai_at_the_budget_of_corollary_4_4_and_starved():
-    found = lb.smallest_budget(lambda q: topk.OptMAI(K, q), N, K, EPSILON, plays=500, seed=1)
-    enough = lb.algorithm_b(topk.OptMAI(K, found.budget), N, EPSILON, plays=1500, seed=2)
-    starved = lb.algorithm_b(topk.OptMAI(K, found.budget // 30), N, EPSILON, plays=1500, seed=3)
+    found = ex.smallest_budget(lambda q: topk.OptMAI(K, q), N, K, EPSILON, plays=500, seed=1)
+    enough = ex.algorithm_b(topk.OptMAI(K, found.budget), N, EPSILON, plays=1500, seed=2)
+    starved = ex.algorithm_b(topk.OptMAI(K, found.budget // 30), N, EPSILON, plays=1500, seed=3)
     assert enough.reliable.min() > 0.75  # found at .8, on other plays
     assert min(side.low for side in enough.right) > 0.51  # on both sides, at level 1 - 1e-6
     assert min(side.high for side in starved.right) < 0.51
@@ -32,7 +33,7 @@ def test_lemma_5_2_with_optmai_at_the_budget_of_corollary_4_4_and_starved():
 
 def test_algorithm_b_with_a_fixed_confidence_strategy():
     strategy = topk.LUCB1(2, epsilon=0.2, delta=0.1)
-    result = lb.algorithm_b(strategy, 6, 0.06, plays=300, seed=5)
+    result = ex.algorithm_b(strategy, 6, 0.06, plays=300, seed=5)
     assert result.pulls > 6 and result.reliable.min() > 0.8  # Q measured: LUCB1 has no budget
     assert min(side.estimate for side in result.right) > 0.51
     assert result.cap == pytest.approx(200 * result.pulls / 6)
@@ -40,7 +41,7 @@ def test_algorithm_b_with_a_fixed_confidence_strategy():
 
 def test_algorithm_b_stops_at_the_cap_and_then_says_high():
     # With Q given absurdly small the cap is one sample: always "high".
-    result = lb.algorithm_b(topk.Uniform(2, budget=60), 6, 0.05, plays=50, pulls=6 / 200)
+    result = ex.algorithm_b(topk.Uniform(2, budget=60), 6, 0.05, plays=50, pulls=6 / 200)
     assert result.cap == 1 and result.capped.tolist() == [1, 1]
     assert [side.estimate for side in result.right] == [0, 1]
     assert result.samples.tolist() == [1, 1]
@@ -48,7 +49,7 @@ def test_algorithm_b_stops_at_the_cap_and_then_says_high():
 
 def test_smallest_budget_is_the_first_on_its_grid():
     make = partial(topk.Uniform, 2)
-    found = lb.smallest_budget(make, 8, 2, 0.05, delta=0.3, plays=400, seed=8, ratio=1.5)
+    found = ex.smallest_budget(make, 8, 2, 0.05, delta=0.3, plays=400, seed=8, ratio=1.5)
     assert found.reliable.estimate >= 0.7
     unit = 8 / 0.05**2 * (1 + math.log(1 / 0.3) / 2)
     assert found.constant == pytest.approx(found.budget / unit)
@@ -64,14 +65,14 @@ def test_smallest_budget_is_the_first_on_its_grid():
                           topk.AdaptiveTopK(1, epsilon=0.3, delta=0.1)],
                          ids=lambda strategy: type(strategy).__name__)
 def test_inequality_holds_on_plays(strategy):
-    result = lb.change_of_measure(strategy, NU, NU_PRIME, runs=400, seed=1)
+    result = ex.change_of_measure(strategy, NU, NU_PRIME, runs=400, seed=1)
     assert result.holds and result.events.shape == (3, 2)
     assert (result.divergences[:, 1] <= result.divergences[:, 0] + 1e-12).all()
     assert result.divergences[:, 1].max() > 0.1  # and it is not empty
 
 
 def test_uniform_sampling_carries_exactly_its_information():
-    result = lb.change_of_measure(topk.Uniform(1, budget=60), NU, NU_PRIME, runs=50)
+    result = ex.change_of_measure(topk.Uniform(1, budget=60), NU, NU_PRIME, runs=50)
     exact = 20 * (hardness.bernoulli_kl(0.7, 0.5) + hardness.bernoulli_kl(0.5, 0.7))
     assert tuple(result.information) == pytest.approx((exact, exact, exact))
 
@@ -81,7 +82,7 @@ def test_it_would_notice_a_violation():
     def cheat(reps):
         return np.repeat(reps.means[0] > 0.6, reps.pulls.shape[0])
 
-    result = lb.change_of_measure(topk.Uniform(1, budget=3), NU, NU_PRIME, runs=500, event=cheat)
+    result = ex.change_of_measure(topk.Uniform(1, budget=3), NU, NU_PRIME, runs=500, event=cheat)
     assert not result.holds
 
 
@@ -89,7 +90,7 @@ def test_own_events_one_or_several():
     def events(reps):
         return np.stack([reps.sums[:, 0] > 10, reps.sums[:, 1] > 10], axis=1)
 
-    played = partial(lb.change_of_measure, topk.Uniform(1, budget=60), NU, NU_PRIME, runs=100)
+    played = partial(ex.change_of_measure, topk.Uniform(1, budget=60), NU, NU_PRIME, runs=100)
     several, one = played(event=events), played(event=lambda reps: reps.sums[:, 0] > 10)
     assert several.events.shape == (2, 2) and one.events.shape == (1, 2)
     assert np.array_equal(several.events[0], one.events[0]) and several.holds
@@ -102,7 +103,7 @@ def test_smallest_divergence_is_the_minimum_over_the_box():
         x, y = np.meshgrid(np.linspace(*p, 60), np.linspace(*q, 60))
         brute = hardness.bernoulli_kl(x, y).min()
         boxes = (Interval(np.array([v.mean()]), v[:1], v[1:]) for v in (p, q))
-        got = float(experiments._smallest_divergence(*boxes)[0])
+        got = float(ex._smallest_divergence(*boxes)[0])
         assert got <= brute + 1e-12 and brute - got < 0.01
 
 
@@ -112,8 +113,8 @@ def test_the_hypotheses_are_tied_by_the_likelihood_ratio_on_plays(strategy):
     # P_Hj(E) = E_H1[exp(log ratio); E] for E = "an answer right under H1 and few pulls of
     # group j and a small deviation", on which the ratio is bounded: false alarm below 1e-6.
     n, epsilon, runs, level = 6, 0.02, 4000, 1 - 1e-7
-    first = lb.group_plays(strategy, n, epsilon, runs, seed=1)
-    second = lb.group_plays(strategy, n, epsilon, runs, hypothesis=2, seed=2)
+    first = ex.group_plays(strategy, n, epsilon, runs, seed=1)
+    second = ex.group_plays(strategy, n, epsilon, runs, hypothesis=2, seed=2)
 
     def event(plays):
         lead = np.abs(2 * plays.ones[:, 1] - plays.pulls[:, 1])
@@ -136,9 +137,9 @@ def test_the_hypotheses_are_tied_by_the_likelihood_ratio_on_plays(strategy):
 
 @pytest.mark.parametrize(
     ("study", "instances"),
-    [(lambda seed: lb.algorithm_b(topk.Uniform(2, 60), 4, 0.1, 2, seed=seed),
+    [(lambda seed: ex.algorithm_b(topk.Uniform(2, 60), 4, 0.1, 2, seed=seed),
       [[0.5, 0.9, 0.5, 0.5], [0.9, 0.9, 0.5, 0.5]]),
-     (lambda seed: lb.change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, runs=2, seed=seed),
+     (lambda seed: ex.change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, runs=2, seed=seed),
       [NU, NU_PRIME])],
     ids=["algorithm_b", "change_of_measure"])  # fmt: skip
 def test_both_instances_are_played_and_neighbouring_seeds_share_no_plays(
@@ -150,7 +151,7 @@ def test_both_instances_are_played_and_neighbouring_seeds_share_no_plays(
         played.append(bandit.means.tolist())
         return topk.replicate(strategy, bandit, runs, seed=seed, jobs=jobs)
 
-    monkeypatch.setattr(experiments, "replicate", replicate)
+    monkeypatch.setattr(ex, "replicate", replicate)
     for seed in range(5):
         study(seed)
     assert len(used) == len(set(used)) == 10

@@ -16,7 +16,7 @@ from strategies.plain import BigBatches, Doubling
 from strategies.registry import ENTRIES, GUARDED, each_form, start
 
 import topk
-from topk.storing import digest
+from topk.live.files import digest
 
 
 def stored(session):

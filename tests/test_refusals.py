@@ -21,6 +21,7 @@ from topk import hardness as h
 from topk import lower_bounds as lb
 from topk.bandits import scale_of
 from topk.book import claims, glue_all, recording, verdicts
+from topk.simulate import experiments
 from topk.strategies.sar import replay_phases
 
 MEANS, ROWS, NU = [0.9, 0.6, 0.3, 0.1], [[0.9, 0.1], [0.2, 0.8]], [0.7, 0.5, 0.3]
@@ -128,13 +129,13 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     stats.paired_difference: ({"a": np.ones((2, 2)), "b": np.ones((2, 2))},
                               {"b": [[0.1, 0.2, 0.3], np.ones((2, 3))]}),
     stats.proportion_interval: ({}, {"trials": [0], "successes": [0.5, 3, -1]}),
-    lb.algorithm_b: ({}, {"epsilon": [0.125], "pulls": [0]}),
-    lb.change_of_measure: (
+    experiments.algorithm_b: ({}, {"epsilon": [0.125], "pulls": [0]}),
+    experiments.change_of_measure: (
         {"strategy": topk.Uniform(1, 9)},
         {"nu": [[0.5, 1.5, 0.1]], "nu_prime": [[0.5, 0.5]], "runs": [1], "false_alarm": [0],
          "event": [lambda reps: reps.sums]}),
-    lb.smallest_budget: ({"n": 6, "epsilon": 0.1}, {"k": [4], "ratio": [1.0]}),
-    lb.group_plays: ({"n": 6}, {"epsilon": [1 / 16], "hypothesis": [4]}),
+    experiments.smallest_budget: ({"n": 6, "epsilon": 0.1}, {"k": [4], "ratio": [1.0]}),
+    experiments.group_plays: ({"n": 6}, {"epsilon": [1 / 16], "hypothesis": [4]}),
     topk.kth_arm: ({"eta": 0.2}, {"bandit": [[0.1, 0.2]], "k": [4], "eta": [*NOT_REAL, 0, 1],
                                   "slack": [-1, 1, 0.5]}),
     replay_phases: (
@@ -205,6 +206,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     lb.theorem_5_1_pulls: ({"n": 40, "k": 10}, {"k": [9], "epsilon": [0.02]}),
 }  # fmt: skip
 ANY_MEANS = {h.gaps, h.h1, h.h2, topk.GaussianBandit}  # finite ones
+ALL_ARMS = {g.halving_pulls, g.optmai_pulls}  # k may be n
 OTHERWISE = {g.log_bar, g.ugape_step, lb.complement_epsilon}  # see REFUSED
 FORMULAS = {getattr(front, name) for front in (h, g, lb) for name in front.__all__
             if name[0].islower()}
@@ -225,7 +227,7 @@ def test_a_wrong_argument_is_refused_by_name(function):
         if name == "means" and function in ANY_MEANS:
             values.remove([0.5, 1.2])
         values += LOWER.get(name, ()) if hasattr(lb, function.__name__) else ()
-        if name == "k" and {"n", "means"} & {*right} and function is not g.halving_pulls:
+        if name == "k" and {"n", "means"} & {*right} and function not in ALL_ARMS:
             values.append(right.get("n") or len(right["means"]))
         for value in values:
             if value is None and parameters[name].default is None:
@@ -262,9 +264,9 @@ REFUSED = [
       for x in ([0.5, math.nan], "ab", [[0.5, 0.4]])),
     *((lambda x=x: g.ugape_step([0.5, 0.4], x, 1), "radii") for x in ([0.1], [0.1, 0.0])),
     (lambda: g.ugape_step([0.5, 0.4], [0.1, 0.1], 2), "k"),
-    (lambda: lb.algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10), "k"),
-    (lambda: lb.algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0), "runs"),
-    (lambda: lb.group_plays(topk.Uniform(4, 100), 6, 0.01, 4), "k"),
+    (lambda: experiments.algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10), "k"),
+    (lambda: experiments.algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0), "runs"),
+    (lambda: experiments.group_plays(topk.Uniform(4, 100), 6, 0.01, 4), "k"),
     (lambda: replay_phases(topk.SAR(1, budget=3), 3, [[0, 0, 0]] * 2), "budget"),
     (lambda: stats.mean_interval([0.1]), "the number of runs in values"),
     (lambda: verdicts.paired([1.0, 2.0], [1.0, 2.0, 3.0]), "b|a"),

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 import topk
 from topk import confidence
+from topk.live import report as reporting
 
 
 def study(strategy=None, pulls=40):
@@ -22,10 +24,20 @@ def test_a_report_has_a_row_an_arm_in_the_order_of_the_means():
     table = study().report()
     assert table.name.tolist() == [4, 3, 2, 1, 0]
     assert table.chosen.tolist() == [True, True, False, False, False]
-    low, high = confidence.interval([40] * 5, [32, 24, 16, 8, 0], 0.05 / 5)
+    sums = [32, 24, 16, 8, 0]  # told as sums: their squares may be as large
+    low, high = confidence.interval([40] * 5, sums, 0.05 / 5, squares=sums)
     assert np.allclose(table.low, low) and np.allclose(table.high, high)
     other = {arm: set(row) for arm, row in zip(table.name, table.undecided_with, strict=True)}
-    assert other == {4: {2}, 3: {2, 1}, 2: {4, 3}, 1: {3}, 0: set()}
+    sides, ones = ([4, 3], [2, 1, 0]), sums[::-1]
+    count = {"pulls": [40] * 5, "sums": ones, "squares": ones}
+    for a in sides[0]:  # by pairs: the whole p of a set of which only these two are left
+        for b in sides[1]:
+            gone = [arm for arm in range(5) if arm not in (3, 4, b)]
+            small = [confidence.evidence(**count, chosen=[3, 4], withdrawn=gone) <= 0.05]
+            small.append(b not in other[4] and b not in other[3])
+            assert small[0] == small[1]
+            assert (b in other[a]) == (a in other[b])
+    assert 2 in other[3] and 0 not in other[4]
     assert table.attrs["delta"] == 0.05 and table.attrs["evidence"] == study().evidence()
 
 
@@ -42,6 +54,90 @@ def test_the_reached_epsilon_is_where_the_evidence_becomes_enough():
         arms, counts = session.ask()
         session.tell(arms, counts * (arms >= 3), counts=counts)
     assert session.report().attrs["certified"]
+
+
+FEW = ("BettingLUCB", "KLLUCB", "TopTwo")  # that need few pulls
+OWN_STOP = {
+    "KLLUCB": topk.KLLUCB(2, 0.1, 0.1),
+    "LUCB1": topk.LUCB1(2, 0.3, 0.1),
+    "BettingLUCB": topk.BettingLUCB(2, 0.1, 0.1),
+    "TopTwo": topk.TopTwo(2, 0.1, 0.1),
+    "CLUCB": topk.CLUCB(2, 0.1),
+    "LUCBPlusPlus": topk.LUCBPlusPlus(2, 0.1),
+    "UGapEc": topk.UGapEc(2, 0.3, 0.1),
+}
+
+
+@pytest.mark.parametrize("name", OWN_STOP)
+def test_all_columns_tell_one_story(name):
+    """At every look: undecided, evidence, the epsilon that is reached, and the certificate."""
+    strategy, rng, looks = OWN_STOP[name], np.random.default_rng(3), 0
+    if strategy.epsilon:
+        strategy = replace(strategy, epsilon=10 * strategy.epsilon)
+    session = strategy.start(4, bounds=(0, 10), rng=0)
+    while True:
+        arms, counts = session.ask(8 if name in FEW else 60)
+        if arms.size:
+            scores = 10 * rng.beta([[7.2, 6, 1.2, 0.8]], [[0.8, 2, 6.8, 7.2]], (60, 4))
+            for arm, count in zip(arms, counts, strict=True):
+                session.observe(np.full(count, arm), scores[:count, arm])
+        table = session.report()
+        reached, p, delta = (table.attrs[x] for x in ("epsilon", "evidence", "delta"))
+        tolerance = session.strategy.tolerance
+        assert p == session.evidence() and (p <= delta) == (reached <= tolerance + 1e-9)
+        assert (p <= delta) == (table.undecided_with.str.len().sum() == 0)
+        if 0 < reached < 10:
+            assert session.evidence(reached + 0.002) <= delta < session.evidence(reached - 0.002)
+        looks += 1
+        if session.done:
+            break
+        assert table.attrs["status"] == "running" and not table.attrs["certified"]
+    assert looks > 1 and session.certified and p <= delta
+    assert table.attrs["status"] == "certified by the rule and by evidence"
+    assert topk.plots.RED not in {line.get_color() for line in session.plot().axes[0].lines}
+
+
+def test_of_other_rules_evidence_is_a_second_opinion():
+    session = topk.Halving(1, 0.9, 0.4).start(2)
+    while not session.done:
+        arms, counts = session.ask()
+        session.tell(arms, counts * np.array([0.5, 0.4])[arms], counts=counts)
+    said = "certified by the rule; evidence, which has less to go by, does not repeat it"
+    table = session.report()
+    by_both = table.attrs["evidence"] <= 0.4
+    assert table.attrs["status"] == ("certified by the rule and by evidence" if by_both else said)
+    assert reporting.status(session, 1.0) == said
+    budget = topk.Uniform(1, 4).start(2).tell([0, 1], [2, 1], counts=[2, 2])
+    assert budget.report().attrs["status"] == "not certified: stopped by its budget"
+
+
+def test_squares_are_used_where_they_are_known():
+    """Single rewards give theirs; of sums without squares the rewards may be zeros and ones."""
+    scores = np.random.default_rng(2).beta(60, 40, (2, 400))
+    sums, squares = scores.sum(axis=1), (scores**2).sum(axis=1)
+    arms, counts = np.repeat([0, 1], 400), [400, 400]
+    one_by_one = topk.Uniform(1, 10_000).start(2).observe(arms, scores.ravel())
+    with_squares = topk.Uniform(1, 10_000).start(2).observe([0, 1], sums, counts, squares)
+    without = topk.Uniform(1, 10_000).start(2).observe([0, 1], sums, counts)
+    low, high = confidence.interval(counts, sums, 0.05 / 2, squares=squares)
+    for session in (one_by_one, with_squares, topk.resume(with_squares.state())):
+        table = session.report().sort_values("name")
+        assert table.low.to_numpy() == pytest.approx(low)
+        assert table.high.to_numpy() == pytest.approx(high)
+    table = without.report().sort_values("name")
+    assert (table.high - table.low > 3 * (high - low)).all()
+    part = topk.Uniform(1, 10_000).start(2).observe([0, 1], sums, counts)
+    part.observe(arms, scores.ravel())
+    table = part.report().sort_values("name")
+    bound = confidence.interval([800, 800], 2 * sums, 0.05 / 2, squares=sums + squares)
+    assert table.low.to_numpy() == pytest.approx(bound[0])
+    wide = topk.Uniform(1, 10_000).start(2, bounds=(-3, 12))
+    raw = 15 * scores - 3
+    wide.observe([0, 1], raw.sum(axis=1), counts, (raw**2).sum(axis=1))
+    assert wide.report().sort_values("name").low.to_numpy() == pytest.approx(15 * low - 3, abs=1e-6)
+    lucb = topk.KLLUCB(1, 0.0, 0.05).start(2).observe(arms, scores.ravel())  # its own intervals
+    low, _ = confidence.interval(counts, sums, 0.05 / 2)
+    assert lucb.report().sort_values("name").low.to_numpy() == pytest.approx(low)
 
 
 def test_before_the_first_pull_everything_is_open():

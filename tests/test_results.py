@@ -12,8 +12,9 @@ from processes import fresh
 from scipy.stats import binomtest
 
 import topk
-from topk import metrics, simulate
-from topk.results import Summary
+from topk import metrics
+from topk.simulate import run as simulate
+from topk.simulate.results import Summary
 
 BANDIT = topk.BernoulliBandit(np.linspace(0.9, 0.1, 12))
 LUCB = topk.LUCB1(3, epsilon=0.1, delta=0.1, budget=500)

@@ -170,9 +170,11 @@ def test_top_two_of_normal_rewards_stops_with_the_evidence_of_the_normal_mixture
                 lead = means[inside][:, None] - means[outside] + epsilon
                 cost, lack = (pulls + 1) / pulls**2, np.log1p(pulls) / 2
                 z = lead**2 / (cost[inside][:, None] + cost[outside]) / (2 * 1.5**2)
+                half_logs = np.log(pulls) / 2
+                key = z + half_logs[inside][:, None] + half_logs[outside]
                 z -= lack[inside][:, None] + lack[outside]
                 assert p == pytest.approx(min(1, 5 * np.exp(-z.min()))) and p >= delta
-                a, b = np.unravel_index(z.argmin(), z.shape)
+                a, b = np.unravel_index(key.argmin(), key.shape)
                 least = pulls.min() < np.sqrt(pulls.sum()) - 2
                 assert arms[0] in (inside[a], outside[b]) or least
             session.tell(arms, rng.normal(truth[arms], 1.5))

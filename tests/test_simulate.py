@@ -17,9 +17,13 @@ from strategies.plain import BigBatches, Coin, Doubling
 from strategies.registry import ENTRIES, cases, each_strategy, real_bandit, zero_one_bandit
 
 import topk
-from topk import simulate
-from topk.play import DONE, water_fill
-from topk.simulate import Cut, each
+from topk.engine.allocation import water_fill
+from topk.rules.search.top_k_scan import TOP_K_SCAN
+from topk.rules.search.top_k_trees import TOP_K_TREES
+from topk.simulate import run as simulate
+from topk.simulate.play import DONE, Play
+from topk.simulate.run import Cut
+from topk.simulate.workers import each
 
 ARRAYS = "selected", "pulls", "sums", "total_pulls", "certified", "means"
 TWO = topk.BernoulliBandit([0.3, 0.6])
@@ -207,8 +211,9 @@ def test_errors_of_helpers_reach_the_caller_and_the_next_study_plays(
 ENDLESS = """
 import os, signal, sys, threading, time, topk
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from topk import simulate
-from topk.play import INSTANCE, stream
+from topk.simulate import run as simulate
+from topk.simulate.play import Play
+from topk.engine.streams import INSTANCE, stream
 kind, jobs = sys.argv[1], 1 if sys.argv[1] == "alone" else 2
 simulate.TRIAL, simulate.helpers = 0, lambda *_: kind
 strategy = topk.LUCB1(1, epsilon=0, delta=0.1)  # two equal arms: it never stops
@@ -567,19 +572,18 @@ def test_no_seed_is_another_one_each_time():
 def test_warm_compiles_what_the_first_play_needs(monkeypatch, capsys):
     """Once for few arms and once for many, or for the bandit that is given."""
     calls = []
-    monkeypatch.setattr(topk.play.Play, "_compiled", lambda play, function, *_: calls.append(
+    monkeypatch.setattr(Play, "_compiled", lambda play, function, *_: calls.append(
         (type(play.strategy).__name__, function.__name__, play.state.search)) or DONE)
     topk.warm([topk.LUCB1(3, 0.1, 0.1), topk.SAR(2, 60), Endless(1)])
     assert sorted(calls, key=str) == [
-        ("LUCB1", "play", "topk_scan"), ("LUCB1", "play", "topk_trees"), ("SAR", "play", None)]
+        ("LUCB1", "play", TOP_K_SCAN), ("LUCB1", "play", TOP_K_TREES), ("SAR", "play", None)]
     calls.clear()
     topk.warm(topk.MultiBanditSAR(60))
     topk.warm(topk.LUCB1(1, 0.1, 0.1), topk.GaussianBandit([1.0, 2.0], sigma=1.0))
-    assert calls == [("MultiBanditSAR", "play", None), ("LUCB1", "play", "topk_scan")]
+    assert calls == [("MultiBanditSAR", "play", None), ("LUCB1", "play", TOP_K_SCAN)]
     calls.clear()
     topk.warm()
-    names = " ".join(topk.STRATEGIES.values()).split()
-    assert {name for name, _, _ in calls} == set(names)
+    assert {name for name, _, _ in calls} == set(topk.strategies.__all__)
     with pytest.raises(ValueError, match="^strategy must be a topk.Strategy"):
         topk.warm([topk.LUCB1])
 
@@ -587,9 +591,9 @@ def test_warm_compiles_what_the_first_play_needs(monkeypatch, capsys):
 FIRST_PLAY = """
 import sys, topk
 from dataclasses import dataclass
-from topk.engine.loop import BY_BUDGET
-from topk.engine.ranking import rank
-from topk.engine.rounds import end_with
+from topk.rules.base import BY_BUDGET
+from topk.rules.ranking import rank
+from topk.rules.rounds import end_with
 
 @dataclass(frozen=True)
 class Once(topk.Rounds):

@@ -15,7 +15,7 @@ from processes import environment, running
 
 import topk
 from topk import store
-from topk.simulate import Study
+from topk.simulate.run import Study
 from topk.store import Info, StoreWarning, Unknown, clear, described, digest, info
 
 BANDIT = topk.BernoulliBandit(np.linspace(0.9, 0.1, 12))
@@ -141,8 +141,9 @@ def test_clear_removes_only_what_is_its_own(folder):
 
 DRIVER = """
 import os, time, numpy as np, topk
-from topk import simulate, store
-from topk.play import INSTANCE, stream
+from topk import store
+from topk.simulate import run as simulate
+from topk.engine.streams import INSTANCE, stream
 store.LEAST, simulate.TRIAL = 0.0, 0.0
 simulate.helpers = lambda *_: "processes"
 marks = [int(stream(5, play, INSTANCE).integers(2**62)) for play in range(60)]

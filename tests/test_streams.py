@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import topk
-from topk.engine.seeding import generators
-from topk.play import INSTANCE, ORDER, REWARDS, RULE, SPLIT, play_together, stream
-from topk.simulate import Study
+from topk.engine.streams import INSTANCE, ORDER, REWARDS, RULE, SPLIT, stream
+from topk.simulate.many import play_together
+from topk.simulate.run import Study
+from topk.simulate.seeding import generators
 
 
 def test_the_streams_are_children_of_one_seed_sequence():

@@ -16,7 +16,8 @@ from strategies.registry import ENTRIES, cases, each_form, one_by_one, shown, st
 from strategies.tapes import Tapes
 
 import topk
-from topk.arrivals import divided, spread
+from topk.engine.allocation import spread
+from topk.live.inbox import divided
 
 RNG = np.random.default_rng
 
@@ -446,7 +447,7 @@ def test_no_other_thread_sees_a_session_move(use, monkeypatch):
     """Whatever reads or changes what is on its way holds the lock."""
     session, lock, (name, *arguments) = topk.KLLUCB(1, 0.1, 0.1).start(3), MagicMock(), use
     session.ask(3)
-    monkeypatch.setattr("topk.session._lock", lock)
+    monkeypatch.setattr("topk.live.session._lock", lock)
     looked = getattr(session, name)
     if callable(looked):
         looked(*arguments)

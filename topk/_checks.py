@@ -8,16 +8,21 @@ import json
 import math
 import operator
 import reprlib
+from collections.abc import Callable, Collection
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
+
+from topk._types import Floats, Integers
 
 
-def refuse(name, value, allowed):
+def refuse(name: str, value: object, allowed: str) -> NoReturn:
     """Raise the library's one kind of ``ValueError``: name, value, allowed values."""
     raise ValueError(f"{name} must be {allowed}, got {value!r}")
 
 
-def check_integer(value, name, smallest, largest=None):
+def check_integer(value: Any, name: str, smallest: int, largest: int | None = None) -> int:
     """Return ``value`` as an ``int`` between ``smallest`` and ``largest`` (both allowed)."""
     span = f"of at least {smallest}" if largest is None else f"from {smallest} to {largest}"
     allowed = f"an integer {span}"
@@ -31,7 +36,15 @@ def check_integer(value, name, smallest, largest=None):
     return number
 
 
-def check_real(value, name, low, high, *, low_open=False, high_open=False):
+def check_real(
+    value: Any,
+    name: str,
+    low: float,
+    high: float,
+    *,
+    low_open: bool = False,
+    high_open: bool = False,
+) -> float:
     """Return ``value`` as a finite ``float`` in the interval from ``low`` to ``high``."""
     allowed = f"a number in {'(' if low_open else '['}{low}, {high}{')' if high_open else ']'}"
     try:
@@ -45,33 +58,33 @@ def check_real(value, name, low, high, *, low_open=False, high_open=False):
     return number
 
 
-def check_n(n, smallest=2):
+def check_n(n: Any, smallest: int = 2) -> int:
     """Return the number of arms as an ``int`` of at least ``smallest``."""
     return check_integer(n, "n", smallest)
 
 
-def check_k(k, largest=None, name="k"):
+def check_k(k: Any, largest: int | None = None, name: str = "k") -> int:
     """Return ``k`` as an ``int`` of at least 1, and at most ``largest`` if that is given."""
     return check_integer(k, name, 1, largest)
 
 
-def check_sizes(n, k):
+def check_sizes(n: Any, k: Any) -> tuple[int, int]:
     """Return the number of arms and ``k``, 1 to n - 1."""
     n = check_n(n)
     return n, check_k(k, n - 1)
 
 
-def check_epsilon(epsilon, name="epsilon"):
+def check_epsilon(epsilon: Any, name: str = "epsilon") -> float:
     """Return ``epsilon`` as a ``float`` in [0, 1)."""
     return check_real(epsilon, name, 0, 1, high_open=True)
 
 
-def check_delta(delta, name="delta"):
+def check_delta(delta: Any, name: str = "delta") -> float:
     """Return ``delta`` as a ``float`` in (0, 1), large enough for n / delta to be finite."""
     return check_real(delta, name, 1e-300, 1, high_open=True)
 
 
-def check_budget(budget, name="budget", smallest=1):
+def check_budget(budget: Any, name: str = "budget", smallest: int = 1) -> int:
     """Return ``budget``, a number of pulls, as an ``int`` from ``smallest`` to 2**53.
 
     Up to there sums of 0/1 rewards are exact as floats.
@@ -79,21 +92,21 @@ def check_budget(budget, name="budget", smallest=1):
     return check_integer(budget, name, smallest, 2**53)
 
 
-def check_choice(value, name, choices):
+def check_choice(value: Any, name: str, choices: Collection[Any]) -> Any:
     """Return ``value`` if it is one of ``choices``."""
     if not isinstance(value, str | int) or value not in choices:
         refuse(name, value, "one of " + ", ".join(repr(choice) for choice in choices))
     return value
 
 
-def check_flag(value, name):
+def check_flag(value: Any, name: str) -> bool:
     """Return ``value`` as a ``bool``; only true booleans are taken."""
     if not isinstance(value, (bool, np.bool_)):
         refuse(name, value, "True or False")
     return bool(value)
 
 
-def check_pair(shape):
+def check_pair(shape: Any) -> tuple[int, int]:
     """Return the pair (M, n): how many bandits there are, and how many arms each has."""
     allowed = "a pair (M, n) of a number of bandits, at least 1, and of arms each, at least 2"
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:
@@ -104,18 +117,19 @@ def check_pair(shape):
         refuse("n", shape, allowed)
 
 
-def up_to(high):
+def up_to(high: float) -> Callable[..., float]:
     """Return a check of a number above 0 and at most ``high``."""
     return lambda value, name, given=None: check_real(value, name, 0, high, low_open=True)
 
 
-def between(low, high):
+def between(low: float, high: float) -> Callable[..., float]:
     """Return a check of a number above ``low`` and below ``high``."""
     ends = {"low_open": True, "high_open": True}
     return lambda value, name, given=None: check_real(value, name, low, high, **ends)
 
 
-positive, factor = up_to(1e300), up_to(1e6)
+positive: Callable[..., float] = up_to(1e300)
+factor: Callable[..., float] = up_to(1e6)
 
 
 PARAMETERS = {  # of strategies, those that mean the same everywhere: how they are checked
@@ -127,7 +141,7 @@ PARAMETERS = {  # of strategies, those that mean the same everywhere: how they a
 }
 
 
-def as_array(values, name, allowed):
+def as_array(values: Any, name: str, allowed: str) -> NDArray[Any]:
     """Return ``values`` as an array of whatever type, or refuse what is none."""
     if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 2) > 1:
         refuse(name, f"a pandas {type(values).__name__}", allowed)
@@ -138,7 +152,7 @@ def as_array(values, name, allowed):
         refuse(name, "lists of different lengths" if uneven else values, allowed)
 
 
-def as_numbers(values, name, allowed):
+def as_numbers(values: Any, name: str, allowed: str) -> Floats:
     """Return ``values`` as a float array; refuse texts, dates, complex and masked numbers."""
     array = as_array(values, name, allowed)
     if array.dtype.kind not in "fiub" or np.ma.is_masked(values):
@@ -146,7 +160,7 @@ def as_numbers(values, name, allowed):
     return array.astype(np.float64)
 
 
-def as_finite(values, name, allowed="an array of finite numbers"):
+def as_finite(values: Any, name: str, allowed: str = "an array of finite numbers") -> Floats:
     """Return ``values`` as a float array with one axis or more and finite entries."""
     array = as_numbers(values, name, allowed)
     if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
@@ -154,7 +168,7 @@ def as_finite(values, name, allowed="an array of finite numbers"):
     return array
 
 
-def as_vector(values, name, *, positive=False):
+def as_vector(values: Any, name: str, *, positive: bool = False) -> Floats:
     """Return ``values`` as a float array (n,) of at least 2 finite, perhaps positive, numbers."""
     allowed = f"a vector of at least 2 finite{' and positive' * positive} numbers"
     array = as_finite(values, name, allowed)
@@ -163,7 +177,7 @@ def as_vector(values, name, *, positive=False):
     return array
 
 
-def as_generator(rng, allowed):
+def as_generator(rng: Any, allowed: str) -> np.random.Generator:
     """Return a `numpy.random.Generator`, of a seed a new one."""
     try:
         return np.random.default_rng(rng)
@@ -171,7 +185,7 @@ def as_generator(rng, allowed):
         refuse("rng", rng, allowed)
 
 
-def common_shape(name, *arrays):
+def common_shape(name: str, *arrays: Any) -> tuple[int, ...]:
     """Return the shape that some arrays broadcast to; refuse those that do not."""
     shapes = [np.shape(array) for array in arrays]
     try:
@@ -180,7 +194,7 @@ def common_shape(name, *arrays):
         refuse(name, f"one of the shapes {shapes}", "broadcastable against the others")
 
 
-def check_unit_array(values, name, *, ndim=1):
+def check_unit_array(values: Any, name: str, *, ndim: int | None = 1) -> Floats:
     """Return ``values`` as a new float array with entries in [0, 1]; None for any ``ndim``."""
     allowed = f"an array with {ndim or 'any number of'} axis/axes and entries in [0, 1]"
     array = as_numbers(values, name, allowed)
@@ -192,7 +206,7 @@ def check_unit_array(values, name, *, ndim=1):
     return array
 
 
-def check_means(means, name="means", ndim=1):
+def check_means(means: Any, name: str = "means", ndim: int = 1) -> Floats:
     """Return the arms' means as a new float array (n,) or (M, n), entries in [0, 1]."""
     array = check_unit_array(means, name, ndim=ndim)
     if array.shape[-1] < 2:
@@ -200,7 +214,9 @@ def check_means(means, name="means", ndim=1):
     return array
 
 
-def as_integers(values, name, low, high=2**53, allowed=None):
+def as_integers(
+    values: Any, name: str, low: int, high: int = 2**53, allowed: str | None = None,
+) -> Integers:
     """Return ``values`` as an int64 array, of any shape, of integers from ``low`` to ``high``."""
     allowed = allowed or f"made of integers from {low} to {high}"
     array = as_array(values, name, allowed)
@@ -212,7 +228,7 @@ def as_integers(values, name, low, high=2**53, allowed=None):
     return array.astype(np.int64)
 
 
-def check_increasing(values, name, low):
+def check_increasing(values: Any, name: str, low: int) -> tuple[int, ...]:
     """Return pull counts, each at least ``low``, as a tuple of increasing integers."""
     counts = np.atleast_1d(as_integers(values, name, low))
     if counts.ndim > 1 or counts.size == 0 or (np.diff(counts) <= 0).any():
@@ -220,7 +236,7 @@ def check_increasing(values, name, low):
     return tuple(counts.tolist())
 
 
-def check_integers(values, name, most, size=None):
+def check_integers(values: Any, name: str, most: int, size: int | None = None) -> Integers:
     """Return an int64 array of integers from 0 to ``most``, with one axis; ``size`` of them."""
     allowed = f"{'' if size is None else f'{size} of them: '}an array of integers from 0 to {most}"
     array = as_integers(values, name, 0, most, allowed)
@@ -229,17 +245,19 @@ def check_integers(values, name, most, size=None):
     return array
 
 
-def check_arms(arms, n, name="arms"):
+def check_arms(arms: Any, n: int, name: str = "arms") -> Integers:
     """Return arm numbers as an int64 array (m,) with entries from 0 to ``n - 1``."""
     return check_integers(arms, name, n - 1)
 
 
-def check_counts(counts, size, name="counts"):
+def check_counts(counts: Any, size: int, name: str = "counts") -> Integers:
     """Return numbers of pulls as an int64 array (size,) of integers from 0 to 2**53."""
     return check_integers(counts, name, 2**53, size)
 
 
-def check_json(value, name, allowed="a plain JSON value, for a session to be stored"):
+def check_json(
+    value: Any, name: str, allowed: str = "a plain JSON value, for a session to be stored",
+) -> Any:
     """Return a copy of ``value`` by way of JSON text; refuse what JSON would change."""
     try:
         copy = json.loads(json.dumps(value, allow_nan=False))

@@ -7,10 +7,12 @@ squares, are all that any strategy of this library looks at.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import (
     as_numbers,
@@ -22,9 +24,14 @@ from topk._checks import (
     refuse,
     up_to,
 )
+from topk._types import Flags, Floats, Integers
+
+if TYPE_CHECKING:
+    import pandas
 
 PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
 check_sigma = up_to(1e150)
+UNDECLARED = "or declare others: bounds = (low, high), or sigma for unbounded sub-Gaussian ones"
 
 
 class Scale(NamedTuple):
@@ -39,38 +46,41 @@ class Scale(NamedTuple):
         The least reward and the range; 0 and 2 sigma for sub-Gaussian rewards.
     bounded : bool
         Whether rewards have bounds.
+    items : int or None
+        The rewards of an arm are 0 or 1 and drawn without replacement from so many.
     """
 
     low: float = 0.0
     width: float = 1.0
     bounded: bool = True
+    items: int | None = None
 
     @property
-    def sigma(self):
+    def sigma(self) -> float | None:
         """That of sub-Gaussian rewards on the strategies' scale, 1/2; None of bounded ones."""
         return None if self.bounded else 0.5
 
-    def unit_epsilon(self, epsilon):
+    def unit_epsilon(self, epsilon: float) -> float:
         """Return a tolerance, in the user's units, on the strategies' scale; or refuse it."""
         if not self.bounded:
             return check_real(epsilon, "epsilon", 0, 1e150) / self.width
         epsilon = check_real(epsilon, "epsilon", 0, self.width, high_open=True)
         return min(epsilon / self.width, 1 - 2**-53)
 
-    def to_unit(self, counts, sums, squares):
+    def to_unit(self, counts: Any, sums: Any, squares: Any) -> tuple[Any, Any]:
         """Return the sums and sums of squares that the rewards have on the strategies' scale."""
         return (sums, squares) if self == UNIT else unit_sums(self.numbers, counts, sums, squares)
 
     @property
-    def numbers(self):
+    def numbers(self) -> tuple[float, float, float, float, bool]:
         """What `unit_sums` looks at."""
         return self.low, self.width, self.low**2, self.width**2, self.bounded
 
-    def from_unit(self, pulls, sums):
+    def from_unit(self, pulls: Any, sums: Any) -> Any:
         """Return the sums of rewards in the user's units."""
         return sums if self == UNIT else sums * self.width + pulls * self.low
 
-    def refused(self, sums, counts):
+    def refused(self, sums: Floats, counts: Floats | Integers | int) -> Flags:
         """Return where sums of so many rewards cannot be, an array of bool."""
         if not self.bounded:
             return ~np.isfinite(sums)
@@ -78,7 +88,7 @@ class Scale(NamedTuple):
         low, high = counts * self.low, counts * (self.low + self.width)
         return ~((sums >= low - slack) & (sums <= high + slack))  # nan counts as bad
 
-    def __str__(self):
+    def __str__(self) -> str:
         if not self.bounded:
             return "finite"
         return f"in [{self.low:g}, {self.low + self.width:g}]"
@@ -97,7 +107,7 @@ def unit_sums(numbers, counts, sums, squares):
     return sums, np.maximum(shifted / width_squared, 0.0)
 
 
-def scale_of(bounds=None, sigma=None):
+def scale_of(bounds: Sequence[float] | None = None, sigma: float | None = None) -> Scale:
     """Return the scale that ``bounds=(low, high)`` or ``sigma=`` declares, [0, 1] without both.
 
     Raises
@@ -130,8 +140,8 @@ class Rewards(NamedTuple):
         The sums of the squared rewards, in the same order.
     """
 
-    sums: np.ndarray
-    squares: np.ndarray
+    sums: Floats
+    squares: Floats
 
 
 class Bandit(ABC):
@@ -151,30 +161,38 @@ class Bandit(ABC):
         `MultiBandit`; arm i of bandit m is then number ``m * n + i`` of ``M * n``.
     """
 
-    means: np.ndarray
-    bounds = sigma = None
+    means: Floats
+    bounds: Sequence[float] | None = None
+    sigma: float | None = None
 
-    def __init__(self, means):
+    def __init__(self, means: ArrayLike) -> None:
         self.means = np.ascontiguousarray(means, dtype=np.float64)
         self.means.setflags(write=False)
 
     @property
-    def n(self):
+    def n(self) -> int:
         """The number of arms, of all bandits together."""
         return self.means.size
 
     @property
-    def layout(self):
+    def layout(self) -> int | tuple[int, ...]:
         """What a strategy is started with: the number n of arms, or the pair (M, n)."""
         return self.means.shape if self.means.ndim > 1 else self.means.size
 
     @property
-    def units(self):
+    def units(self) -> Scale:
         """The `Scale` of the rewards, from ``bounds`` or ``sigma``."""
         return scale_of(self.bounds, self.sigma)
 
+    @property
+    def allowed(self) -> str:
+        """What is said of rewards when one is refused, and how others are declared."""
+        if self.bounds is not None or self.sigma is not None:
+            return str(self.units)
+        return f"{self.units} ({UNDECLARED})"
+
     @abstractmethod
-    def sample(self, arm, count, rng):
+    def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` independent rewards of one arm.
 
         Parameters
@@ -192,7 +210,7 @@ class Bandit(ABC):
             The rewards, each within the declared bounds.
         """
 
-    def pull(self, arms, counts, rng):
+    def pull(self, arms: ArrayLike, counts: ArrayLike, rng: np.random.Generator) -> Rewards:
         """Pull a batch of arms, in the order given.
 
         Parameters
@@ -223,7 +241,7 @@ class Bandit(ABC):
             sums[j], squares[j] = exact_sum(rewards), exact_sum(rewards * rewards)
         return Rewards(sums, squares)
 
-    def rewards(self, arm, count, rng):
+    def rewards(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return what `sample` does, drawn in portions, between which Ctrl-C is heard; checked."""
         portions = range(0, max(count, 1), PORTION)
         drawn = [self.sample(arm, min(PORTION, count - x), rng) for x in portions]
@@ -232,16 +250,16 @@ class Bandit(ABC):
             refuse(f"sample of arm {arm}", f"an array of shape {rewards.shape}", f"{count} rewards")
         bad = self.units.refused(rewards, 1)
         if np.any(bad):
-            refuse(f"a reward of arm {arm}", float(rewards[bad][0]), str(self.units))
+            refuse(f"a reward of arm {arm}", float(rewards[bad][0]), self.allowed)
         return rewards
 
-    def _checked(self, arms, counts, rng):
+    def _checked(self, arms: Any, counts: Any, rng: Any) -> tuple[Integers, Integers]:
         if not isinstance(rng, np.random.Generator):
             refuse("rng", rng, "a numpy.random.Generator")
         arms = check_arms(arms, self.n)
         return arms, check_counts(counts, arms.size)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         low, high = self.means.min(), self.means.max()
         return f"{type(self).__name__}(n={self.n}, means from {low:.4g} to {high:.4g})"
 
@@ -273,14 +291,14 @@ class BernoulliBandit(Bandit):
     [89.0, 0.0]
     """
 
-    def __init__(self, means):
+    def __init__(self, means: ArrayLike) -> None:
         super().__init__(check_means(means))
 
-    def sample(self, arm, count, rng):
+    def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` rewards, each 0.0 or 1.0; see `Bandit.sample`."""
         return (rng.random(count) < self.means.flat[arm]).astype(np.float64)
 
-    def pull(self, arms, counts, rng):
+    def pull(self, arms: ArrayLike, counts: ArrayLike, rng: np.random.Generator) -> Rewards:
         """Pull a batch; one binomial draw an arm. See `Bandit.pull`."""
         arms, counts = self._checked(arms, counts, rng)
         sums = np.zeros(arms.size)
@@ -325,7 +343,7 @@ class MultiBandit(BernoulliBandit):
     ([[0], [2]], (2, 3))
     """
 
-    def __init__(self, means):
+    def __init__(self, means: ArrayLike) -> None:
         Bandit.__init__(self, check_means(means, ndim=2))
 
 
@@ -343,14 +361,17 @@ class BetaBandit(Bandit):
         If the shapes differ in size or one of them is not positive and finite.
     """
 
-    def __init__(self, a, b):
+    a: Floats
+    b: Floats
+
+    def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         self.a = as_vector(a, "a", positive=True)
         self.b = as_vector(b, "b", positive=True)
         if self.a.shape != self.b.shape:
             refuse("b", f"an array of shape {self.b.shape}", f"of a's shape {self.a.shape}")
         super().__init__(self.a / (self.a + self.b))
 
-    def sample(self, arm, count, rng):
+    def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` rewards of one arm; see `Bandit.sample`."""
         return rng.beta(self.a[arm], self.b[arm], size=count)
 
@@ -372,7 +393,10 @@ class TruncatedNormalBandit(Bandit):
         If ``loc`` has an entry outside [0, 1] or ``scale`` is not positive and finite.
     """
 
-    def __init__(self, loc, scale):
+    loc: Floats
+    scale: float
+
+    def __init__(self, loc: ArrayLike, scale: float) -> None:
         from scipy.stats import truncnorm
 
         self.loc = check_means(loc, "loc")
@@ -380,7 +404,7 @@ class TruncatedNormalBandit(Bandit):
         law = truncnorm(-self.loc / self.scale, (1 - self.loc) / self.scale, self.loc, self.scale)
         super().__init__(np.clip(law.mean(), 0.0, 1.0))
 
-    def sample(self, arm, count, rng):
+    def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` rewards of one arm; see `Bandit.sample`."""
         from scipy.special import ndtr, ndtri
 
@@ -412,11 +436,13 @@ class GaussianBandit(Bandit):
     [0]
     """
 
-    def __init__(self, means, sigma):
+    sigma: float
+
+    def __init__(self, means: ArrayLike, sigma: float) -> None:
         self.sigma = check_sigma(sigma, "sigma")
         super().__init__(as_vector(means, "means"))
 
-    def sample(self, arm, count, rng):
+    def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` rewards of one arm; see `Bandit.sample`."""
         return rng.normal(self.means[arm], self.sigma, size=count)
 
@@ -452,9 +478,15 @@ class ReplayBandit(Bandit):
     [0.75, 0.5]
     """
 
-    names = None
+    names: list[Any] | None = None
+    answers: list[Floats]
+    bounds: Sequence[float] | None
 
-    def __init__(self, answers, bounds=None):
+    def __init__(
+        self,
+        answers: Sequence[ArrayLike] | Mapping[Any, ArrayLike],
+        bounds: Sequence[float] | None = None,
+    ) -> None:
         allowed = "a list with the rewards of each of at least 2 arms, or a dict of them by name"
         if type(answers).__module__.partition(".")[0] == "pandas":
             seen = f"a pandas {type(answers).__name__}"
@@ -474,7 +506,13 @@ class ReplayBandit(Bandit):
         super().__init__([math.fsum(record) / record.size for record in self.answers])
 
     @classmethod
-    def from_frame(cls, frame, arm="arm", reward="reward", bounds=None):
+    def from_frame(
+        cls,
+        frame: "pandas.DataFrame",
+        arm: Any = "arm",
+        reward: Any = "reward",
+        bounds: Sequence[float] | None = None,
+    ) -> Self:
         """Return the bandit of a table with a row for each reward.
 
         Parameters
@@ -519,13 +557,13 @@ class ReplayBandit(Bandit):
         groups = frame[reward].groupby(frame[arm], sort=False, observed=True)
         return cls({name: record.to_numpy() for name, record in groups}, bounds)
 
-    def sample(self, arm, count, rng):
+    def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` recorded rewards of one arm; see `Bandit.sample`."""
         record = self.answers[arm]
         return record[rng.integers(record.size, size=count)]
 
 
-def check_bandit(bandit):
+def check_bandit(bandit: Any) -> Bandit:
     """Return ``bandit`` if it is one."""
     if not isinstance(bandit, Bandit):
         refuse("bandit", bandit, "a topk.Bandit")

@@ -49,10 +49,11 @@ in which nothing large cancels near x = 0.  It falls when a grows: so variances 
 
 .. math:: Z = \min_x\,[\ln C^-_a(x) + \ln C^+_b(x+\epsilon)]. \tag{3}
 
-If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^Z \leq C_a(\mu_a)\,C_b(\mu_b)`.  *Proof.*  Both
-functions are log-convex and at most C.  Where :math:`C^-_a` is smallest is at or above
-:math:`\hat m_a`, since KT/L is smallest there and Up falls; where :math:`C^+_b` is, at or below
-:math:`\hat m_b`.  That point (x, y) has :math:`y < x + \epsilon`; so over all
+If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^Z \leq C_a(\mu_a)\,C_b(\mu_b)`.
+
+*Proof.*  Both functions are log-convex and at most C.  Where :math:`C^-_a` is smallest is at or
+above :math:`\hat m_a`, since KT/L is smallest there and Up falls; where :math:`C^+_b` is, at or
+below :math:`\hat m_b`.  That point (x, y) has :math:`y < x + \epsilon`; so over all
 :math:`y \geq x + \epsilon` the least value lies on :math:`y = x + \epsilon`.  (The whole C in
 their place would not do, and x may be outside the two means.)
 """
@@ -61,7 +62,7 @@ import math
 
 import numpy as np
 
-from topk.confidence import ULPS, lack, mixture_cost, part
+from topk.kl import ULPS, kl_term, mixture_cost, mixture_cost_of
 
 GRID = 20  # odds with equal weights, ...
 LOG_FIRST = math.log(0.9 / GRID)  # ... of which this is the logarithm
@@ -86,7 +87,7 @@ def betting_bounds(u, ones, squares, level):
     # of them there are at most ones * other, where all rewards are 0 or 1
     deviations = max(squares - ones * mean, 0.0) + ROUNDED * squares + UNDERFLOW
     variance = min(deviations, ones * other) / u
-    cost, level = lack(u, ones), level * OUTWARDS
+    cost, level = mixture_cost_of(u, ones), level * OUTWARDS
     low, high = 0.0, 1.0
     if ones > LEAST:
         x = fall(u, mean, other, variance / mean / mean, cost, level)
@@ -180,8 +181,8 @@ def betting_separation(a, b, epsilon):
     low, high, found = np.zeros(shape), np.full(shape, 1 - epsilon), np.full(shape, -np.inf)
     for _ in range(STEPS):
         x = (low + high) / 2
-        of_a, rise = log_betting(*a, x)
-        of_b, fall_of_b = log_betting(*b, 1 - epsilon - x)
+        of_a, rise = log_betting(a, x)
+        of_b, fall_of_b = log_betting(b, 1 - epsilon - x)
         slope = rise - fall_of_b
         low, high = np.where(slope > 0, low, x), np.where(slope > 0, x, high)
         found = np.maximum(found, of_a + of_b - abs(slope) * (high - low))  # the tangent's end
@@ -197,9 +198,10 @@ def moments(u, ones, squares):
     return u, mean, variance / held / held, mixture_cost(u, ones)
 
 
-def log_betting(u, mean, spread, cost, m):
-    """Return ln(KT/(2 L) + Up/4) at a mean m in (0, 1), and its derivative by m."""
-    mixed = u * (part(mean, m - mean) + part(1 - mean, mean - m)) - cost - LOG_2
+def log_betting(arm, m):
+    """Return ln(KT/(2 L) + Up/4) of `moments` at a mean m in (0, 1), and its derivative by m."""
+    u, mean, spread, cost = arm
+    mixed = u * (kl_term(mean, m - mean) + kl_term(1 - mean, mean - m)) - cost - LOG_2
     slope = u * ((1 - mean) / (1 - m) - mean / m)
     alike, best = u / (1 + spread), mean * (1 + spread)  # as many rewards, of that size
     odds = ODDS.reshape(-1, *[1] * m.ndim)

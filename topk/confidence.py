@@ -18,18 +18,42 @@ u = 1 and grows, since :math:`(u+\frac12)/\sqrt{u(u+1)} > 1`.
 """
 
 import math
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from topk._checks import as_integers, as_numbers, check_delta, check_real, common_shape, refuse
+from topk import finite
+from topk._checks import (
+    as_integers,
+    as_numbers,
+    check_choice,
+    check_delta,
+    check_real,
+    common_shape,
+    refuse,
+)
+from topk._types import Flags, Floats, Integers
+from topk.kl import ULPS, kl_fall, kl_term, mixture_cost
 
-SLACK = 1 + 1e-12  # of the level, and
-ULPS = 1 + 2**-50  # of a bound: what rounding does is less
-SERIES = [(-1.0) ** k / k for k in range(12, 1, -1)]  # of (x - ln(1 + x)) / x**2
-HALF = (-31 / 40320, 7 / 2880, -1 / 24)  # see `half`
+__all__ = ["evidence", "interval"]
+
+SLACK = 1 + 1e-12  # of the level: what rounding does is less
+METHODS = ("pairs", "intervals")  # forms of `evidence`
+FAR = 690.0  # ln(1/delta) up to which `evidence` looks for intervals that are apart, and ...
+CLOSE = 1e-7  # ... how exactly
 
 
-def interval(pulls, sums, delta, sigma=None, *, squares=None):
+def interval(
+    pulls: ArrayLike,
+    sums: ArrayLike,
+    delta: float,
+    sigma: float | None = None,
+    *,
+    squares: ArrayLike | None = None,
+    items: int | None = None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
     r"""Return an interval for an arm's mean that holds after all numbers of pulls at once.
 
     Parameters
@@ -48,11 +72,17 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     squares : array_like of float, optional
         Sum of the squared rewards, between S**2 / u and S; broadcast.  With it the interval
         follows the rewards' variance, see Notes.  Not together with ``sigma``.
+    items : int, optional
+        The results are 0 or 1 and drawn without replacement from so many of the arm's, N, 1 to
+        1,000,000, in a uniformly random order.  Then the interval is about the number of ones
+        among all N, and its ends are whole numbers.  Not together with ``sigma``.
 
     Returns
     -------
     low, high : ndarray of float, of the shape of all
-        Rounded outwards.  Without pulls (0, 1), with ``sigma`` (-inf, inf).
+        Rounded outwards.  Without pulls (0, 1), with ``sigma`` (-inf, inf).  With ``items``
+        ndarray of int64: of the arm's N results at least ``low`` and at most ``high`` are 1;
+        without pulls (0, N), and after all N both are S.
 
     Raises
     ------
@@ -75,6 +105,10 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     is the interval of `topk.BettingLUCB`.  It is never longer than the one without squares at
     delta / 2, and far shorter where the variance is small.
 
+    With items, all k with :math:`P_k \geq \delta\,\mathrm{KT}`, where :math:`P_k` is the
+    probability of the sequence of results if k of the N are 1 (`topk.finite`); the first u items
+    of the order have to be those that are counted.
+
     Examples
     --------
     >>> low, high = interval([0, 10, 10], [0, 0, 7], delta=0.05)
@@ -87,8 +121,19 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     [0.537, 0.834]
     >>> [end.round(3).tolist() for end in interval(100, 70, 0.05, squares=49.25)]
     [0.651, 0.731]
+
+    Of 797 items without replacement:
+
+    >>> low, high = interval([0, 500, 797], [0, 300, 461], delta=0.05, items=797)
+    >>> low.tolist(), high.tolist()
+    ([0, 439, 461], [797, 516, 461])
     """
     delta = check_delta(delta)
+    if items is not None:
+        if squares is not None:
+            refuse("squares", "given", "left out where items are given")
+        pulls, sums, items = checked_items(pulls, sums, sigma, items)
+        return finite.interval(pulls, sums, items, delta)
     pulls, sums = checked(pulls, sums, bounded=sigma is None)
     if squares is not None:
         from topk.betting import betting_interval
@@ -106,12 +151,23 @@ def interval(pulls, sums, delta, sigma=None, *, squares=None):
     mean = sums / seen
     level = (mixture_cost(seen, sums) - math.log(delta)) / seen * SLACK
     other = (seen - sums) / seen  # more exact than 1 - mean
-    low = mean * np.exp(-fall(mean, other, level)) / ULPS
-    high = (mean - other * np.expm1(-fall(other, mean, level))) * ULPS
+    low = mean * np.exp(-kl_fall(mean, other, level)) / ULPS
+    high = (mean - other * np.expm1(-kl_fall(other, mean, level))) * ULPS
     return np.where(pulls > 0, low, 0.0), np.where(pulls > 0, np.minimum(high, 1), 1.0)
 
 
-def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *, squares=None):
+def evidence(
+    pulls: ArrayLike,
+    sums: ArrayLike,
+    chosen: ArrayLike,
+    epsilon: float = 0.0,
+    withdrawn: Iterable[int] = (),
+    sigma: float | None = None,
+    *,
+    squares: ArrayLike | None = None,
+    items: int | None = None,
+    method: Literal["pairs", "intervals"] = "pairs",
+) -> float:
     r"""Return a p-value, valid at all times, for the chosen set's not being right up to epsilon.
 
     Parameters
@@ -126,10 +182,13 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *, squa
         mean of more than epsilon above that of a chosen one.
     withdrawn : sequence of int
         Arms that have left; arm i of bandit m is m n + i.
-    sigma : float, optional
+    sigma, items : optional
+        As for `interval`; ``items`` for a single bandit, and then epsilon N is rounded down.
+    squares : array_like of float, of the shape of ``sums``, optional
         As for `interval`.
-    squares : array_like, optional
-        Sum of each arm's squared rewards, see `interval`; in the shape of the sums.
+    method : {'pairs', 'intervals'}
+        What is compared across the boundary of the set: pairs of arms, or the joint intervals of
+        single arms.  Choose it before looking at the data: the smaller of both is no p-value.
 
     Returns
     -------
@@ -165,21 +224,40 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *, squa
     :math:`Z_{ab} = \max(0, m_a-m_b+\epsilon)^2\,w_aw_b/(2\sigma^2(w_a+w_b))`, its least value over
     all such means; so the same holds with this Z and :math:`g = \sqrt{1+N}`.
 
-    With squares M is the mixture of KT and bets of `topk.betting`, and
+    By intervals p is the least :math:`\delta` at which those of `interval` at :math:`\delta/n` (of
+    all n arms of all bandits) are apart: no upper end outside the set is more than epsilon above a
+    lower end inside.  The intervals shrink as :math:`\delta` grows.  So if p is at most
+    :math:`\delta` while some :math:`\mu_b > \mu_a + \epsilon`, the intervals at
+    :math:`\delta/n` are apart, and a or b has left its own, which some arm ever does with
+    probability at most :math:`\delta`.  Each arm stands for itself here: neither which of two arms'
+    results is counted next nor a withdrawal changes anything, and arms may depend on each other.
+    Pairs want fewer pulls where all arms have about as many, intervals where pulls went to the arms
+    at the boundary, as in LUCB.
+
+    With squares M is the mixture of KT and bets of `topk.betting`, and by pairs
     :math:`p = \min(1, C\max_{ab} e^{-Z_{ab}})` with the Z of (3) there.
 
     Examples
     --------
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0]), 4)
     0.0188
+    >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0], method="intervals"), 4)
+    0.2361
     """
+    check_choice(method, "method", METHODS)
     epsilon = check_real(epsilon, "epsilon", 0, 1 if sigma is None else 1e300, high_open=True)
     if sigma is not None:
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
-    pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
+    if items is not None:
+        if squares is not None:
+            refuse("squares", "given", "left out where items are given")
+        *given, items = checked_items(pulls, sums, sigma, items)
+        pulls, sums = (np.atleast_2d(x) for x in given)
+    else:
+        pulls, sums = (np.atleast_2d(x) for x in checked(pulls, sums, bounded=sigma is None))
     size, n = pulls.shape
-    if squares is not None:
-        *_, squares = checked_squares(pulls, sums, np.atleast_2d(squares), sigma)
+    if items is not None and size > 1:
+        refuse("items", items, "left out where there are several bandits")
     arms = as_integers(np.ravel(chosen), "chosen", 0, n - 1)
     k, (inside, left) = arms.size // size, np.zeros((2, size, n), dtype=bool)
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
@@ -188,21 +266,71 @@ def evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *, squa
     left.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
     if (pulls == 0)[~left].any():
         return 1.0
-    lacks = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
-    worst, many = -np.inf, 2**20 if squares is None else 2**14  # pairs at a time
-    for row, (ins, outs) in enumerate(zip(inside, ~inside & ~left, strict=True)):
-        b = np.flatnonzero(outs)
-        for a in np.array_split(np.flatnonzero(ins)[:, None], 1 + arms.size * n // many):
-            if squares is None:
-                u, ones, lack = pulls[row], sums[row], lacks[row]
-                z = separation(u[a], ones[a], u[b], ones[b], epsilon, sigma) - lack[a] - lack[b]
-            else:
-                from topk.betting import betting_separation
+    if items is not None:
+        others = np.flatnonzero(~inside[0] & ~left[0])
+        return finite.evidence(pulls[0], sums[0], arms, others, epsilon, items)
+    outside = ~inside & ~left
+    if squares is not None:
+        *_, squares = checked_squares(pulls, sums, np.atleast_2d(squares), sigma)
+    if method == "intervals":
+        return by_intervals(pulls, sums, inside, outside, epsilon, sigma, squares)
+    found = by_pairs(pulls, sums, inside, outside, epsilon, sigma, squares)
+    worst = max((doubt.max(initial=-np.inf) for *_, doubt in found), default=-np.inf)
+    return float(np.exp(min(worst, 0.0)))
 
-                seen = np.array([pulls[row], sums[row], squares[row]])
-                z = betting_separation(seen[:, a], seen[:, b], epsilon)
-            worst = max(worst, (-z).max(initial=-np.inf))
-    return float(min(1.0, size * pairs(n, k) * np.exp(min(worst, 0.0))))
+
+def by_pairs(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):
+    """Yield bandit, arms a (m, 1) inside, arms b outside, and ln of the p of each pair (m, ...).
+
+    All pairs, in parts that memory holds; arrays (M, n), checked.
+    """
+    from topk.betting import betting_separation
+
+    size, n = pulls.shape
+    lacks = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
+    many = 2**20 if squares is None else 2**14  # pairs at a time
+    for m, (u, ones, lack) in enumerate(zip(pulls, sums, lacks, strict=True)):
+        a, b = np.flatnonzero(inside[m])[:, None], np.flatnonzero(outside[m])
+        known = math.log(size * pairs(n, a.size)) if b.size else 0.0
+        for part in np.array_split(a, 1 + a.size * n // many):
+            if squares is not None:
+                seen = np.array([u, ones, squares[m]])
+                z = betting_separation(seen[:, part], seen[:, b], epsilon)
+            else:
+                z = separation(u[part], ones[part], u[b], ones[b], epsilon, sigma)
+                z = z - lack[part] - lack[b]
+            yield m, part, b, known - z
+
+
+def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):
+    """Return the least delta, from exp(-FAR) on, at which the intervals at delta/n are apart."""
+    if not outside.any():
+        return 0.0
+    pulls = pulls.astype(np.int64)
+    nearest = FAR - math.log(pulls.size)
+
+    def apart(level):
+        delta = math.exp(-level) / pulls.size
+        lows, highs = interval(pulls, sums, delta, sigma, squares=squares)
+        return overlap(lows, highs, inside, outside).max() <= epsilon
+
+    if not apart(0.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    while apart(min(high, nearest)):
+        if high >= nearest:
+            return math.exp(-nearest)
+        low, high = high, 2 * high
+    while high - low > CLOSE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if apart(middle) else (low, middle)
+    return math.exp(-low)  # at which they are apart
+
+
+def overlap(low: Floats, high: Floats, inside: Flags, outside: Flags) -> Floats:
+    """Return how far the highest end outside is above the lowest end inside; of each bandit."""
+    most = np.where(outside, high, -np.inf).max(axis=-1)
+    return most - np.where(inside, low, np.inf).min(axis=-1)
 
 
 def separation(u, ones, v, others, epsilon, sigma=None):
@@ -219,7 +347,8 @@ def separation(u, ones, v, others, epsilon, sigma=None):
         above = u * (x - p) * y * (1 - y) + v * (y - q) * x * (1 - x) > 0
         low, high = np.where(above, low, x), np.where(above, x, high)
     x, y = (low + high) / 2, (low + high) / 2 + epsilon
-    z = u * (part(p, x - p) + part(1 - p, p - x)) + v * (part(q, y - q) + part(1 - q, q - y))
+    z = u * (kl_term(p, x - p) + kl_term(1 - p, p - x))
+    z = z + v * (kl_term(q, y - q) + kl_term(1 - q, q - y))
     return np.where(q < p + epsilon, z, 0.0)
 
 
@@ -238,7 +367,7 @@ def pairs(n, k):
     return (n - k) * (n + k - 1) // 2
 
 
-def checked(pulls, sums, bounded=True):
+def checked(pulls: ArrayLike, sums: ArrayLike, bounded: bool = True) -> tuple[Floats, Floats]:
     """Return pulls and sums as float arrays of one shape, or refuse them by name."""
     allowed = "numbers, each from 0 to the pulls it stands for" if bounded else "finite numbers"
     pulls, sums = as_integers(pulls, "pulls", 0), as_numbers(sums, "sums", allowed)
@@ -250,7 +379,9 @@ def checked(pulls, sums, bounded=True):
     return pulls, sums
 
 
-def checked_squares(pulls, sums, squares, sigma=None):
+def checked_squares(
+    pulls: ArrayLike, sums: ArrayLike, squares: ArrayLike, sigma: float | None = None,
+) -> tuple[Floats, Floats, Floats]:
     """Return pulls, sums and squares as float arrays of one shape, or refuse the squares."""
     if sigma is not None:
         refuse("squares", squares, "left out where there is a sigma")
@@ -265,86 +396,15 @@ def checked_squares(pulls, sums, squares, sigma=None):
     return pulls, sums, squares
 
 
-def mixture_cost(pulls, sums):
-    """Return ln(sup L / KT), what the mixture lacks of the best p: 0.69 to ln(2 sqrt(u))."""
-    whole = np.log(np.pi / 2 * pulls) / 2 + (pulls + 0.5) * np.log1p(0.5 / pulls) - 0.5
-    return whole + half(pulls + 0.5) - half(sums) - half(pulls - sums)
+def checked_items(
+    pulls: ArrayLike, sums: ArrayLike, sigma: float | None, items: Any,
+) -> tuple[Integers, Integers, int]:
+    """Return pulls and sums of 0/1 results as int64 arrays of one shape, and items; or refuse."""
+    if sigma is not None:
+        refuse("items", items, "left out where sigma is given")
+    items = finite.check_items(items)
+    pulls, sums = checked(pulls, sums)
+    pulls, sums = finite.checked(pulls, sums, items)
+    return pulls, sums, items
 
 
-def half(x):
-    """Return ln Gamma(x + 1/2) - x ln x + x - ln(2 pi)/2, by Stirling's series from 30 on."""
-    from scipy.special import gammaln, xlogy
-
-    near, far = gammaln(x + 0.5) - xlogy(x, x) + x - math.log(2 * math.pi) / 2, np.maximum(x, 30.0)
-    return np.where(x < 30, near, np.polyval(HALF, far**-2) / far)
-
-
-def fall(mean, other, level):
-    """Return x with kl(mean, mean exp(-x)) = level, where other is 1 - mean; any x at mean 0.
-
-    As a function of x the divergence is convex and grows: from the left Newton's method steps to
-    the right of the solution, and then comes down to it.
-    """
-    mean, other = np.where(mean > 0, mean, 1), np.where(mean > 0, other, 0)
-    x = np.maximum(level, np.sqrt(2 * level * other / mean))  # both are on the left
-    for _ in range(100):
-        x = np.minimum(x, 800)  # where exp(-x) is 0
-        down = -mean * np.expm1(-x)
-        here = np.where(x < 1, excess(np.expm1(-np.minimum(x, 1))), x + np.expm1(-x))
-        ahead = (level - mean * here - part(other, down)) * (other + down) / down
-        x = x + ahead
-        if (abs(ahead) < 1e-9 * x).all():
-            break
-    return x
-
-
-def part(share, step):
-    """Return share * (y - ln(1 + y)) for y = step / share, and step if share is 0.
-
-    kl(m, m + step) is part(m, step) + part(1 - m, -step), both positive: nothing cancels.
-    """
-    y = np.maximum(step / np.where(share > 0, share, 1), 2.0**-52 - 1)
-    return np.where(share > 0, share * excess(y), step)
-
-
-def excess(x):
-    """Return x - ln(1 + x), exactly near 0 as well."""
-    near = np.clip(x, -0.03, 0.03)
-    return np.where(near == x, np.polyval(SERIES, near) * near**2, x - np.log1p(x))
-
-
-def meeting(u, ones, v, others, epsilon):
-    """Return the x of Z of two arms, as numbers: where the derivative times x(1-x)y(1-y) is 0."""
-    p, q = ones / u, others / v
-    if epsilon == 0:
-        return (ones + others) / (u + v)
-    low, high = max(q - epsilon, 0.0), min(p, 1 - epsilon)
-    x = (u * low + v * high) / (u + v)
-    for _ in range(100):  # Newton's method, between places to both sides
-        y = x + epsilon
-        value = u * (x - p) * y * (1 - y) + v * (y - q) * x * (1 - x)
-        low, high = (low, x) if value > 0 else (x, high)
-        slope = u * (y * (1 - y) + (x - p) * (1 - 2 * y))
-        slope += v * (x * (1 - x) + (y - q) * (1 - 2 * x))
-        before, x = x, x - value / slope if slope > 0 else low
-        x = x if low < x < high else (low + high) / 2
-        if abs(x - before) <= 1e-9 * min(x, 1 - y):
-            break
-    return x
-
-
-def lack(u, ones):
-    """Return ln g = ln(sup L / KT); as `mixture_cost` does, of numbers."""
-    found = math.log(math.pi / 2 * u) / 2 + (u + 0.5) * math.log1p(0.5 / u) - 0.5
-    return found + half_of(u + 0.5) - half_of(ones) - half_of(u - ones)
-
-
-def half_of(x):
-    """Return what `half` does, of a number."""
-    y, product = x, 1.0
-    while y < 30:
-        product *= y + 0.5
-        y += 1
-    series = ((-31 / 40320 / y**2 + 7 / 2880) / y**2 - 1 / 24) / y
-    near = math.log(product) + (x * math.log(x) if x > 0 else 0.0)
-    return series + y * math.log(y) - (y - x) - near if y > x else series

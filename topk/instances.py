@@ -9,8 +9,22 @@ The last three functions draw the *means* at random and leave the arms in the or
 import numpy as np
 
 from topk._checks import as_generator, check_integer, check_n, check_real, check_sizes
+from topk._types import Seed
 from topk.bandits import BernoulliBandit
 from topk.data import rte_counts
+
+__all__ = [
+    "beta41",
+    "rte_workers",
+    "sar_budget",
+    "sar_experiment",
+    "synthetic",
+    "truncated_normal",
+    "two_group",
+    "two_point",
+    "unif01",
+    "uniform",
+]
 
 _SAR = {
     1: ([0.5] + [0.4] * 19, 2_000),
@@ -22,7 +36,7 @@ _SAR = {
 }
 
 
-def two_group(n, k):
+def two_group(n: int, k: int) -> BernoulliBandit:
     r"""K good arms of mean 0.7 and n - K poor arms of mean 0.3.
 
     Parameters
@@ -54,7 +68,7 @@ def two_group(n, k):
     return _two_levels(n, k, 0.7, 0.3)
 
 
-def two_point(n, k):
+def two_point(n: int, k: int) -> BernoulliBandit:
     r"""K arms of mean 0.6 among n - K arms of mean 0.5.
 
     Parameters
@@ -84,7 +98,7 @@ def two_point(n, k):
     return _two_levels(n, k, 0.6, 0.5)
 
 
-def uniform(n):
+def uniform(n: int) -> BernoulliBandit:
     r"""Evenly spaced means :math:`\theta_i=1-i/n`, :math:`i=1,\dots,n`.
 
     Parameters
@@ -115,7 +129,7 @@ def uniform(n):
     return BernoulliBandit((n - np.arange(1, n + 1)) / n)
 
 
-def synthetic(p, n, k):
+def synthetic(p: float, n: int, k: int) -> BernoulliBandit:
     r"""Means that crowd together at the boundary (p > 1) or keep away from it (p < 1).
 
     .. math::
@@ -159,7 +173,7 @@ def synthetic(p, n, k):
     return BernoulliBandit(np.concatenate([above, below]))
 
 
-def sar_experiment(number):
+def sar_experiment(number: int) -> BernoulliBandit:
     r"""One of the six experiments of the SAR paper.
 
     ====== ============================================ ==== ======
@@ -204,7 +218,7 @@ def sar_experiment(number):
     return BernoulliBandit(_SAR[check_integer(number, "number", 1, 6)][0])
 
 
-def sar_budget(number):
+def sar_budget(number: int) -> int:
     r"""The number of pulls of one of the six experiments of the SAR paper.
 
     Parameters
@@ -235,7 +249,7 @@ def sar_budget(number):
     return _SAR[check_integer(number, "number", 1, 6)][1]
 
 
-def rte_workers():
+def rte_workers() -> BernoulliBandit:
     r"""The crowd of a real labelling job: 164 workers, each an arm.
 
     Returns
@@ -264,7 +278,7 @@ def rte_workers():
     return BernoulliBandit(correct / answers)
 
 
-def unif01(n, rng):
+def unif01(n: int, rng: Seed) -> BernoulliBandit:
     r"""Means drawn uniformly from [0, 1].
 
     Parameters
@@ -296,7 +310,7 @@ def unif01(n, rng):
     return BernoulliBandit(_draw(n, rng))
 
 
-def truncated_normal(n, rng):
+def truncated_normal(n: int, rng: Seed) -> BernoulliBandit:
     r"""Means drawn from a normal law with mean 0.5 and deviation 0.2, cut to [0, 1].
 
     Parameters
@@ -332,7 +346,7 @@ def truncated_normal(n, rng):
     return BernoulliBandit(np.clip(draws, 0.0, 1.0))
 
 
-def beta41(n, rng):
+def beta41(n: int, rng: Seed) -> BernoulliBandit:
     r"""Means drawn from the Beta(4, 1) law: most arms good, few poor, like a crowd.
 
     Parameters

@@ -13,8 +13,20 @@ means of their own, ``selected`` (runs, checkpoints, k) goes with ``means[:, Non
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import as_finite, as_integers, check_epsilon, common_shape, refuse
+from topk._types import Flags, Floats, Integers
+
+__all__ = [
+    "aggregate_regret",
+    "elementwise_optimal",
+    "explore_m",
+    "misidentified",
+    "precision",
+    "regret_within",
+    "simple_regret",
+]
 
 SLACK = 2.0**-48
 """What a comparison with a positive epsilon forgives (about 3.6e-15), times means above 1.
@@ -26,7 +38,7 @@ is forgiven.
 """
 
 
-def aggregate_regret(selected, means):
+def aggregate_regret(selected: ArrayLike, means: ArrayLike) -> Floats:
     r"""How much mean reward per chosen arm is lost against the K best arms.
 
     .. math::
@@ -69,7 +81,7 @@ def aggregate_regret(selected, means):
     return (best - chosen).sum(axis=-1) / chosen.shape[-1]
 
 
-def simple_regret(selected, means):
+def simple_regret(selected: ArrayLike, means: ArrayLike) -> Floats:
     r"""How far the worst chosen arm lies below the K-th best.
 
     .. math:: r_T=\theta_{(K)}-\min_{i\in T}\theta_i=\theta_{(K)}-\theta_{T(K)}
@@ -104,7 +116,7 @@ def simple_regret(selected, means):
     return best[..., -1] - chosen[..., -1]
 
 
-def precision(selected, means):
+def precision(selected: ArrayLike, means: ArrayLike) -> Floats:
     r"""Which fraction of the chosen arms belongs among the K best.
 
     .. math:: \frac1K\,\bigl|\{i\in T:\theta_i\ge\theta_{(K)}\}\bigr|
@@ -141,7 +153,7 @@ def precision(selected, means):
     return (chosen >= best[..., -1:]).mean(axis=-1)
 
 
-def misidentified(selected, means):
+def misidentified(selected: ArrayLike, means: ArrayLike) -> Flags:
     r"""Whether the chosen set is not a best set of K arms.
 
     .. math::
@@ -178,10 +190,10 @@ def misidentified(selected, means):
     True
     """
     chosen, best = _sorted_means(selected, means)
-    return (chosen < best).any(axis=-1)
+    return np.any(chosen < best, axis=-1)
 
 
-def explore_m(selected, means, epsilon):
+def explore_m(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flags:
     r"""Whether every chosen arm is within epsilon of the K-th best.
 
     .. math:: \theta_i\ge\theta_{(K)}-\epsilon\quad\text{for all }i\in T
@@ -216,7 +228,7 @@ def explore_m(selected, means, epsilon):
     return simple_regret(selected, means) <= _forgiving(epsilon, means)
 
 
-def elementwise_optimal(selected, means, epsilon):
+def elementwise_optimal(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flags:
     r"""Whether the i-th best chosen arm is within epsilon of the i-th best arm, for every i.
 
     .. math:: \theta_{T(i)}\ge\theta_{(i)}-\epsilon\quad\text{for }i=1,\dots,K
@@ -255,7 +267,7 @@ def elementwise_optimal(selected, means, epsilon):
     return (best - chosen).max(axis=-1) <= _forgiving(epsilon, means)
 
 
-def regret_within(selected, means, epsilon):
+def regret_within(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flags:
     r"""Whether the aggregate regret is at most epsilon.
 
     .. math:: \mathcal L_T\le\epsilon
@@ -292,13 +304,13 @@ def regret_within(selected, means, epsilon):
     return aggregate_regret(selected, means) <= _forgiving(epsilon, means)
 
 
-def _forgiving(epsilon, means):
+def _forgiving(epsilon: float, means: ArrayLike) -> float | Floats:
     epsilon = check_epsilon(epsilon)
     size = np.maximum(1.0, np.abs(means).max(axis=-1))
     return epsilon + SLACK * size if epsilon > 0 else 0.0
 
 
-def _sorted_means(selected, means):
+def _sorted_means(selected: ArrayLike, means: ArrayLike) -> tuple[Floats, Floats]:
     """Return the chosen and the k best means, each (..., k) and in decreasing order."""
     means = as_finite(means, "means")
     selected = _check_selected(selected, means.shape[-1])
@@ -310,7 +322,7 @@ def _sorted_means(selected, means):
     return -np.sort(-chosen, axis=-1), best
 
 
-def _check_selected(selected, n):
+def _check_selected(selected: ArrayLike, n: int) -> Integers:
     allowed = f"an array (..., k) of distinct integers from 0 to {n - 1}"
     arms = as_integers(selected, "selected", 0, n - 1, allowed)
     if arms.ndim == 0 or arms.shape[-1] == 0:

@@ -1,10 +1,12 @@
 """Intervals for means and proportions, and comparisons of two samples of plays, point by point."""
 
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topk._checks import as_finite, as_integers, between, check_integer, common_shape, refuse
+from topk._types import FloatOrFloats, Floats
 
 __all__ = ["Interval", "Tally", "compare", "mean_interval", "paired_difference",
            "proportion_interval"]  # fmt: skip
@@ -13,7 +15,16 @@ __all__ = ["Interval", "Tally", "compare", "mean_interval", "paired_difference",
 _level = between(0, 1)
 
 
-class Interval(namedtuple("Interval", "estimate low high")):
+class Interval(
+    NamedTuple(
+        "Interval",
+        [
+            ("estimate", FloatOrFloats),
+            ("low", FloatOrFloats),
+            ("high", FloatOrFloats),
+        ],
+    )
+):
     """An estimate with a confidence interval; floats, or arrays for several points.
 
     Attributes
@@ -23,7 +34,7 @@ class Interval(namedtuple("Interval", "estimate low high")):
     """
 
 
-def mean_interval(values, level=0.95):
+def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     r"""Mean over plays, with Student's interval.
 
     .. math:: \bar x\pm t_{m-1,(1+\gamma)/2}\,\frac{s}{\sqrt m}
@@ -66,7 +77,7 @@ def mean_interval(values, level=0.95):
     return Interval(mean, mean - half, mean + half)
 
 
-def paired_difference(a, b, level=0.95):
+def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
     r"""Mean of a - b over plays, with Student's interval of the paired differences.
 
     Parameters
@@ -105,7 +116,7 @@ def paired_difference(a, b, level=0.95):
     return mean_interval(a - b, level)
 
 
-def proportion_interval(successes, trials, level=0.95):
+def proportion_interval(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Interval:
     r"""Share of successes, with the exact interval of Clopper and Pearson.
 
     Parameters
@@ -149,10 +160,10 @@ def proportion_interval(successes, trials, level=0.95):
     low = betaincinv(np.maximum(successes, 1), failures + 1, tail)
     high = betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail)
     low, high = np.where(successes == 0, 0.0, low), np.where(failures == 0, 1.0, high)
-    return Interval(successes / trials, low[()], high[()])
+    return Interval(successes / trials, low[()], high[()])  # type: ignore[arg-type]
 
 
-class Tally(namedtuple("Tally", "wins losses undecided")):
+class Tally(NamedTuple("Tally", [("wins", int), ("losses", int), ("undecided", int)])):
     """Of how many points a comparison was won, lost, or left undecided; see `compare`.
 
     Attributes
@@ -161,16 +172,16 @@ class Tally(namedtuple("Tally", "wins losses undecided")):
         Numbers of points.
     """
 
-    def every(self):
+    def every(self) -> bool:
         """Whether every point is won."""
         return self.wins == sum(self)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (f"better at {self.wins}, worse at {self.losses}, "
                 f"undecided at {self.undecided} of {sum(self)}")
 
 
-def compare(a, b):
+def compare(a: ArrayLike, b: ArrayLike) -> Tally:
     r"""Count the points where a's losses are smaller than b's, one by one at 95 %.
 
     Parameters
@@ -207,7 +218,7 @@ def compare(a, b):
     return Tally(int(wins), int(losses), int(np.size(interval.estimate) - wins - losses))
 
 
-def _check_plays(values, name):
+def _check_plays(values: ArrayLike, name: str) -> Floats:
     array = as_finite(values, name, "an array (runs, ...) of finite numbers")
     check_integer(array.shape[0], f"the number of runs in {name}", 2)
     return array

@@ -31,6 +31,8 @@ import numpy as np
 
 from topk._checks import refuse
 
+__all__ = ["Info", "StoreWarning", "clear", "info"]
+
 LEAST = 0.05  # seconds; what took less in all is not worth a file
 LARGEST = 2**30  # bytes of a file that is written or read
 SEAL = hashlib.sha256().digest_size  # bytes at a file's end
@@ -71,7 +73,7 @@ class Info:
     bytes: int
 
 
-def info(store=None):
+def info(store: str | Path | bool | None = None) -> Info:
     """Say where a store is and how much it holds.
 
     Parameters
@@ -94,7 +96,7 @@ def info(store=None):
     return Info(root, len({path.parent for path in files}), len(files), size)
 
 
-def clear(store=None):
+def clear(store: str | Path | bool | None = None) -> None:
     """Remove everything that a store holds; other files in its folder stay.
 
     Parameters
@@ -118,7 +120,7 @@ def _own(root):
     return [path for path in found if OWN.fullmatch(path.relative_to(root).as_posix())]
 
 
-def folder(store=None):
+def folder(store: str | Path | bool | None = None) -> Path | None:
     """Return the folder that ``store`` or the environment names; None if there is none."""
     if store is False:
         return None

@@ -157,6 +157,7 @@
 
   const KLLUCB = {
     ownClocks: true, // an interval changes only when its arm is pulled
+    floored: true, // with epsilon = 0 an arm with too few pulls is pulled in place of the pair
     bounds(s, arm) {
       const u = s.pulls[arm], ones = s.sums[arm];
       const level = Math.log((2 * Math.sqrt(u) * s.n) / s.delta);
@@ -179,7 +180,12 @@
       s.overlap = s.lines[s.l][1] - s.lines[s.h][0];
       if (s.overlap < s.epsilon) s.stopped = "rule";
       else if (s.total === s.budget) s.stopped = "budget";
-      else s.batch = [[s.h, 1], [s.l, 1]].slice(0, s.budget - s.total);
+      else {
+        const fewest = strongest(range(s.n), (arm) => -s.pulls[arm]);
+        const late = s.pulls[fewest] < Math.sqrt(s.total) - s.n / 2;
+        const pair = s.rule.floored && s.epsilon === 0 && late ? [fewest] : [s.h, s.l];
+        s.batch = pair.map((arm) => [arm, 1]).slice(0, s.budget - s.total);
+      }
     },
     bounds: (s, arm) => s.lines[arm],
   };

@@ -5,7 +5,7 @@ window.addEventListener("load", () => {
     if (cell.textContent.trim().length <= most) cell.classList.add("topk-together");
   }
   const wide = ".bd-article :is(div.math mjx-container, span.math, .topk-ledger, .output, "
-    + ".pst-scrollable-table-container, .cell_output figure, #fig-house)";
+    + ".pst-scrollable-table-container, .cell_output figure, #fig-architecture)";
   const mark = () => {
     for (const element of document.querySelectorAll(wide)) {
       const beyond = element.scrollWidth - element.clientWidth;

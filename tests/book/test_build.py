@@ -292,7 +292,8 @@ def test_every_public_name_is_in_the_reference():
     assert f"<!-- {rendering.STRATEGIES} -->" in pages
     pages += records.strategies()
     named = re.findall(r":: (?:topk\.)?(\w+)(?:\(\))?\n", pages)
-    assert {*topk.__all__} <= {*named}
+    packages = {"book", "rules", "stats", "strategies"}  # their names stand there by themselves
+    assert {*topk.__all__} - packages <= {*named}
 
 
 def test_the_site_as_one_file_depends_on_nothing_but_the_site(tmp_path):

@@ -35,10 +35,11 @@ def test_wheel_and_sdist_have_the_library_with_its_data(built):
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
         head = Parser().parsestr(
             wheel.read(f"{NAME}-{topk.__version__}.dist-info/METADATA").decode())
-    packed = {".py", ".csv", ".md", ".mplstyle"}
+    packed = {".py", ".pyi", ".typed", ".csv", ".md", ".mplstyle"}
     there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "topk").rglob("*.*")
              if path.suffix in packed}
     assert names == there
+    assert {"topk/__init__.pyi", "topk/strategies/__init__.pyi", "topk/py.typed"} <= names
     assert head["Name"] == "topk-arms" and head["Description-Content-Type"] == "text/markdown"
     with tarfile.open(built / f"{NAME}-{topk.__version__}.tar.gz") as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}

@@ -6,7 +6,7 @@ import jupytext
 import pytest
 from chapters.cells import SOURCES
 
-from book import execution
+from book import execution, pairs
 from book.build import ROOT
 
 
@@ -20,7 +20,7 @@ def test_every_notebook_has_both_files():
 def test_pair_agrees(source):
     """Byte for byte what `make sync` writes, without outputs, each cell with an id of its own."""
     made = source.with_suffix(".ipynb").read_text(encoding="utf-8")
-    assert made == execution.paired(source.read_text(encoding="utf-8")), "run `make sync`"
+    assert made == pairs.paired(source.read_text(encoding="utf-8")), "run `make sync`"
     cells = json.loads(made)["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)

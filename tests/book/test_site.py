@@ -13,8 +13,10 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
+from PIL import Image
 
 from topk.book.claims import RESULTS
 
@@ -118,6 +120,15 @@ def test_records_point_at_anchors_that_exist():
         assert f'id="{anchor}"' in (SITE / page).read_text(encoding="utf-8"), record["id"]
     expected = [f"{paper}/{name}" for paper, names in RESULTS.items() for name in names]
     assert sorted(result["id"] for result in found["results"]) == sorted(expected)
+
+
+def test_the_figure_of_the_readme_is_the_one_that_the_build_draws():
+    """Up to what another processor rounds otherwise; `cp _build/readme-figure.png book/_static`."""
+    drawn, shown = (
+        np.asarray(Image.open(path).convert("RGB"), dtype=float)
+        for path in (SITE.parent / "readme-figure.png", SITE / "_static/readme-figure.png")
+    )
+    assert drawn.shape == shown.shape and np.abs(drawn - shown).mean() < 0.05
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -7,9 +7,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 import topk
-from topk.engine import candidates, indices, loop
-from topk.engine.composing import rule
-from topk.engine.deciding import python_form
+from topk.engine.state import begin_run, python_form
+from topk.rules import base
+from topk.rules.marks import rule
+from topk.rules.search import ugape_scan as candidates
 
 # few pulls, so that means tie all the time: (arm, count, ones)
 BATCHES = st.lists(
@@ -28,8 +29,7 @@ class Searching(topk.Indices):
     """Looks for winners and never ends."""
 
     k: int
-    interfaces = (indices, candidates, loop)
-    roles = (*topk.Indices.roles, "radius")
+    roles = topk.Indices.roles | {"radius": candidates.radius}
     memory = {"level": 0.0}
 
     def arrays(self, bandits, n):
@@ -51,7 +51,7 @@ class Searching(topk.Indices):
 
 def begin(search, pulls, ones, k, s):
     """Return a play in which every arm has been pulled."""
-    play = Searching(k).begin(len(pulls), search=search)
+    play = begin_run(Searching(k), len(pulls), search=search)
     tell(play, range(len(pulls)), pulls, ones, s)
     return play
 
@@ -70,7 +70,7 @@ def call(play, function, *arguments):
 
 
 def active_of(play):
-    return np.flatnonzero(play.s.status == loop.ACTIVE).tolist()
+    return np.flatnonzero(play.s.status == base.ACTIVE).tolist()
 
 
 def tell_random(plays, data, batches, s):

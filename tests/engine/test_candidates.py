@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import topk
-from topk.engine import candidates as looks
-from topk.engine import loop
-from topk.engine.candidates import keep, largest_index, members, wider
-from topk.engine.candidates_trees import (
+from topk.rules import base
+from topk.rules.base import NOBODY
+from topk.rules.search import ugape_scan as looks
+from topk.rules.search.tournament import GROUP, OUT, best
+from topk.rules.search.ugape_scan import UGAPE_SCAN, keep, largest_index, members, wider
+from topk.rules.search.ugape_trees import (
     BOTH,
     HIGHEST_REST,
     J_ONLY,
@@ -21,11 +23,10 @@ from topk.engine.candidates_trees import (
     NEITHER,
     TIE,
     TOP_ONLY,
+    UGAPE_TREES,
 )
-from topk.engine.loop import NOBODY
-from topk.engine.tournament import GROUP, OUT, best
 
-SEARCHES = "candidates", "candidates_trees"
+SEARCHES = UGAPE_SCAN, UGAPE_TREES
 UNCLEAR = 1e-15, 1e-10  # differences of indices between these are neither ties nor gaps
 
 
@@ -111,9 +112,9 @@ def check(play, s):
     narrow = u_arm == NOBODY or (pulls[l_arm], l_arm) < (pulls[u_arm], u_arm)
     # with s = 0 all are equally wide by looks, and by trees the weights decide
     assert s == 0 or call(play, wider) == (l_arm if narrow else u_arm)
-    if play.search == "candidates_trees":
+    if play.search == UGAPE_TREES:
         group = play.s.trees.line[:, GROUP]
-        assert ((group == OUT) == (play.s.status != loop.ACTIVE)).all()
+        assert ((group == OUT) == (play.s.status != base.ACTIVE)).all()
         in_top = np.flatnonzero((group == BOTH) | (group == TOP_ONLY))
         upper = (play.s.sums + s * np.sqrt(pulls)) / pulls
         wanted = pytest.approx([float(u) for u in top], abs=1e-12)
@@ -138,7 +139,7 @@ def test_sets_and_arms_are_those_of_the_definitions(arms, s, batches, data):
             assert play.s.smallest[0] == max(call(play, largest_index), -1e300)
         if data.draw(st.integers(0, 7)) == 0:
             for play in plays:
-                call(play, loop.restore)
+                call(play, base.restore)
 
 
 def test_rewards_that_nearly_tie_do_not_go_round_in_circles():
@@ -153,7 +154,7 @@ def test_rewards_that_nearly_tie_do_not_go_round_in_circles():
             pulls = np.full(n, 2) if rng.random() < 0.5 else rng.integers(1, 3, n)
             step = rng.choice([0.3, 0.5, 0.9, 1.0])
             sums = pulls * (0.25 + rng.integers(0, 7, n) * step * TIE)
-            play = begin("candidates_trees", pulls, sums, k, s)
+            play = begin(UGAPE_TREES, pulls, sums, k, s)
             for _ in range(3):
                 inside = call(play, members)
                 high, low = (

@@ -5,9 +5,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from topk.engine import composing, jit, loop, ranking
-from topk.engine.candidates import find_bounds
-from topk.engine.composing import allocates, apart, compose, digest, larger, open_function, shared
+from topk.engine import composing, jit
+from topk.engine.composing import compose, digest
+from topk.rules import base, ranking
+from topk.rules.marks import allocates, apart, larger, open_function, shared
+from topk.rules.search.ugape_scan import find_bounds
 from topk.strategies.lucb import published_beta
 
 SIZE = 2
@@ -83,9 +85,9 @@ def test_functions_that_make_arrays_count_references():
         return jit.inner(function, lean).targetoptions
 
     assert options(default, True)["_nrt"] and options(ranking.rank, True)["_nrt"]
-    assert not options(loop.count, False)["_nrt"] and not options(published_beta, True)["_nrt"]
+    assert not options(base.count, False)["_nrt"] and not options(published_beta, True)["_nrt"]
     assert options(published_beta, False)["_nrt"]  # in rounds
-    assert options(loop.count, True)["forceinline"]
+    assert options(base.count, True)["forceinline"]
     assert not options(find_bounds, True)["forceinline"]
     assert jit.inner(doubled, lean=True) is jit.inner(doubled, lean=False)
 

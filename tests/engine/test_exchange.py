@@ -9,9 +9,9 @@ from engine.searching import BATCHES, active_of, begin, counted, tell, tell_rand
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topk.engine.exchange_trees import AWAY, ENTER, LEAVE, STAY, gain, widest
-from topk.engine.loop import NOBODY
-from topk.engine.tournament import GROUP, MEAN, OUT, WEIGHT
+from topk.rules.base import NOBODY
+from topk.rules.search.clucb_trees import AWAY, CLUCB_TREES, ENTER, LEAVE, STAY, gain, widest
+from topk.rules.search.tournament import GROUP, MEAN, OUT, WEIGHT
 
 
 def check(play, s):
@@ -52,7 +52,7 @@ def check(play, s):
 @given(counted(), st.sampled_from([0.0, 0.3, 1.1]), BATCHES, st.data())
 def test_the_exchange_is_that_of_sorted_bounds(arms, s, batches, data):
     """From all arms exchanged to none, with many equal lines."""
-    play = begin("exchange_trees", *arms, s)
+    play = begin(CLUCB_TREES, *arms, s)
     for now in tell_random([play], data, batches, s):
         check(play, now)
 
@@ -64,7 +64,7 @@ def test_long_plays(n, k, steps, every):
     """The widest arm is pulled, s grows; the gain does not drift away from its exact sum."""
     rng = np.random.default_rng(n + k)
     means = np.sort(rng.random(n))
-    play = begin("exchange_trees", [1] * n, rng.random(n) < means, k, 1.0)
+    play = begin(CLUCB_TREES, [1] * n, rng.random(n) < means, k, 1.0)
     for t in range(1, steps):
         arm, s = widest(play.s), max(1.0, 0.5 * math.sqrt(2 * (1 + math.log(t))))
         if arm == NOBODY or t % 7 == 0:

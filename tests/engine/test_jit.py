@@ -17,7 +17,7 @@ from strategies.registry import ENTRIES, cases
 
 import topk
 from topk.engine import jit
-from topk.play import Play
+from topk.simulate.play import Play
 
 kept_only = pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
 
@@ -26,7 +26,7 @@ SHARE = """
 import warnings
 import numpy as np
 from topk.engine import jit
-from topk.engine.loop import equal_shares
+from topk.rules.base import equal_shares
 
 def first_share(counts):
     equal_shares(7, 3, counts)
@@ -64,7 +64,7 @@ def test_an_edited_callee_takes_effect_in_the_next_process(tmp_path):
     shutil.copytree(SOURCES, tmp_path / "topk", ignore=shutil.ignore_patterns("__pycache__"))
     where = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert shared(tmp_path, **where) == COMPILED
-    edited = tmp_path / "topk" / "engine" / "loop.py"
+    edited = tmp_path / "topk" / "rules" / "base.py"
     before = edited.read_text()
     after = before.replace("= pulls // size + ", "= 2 + pulls // size + ")
     assert after != before, "this test edits a line of equal_shares that is no longer there"
@@ -126,7 +126,7 @@ PLAY = """
 import json, warnings
 warnings.simplefilter("error")
 import topk
-from topk.play import Play
+from topk.simulate.play import Play
 
 made = []
 bandit = topk.BernoulliBandit([0.9, 0.5, 0.1])

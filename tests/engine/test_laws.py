@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import topk
-from topk.play import Play
+from topk.simulate.play import Play
 
 MEANS = np.linspace(0.2, 0.8, 7)
 RECORDS = [np.arange(arm, 2 * arm + 5) % 13 / 4 - 1 for arm in range(7)]  # of 5 and more rewards

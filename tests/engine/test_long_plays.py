@@ -11,9 +11,15 @@ from processes import python
 from strategies import transcriptions
 
 import topk
-from topk.engine import loop
 from topk.engine.loop import CROSSING, DONE
-from topk.play import Play
+from topk.engine.state import begin_run
+from topk.rules import base
+from topk.rules.search.clucb_trees import CLUCB_TREES
+from topk.rules.search.top_k_scan import TOP_K_SCAN
+from topk.rules.search.top_k_trees import TOP_K_TREES
+from topk.rules.search.ugape_scan import UGAPE_SCAN
+from topk.rules.search.ugape_trees import UGAPE_TREES
+from topk.simulate.play import Play
 
 PATIENCE = 1.0  # seconds of a processor that a slice may take on a busy machine; 0.2 on an idle one
 T = 10**8  # pulls of the longest plays that are looked at
@@ -28,27 +34,27 @@ def linear(n, tied=False):
 
 def after(strategy, n, search, total, seed=1):
     """Return a play after ``total`` pulls, most of them of a few arms, and as many rounds."""
-    play = strategy.begin(n, search=search)
+    play = begin_run(strategy, n, search=search)
     rng = np.random.default_rng(seed)
     share = rng.dirichlet(np.full(n, 0.3))
     pulls = np.maximum(1, np.floor(share * (total - 2 * n)).astype(np.int64))
     pulls[pulls.argmax()] += total - pulls.sum()
     play.s.pulls[:], play.s.sums[:] = pulls, rng.binomial(pulls, np.linspace(0.6, 0.4, n))
     play.s.now.total = play.s.now.rounds = total  # LUCB1 can have half as many at most
-    call(play, loop.restore)
+    call(play, base.restore)
     return play
 
 
 LUCB1, UGAPE = topk.LUCB1(7, epsilon=0.0, delta=1e-9), topk.UGapEc(7, epsilon=0.0, delta=1e-9)
 GAPE = topk.GapE(7, budget=T + 10**6, complexity=1e4)
 LONG = [
-    (LUCB1, "topk_scan", transcriptions.lucb1),
-    (LUCB1, "topk_trees", transcriptions.lucb1),
-    (GAPE, "topk_scan", transcriptions.gap_e),
-    (GAPE, "topk_trees", transcriptions.gap_e),
-    (UGAPE, "candidates", transcriptions.ugape),
-    (UGAPE, "candidates_trees", transcriptions.ugape),
-    (topk.CLUCB(7, delta=1e-9), "exchange_trees", transcriptions.clucb_pac),
+    (LUCB1, TOP_K_SCAN, transcriptions.lucb1),
+    (LUCB1, TOP_K_TREES, transcriptions.lucb1),
+    (GAPE, TOP_K_SCAN, transcriptions.gap_e),
+    (GAPE, TOP_K_TREES, transcriptions.gap_e),
+    (UGAPE, UGAPE_SCAN, transcriptions.ugape),
+    (UGAPE, UGAPE_TREES, transcriptions.ugape),
+    (topk.CLUCB(7, delta=1e-9), CLUCB_TREES, transcriptions.clucb_pac),
 ]
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import topk
-from topk.engine import jit, loop, ranking
+from topk.engine import jit, loop
+from topk.rules import ranking
 
 FORMS = pytest.mark.parametrize("form", ["plain", "compiled"])
 

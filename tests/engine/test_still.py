@@ -8,9 +8,11 @@ import pytest
 from engine.searching import call
 
 import topk
-from topk.engine.indices import highest, inside, kth, lowest
-from topk.play import Play
-from topk.strategies.lucb import fall
+from topk.kl import kl_fall_of
+from topk.rules.indices import highest, inside, kth, lowest
+from topk.rules.search.top_k_scan import TOP_K_SCAN
+from topk.rules.search.top_k_trees import TOP_K_TREES
+from topk.simulate.play import Play
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def test_the_pulls_are_those_of_a_look_at_all_arms(n, strategy):
     means = np.round(np.linspace(0.9, 0.1, n), 1)
     for bandit in topk.BernoulliBandit(means), topk.BetaBandit(4 * means, 4 - 4 * means):
         found = []
-        for search in ("topk_scan", "topk_trees"):
+        for search in (TOP_K_SCAN, TOP_K_TREES):
             play = Play(strategy, bandit, 5, 0, search=search)
             play.advance()
             found.append((play.outcome().pulls.tolist(), play.outcome().selected.tolist()))
@@ -97,12 +99,12 @@ def test_a_fall_has_its_divergence():
         u = math.floor(10 ** rng.uniform(0, 9))
         ones = rng.choice([math.floor(u * rng.random() ** 4), u * rng.random(), u - 1])
         mean, other, level = ones / u, (u - ones) / u, rng.uniform(0.5, 700) / u
-        x = fall(mean, other, level)
+        x = kl_fall_of(mean, other, level)
         if 0 < mean < 1:
             down = -mean * math.expm1(-x)
             there = mean * x - other * math.log1p(down / other)
             assert there == pytest.approx(level, rel=1e-10 + 4e-16 * mean * x / level)
-    assert fall(1.0, 0.0, 0.3) == 0.3
+    assert kl_fall_of(1.0, 0.0, 0.3) == 0.3
 
 
 def test_kl_bounds_hold_more_than_those_of_the_mixture_itself():
@@ -123,5 +125,5 @@ def test_kl_bounds_hold_more_than_those_of_the_mixture_itself():
 
 def test_a_rule_with_a_line_is_scanned_for_few_arms_only():
     strategy = topk.KLLUCB(1, 0.0, 0.1)
-    assert strategy.search_for(strategy.few) == "topk_scan"
-    assert strategy.search_for(strategy.few + 1) == strategy.search_for(math.inf) == "topk_trees"
+    assert strategy.search_for(strategy.few) == TOP_K_SCAN
+    assert strategy.search_for(strategy.few + 1) == strategy.search_for(math.inf) == TOP_K_TREES

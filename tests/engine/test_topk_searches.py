@@ -9,23 +9,26 @@ from engine.searching import BATCHES, active_of, begin, call, counted, tell, tel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topk.engine import jit, loop
-from topk.engine import topk_scan as scan
-from topk.engine import topk_trees as trees
-from topk.engine.indices import following, highest, kth, lower, lowest, upper
-from topk.engine.loop import NOBODY
-from topk.engine.tournament import GROUP, OUT
+from topk.engine import jit
+from topk.rules import base
+from topk.rules.base import NOBODY
+from topk.rules.indices import following, highest, kth, lower, lowest, upper
+from topk.rules.search import top_k_scan as scan
+from topk.rules.search import top_k_trees as trees
+from topk.rules.search.top_k_scan import TOP_K_SCAN
+from topk.rules.search.top_k_trees import TOP_K_TREES
+from topk.rules.search.tournament import GROUP, OUT
 
-SEARCHES = pytest.mark.parametrize("search", ["topk_scan", "topk_trees"])
+SEARCHES = pytest.mark.parametrize("search", [TOP_K_SCAN, TOP_K_TREES])
 
 
 def groups(play):
     """Return the sets of arms inside and outside."""
     s = play.s
-    if play.search == "topk_scan":
+    if play.search == TOP_K_SCAN:
         return [np.flatnonzero(row > -np.inf).tolist() for row in s.near]
     group = s.trees.line[:, GROUP]
-    assert ((group == OUT) == (s.status != loop.ACTIVE)).all()
+    assert ((group == OUT) == (s.status != base.ACTIVE)).all()
     return [np.flatnonzero(group == name).tolist() for name in (trees.INSIDE, trees.OUTSIDE)]
 
 
@@ -51,7 +54,7 @@ def check(play, s):
 @settings(max_examples=300)
 @given(counted(), st.sampled_from([0.0, 0.7, 3.0]), BATCHES, st.data())
 def test_the_partition_is_that_of_exact_fractions(arms, s, batches, data):
-    plays = [begin(search, *arms, s) for search in ("topk_scan", "topk_trees")]
+    plays = [begin(search, *arms, s) for search in (TOP_K_SCAN, TOP_K_TREES)]
     for now in tell_random(plays, data, batches, s):
         for play in plays:
             check(play, now)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from topk.engine import jit
-from topk.engine.loop import NOBODY
-from topk.engine.tournament import (
+from topk.rules.base import NOBODY
+from topk.rules.search.tournament import (
     GROUP,
     LATE,
     MASK,

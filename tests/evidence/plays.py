@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 
 import topk
-from topk.confidence import lack, meeting, pairs
-from topk.engine.composing import rule
+from topk.confidence import pairs
 from topk.engine.jit import compiled
-from topk.engine.loop import ACCEPTED, ACTIVE, WITHDRAWN, ask, count, keep_active, left, update
-from topk.play import Play
+from topk.kl import kl_fall_of, mixture_cost_of, pair_minimiser
+from topk.rules.base import ACCEPTED, ACTIVE, WITHDRAWN, ask, count, keep_active, left, update
+from topk.rules.marks import rule
+from topk.simulate.play import Play
 from topk.stats import proportion_interval
 from topk.store import SOURCES
-from topk.strategies.lucb import fall
 from topk.strategies.toptwo import divergence
 
 RESULT = Path(__file__).with_name("recorded.json")
@@ -98,8 +98,8 @@ class ShortKLLUCB(topk.KLLUCB):
         u, ones = s.pulls[arm], s.sums[arm]
         mean, other = ones / u, (u - ones) / u
         level = s.shrink * (s.log_ratio + math.log(u) / 2) / u
-        low = mean * math.exp(-fall(mean, other, level))
-        return low, mean - other * math.expm1(-fall(other, mean, level)), 0.0
+        low = mean * math.exp(-kl_fall_of(mean, other, level))
+        return low, mean - other * math.expm1(-kl_fall_of(other, mean, level)), 0.0
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class ShortTopTwo(topk.TopTwo):
 
     @rule
     def line(s, arm):
-        s.lacks[arm] = s.shrink * lack(s.pulls[arm], s.sums[arm])
+        s.lacks[arm] = s.shrink * mixture_cost_of(s.pulls[arm], s.sums[arm])
         return 0.0, 0.0, 0.0
 
 
@@ -182,11 +182,12 @@ def wrong_evidence(u, ones, status, means, k, taken):
             if not taken[b] and status[b] != WITHDRAWN:
                 z, p, q = 0.0, ones[a] / u[a], ones[b] / u[b]
                 if q < p:
-                    x = meeting(u[a], ones[a], u[b], ones[b], 0.0)
+                    x = pair_minimiser(u[a], ones[a], u[b], ones[b], 0.0)
                     z = divergence(seen, a, x) + divergence(seen, b, x)
                 if log_c >= z:  # g is at least 1
                     return 1.0
-                most = max(most, log_c + lack(u[a], ones[a]) + lack(u[b], ones[b]) - z)
+                cost = mixture_cost_of(u[a], ones[a]) + mixture_cost_of(u[b], ones[b])
+                most = max(most, log_c + cost - z)
     return math.exp(min(most, 0.0))
 
 

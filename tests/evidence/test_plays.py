@@ -13,9 +13,9 @@ from evidence.plays import DELTAS, REPLAYED, RESULT, watch, wrong_evidence
 
 import topk
 from topk.engine.composing import compose
-from topk.engine.loop import WITHDRAWN
-from topk.engine.ranking import best_of
-from topk.play import Play
+from topk.rules.base import WITHDRAWN
+from topk.rules.ranking import best_of
+from topk.simulate.play import Play
 
 RECORDED = json.loads(RESULT.read_text(encoding="utf-8"))
 CASES = {case[0]: case for case in plays.cases()}

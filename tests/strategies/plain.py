@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import topk
 from topk._checks import check_integer
-from topk.engine.indices import highest, lowest
-from topk.engine.loop import BY_BUDGET, NOBODY
-from topk.engine.ranking import rank
-from topk.engine.rounds import end_with
-from topk.engine.strategy import positive
+from topk.rules.base import BY_BUDGET, NOBODY
+from topk.rules.indices import highest, lowest
+from topk.rules.ranking import rank
+from topk.rules.rounds import end_with
+from topk.rules.strategy import positive
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,7 @@ improved = chosen(epsilon=(0.1, 0.2, 0.5, 0.9), delta=(1e-9, 0.1, 0.99))
 ugape_c = chosen(**CONFIDENCE, c=(0.5, 0.1))
 few_c = chosen(**CONFIDENCE, c=(0.5, 0.1, 0.01))
 clucb_pac = chosen(**CONFIDENCE, R=(0.5, 0.2))
+plus_plus = chosen(delta=DELTAS)
 clucb = chosen(delta=DELTAS, R=(0.5, 0.2))
 
 
@@ -188,6 +189,10 @@ ENTRIES = [
     Entry(topk.Uniform, transcriptions.uniform),
     Entry(topk.SuccessiveRejects, transcriptions.successive_rejects, spare=1, **REJECTS),
     Entry(topk.SAR, transcriptions.sar, spare=1, **SETTLES),
+    Entry(
+        topk.SequentialHalving, transcriptions.sequential_halving, chosen(reuse=(True, False)),
+        **REJECTS,
+    ),
     # many combinations
     Entry(
         topk.OptMAI, transcriptions.optmai, optmai, most_k=lambda n: n, instances=1540, **SETTLES
@@ -207,6 +212,7 @@ ENTRIES = [
     Entry(topk.KLLUCB, transcriptions.kl_lucb, confidence, **INDEX, **STOPS),
     Entry(topk.KLLUCB, transcriptions.kl_lucb, published, **INDEX, **STOPS, form="-published"),
     Entry(topk.BettingLUCB, transcriptions.betting_lucb, confidence, **INDEX, **STOPS),
+    Entry(topk.LUCBPlusPlus, transcriptions.lucb_plus_plus, plus_plus, most=40, instances=264),
     Entry(topk.TopTwo, transcriptions.top_two, confidence, **INDEX, **STOPS),
     Entry(topk.CLUCB, transcriptions.clucb_pac, clucb, **INDEX),
     Entry(topk.CLUCBPAC, transcriptions.clucb_pac, clucb_pac, **INDEX, **STOPS),

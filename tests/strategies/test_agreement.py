@@ -8,7 +8,7 @@ import pytest
 from strategies.registry import cases, each_strategy, numbers, real_bandit, start, zero_one_bandit
 
 import topk
-from topk.play import RULE, stream
+from topk.engine.streams import RULE, stream
 
 
 def by_hand(strategy, bandit, seed, play=0):
@@ -100,7 +100,7 @@ def test_a_trace_of_many_slices_is_that_of_one(monkeypatch):
     """Each slice writes down its own pulls; the last pair is cut in two by the budget."""
     strategy, bandit = topk.LUCB1(1, 0.0, 0.1, budget=3_001), topk.BernoulliBandit([0.5] * 4)
     whole = topk.run(strategy, bandit, rng=5, trace=True).trace
-    monkeypatch.setattr(topk.play, "FIRST", 0)
-    monkeypatch.setattr(topk.play, "SLICE", 0.0)  # none is longer than the one before
+    monkeypatch.setattr(topk.simulate.play, "FIRST", 0)
+    monkeypatch.setattr(topk.simulate.play, "SLICE", 0.0)  # none is longer than the one before
     assert np.array_equal(whole, topk.run(strategy, bandit, rng=5, trace=True).trace)
     assert whole[0].size == 3_001

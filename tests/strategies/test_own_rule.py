@@ -5,7 +5,6 @@ import math
 import re
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Optional
 
 import numpy as np
 import pytest
@@ -13,10 +12,11 @@ from strategies.plain import Coin, Settled
 
 import topk
 from topk.engine import loop
-from topk.engine.loop import BY_BUDGET
-from topk.engine.ranking import rank
-from topk.engine.rounds import accept, end_with
-from topk.play import RULE, stream
+from topk.engine.state import begin_run
+from topk.engine.streams import RULE, stream
+from topk.rules.base import BY_BUDGET
+from topk.rules.ranking import rank
+from topk.rules.rounds import accept, end_with
 
 BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.45, 0.7, 0.1, 0.3])
 
@@ -151,7 +151,7 @@ def test_names_that_every_play_has_are_refused():
         Lost(1, 12, 1, 0, 0)
 
 
-@pytest.mark.parametrize("kind", ["float | None", None | float, Optional[float]], ids=str)
+@pytest.mark.parametrize("kind", ["float | None", None | float], ids=str)
 def test_a_number_that_may_be_left_out_is_there_when_it_is_given(kind):
     @dataclass(frozen=True)
     class Maybe(topk.Indices):
@@ -216,12 +216,12 @@ def test_a_rule_is_told_of_a_name_that_it_has_not_declared_and_of_a_return_that_
 
 def test_functions_that_arrive_anew_are_not_compiled_again(monkeypatch):
     """As those of a script's class do in another process, with every portion of plays."""
-    first = Settled(2, budget=2000, patience=4).begin(7).compiled(loop.play)
+    first = begin_run(Settled(2, budget=2000, patience=4), 7).compiled(loop.play)
     for name in ("share", "decide"):
         function = getattr(Settled, name)
         copied = FunctionType(function.__code__, function.__globals__, name)
         monkeypatch.setattr(Settled, name, topk.rule(copied))
-    assert Settled(2, budget=2000, patience=4).begin(7).compiled(loop.play) is first
+    assert begin_run(Settled(2, budget=2000, patience=4), 7).compiled(loop.play) is first
 
 
 def test_functions_that_differ_in_what_they_close_over_are_not_mixed_up():
@@ -241,7 +241,7 @@ def test_functions_that_differ_in_what_they_close_over_are_not_mixed_up():
 
         return Fixed(2, budget=100)
 
-    loops = [rule_for(each).begin(7).compiled(loop.play) for each in (1, 2)]
+    loops = [begin_run(rule_for(each), 7).compiled(loop.play) for each in (1, 2)]
     assert loops[0] is not loops[1]
 
 
@@ -283,7 +283,7 @@ def test_a_plain_rule_draws_from_a_stream_of_its_own_that_is_stored():
 
     own = np.random.default_rng(8)
     assert asked(resumed=True) == asked(resumed=False) == [own.integers(7) for _ in range(20)]
-    assert not hasattr(topk.View(strategy.begin(3).seen), "rng")
+    assert not hasattr(topk.View(begin_run(strategy, 3).seen), "rng")
 
 
 def test_a_compiled_rule_can_print(capfd):

@@ -111,6 +111,20 @@ def successive_rejects(s, n):
     return set(active), "budget"
 
 
+def sequential_halving(s, n):
+    """Karnin et al. (2013), their second algorithm, stopped at k arms; the whole pulls are ours."""
+    seen, active, left = Seen(n), list(range(n)), s.budget
+    rounds = math.ceil(math.log2(Fraction(n, s.k)))  # exact enough for n up to some thousands
+    for r in range(rounds):
+        each = math.floor(Fraction(left, len(active) * (rounds - r)))
+        each = max(each, 1) if r == 0 else each
+        own = yield from seen.sample([(arm, each) for arm in active])
+        shown = seen if s.reuse or each == 0 else own
+        left -= each * len(active)
+        active = sorted(shown.ranked(active)[: max(math.ceil(len(active) / 2), s.k)])
+    return set(active), "budget"
+
+
 def multi_sar(s, shape):
     """Bubeck et al. (2013), Section 4: multi-bandit SAR."""
     seen, accepted = Seen(shape), set()
@@ -277,6 +291,22 @@ def lucb1(s, seen):
 
 
 @indexed
+def lucb_plus_plus(s, seen):
+    """Simchowitz et al. (2017): LUCB++, with the iterated logarithm's radius."""
+    n, radius = len(seen.pulls), {}
+    for side, arms in (("below", n - s.k), ("above", s.k)):
+        z = -min(exact(s.delta) / (2 * arms), Decimal("0.1")).ln()
+        radius[side] = [
+            ((z + 3 * z.ln() + Decimal("1.5") * (Decimal(1).exp() * u).ln().ln()) / (2 * u)).sqrt()
+            for u in seen.pulls
+        ]
+    lower, _ = limits(seen, range(n), radius["below"])
+    _, upper = limits(seen, range(n), radius["above"])
+    chosen, pair, apart = closest_pair(s, seen, lower, upper)
+    return chosen, pair, apart < 0
+
+
+@indexed
 def kl_lucb(s, seen):
     """Kaufmann and Kalyanakrishnan (2013), Section 4: KL-LUCB; both rates.
 
@@ -290,15 +320,15 @@ def kl_lucb(s, seen):
             beta += math.log(beta)
         lower[arm], upper[arm] = kl_limit(u, ones, beta, 0.0), kl_limit(u, ones, beta, 1.0)
     chosen, pair, apart = closest_pair(s, seen, lower, upper)
-    floored = s.epsilon == 0 and s.rate == "mixture"
-    return chosen, above_the_floor(seen, pair) if floored else pair, apart < s.epsilon
+    return chosen, floored(s, seen, pair) if s.rate == "mixture" else pair, apart < s.epsilon
 
 
-def above_the_floor(seen, pair):
-    """The arm with the fewest pulls in place of the pair, if they are fewer than sqrt(t) - n/2."""
+def floored(s, seen, pair):
+    """The arm with the fewest pulls, if it has fewer than sqrt(t) - n/2 and epsilon is 0."""
     n, total = len(seen.pulls), sum(seen.pulls)
     rare = min(range(n), key=lambda arm: seen.pulls[arm])
-    return [rare] if seen.pulls[rare] < math.sqrt(total) - n / 2 else pair
+    late = s.epsilon == 0 and seen.pulls[rare] < math.sqrt(total) - n / 2
+    return [rare] if late else pair
 
 
 @indexed
@@ -309,7 +339,7 @@ def betting_lucb(s, seen):
         lower[arm] = betting_limit(u, ones, n / s.delta)
         upper[arm] = 1 - betting_limit(u, u - ones, n / s.delta)
     chosen, pair, apart = closest_pair(s, seen, lower, upper)
-    return chosen, above_the_floor(seen, pair) if s.epsilon == 0 else pair, apart < s.epsilon
+    return chosen, floored(s, seen, pair), apart < s.epsilon
 
 
 @lru_cache(maxsize=10**5)
@@ -371,16 +401,16 @@ def top_two(s, seen):
     In floats, so that weights are equal to nine places.
     """
     n, k, total = len(seen.pulls), s.k, sum(seen.pulls)
-    ranked, counts, found, least = seen.ranked(range(n)), (seen.pulls, seen.sums), {}, math.inf
+    ranked, counts, found = seen.ranked(range(n)), (seen.pulls, seen.sums), {}
     for a in sorted(ranked[:k]):
         for b in sorted(ranked[k:]):
             of_a, of_b = against(*(x[i] for i in (a, b) for x in counts), s.epsilon)
             lack = sum(behind_the_best(seen.pulls[i], seen.sums[i]) for i in (a, b))
-            least = min(least, of_a + of_b - lack)
-            logs = math.log(seen.pulls[a]) + math.log(seen.pulls[b])
-            found[a, b] = round(of_a + of_b + logs / 2, 9), of_a, of_b
+            more = math.log(seen.pulls[a] * seen.pulls[b]) / 2
+            found[a, b] = round(of_a + of_b + more, 9), of_a, of_b, of_a + of_b - lack
     a, b = min(found, key=lambda pair: found[pair][0])
-    _, of_a, of_b = found[a, b]
+    _, of_a, of_b, _ = found[a, b]
+    least = min(sure for *_, sure in found.values())
     if of_a + of_b < 1e-11:  # the limit for equal means
         of_a, of_b = seen.pulls[b], seen.pulls[a]
     arm = a if seen.rng.random() < of_a / (of_a + of_b) else b

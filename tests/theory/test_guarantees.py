@@ -9,8 +9,8 @@ import pytest
 import topk
 from topk import guarantees as g
 from topk import hardness
-from topk.theory import improved_topk_constants
-from topk.theory.guarantees import BETA
+from topk._ranges import improved_topk_constants
+from topk.guarantees.adaptive import BETA
 
 
 def random_instance(rng, largest=20):
@@ -298,3 +298,9 @@ def test_ugapes_step_by_its_definitions(coarse):
         assert step.pulled == max(pair, key=lambda arm: radii[arm])
         assert step.index_of_set == step.index[step.candidates].max()
         assert step.between == upper[step.best_outside] - lower[step.worst_inside]
+
+
+def test_to_choose_all_arms_takes_no_pulls():
+    assert g.optmai_pulls(10, 10, 0.1, 0.1) == 0
+    with pytest.raises(ValueError, match="^k must be an integer from 1 to 10, got 11"):
+        g.optmai_pulls(10, 11, 0.1, 0.1)

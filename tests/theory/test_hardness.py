@@ -277,3 +277,17 @@ def test_tied_boundary_gives_inf_everywhere_and_uniform_boundary_weights():
     assert found.weights.tolist() == [0, 0.5, 0.5, 0]
     assert found.alternatives.shape == (0, 4)
     assert hardness.h1([5e-324, 0.0], 1) == math.inf  # 1 / gap^2 overflows: still no warning
+
+
+def test_ugape_complexity_does_not_change_with_the_unit_of_the_rewards():
+    means, variances = np.array([0.9, 0.5, 0.2, 0.1]), np.array([0.05, 0.2, 0.1, 0.0])
+    for b in (0.5, 3.0, 100.0):
+        for spread in (None, variances):
+            scaled = None if spread is None else spread * b**2
+            found = hardness.ugape_complexity(means * b, 2, 0.3 * b, b, variances=scaled)
+            plain = hardness.ugape_complexity(means, 2, 0.3, variances=spread)
+            assert found == pytest.approx(plain, rel=1e-12)
+    with pytest.raises(ValueError, match=r"^means must be made of means in \[0, 3\], got 3.1"):
+        hardness.ugape_complexity([3.1, 1.0], 1, 0.1, 3)
+    with pytest.raises(ValueError, match=r"^epsilon must be"):
+        hardness.ugape_complexity([2.5, 1.0], 1, 3.0, 3)

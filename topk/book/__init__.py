@@ -1,23 +1,33 @@
 """What the pages are written with: claims, figures, recorded plays, rules, results, numbers."""
 
+from __future__ import annotations
+
 import inspect
 import re
 import textwrap
+from collections.abc import Callable
 from types import FunctionType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from topk import plots
 from topk._checks import refuse
-from topk.book import claims, plots, recording
+from topk.book import claims, recording
 from topk.engine.composing import looked_up
+from topk.rules.strategy import Strategy
+
+if TYPE_CHECKING:
+    from IPython.display import Markdown
 
 __all__ = ["claims", "glue_all", "plots", "recording", "rule_of", "scientific"]
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-SHARED = "topk.engine", "topk.confidence", "topk._", "numpy"
+SHARED = ("topk.rules", "topk.engine", "topk.confidence", "topk.kl", "topk.betting", "topk.finite",
+          "topk._", "numpy")
 RULE = ("batch", "share", "decide", "scale", "line", "radius", "form", "weight", "pick", "done")
 
 
-def glue_all(prefix):
+def glue_all(prefix: str) -> Callable[..., None]:
     """Return a function that hands numbers over to the text of a notebook.
 
     Parameters
@@ -60,7 +70,7 @@ def glue_all(prefix):
     return keep
 
 
-def scientific(number):
+def scientific(number: float) -> str:
     """Return a number with two digits, one below a thousandth with a power of ten.
 
     Examples
@@ -74,7 +84,7 @@ def scientific(number):
     return f"{digits}·10{str(int(power)).translate(RAISED)}"
 
 
-def rule_of(strategy, *shown):
+def rule_of(strategy: type[Strategy], *shown: type[Strategy]) -> Markdown:
     """Return the rule of a strategy, the code that plays, for a page to print.
 
     Parameters
@@ -117,8 +127,8 @@ def rule_of(strategy, *shown):
 
 def _functions_of(strategy):
     """Return the functions of a rule, and those of the strategies' own files that they call."""
-    found = [getattr(strategy, name, None) for name in RULE]
-    found = [f for f in found if isinstance(f, FunctionType) and _is_of_a_strategy(f)]
+    own = (getattr(strategy, name, None) for name in RULE)
+    found: list = [f for f in own if isinstance(f, FunctionType) and _is_of_a_strategy(f)]
     if not found:
         refuse("strategy", strategy, "a class with a rule")
     for function in found:  # grows while it is walked through
@@ -130,5 +140,5 @@ def _functions_of(strategy):
 
 def _is_of_a_strategy(function):
     """Tell whether it is a function of a strategy's file, and not of what all of them use."""
-    own = isinstance(function, FunctionType) and inspect.getmodule(function)
-    return bool(own) and not own.__name__.startswith(SHARED)
+    own = inspect.getmodule(function) if isinstance(function, FunctionType) else None
+    return own is not None and not own.__name__.startswith(SHARED)

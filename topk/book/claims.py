@@ -12,13 +12,16 @@ A preview runs a fraction of the papers' scale, which decides nothing: with the 
 variable ``TOPK_PREVIEW`` set to 1 every verdict reads "not judged", and no data is emitted.
 """
 
+from __future__ import annotations
+
 import html
 import inspect
 import os
 import pydoc
 import re
-from collections import namedtuple
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -70,13 +73,19 @@ class Claim:
     statement: str
     published: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, text in vars(self).items():
             check_text(text, name, empty=name == "published")
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9./_-]*", self.id):
             refuse("id", self.id, "made of letters, digits and . / _ -")
 
-    def judge(self, judgement, observed="", note="", anchor=""):
+    def judge(
+        self,
+        judgement: bool | np.bool_ | Judgement | None,
+        observed: str = "",
+        note: str = "",
+        anchor: str = "",
+    ) -> Verdict:
         r"""Join what we observed to the claim.
 
         Parameters
@@ -113,7 +122,7 @@ class Claim:
         return Verdict(self, judgement.verdict, _joined("observed", observed, judgement.text),
                        _joined("note", judgement.why, note), anchor)
 
-    def proved(self, anchor, observed="Proved.", note=""):
+    def proved(self, anchor: str, observed: str = "Proved.", note: str = "") -> Verdict:
         """Enter a statement that is proved, or true by construction: it is not for plays to judge.
 
         Parameters
@@ -144,16 +153,16 @@ class Verdict:
     note: str = ""
     anchor: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("observed", "note", "anchor"):
             check_text(getattr(self, name), name, empty=name != "observed")
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """One of the four verdicts, or "proved"; "not judged" in a preview."""
         return NOT_JUDGED if is_preview() else self.outcome
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, str]:
         """Return the entry of the book's ledger or register: every field a string."""
         entry = {"kind": "proved" if self.outcome == PROVED else "claim", **vars(self.claim)}
         return entry | {"observed": self.observed, "verdict": self.verdict,
@@ -184,7 +193,9 @@ class Ledger:
     ['holds']
     """
 
-    def __init__(self, verdicts):
+    verdicts: tuple[Verdict, ...]
+
+    def __init__(self, verdicts: Iterable[Verdict]) -> None:
         self.verdicts = tuple(verdicts)
         if not self.verdicts or not all(isinstance(each, Verdict) for each in self.verdicts):
             refuse("verdicts", self.verdicts, "at least one Verdict and nothing else")
@@ -192,14 +203,14 @@ class Ledger:
         if len(set(ids)) < len(ids):
             refuse("verdicts", ids, "of distinct claim ids")
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Verdict]:
         return iter(self.verdicts)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return _bundle(self.verdicts, [verdict.as_dict() for verdict in self.verdicts])
 
 
-def is_preview():
+def is_preview() -> bool:
     """Whether a preview runs, which judges nothing and emits no data."""
     return os.environ.get("TOPK_PREVIEW", "") == "1"
 
@@ -261,7 +272,18 @@ _NAMES = {
 RESULTS = {paper: names.split() for paper, names in _NAMES.items()}
 
 
-class Checked(namedtuple("Checked", "id statement function test anchor")):
+class Checked(
+    NamedTuple(
+        "Checked",
+        [
+            ("id", str),
+            ("statement", str),
+            ("function", str),
+            ("test", str),
+            ("anchor", str),
+        ],
+    )
+):
     """One numbered result that a page has executed; see `checked`."""
 
     def _repr_mimebundle_(self, include=None, exclude=None):
@@ -275,7 +297,7 @@ class Checked(namedtuple("Checked", "id statement function test anchor")):
         return bundle if is_preview() else bundle | {MIME: payload | self._asdict()}
 
 
-def checked(id, statement, *, function, test, anchor):
+def checked(id: str, statement: str, *, function: str, test: str, anchor: str) -> Checked:
     """Enter a numbered result into the book.
 
     Parameters

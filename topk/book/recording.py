@@ -2,20 +2,32 @@
 
 import html
 import json
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
 from topk._checks import check_integer, refuse
-from topk.bandits import BernoulliBandit, check_bandit
-from topk.engine.loop import ACTIVE
-from topk.engine.strategy import Indices, Strategy
-from topk.play import water_fill
+from topk.bandits import Bandit, BernoulliBandit, check_bandit
+from topk.engine.allocation import water_fill
+from topk.rules.base import ACTIVE
+from topk.rules.strategy import Indices, Strategy
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 244, 34, 14, 40  # of the drawing, in its own units
 
 
-class Frame(namedtuple("Frame", "pulls means low high state boundary")):
+class Frame(
+    NamedTuple(
+        "Frame",
+        [
+            ("pulls", int),
+            ("means", tuple[float, ...]),
+            ("low", tuple[float, ...]),
+            ("high", tuple[float, ...]),
+            ("state", str),
+            ("boundary", float | None),
+        ],
+    )
+):
     """What is known at one moment of a play.
 
     Attributes
@@ -34,7 +46,18 @@ class Frame(namedtuple("Frame", "pulls means low high state boundary")):
     """
 
 
-class Recording(namedtuple("Recording", "name task truth frames ended")):
+class Recording(
+    NamedTuple(
+        "Recording",
+        [
+            ("name", str),
+            ("task", str),
+            ("truth", tuple[float, ...]),
+            ("frames", tuple[Frame, ...]),
+            ("ended", str),
+        ],
+    )
+):
     """A recorded play; see `record`.
 
     Attributes
@@ -51,11 +74,11 @@ class Recording(namedtuple("Recording", "name task truth frames ended")):
         Why it ended, in words.
     """
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return side_by_side(self)._repr_html_()
 
 
-def record(strategy, bandit, seed=0, frames=60):
+def record(strategy: Strategy, bandit: Bandit, seed: int = 0, frames: int = 60) -> Recording:
     """Record a play of a strategy, arms in the order in which they are given.
 
     Parameters
@@ -151,8 +174,12 @@ def _frame(session, pulls):
     boundary = None
     if inside.size and outside.size and not several:
         boundary = round(float(inside.min() + outside.max()) / 2, 3)
-    seen = (tuple(np.round(each, 3).ravel().tolist()) for each in (session.means, low, high))
-    return Frame(pulls, *seen, "".join(letters), boundary)
+
+    def rounded(values):
+        return tuple(np.round(values, 3).ravel().tolist())
+
+    means, low, high = rounded(session.means), rounded(low), rounded(high)
+    return Frame(pulls, means, low, high, "".join(letters), boundary)
 
 
 def _has_bounds(strategy):
@@ -161,10 +188,12 @@ def _has_bounds(strategy):
     return own or hasattr(strategy, "scale") or hasattr(strategy, "line")
 
 
-class SideBySide(namedtuple("SideBySide", "recordings lesson")):
+class SideBySide(
+    NamedTuple("SideBySide", [("recordings", tuple[Recording, ...]), ("lesson", str)])
+):
     """Recordings that a page plays together; see `side_by_side`."""
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         names = html.escape(" and ".join(recording.name for recording in self.recordings))
         shown = "name", "frames", "ended"
         data = [{x: getattr(one, x) for x in shown} for one in self.recordings]
@@ -177,11 +206,11 @@ class SideBySide(namedtuple("SideBySide", "recordings lesson")):
                 f'<p class="topk-player-key">{_KEY}</p>'
                 f'<script type="application/json">{text}</script></div>')
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return " | ".join(f"{r.name}: {r.frames[-1].pulls:,} pulls" for r in self.recordings)
 
 
-def side_by_side(*recordings, lesson=""):
+def side_by_side(*recordings: Recording, lesson: str = "") -> SideBySide:
     """Show recorded plays with common controls; without scripts, their last moment.
 
     Parameters

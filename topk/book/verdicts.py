@@ -39,14 +39,19 @@ A cell of a page compares, names the readings, and leaves the rest to this modul
     ])
 """
 
+from __future__ import annotations
+
 import math
-from collections import namedtuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from topk import stats
 from topk._checks import refuse
+from topk._types import Flags, Floats, Integers
 from topk.metrics import SLACK
 
 HOLDS, FAILS = "holds", "fails"
@@ -54,7 +59,17 @@ UNDECIDED, NOT_COMPARABLE = "undecided", "not comparable"
 LEVEL, POWER = 0.01, 0.9
 
 
-class Points(namedtuple("Points", "sign p plays visible")):
+class Points(
+    NamedTuple(
+        "Points",
+        [
+            ("sign", Integers),
+            ("p", Floats),
+            ("plays", NDArray[Any]),
+            ("visible", Flags),
+        ],
+    )
+):
     """What was seen at the points of one sentence; made by `paired`, `counts` or `exact`.
 
     Attributes
@@ -69,12 +84,12 @@ class Points(namedtuple("Points", "sign p plays visible")):
         Whether some play of either side lost something.
     """
 
-    def __add__(self, other):
+    def __add__(self, other: Points) -> Points:  # type: ignore[override]
         """Return the points of both, such as those of two experiments with as many rivals."""
         return Points(*map(np.concatenate, zip(self, other, strict=True)))
 
 
-def paired(a, b):
+def paired(a: ArrayLike, b: ArrayLike) -> Points:
     r"""Hold a's losses against b's, play by play; the sentence says that a's are smaller.
 
     Parameters
@@ -123,7 +138,7 @@ def paired(a, b):
     return Points(sign.astype(int), p, np.full(p.shape, len(a)), visible)
 
 
-def counts(wins, losses, plays):
+def counts(wins: ArrayLike, losses: ArrayLike, plays: ArrayLike) -> Points:
     """Compare by counts: of so many plays at a point, so many speak for and against the sentence.
 
     Parameters
@@ -155,7 +170,7 @@ def counts(wins, losses, plays):
     return Points(sign, p, plays, np.ones(len(p), bool))
 
 
-def exact(gaps):
+def exact(gaps: ArrayLike) -> Points:
     """Compare numbers that no chance enters: for the sentence where positive, a tie at 0.
 
     Parameters
@@ -178,10 +193,17 @@ def exact(gaps):
     return Points(sign, 1.0 - np.abs(sign), np.ones(gaps.shape), np.ones(len(gaps), bool))
 
 
-_JUDGEMENT = "verdict counts readings plays why"
+class _Judgement(NamedTuple):
+    """The fields of a `Judgement`, which may be left out only here."""
+
+    verdict: str
+    counts: str
+    readings: dict[str, str]
+    plays: float | None = None
+    why: str = ""
 
 
-class Judgement(namedtuple("Judgement", _JUDGEMENT, defaults=(None, ""))):
+class Judgement(_Judgement):
     """A verdict, what it rests on in words, and what each reading says; made by this module.
 
     Attributes
@@ -200,7 +222,7 @@ class Judgement(namedtuple("Judgement", _JUDGEMENT, defaults=(None, ""))):
     """
 
     @property
-    def text(self):
+    def text(self) -> str:
         """What the row of the ledger says: the counts, and how many plays would decide."""
         if self.plays is None:
             return self.counts
@@ -208,14 +230,14 @@ class Judgement(namedtuple("Judgement", _JUDGEMENT, defaults=(None, ""))):
             return f"{self.counts} At these differences no number of plays would decide."
         return f"{self.counts} About {float(f'{self.plays:.1e}'):,.0f} plays would decide."
 
-    def not_comparable(self, why):
+    def not_comparable(self, why: str) -> Self:
         """Return the same numbers without a verdict: ``why`` says what the paper leaves out."""
         if not isinstance(why, str) or not why.strip():
             refuse("why", why, "a text that says what is not printed")
         return self._replace(verdict=NOT_COMPARABLE, plays=None, why=why)
 
 
-def always(readings):
+def always(readings: Points | Mapping[str, Points]) -> Judgement:
     """Judge a sentence that is about every point; of one point, or of an average, too.
 
     Parameters
@@ -250,7 +272,7 @@ def always(readings):
     return _judge(rule, readings)
 
 
-def most(readings):
+def most(readings: Points | Mapping[str, Points]) -> Judgement:
     """Judge a sentence that is about most points: more than half of all, each decided.
 
     Parameters and result are those of `always`.
@@ -268,7 +290,7 @@ def most(readings):
     return _judge(rule, readings)
 
 
-def fact(readings):
+def fact(readings: bool | np.bool_ | Mapping[str, bool | np.bool_]) -> Judgement:
     """Judge a published number or a fact that no chance enters.
 
     Parameters
@@ -289,7 +311,7 @@ def fact(readings):
     return Judgement(_combined(words.values()), f"{text}." if text else "", words)
 
 
-def holm(p, level=LEVEL):
+def holm(p: Floats, level: float = LEVEL) -> Flags:
     """Return which of all hypotheses Holm's method rejects at a family-wise error ``level``."""
     order = np.argsort(p, kind="stable")
     rejected = np.zeros(p.size, bool)

@@ -1,15 +1,25 @@
-r"""The crowd of Snow et al. (2008): how many answers each worker gave, how many were right.
+r"""Two sets of recorded results: the crowd of Snow et al. (2008), and classifiers of digits.
 
-``README.md`` beside the numbers says where the answers come from and how they were counted.
+``README.md`` beside the numbers says where they come from and how they were made.
 """
 
-from collections import namedtuple
+import csv
 from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from topk._types import Integers
 
-class Counts(namedtuple("Counts", "answers correct")):
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Counts", "digits", "rte_counts"]
+
+DIGITS = 899  # of the test set; a row of the file has bits to spare
+
+
+class Counts(NamedTuple("Counts", [("answers", Integers), ("correct", Integers)])):
     """Answers and correct answers of each worker.
 
     Attributes
@@ -21,7 +31,7 @@ class Counts(namedtuple("Counts", "answers correct")):
     """
 
 
-def rte_counts():
+def rte_counts() -> Counts:
     r"""Answers and correct answers of each of the 164 workers.
 
     Returns
@@ -43,3 +53,31 @@ def rte_counts():
     with files(__name__).joinpath("rte_workers.csv").open(encoding="ascii") as file:
         columns = np.loadtxt(file, int, delimiter=",", skiprows=1, usecols=(1, 2), unpack=True)
     return Counts(*columns)
+
+
+def digits() -> "pandas.DataFrame":
+    r"""Results of 43 classifiers on 899 handwritten digits: chapter 27 of the book.
+
+    Returns
+    -------
+    pandas.DataFrame of int8, shape (43, 899)
+        A row per model, under its name, and a column per digit; 1 where the model is right.
+
+    Notes
+    -----
+    The digits are one half of those that come with scikit-learn; the models are scikit-learn's,
+    trained on the other half by ``python -m topk.book.digits``.
+
+    Examples
+    --------
+    >>> right = digits()
+    >>> right.shape, int(right.sum(axis=1).max())
+    ((43, 899), 890)
+    """
+    import pandas as pd
+
+    text = files(__name__).joinpath("digits.csv").read_text(encoding="utf-8")
+    packed = {row["model"]: row["right"] for row in csv.DictReader(text.splitlines())}
+    bits = np.array([np.frombuffer(bytes.fromhex(row), np.uint8) for row in packed.values()])
+    right = np.unpackbits(bits, axis=1, count=DIGITS).astype(np.int8)
+    return pd.DataFrame(right, index=list(packed))

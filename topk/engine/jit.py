@@ -26,8 +26,9 @@ import numba
 from numba import config, njit, types
 from numba.extending import intrinsic
 
-from topk.engine.composing import compose, digest, larger
-from topk.engine.ranking import order, order_by_digits
+from topk.engine.composing import compose, digest
+from topk.rules.marks import larger
+from topk.rules.ranking import order, order_by_digits
 
 GIVEN = {order: order_by_digits}  # where a loop in plain words is a faster form
 SOURCE = sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # how things are compiled
@@ -37,7 +38,7 @@ try:  # not documented by numba
     from numba.core.serialize import dumps
 
     PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # never called from Python
-    _ = njit(_nrt=False, forceinline=True, **PART)(lambda: 0).get_call_template
+    _ = njit(_nrt=False, forceinline=True, **PART)(lambda: 0).get_call_template  # type: ignore[call-overload]
     PRIVATE = True
 except Exception:  # noqa: BLE001  whatever another version of numba raises
     PRIVATE = False
@@ -45,7 +46,7 @@ except Exception:  # noqa: BLE001  whatever another version of numba raises
 
 @intrinsic
 def larger_float(typing_context, a, b):
-    """Compile `topk.engine.composing.larger`: with leave to look at several floats at once."""
+    """Compile `topk.rules.marks.larger`: with leave to look at several floats at once."""
 
     def code(context, builder, signature, arguments):
         flags = ("nnan", "nsz")
@@ -63,7 +64,7 @@ def inner(function, lean):
         return larger_float
     if not PRIVATE:
         return njit(function, nogil=True)
-    trusted = function.__module__.startswith("topk." if lean else "topk.engine.")
+    trusted = function.__module__.startswith("topk." if lean else ("topk.engine.", "topk.rules."))
     counts = not trusted or getattr(function, "allocates", False)
     inlined = not counts and not getattr(function, "apart", False)
     return by_types(njit(function, _nrt=counts, nogil=True, forceinline=inlined, **PART))
@@ -112,7 +113,7 @@ def compiled(function, given, name, lean, store=True):
     return whole(function, dict(given) | GIVEN, name, lean, store)
 
 
-_loops = {}  # a class sent to another process has new functions each time it arrives there
+_loops: dict = {}  # a class sent to another process has new functions each time it arrives there
 
 
 def whole(function, given, name, lean, store, **options):
@@ -160,7 +161,7 @@ def _warn(reason):
         warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
-_warned = []
+_warned: list = []
 
 
 class Cache:

@@ -1,4 +1,4 @@
-"""What all shapes share: the state's scalars, counting, and the loops that play."""
+"""The loops that play: batches of pulls are drawn, counted, and handed to the rule."""
 
 from collections import namedtuple
 
@@ -6,51 +6,11 @@ import numpy as np
 
 from topk import bandits
 from topk.bandits import BetaBandit, GaussianBandit, ReplayBandit, unit_sums
-from topk.engine.composing import allocates, open_function, shared
+from topk.rules.base import WRONG, ask, count, update
+from topk.rules.marks import allocates, open_function, shared
+from topk.testset import Deal
 
-RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; the last: no arm is pulled
 DONE, CROSSING, PAUSED = 0, 1, 2  # why `play` came back
-ACTIVE, ACCEPTED, REJECTED, WITHDRAWN = 0, 1, -1, -2  # s.status
-NOBODY = -1  # no arm
-
-
-@open_function
-def ask(s, arms, counts):
-    """Write the next batch into ``arms`` and ``counts`` (n,), return its length."""
-
-
-@open_function
-def update(s, m, arms):
-    """Take note of a whole batch that has been counted."""
-
-
-def open_play(s):
-    """Settle the first batch of a play."""
-
-
-@open_function
-def recommend(s, chosen):
-    """Fill ``chosen`` with the set to be returned now."""
-
-
-@open_function
-def restore(s):
-    """Set up what follows from the counts, which is not stored with a play."""
-
-
-def left(s, arm):
-    """Take note that an arm has been withdrawn."""
-
-
-def count(s, m, arms, counts, sums, squares):
-    """Add a batch of ``m`` entries to what has been seen."""
-    for j in range(m):
-        arm = arms[j]
-        s.pulls[arm] += counts[j]
-        s.sums[arm] += sums[j]
-        if s.squares.size > 0:
-            s.squares[arm] += squares[j]
-        s.now.total += counts[j]
 
 
 draw_bernoulli = shared(bandits.draw_bernoulli)
@@ -226,6 +186,14 @@ def draw_recorded(law, arm, rng):
     return law[2][law[0][arm] + rng.integers(0, law[1][arm])]
 
 
+def draw_dealt(law, arm, rng):
+    """Return the next result in an arm's order of a `topk.testset.Deal`, which takes note."""
+    own = law[2][arm]
+    place = law[1][own]
+    law[1][own] = place + 1
+    return float(law[0][own, place])
+
+
 def law_of(bandit, order):
     """Return how a bandit's arms, in some order, are drawn from; None if that is not known.
 
@@ -237,7 +205,9 @@ def law_of(bandit, order):
         What it looks at, and of the rewards' `topk.bandits.Scale` the ``numbers``.
     """
     kind = type(bandit)  # a subclass may sample in another way
-    if kind is BetaBandit:
+    if kind is Deal:
+        found = draw_dealt, (bandit.results, bandit.taken, order)
+    elif kind is BetaBandit:
         found = draw_beta, (bandit.a[order], bandit.b[order])
     elif kind is GaussianBandit:
         found = draw_normal, (bandit.means[order], np.full(bandit.n, bandit.sigma))
@@ -275,43 +245,3 @@ def step(s, m, arms, counts, sums, squares):
     return ask(s, arms, counts)
 
 
-def keep_active(s):
-    """Drop from ``active`` the arms that are settled; what stays is in increasing order."""
-    kept = 0
-    for j in range(s.now.live):
-        if s.status[s.active[j]] == ACTIVE:
-            s.active[kept] = s.active[j]
-            kept += 1
-    s.now.live = kept
-
-
-def withdraw(s, arm, k):
-    """Take an arm out of the play (plain Python only).
-
-    An arm that was rejected is out already.  From here on the strategy looks only at the
-    other active arms, as if it had been started without this one.
-
-    Raises
-    ------
-    ValueError
-        If the arm has been accepted, or if fewer than k arms (of its bandit) would be left.
-    """
-    if s.status[arm] == ACCEPTED:
-        raise ValueError(
-            "arm: it has been accepted for good, and arms that might replace it have been "
-            "rejected; a set without it cannot be promised"
-        )
-    if s.status[arm] == REJECTED:
-        return
-    own = s.status.reshape(s.bandits, -1)[arm // (s.n // s.bandits)]
-    if (own >= ACTIVE).sum() <= k:
-        raise ValueError(f"arm: without it fewer than k = {k} arms are left to choose from")
-    s.status[arm] = WITHDRAWN
-    keep_active(s)
-    left(s, arm)
-
-
-def equal_shares(pulls, size, counts):
-    """Fill ``counts[:size]`` with ``pulls`` spread evenly; the first entries get one more."""
-    for j in range(size):
-        counts[j] = pulls // size + (1 if j < pulls % size else 0)

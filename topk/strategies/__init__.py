@@ -1,5 +1,5 @@
-"""The strategies, one file for each algorithm or family; ``topk/__init__.py`` lists them."""
+"""The strategies, one file for each algorithm or family; ``__init__.pyi`` lists them."""
 
-import topk
+import lazy_loader
 
-__getattr__, __dir__, __all__ = topk._lazily(__name__, topk.STRATEGIES)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,16 +2,29 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from topk._checks import factor, positive, refuse
-from topk.engine.composing import rule
-from topk.engine.loop import ACCEPTED, ACTIVE, BY_RULE, REJECTED, keep_active
-from topk.engine.rounds import accept, batch, end_with, fresh_sums, rank_fresh, reject, whole_pulls
-from topk.engine.strategy import Rounds
+from topk._ranges import improved_topk_constants
+from topk.rules import (
+    ACCEPTED,
+    ACTIVE,
+    BY_RULE,
+    REJECTED,
+    Rounds,
+    accept,
+    batch,
+    end_with,
+    fresh_sums,
+    keep_active,
+    rank_fresh,
+    reject,
+    rule,
+    whole_pulls,
+)
 from topk.strategies.lucb import halving_share
-from topk.theory import improved_topk_constants
 
 
 @dataclass(frozen=True)
@@ -78,7 +91,7 @@ class AdaptiveTopK(Rounds):
         if self.budget is None and self.epsilon == 0:
             refuse("epsilon", self.epsilon, "in (0, 1) when there is no budget")
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(2 n / delta) and epsilon k."""
         return {"log_ratio": math.log(2 * n / self.delta), "allowed": self.epsilon * self.k}
 
@@ -206,14 +219,14 @@ class ImprovedTopK(Rounds):
     checks = Rounds.checks | {"epsilon": positive}
     memory = {"stage": 0, "r": 1, "level": 0, "bar": 0.0}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return epsilon k, s_0, ln(2 / p) and ln(1 / delta)."""
         _, allowance, log_ratio = constants(self.k, self.epsilon, self.delta)
         allowed = min(float(self.epsilon), 0.5) * self.k
         found = {"allowed": allowed, "allowance": allowance}
         return found | {"log_ratio": log_ratio, "log_delta": -math.log(self.delta)}
 
-    def arrays(self, bandits, n):
+    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
         """Return room for the last round in whose tournament each arm was beaten."""
         return super().arrays(bandits, n) | {"beaten": ("count", n)}
 

@@ -2,9 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from topk.betting import betting_bounds
-from topk.engine.composing import rule, shared
+from topk.rules import rule, shared
 from topk.strategies.lucb import Floored
 
 shared(betting_bounds)  # compiled once, with all that it calls
@@ -61,7 +62,7 @@ class BettingLUCB(Floored):
     budget: int | None = None
     uses_squares = bounded = True
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(n / delta), and whether there is a floor."""
         return {"level": math.log(n / self.delta), "floored": int(self.epsilon == 0)}
 

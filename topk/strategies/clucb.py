@@ -2,21 +2,24 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from topk._checks import factor
-from topk.engine.composing import rule
-from topk.engine.exchange_trees import gain, widest
-from topk.engine.strategy import Indices, Strategy
+from topk.rules import Indices, Strategy, rule
+from topk.rules.search.clucb_trees import CLUCB_TREES, gain, widest
 
 
 class Exchanging(Indices):
     """The rule of `CLUCB` and `CLUCBPAC`."""
 
-    partition, few = "exchange", 0  # always by trees
+    epsilon: float
+    delta: float
+    searches = (CLUCB_TREES,)
+    stops_by = "intervals"
     certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return k epsilon and ln(4n / delta)."""
         return {"allowed": self.k * self.epsilon, "log_ratio": math.log(4 * n / self.delta)}
 

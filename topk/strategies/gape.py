@@ -2,16 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from topk._checks import factor, positive
-from topk.engine import candidates, indices, loop
-from topk.engine.candidates import TIE, wider
-from topk.engine.composing import rule
-from topk.engine.indices import following, highest, kth, lowest
-from topk.engine.loop import ACTIVE, NOBODY
-from topk.engine.strategy import Indices, Strategy
+from topk.rules import ACTIVE, NOBODY, Indices, Strategy, following, highest, kth, lowest, rule
+from topk.rules.search import ugape_scan as candidates
+from topk.rules.search.ugape_scan import TIE, UGAPE_SCAN, wider
 
 ROUNDING = 1e-15  # of a difference of two means
 
@@ -19,10 +17,13 @@ ROUNDING = 1e-15  # of a difference of two means
 class Gaps(Indices):
     """What `GapE` and `MultiBanditGapE` share."""
 
+    budget: int
+    complexity: float
+    c: float
     bounds = Strategy.bounds
     checks = Strategy.checks | {"complexity": positive, "c": factor}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return c sqrt(Q / H)."""
         return {"spread": self.c * math.sqrt(self.budget / self.complexity)}
 
@@ -151,13 +152,8 @@ class MultiBanditGapE(Gaps):
     complexity: float
     c: float = 2.0
     k = 1
-    several, partition = True, "candidates"
-    interfaces = (indices, candidates, loop)
-    roles = (*Indices.roles, "radius", "form")
-
-    def search_for(self, n):
-        """Return the search: all arms of the bandit that was pulled are looked at."""
-        return self.partition
+    several, searches = True, (UGAPE_SCAN,)
+    roles = Indices.roles | {"radius": candidates.radius, "form": candidates.form}
 
     @rule
     def radius(s, arm):

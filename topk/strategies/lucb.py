@@ -1,24 +1,41 @@
 """LUCB with two kinds of bounds, LUCB1 and KL-LUCB, and Halving, which can guard LUCB1."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal
 
-from topk._checks import check_choice, check_flag, positive
-from topk.engine import indices, loop, rounds
-from topk.engine.composing import allocates, rule
-from topk.engine.indices import ask as ask_pair
-from topk.engine.indices import highest, lower, lowest, moved, upper
-from topk.engine.indices import left as left_pair
-from topk.engine.indices import restore as restore_pair
-from topk.engine.indices import update as update_pair
-from topk.engine.loop import BY_RULE
-from topk.engine.rounds import ask as ask_round
-from topk.engine.rounds import open_round, rank_fresh, reject, whole_pulls
-from topk.engine.rounds import update as update_round
-from topk.engine.strategy import Indices, Rounds
+from topk._checks import check_choice, check_flag, positive, refuse
+from topk.kl import kl_fall_of
+from topk.rules import (
+    BY_RULE,
+    Indices,
+    Rounds,
+    allocates,
+    base,
+    highest,
+    indices,
+    lower,
+    lowest,
+    moved,
+    rank_fresh,
+    reject,
+    rounds,
+    rule,
+    upper,
+    whole_pulls,
+)
+from topk.rules.indices import ask as ask_pair
+from topk.rules.indices import left as left_pair
+from topk.rules.indices import restore as restore_pair
+from topk.rules.indices import update as update_pair
+from topk.rules.rounds import ask as ask_round
+from topk.rules.rounds import open_round
+from topk.rules.rounds import update as update_round
+from topk.rules.search.interface import Search
+from topk.rules.strategy import Ruled
 
 RATES = ("mixture", "published")
-TINY = 1e-280  # less might not be divided by
 
 
 @dataclass(frozen=True)
@@ -74,7 +91,7 @@ class Halving(Rounds):
     certifies = anytime = fresh = True
     checks = Rounds.checks | {"epsilon": positive}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(6 k / delta)."""
         return {"log_halving": math.log(6 * self.k / self.delta)}
 
@@ -104,6 +121,7 @@ class Pair(Indices):
     """The rule of `LUCB1` and `KLLUCB`, whatever their bounds."""
 
     certifies = anytime = True
+    stops_by = "intervals"
 
     @rule
     def pick(s, arms):
@@ -215,33 +233,34 @@ class LUCB1(Pair):
         if self.guard:
             positive(self.epsilon, "epsilon")
 
-    def pools(self, s):
+    def pools(self, s: Any) -> bool:
         """Halving looks at exactly what it asked for."""
         return not s.now.guarded
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(k_1 n / delta), and for the guard when it begins and what Halving needs."""
         if not self.guard:
             return {"log_ratio": math.log(1.25 * n / self.delta)}
-        from topk.theory.guarantees import halving_pulls
+        from topk.guarantees.lucb import halving_pulls
 
         delta = self.delta / 2
         patience = min(halving_pulls(n, self.k, self.epsilon, delta), 2**62)
         halving = Halving(self.k, self.epsilon, delta).constants(n)
         return {"log_ratio": math.log(1.25 * n / delta), "patience": patience} | halving
 
-    def arrays(self, bandits, n):
+    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
         """Return room for the pair, and for what Halving has to remember."""
         found = super().arrays(bandits, n)
-        return found | Rounds.arrays(Halving, bandits, n) if self.guard else found
+        own = Rounds.arrays(Halving, bandits, n)  # type: ignore[arg-type]
+        return found | own if self.guard else found
 
-    def given(self, search):
+    def given(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return which function takes the place of which open one."""
         found = super().given(search)
         if self.guard:
             found |= {rounds.share: Halving.share, rounds.decide: Halving.decide}
-            found |= {loop.ask: ask_guarded, loop.update: update_guarded}
-            found |= {loop.left: left_guarded, loop.restore: restore_guarded}
+            found |= {base.ask: ask_guarded, base.update: update_guarded}
+            found |= {base.left: left_guarded, base.restore: restore_guarded}
         return found
 
     @rule
@@ -330,6 +349,11 @@ class KLLUCB(Floored):
     With rewards that are sigma-sub-Gaussian, in place of bounded ones, the bounds are those of the
     normal mixture, :math:`m \pm \frac\sigma u\sqrt{(u+1)(2\ln\frac n\delta + \ln(1+u))}`; the
     published rate refuses them.
+    On a finite test set of N items (`topk.TestSet`, or ``start(..., items=N)``) the bounds are
+    those of `topk.confidence.interval` with ``items=N`` at delta / n, and the play ends when the
+    upper bound of l is at most epsilon above the lower bound of h; an arm whose N results are all
+    known is not pulled again.  It always ends, after n N pulls at the latest, and ties are
+    certified.  The certificate is about these N items, not about a population behind them.
     Ties go to the arm of lower index.  A pair that would exceed the budget pulls h only.
 
     Examples
@@ -345,15 +369,23 @@ class KLLUCB(Floored):
     epsilon: float
     delta: float
     budget: int | None = None
-    rate: str = "mixture"
+    rate: Literal["mixture", "published"] = "mixture"
     checks = Pair.checks | {"rate": lambda value, name: check_choice(value, name, RATES)}
 
     @property
-    def bounded(self):
+    def bounded(self) -> bool:  # type: ignore[override]
         """Whether the promise needs bounded rewards."""
         return self.rate == "published"
 
-    def constants(self, n):
+    def without_replacement(self, items: int) -> Ruled:
+        """Return the rule for a finite test set; the published rate refuses one."""
+        from topk.strategies.testset import FiniteKLLUCB
+
+        if self.rate == "published":
+            refuse("items", items, "left out with the published rate of KLLUCB")
+        return FiniteKLLUCB(self.k, self.epsilon, self.delta, items, self.budget)
+
+    def constants(self, n: int) -> dict[str, Any]:
         """Return the part of beta that never changes, and which rate it is."""
         published = int(self.rate == "published")
         factor = 405.5 if published else 1 if self.normal else 2
@@ -362,7 +394,7 @@ class KLLUCB(Floored):
         found = {"published": published, "normal": int(self.normal), "floored": floored}
         return found | {"log_ratio": log_ratio}
 
-    def given(self, search):
+    def given(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return which function takes the place of which open one."""
         renewed = {indices.grow: renew} if self.rate == "published" else {}
         return super().given(search) | renewed
@@ -375,8 +407,8 @@ class KLLUCB(Floored):
             radius = math.sqrt((u + 1) * (2 * s.log_ratio + math.log1p(u))) / (2 * u)
             return mean - radius, mean + radius, 0.0
         level = (published_beta(s) if s.published else s.log_ratio + math.log(u) / 2) / u
-        low = mean * math.exp(-fall(mean, other, level))
-        return low, mean - other * math.expm1(-fall(other, mean, level)), 0.0
+        low = mean * math.exp(-kl_fall_of(mean, other, level))
+        return low, mean - other * math.expm1(-kl_fall_of(other, mean, level)), 0.0
 
 
 def published_beta(s):
@@ -391,22 +423,3 @@ def renew(s, scale):
         moved(s, s.active[j])
 
 
-def fall(mean, other, level):
-    """Return x with kl(mean, mean exp(-x)) = level, where other is 1 - mean.
-
-    The divergence f is a convex function of x, and its derivative is concave and begins at 0: so
-    f f'' is at most half the square of f', and Halley's step has no pole and stays above 0.
-    """
-    if mean < TINY or other < TINY:
-        return level
-    x = math.sqrt(2 * level * other / mean) + level * (2 + other / mean) / 3  # by f's first terms
-    for _ in range(50):
-        down = -mean * math.expm1(-x)
-        slope = down / (other + down)
-        bend = other * (mean - down) / (other + down) ** 2
-        newton = (mean * x - other * math.log1p(down / other) - level) / slope
-        step = newton / (1 - newton * bend / slope / 2)
-        x -= step
-        if abs(step) < 1e-5 * x:  # what is wrong is of the order of its cube
-            break
-    return x

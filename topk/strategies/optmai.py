@@ -2,15 +2,24 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from topk._checks import between, check_choice, check_flag
-from topk.engine.composing import allocates, rule
-from topk.engine.loop import ACCEPTED, BY_BUDGET, REJECTED
-from topk.engine.ranking import ranked_by
-from topk.engine.rounds import EVERYTHING, first_leaves, fresh_sums, rank_fresh
-from topk.engine.strategy import Rounds
+from topk.rules import (
+    ACCEPTED,
+    BY_BUDGET,
+    EVERYTHING,
+    REJECTED,
+    Rounds,
+    allocates,
+    first_leaves,
+    fresh_sums,
+    rank_fresh,
+    ranked_by,
+    rule,
+)
 
 FINALS = ("accept-reject", "uniform")
 
@@ -113,7 +122,7 @@ class OptMAI(Rounds):
     budget: int
     beta: float = 0.8
     reuse: bool = True
-    final: str = "accept-reject"
+    final: Literal["accept-reject", "uniform"] = "accept-reject"
     checks = Rounds.checks | {
         "beta": between(0.75, 1),
         "reuse": check_flag,
@@ -123,15 +132,15 @@ class OptMAI(Rounds):
 
     fresh = property(lambda self: not self.reuse)  # a round's own rewards decide
 
-    def most_k(self, n):
+    def most_k(self, n: int) -> int:
         """All arms may be wanted."""
         return n
 
-    def target(self, n):
+    def target(self, n: int) -> int:
         """K of the best are looked for, or n - K of the worst."""
         return self.k if 2 * self.k < n else n - self.k
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return which side is looked for, how, and Q'."""
         return {
             "sign": 1.0 if 2 * self.k < n else -1.0,
@@ -178,7 +187,7 @@ class OptMAI(Rounds):
             s.now.ended = BY_BUDGET
 
     @rule
-    def recommend(s, chosen):
+    def recommend(s, chosen):  # type: ignore[override]
         """The arms taken and the best-ranked active ones, or all but those, if K >= n/2."""
         inside = s.status == ACCEPTED
         ranked = ranked_by(s.sums, s.pulls, s.active[: s.now.live], s.sign)

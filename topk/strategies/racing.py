@@ -2,14 +2,27 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from topk.engine.composing import allocates, rule
-from topk.engine.loop import ACTIVE, BY_RULE
-from topk.engine.ranking import order, rank, ranked_by
-from topk.engine.rounds import accept, end_with, first_leaves, gaps, reject
-from topk.engine.strategy import Rounds, clipped_bounds
+from topk._types import Floats
+from topk.rules import (
+    ACTIVE,
+    BY_RULE,
+    Rounds,
+    accept,
+    allocates,
+    clipped_bounds,
+    end_with,
+    first_leaves,
+    gaps,
+    order,
+    rank,
+    ranked_by,
+    reject,
+    rule,
+)
 
 ALPHA, K_1 = 1.1, 11.1
 
@@ -70,7 +83,7 @@ class Racing(Rounds):
     budget: int | None = None
     certifies = anytime = True
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(k_1 n / delta)."""
         return {"log_ratio": math.log(K_1 * n / self.delta)}
 
@@ -104,11 +117,11 @@ class Racing(Rounds):
         if one_side or edge > width - u * s.epsilon:
             end_with(s, ranked[first : last + 1], BY_RULE)
 
-    def pools(self, s):
+    def pools(self, s: Any) -> bool:
         """Each arm's bounds hold after any number of its pulls."""
         return True
 
-    def bounds(self, seen):
+    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return the bounds of every arm at its own number of pulls; see `topk.Strategy.bounds`."""
         pulls = np.maximum(seen.pulls, 1)
         radius = np.sqrt((seen.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))

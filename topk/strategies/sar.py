@@ -2,15 +2,22 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from topk._checks import as_integers, refuse
-from topk.engine.composing import rule
-from topk.engine.loop import BY_BUDGET, keep_active
-from topk.engine.ranking import rank
-from topk.engine.rounds import accept, end_with, first_leaves, reject
-from topk.engine.strategy import Rounds
+from topk.rules import (
+    BY_BUDGET,
+    Rounds,
+    accept,
+    end_with,
+    first_leaves,
+    keep_active,
+    rank,
+    reject,
+    rule,
+)
 
 
 @lru_cache(maxsize=256)
@@ -56,9 +63,11 @@ def phase_lengths(n, budget, survivors=1):
 class Phases(Rounds):
     """What SAR and SR share: one arm leaves in each phase, and the phases' lengths are fixed."""
 
-    spare, survivors = 1, 1
+    budget: int
+    spare = 1
+    survivors: int = 1
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return n_1, n_2, ...: the pulls that an active arm has after each phase."""
         return {"lengths": np.array(phase_lengths(n, self.budget, self.survivors))}
 

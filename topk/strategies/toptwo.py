@@ -2,18 +2,18 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from topk.confidence import interval, lack, meeting, shrunk
+from topk._types import Floats
+from topk.confidence import interval, shrunk
 from topk.confidence import pairs as wrong_pairs
-from topk.engine import pairs
-from topk.engine.composing import rule
-from topk.engine.loop import ACTIVE
-from topk.engine.pairs import NEVER, ROUNDING, find_pair
-from topk.engine.strategy import Indices
-
-TINY = 1e-280  # less might not be divided by
+from topk.kl import TINY, mixture_cost_of, pair_minimiser
+from topk.rules import ACTIVE, Indices, rule
+from topk.rules.search import weakest_pair as pairs
+from topk.rules.search.interface import Search
+from topk.rules.search.weakest_pair import NEVER, ROUNDING, find_pair
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class TopTwo(Indices):
 
     The play ends when :math:`Z_{ab} > \ln(C g_a g_b/\delta)` for all pairs, with
     :math:`C = (n-k)(n+k-1)/2`.  Until then the pair with the smallest
-    :math:`Z_{ab} + \frac12\ln(N_aN_b)` is taken, and of it a with probability
+    :math:`Z_{ab} + \frac12\ln(N_a N_b)` is taken, and of it a with probability
     :math:`N_a\,\mathrm{kl}(m_a, x)/Z_{ab}`, else b.  An arm with fewer than
     :math:`\sqrt t - n/2` of all t pulls comes first.
 
     Parameters
     ----------
     k, epsilon, delta, budget
-        As for `KLLUCB`, with the same promise.
+        As for `KLLUCB`, with the same guarantee.
 
     Raises
     ------
@@ -51,13 +51,10 @@ class TopTwo(Indices):
     (2023).  For larger k no fixed coin is optimal (see also Qin and You).  With epsilon > 0 the
     promise holds, and no optimality is claimed.
 
-    The logarithms in the pair's weight are ours.  The promise does not depend on which pair is
-    taken; and a good arm with unlucky first rewards has few pulls, and pairs of small Z that hardly
-    move: with the logarithms subtracted, as in the stop, such an arm is left alone for long where
-    means are near 0 or 1.
-
-    Of rewards in [0, 1] that are not all 0 or 1 the stop knows no more than the sums: `BettingLUCB`
-    is the strategy for scores.
+    Which pair is sampled decides nothing about the error.  The logarithm of the pulls favours pairs
+    of which an arm has few: without it, at small rates, a good arm with unlucky first rewards is
+    pulled too seldom, and some runs take ten times as long as the median.  For scores that are not
+    0 or 1 `BettingLUCB` needs far fewer pulls.
 
     If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^{Z_{ab}} \leq g_a g_b M_a M_b`, and
     :math:`M_a M_b` is a non-negative supermartingale that begins at 1, since pulls come one by
@@ -84,44 +81,43 @@ class TopTwo(Indices):
     delta: float
     budget: int | None = None
     certifies = anytime = random = True
+    stops_by = "pairs"
     memory = {"inside": 0, "outside": 0, "least": 0.0}  # the pair, and its weight
-    memory |= {"unsure": 0, "unsure_of": 0}  # the pair that was last found not to be sure
-    interfaces = (*Indices.interfaces, pairs)
-    roles = (*Indices.roles, "weight")
+    memory |= {"doubtful": 0}  # an arm of a pair that was not sure
+    roles = Indices.roles | {"weight": pairs.weight}
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(C / delta), and whether rewards are 1/2-sub-Gaussian in place of bounded."""
         log_ratio = math.log(wrong_pairs(n, self.k) / self.delta)
         return {"log_ratio": log_ratio, "normal": int(self.normal)}
 
-    def room(self, search, bandits, n):
-        """Return what a search needs, room for pairs, for ln g, and for (ln N)/2."""
+    def room(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
+        """Return what a search needs, room for pairs, and for ln g of each arm."""
         found = super().room(search, bandits, n) | pairs.room(n, not self.normal)
-        return found | {"lacks": np.zeros(n), "halves": np.zeros(n)}
+        return found | {"lacks": np.zeros(n)}  # ln g
 
-    def bounds(self, seen):
+    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return intervals that hold together, at all times, with probability 1 - delta."""
         return interval(seen.pulls, seen.sums, self.delta / seen.n)
 
     @rule
     def line(s, arm):
         u = s.pulls[arm]
-        s.lacks[arm] = math.log1p(u) / 2 if s.normal else lack(u, s.sums[arm])
-        s.halves[arm] = math.log(u) / 2
-        if not s.normal:  # the largest ln L, and (ln N)/2
-            s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) + s.halves[arm]
+        s.lacks[arm] = math.log1p(u) / 2 if s.normal else mixture_cost_of(u, s.sums[arm])
+        if not s.normal:  # the largest ln L, and what the weight adds
+            s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) + math.log(u) / 2
         return 0.0, 0.0, 0.0  # no bounds are needed
 
     @rule
     def done(s):
-        find_pair(s)
-        return s.now.least == NEVER or all_are_sure(s)
+        find_pair(s)  # there may be no arm left outside
+        return s.now.least == NEVER or (is_sure(s, s.now.inside, s.now.outside) and are_sure(s))
 
     @rule
     def weight(s, a, b):
-        """Z + (ln N_a + ln N_b)/2."""
+        """Z + (ln N_a + ln N_b) / 2."""
         of_a, of_b = parts_of(s, a, b)
-        return of_a + of_b + (s.halves[a] + s.halves[b])
+        return of_a + of_b + math.log(float(s.pulls[a]) * s.pulls[b]) / 2
 
     @rule
     def pick(s, arms):
@@ -137,32 +133,21 @@ class TopTwo(Indices):
         return 1
 
 
-def all_are_sure(s):
-    """Tell whether no pair stands against the end; one that does is remembered.
-
-    The plain form looks at all pairs.  This one begins with the pair of the smallest weight, and
-    the one that stood against it last.
-    """
-    if not is_sure(s, s.now.inside, s.now.outside):
-        return False
-    a, b = s.now.unsure, s.now.unsure_of
-    still = s.status[a] == s.status[b] == ACTIVE and s.within[a] and not s.within[b]
-    if still and not is_sure(s, a, b):
-        return False
-    for i in range(s.now.live):
-        a = s.active[i]
-        for j in range(s.now.live if s.within[a] else 0):
-            b = s.active[j]
-            if not (s.within[b] or is_sure(s, a, b)):
-                s.now.unsure, s.now.unsure_of = a, b
-                return False
-    return True
-
-
 def is_sure(s, a, b):
-    """Tell whether Z of a pair exceeds ln(C g_a g_b / delta)."""
+    """Tell whether Z exceeds ln(C g_a g_b / delta)."""
     of_a, of_b = parts_of(s, a, b)
     return of_a + of_b - (s.lacks[a] + s.lacks[b]) > s.log_ratio
+
+
+def are_sure(s):
+    """Tell whether all pairs are sure, beginning with those of the arm in doubt the last time."""
+    for i in range(-1, s.now.live):
+        a = s.active[i] if i >= 0 else s.now.doubtful
+        for j in range(s.now.live if s.within[a] and s.status[a] == ACTIVE else 0):
+            if not s.within[s.active[j]] and not is_sure(s, a, s.active[j]):
+                s.now.doubtful = a
+                return False
+    return True
 
 
 def parts_of(s, a, b):
@@ -172,7 +157,7 @@ def parts_of(s, a, b):
         w, v = shrunk(s.pulls[a]), shrunk(s.pulls[b])
         z = 2 * lead**2 / (1 / w + 1 / v)
         return z * v / (w + v), z * w / (w + v)
-    x = meeting(s.pulls[a], s.sums[a], s.pulls[b], s.sums[b], s.epsilon)
+    x = pair_minimiser(s.pulls[a], s.sums[a], s.pulls[b], s.sums[b], s.epsilon)
     return divergence(s, a, x), divergence(s, b, x + s.epsilon)
 
 

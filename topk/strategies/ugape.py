@@ -2,16 +2,26 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from topk._checks import check_flag, factor, positive, refuse
-from topk.engine import candidates, indices, loop
-from topk.engine.candidates import keep, keep_smallest, largest_index, members, wider
-from topk.engine.composing import allocates, rule
-from topk.engine.indices import scale, setup
-from topk.engine.ranking import active_of, ranked_by, recommend_best
-from topk.engine.strategy import Indices, Strategy, clipped_bounds
+from topk._types import Floats
+from topk.rules import Indices, Strategy, allocates, clipped_bounds, ranked_by, rule
+from topk.rules.indices import scale, setup
+from topk.rules.ranking import active_of, recommend_best
+from topk.rules.search import ugape_scan as candidates
+from topk.rules.search.interface import Search
+from topk.rules.search.ugape_scan import (
+    UGAPE_SCAN,
+    keep,
+    keep_smallest,
+    largest_index,
+    members,
+    wider,
+)
+from topk.rules.search.ugape_trees import UGAPE_TREES
 
 
 class Candidates(Indices):
@@ -20,9 +30,9 @@ class Candidates(Indices):
     Radii follow from a level a that all arms have in common; q is its root.
     """
 
-    partition, few = "candidates", 0  # trees are faster with few arms as well
-    interfaces = (indices, candidates, loop)
-    roles = (*Indices.roles, "radius")
+    searches = UGAPE_SCAN, UGAPE_TREES
+    few = 0  # trees are faster with few arms as well
+    roles = Indices.roles | {"radius": candidates.radius}
     variance = estimated = False
     checks = Strategy.checks | {"a": positive, "c": factor, "complexity": positive}
     checks |= {"variance": check_flag}
@@ -30,13 +40,13 @@ class Candidates(Indices):
     uses_squares = bounded = property(lambda self: self.variance)
     first = property(lambda self: 2 if self.variance else 1)  # a variance needs two rewards
 
-    def search_for(self, n):
+    def search_for(self, n: float) -> Search | None:
         """Return the search: trees serve one bandit with radii s / sqrt(pulls), s never falling."""
         if self.several or self.variance or self.estimated:
-            return "candidates"
+            return UGAPE_SCAN
         return super().search_for(n)
 
-    def bounds(self, seen):
+    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return the confidence bounds at the current time; see `topk.Strategy.bounds`."""
         if not (self.several or self.variance) or seen.now.rounds == 0:
             return super().bounds(seen)
@@ -57,7 +67,7 @@ class Candidates(Indices):
         return 1
 
     @rule
-    def recommend(s, chosen):
+    def recommend(s, chosen):  # type: ignore[override]
         """J, or with a fixed budget the J that is kept."""
         if s.now.rounds == 0:
             recommend_best(s, chosen)
@@ -71,6 +81,10 @@ class FixedBudget(Candidates):
     J is formed before each pull and not after the last; if no pull follows the first ones, once.
     """
 
+    budget: int
+    a: float | None
+    complexity: float | None
+
     def __post_init__(self):
         super().__post_init__()
         if self.a is not None and self.complexity is not None:
@@ -79,15 +93,16 @@ class FixedBudget(Candidates):
     # whether the complexity is estimated anew in every step: then a may fall
     estimated = property(lambda self: self.a is None and self.complexity is None)
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return a, -1 if it is to be estimated, and whether the radii follow the variances."""
-        a = -1.0 if self.estimated else self.a
+        a = self.a
         if self.complexity is not None:
             a = (self.budget - self.first * n) / ((2 if self.variance else 4) * self.complexity)
         # a finite, whatever the complexity; one set of names for all forms is compiled once
-        return {"a": min(a, 1e300), "complexity": 0.0, "variance": self.variance}
+        a = -1.0 if a is None else min(a, 1e300)
+        return {"a": a, "complexity": 0.0, "variance": self.variance}
 
-    def arrays(self, bandits, n):
+    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
         """Return room for the J that is kept of each bandit, and for its index."""
         kept = {"kept": ("flag", bandits * n), "smallest": ("real", bandits)}
         return super().arrays(bandits, n) | kept
@@ -116,14 +131,16 @@ class FixedBudget(Candidates):
 class FixedConfidence(Candidates):
     """UGapEc's rule: the play ends when the index of J is below epsilon."""
 
+    delta: float
     certifies = anytime = True
+    stops_by = "intervals"
 
-    def constants(self, n):
+    def constants(self, n: int) -> dict[str, Any]:
         """Return ln(4n / delta), n being the number of all arms; 8n in the variance form."""
         log_ratio = math.log((8 if self.variance else 4) * n / self.delta)
         return {"log_ratio": log_ratio, "variance": self.variance}
 
-    def arrays(self, bandits, n):
+    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
         """Return room for no J to be kept."""
         return super().arrays(bandits, n) | {"kept": ("flag", 0)}
 
@@ -176,7 +193,7 @@ class UGapEb(FixedBudget):
     r"""Gap-based exploration with a fixed budget.
 
     Every arm has the radius :math:`\beta_i = \sqrt{a/T_i}`.  In each step the candidate set
-    J(t) is formed from the indices B (see `topk.engine.candidates`), and the wider of the two
+    J(t) is formed from the indices B (see `topk.rules.search.ugape_scan`), and the wider of the two
     arms that speak against it is pulled.  The J(t) whose largest index was smallest over
     time is returned.
 

@@ -1,0 +1,136 @@
+// In JupyterLab the chapters are set by jupyterlab-myst. This small extension adds what it cannot know: the
+// numbers that cells glue into the text, citations, figures with their numbers and captions, and what other
+// chapters define. It changes what is shown and nothing of what is saved. book/lab.py puts NAMES before it.
+
+const GLUED = "application/papermill.record/text/plain";
+
+// A number as Python's format() writes it, for the formats that the chapters use.
+function formatted(repr, spec) {
+  const quoted = /^(['"])(.*)\1$/s.exec(repr);
+  if (quoted) return quoted[2];
+  const parts = /^(\+?)(,?)(?:\.(\d+))?([dfg%]?)$/.exec(spec ?? "");
+  if (!parts || !spec || Number.isNaN(Number(repr))) return repr;
+  const [, sign, comma, digits, kind] = parts;
+  const value = Number(repr) * (kind === "%" ? 100 : 1);
+  let text;
+  if (kind === "f" || kind === "%") text = value.toFixed(digits ?? 6);
+  else if (kind === "g") text = String(Number(value.toPrecision(digits || 6)));
+  else text = String(value);
+  if (comma) text = text.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+  return (sign && value >= 0 ? "+" : "") + text + (kind === "%" ? "%" : "");
+}
+
+// What the outputs of a notebook glue: {name: text of the value}.
+function glued(model) {
+  const values = {};
+  for (const cell of model.cells) {
+    for (let i = 0; i < (cell.outputs?.length ?? 0); i++) {
+      const { data, metadata } = cell.outputs.get(i);
+      if (metadata?.scrapbook && data[GLUED]) values[metadata.scrapbook.name] = [data[GLUED]].flat().join("");
+    }
+  }
+  return values;
+}
+
+// The figures of a notebook, in order: {label: {number, caption, index of the cell}}.
+function figures(model) {
+  const found = {};
+  [...model.cells].forEach((cell, index) => {
+    const { name, caption } = cell.getMetadata("mystnb")?.figure ?? {};
+    if (name) found[name] = { number: Object.keys(found).length + 1, caption, index };
+  });
+  return found;
+}
+
+// Words that the page's own machinery may write again: only the text node changes, never the tree.
+function say(element, words) {
+  const node = [...element.childNodes].reverse().find((child) => child.nodeType === Node.TEXT_NODE);
+  if (node && node.data !== words) node.data = words;
+}
+
+function link(element, words, follow) {
+  say(element, words);
+  element.querySelectorAll(":scope > svg").forEach((sign) => (sign.style.display = "none"));
+  element.removeAttribute("title");
+  element.style.color = "var(--jp-content-link-color)";
+  if (!follow) return;
+  element.style.cursor = "pointer";
+  element.onclick = (event) => (event.preventDefault(), follow());
+}
+
+function read(panel, app) {
+  const { model, node, widgets } = panel.content;
+  const values = glued(model), shown = figures(model);
+  const open = (name) => app.commands.execute("docmanager:open", { path: `${folder(panel)}${name}.ipynb` });
+  for (const span of node.querySelectorAll(".jp-MarkdownCell span:not([class])")) {
+    const words = (span.dataset.topk ??= span.childElementCount ? "" : span.textContent);
+    const [, name, spec] = /^([A-Za-z]\w*)(?::(.*))?$/.exec(words) ?? [];
+    if (name in values) say(span, formatted(values[name], spec));
+    else if (words.startsWith("~topk.")) say(span, words.split(".").pop());
+  }
+  for (const span of node.querySelectorAll("[title='Citation Not Found'], [data-topk-cites]")) {
+    const key = (span.dataset.topkCites ??= span.textContent);
+    if (NAMES.cites[key]) link(span, NAMES.cites[key]);
+  }
+  for (const span of node.querySelectorAll("[title='Cross Reference Not Found'], [data-topk-label]")) {
+    const label = (span.dataset.topkLabel ??= span.textContent);
+    const there = NAMES.labels[label];
+    if (shown[label]) {
+      link(span, `Figure ${shown[label].number}`, () => panel.content.scrollToItem(shown[label].index));
+    } else if (there) link(span, there.words, () => open(there.chapter));
+  }
+  for (const anchor of node.querySelectorAll(".jp-MarkdownCell a[href*='/files/']")) {
+    const name = decodeURI(anchor.pathname.split("/").pop()).replace(/\.ipynb$/, "");
+    if (!NAMES.chapters[name]) continue;
+    if (anchor.textContent === name) say(anchor, NAMES.chapters[name]);
+    anchor.onclick = (event) => (event.preventDefault(), open(name));
+  }
+  for (const { number, caption, index } of Object.values(shown)) {
+    const area = widgets[index]?.outputArea?.node;
+    const there = area?.querySelector(".topk-caption");
+    if (there || !area?.querySelector("img, svg")) continue;
+    const line = document.createElement("p");
+    line.className = "topk-caption";
+    line.style.cssText = "margin: 0.5em 5em; font-family: var(--jp-content-font-family)";
+    line.textContent = `Figure ${number}. ${caption.replace(/\{[\w:]+\}`([^`]*)`/g, "$1")}`;
+    area.append(line);
+  }
+}
+
+function folder(panel) {
+  return panel.context.path.replace(/[^/]*$/, "");
+}
+
+function attend(panel, app) {
+  let waiting = false;
+  const soon = () => {
+    if (waiting || panel.isDisposed) return;
+    waiting = true;
+    requestAnimationFrame(() => ((waiting = false), panel.isDisposed || read(panel, app)));
+  };
+  new MutationObserver(soon).observe(panel.content.node, { childList: true, subtree: true, characterData: true });
+  panel.context.model.contentChanged.connect(soon);
+  soon();
+}
+
+function activate(app) {
+  const known = new WeakSet();
+  const look = () => {
+    for (const widget of app.shell.widgets("main")) {
+      if (!widget.content?.model?.cells || !widget.context || known.has(widget)) continue;
+      known.add(widget);
+      widget.context.ready.then(() => attend(widget, app));
+    }
+  };
+  app.restored.then(() => {
+    app.shell.layoutModified?.connect(look);
+    app.shell.currentChanged?.connect(look);
+    look();
+  });
+}
+
+// What a built extension would bring with it: the two functions by which JupyterLab takes one in.
+(globalThis._JUPYTERLAB ??= {})["topk-lab"] = {
+  init: () => {},
+  get: async () => () => ({ __esModule: true, default: { id: "topk-lab:read", autoStart: true, activate } }),
+};

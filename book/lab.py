@@ -1,0 +1,94 @@
+"""Open the chapters in JupyterLab, set as on the site:
+
+python -m book.lab               what `make lab` does; further words are JupyterLab's own
+python -m book.lab --install     put the extension into this environment, as Binder does
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from pybtex.database import parse_file
+
+from book import pairs
+from book.execution import write_atomic
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTENSION = "topk-lab"
+LOADED = {"extension": True, "_build": {"load": "static/lab.js", "extension": "./extension"}}
+PACKAGE = {"name": EXTENSION, "version": "1.0.0", "jupyterlab": LOADED}
+# The question about news would stand over the chapter; it is the one thing that needs a network.
+QUIET = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+STATED = re.compile(r"^`{3,}\{(?:prf:)?(\w+)\} ?(.*)\n:label: (\S+)$", re.M)
+HEADED = re.compile(r"^\((\S+)\)=\n+#+ (.*)$", re.M)
+NUMBERED = re.compile(r"^.*\$\$ \((\S+)\)$", re.M)
+
+
+def names(root: Path) -> dict:
+    """Return what the chapters refer to: their titles, their labels, and the bibliography."""
+    chapters, labels = {}, {}
+    for path in sorted((root / "notebooks").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        name, title = path.stem, re.search(r"^# (.*)$", text, re.M)[1]
+        chapters[name] = title
+        for kind, called, label in STATED.findall(text):
+            labels[label] = f"{kind.capitalize()} ({called})" if called else kind.capitalize()
+            labels[label] = {"chapter": name, "words": labels[label]}
+        for label, heading in HEADED.findall(text):
+            labels[label] = {"chapter": name, "words": heading}
+        for label in NUMBERED.findall(text):
+            labels[label] = {"chapter": name, "words": f"a formula of “{title}”"}
+        for cell in pairs.read(text).cells:
+            if label := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"):
+                labels[label] = {"chapter": name, "words": f"a figure of “{title}”"}
+    return {"chapters": chapters, "labels": labels, "cites": cites(root / "book/references.bib")}
+
+
+def cites(path: Path) -> dict[str, str]:
+    """Return how a text names each entry of a bibliography."""
+    found = {}
+    for key, entry in parse_file(str(path)).entries.items():
+        last = [" ".join(person.prelast_names + person.last_names) for person in
+                entry.persons.get("author", [])]
+        who = f"{last[0]} et al." if len(last) > 2 else " and ".join(last)
+        found[key] = f"{re.sub('[{}]', '', who)} [{entry.fields.get('year', '')}]"
+    return found
+
+
+def install(root: Path, folder: Path) -> None:
+    """Write the extension into a folder of JupyterLab extensions."""
+    script = (root / "book/lab.js").read_text(encoding="utf-8")
+    known = f"const NAMES = {json.dumps(names(root), ensure_ascii=False)};\n"
+    # A script of its own, so that its names are nobody else's.
+    write_atomic(folder / EXTENSION / "static/lab.js", f"(() => {{\n{known}{script}}})();\n")
+    write_atomic(folder / EXTENSION / "package.json", json.dumps(PACKAGE) + "\n")
+
+
+def command(root: Path, *options: str) -> tuple[list[str], dict[str, str]]:
+    """Prepare JupyterLab in ``_build/lab``; return the command that opens it, and its variables."""
+    folder = root / "_build/lab"
+    install(root, folder / "extensions")
+    write_atomic(folder / "config/labconfig/page_config.json", json.dumps(QUIET))
+    places = [str(folder / "config"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    words = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}",
+             "--LabApp.default_url=/lab/tree/notebooks/01-problem.ipynb",
+             f"--LabApp.extra_labextensions_path={folder / 'extensions'}", *options]
+    return words, {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, places))}
+
+
+def main(options: list[str]) -> int:
+    """Read the command line and do what it asks."""
+    if options == ["--install"]:
+        install(ROOT, Path(sys.prefix) / "share/jupyter/labextensions")
+        return 0
+    words, variables = command(ROOT, *options)
+    return subprocess.run(words, env=os.environ | variables).returncode
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

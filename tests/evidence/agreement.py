@@ -1,0 +1,84 @@
+"""Whether evidence says of certified runs what the rule says: 1,000 runs of each strategy.
+
+Run with ``python -m evidence.agreement`` in the folder tests; the tests make the first ones.
+"""
+
+import sys
+
+import numpy as np
+
+import topk
+from topk.confidence import by_pairs, interval, overlap
+
+RUNS, FIRST = 1000, 40
+CLICKS, LADDER = [0.3, 0.28, 0.1, 0.05, 0.01, 0.01], [0.9, 0.8, 0.7, 0.55, 0.4, 0.3, 0.2, 0.1]
+BETA = np.array([0.6, 0.57, 0.54, 0.5, 0.47, 0.44])
+BANDITS = {  # name -> bandit, k, epsilon, delta
+    "two": (topk.BernoulliBandit([0.7, 0.4]), 1, 0.0, 0.05),
+    "clicks": (topk.BernoulliBandit(CLICKS), 2, 0.05, 0.05),
+    "ladder": (topk.BernoulliBandit(LADDER), 3, 0.1, 0.2),
+    "far apart": (topk.BernoulliBandit([0.95, 0.9, 0.1, 0.05]), 2, 0.3, 0.4),
+    "scores": (topk.BetaBandit(20 * BETA, 20 * (1 - BETA)), 2, 0.02, 0.05),
+    "normal": (topk.GaussianBandit([120.0, 118.0, 100.0, 95.0], 8.0), 2, 3.0, 0.05),
+}
+STRATEGIES = {
+    "KLLUCB": topk.KLLUCB,
+    "KLLUCB, published": lambda *given: topk.KLLUCB(*given, rate="published"),
+    "BettingLUCB": topk.BettingLUCB,
+    "TopTwo": topk.TopTwo,
+    "LUCB1": topk.LUCB1,
+    "UGapEc": topk.UGapEc,
+    "CLUCB": lambda k, epsilon, delta: topk.CLUCB(k, delta),
+    "LUCBPlusPlus": lambda k, epsilon, delta: topk.LUCBPlusPlus(k, delta),
+}
+EXACT = ("CLUCB", "LUCBPlusPlus")
+
+
+def cases():
+    """Yield strategy and instance of all that is played."""
+    for name in STRATEGIES:
+        for title, (bandit, *_) in BANDITS.items():
+            bounded = name in ("KLLUCB, published", "BettingLUCB")
+            if not (bounded and bandit.sigma):
+                yield name, title
+
+
+def doubtful(name, title, runs):
+    """Return in how many runs the rule ended, and in how many of these evidence exceeds delta."""
+    bandit, *parameters = BANDITS[title]
+    delta, epsilon = parameters[-1], 0.0 if name in EXACT else parameters[1]
+    strategy = STRATEGIES[name](*parameters)
+    if strategy.uses_squares:  # replications do not keep them
+        outcomes = [topk.run(strategy, bandit, np.random.default_rng([1, x])) for x in range(runs)]
+        chosen, pulls, sums, squares = (
+            np.array([getattr(outcome, x) for outcome in outcomes])
+            for x in ("selected", "pulls", "sums", "unit_squares")
+        )
+        certified = np.array([outcome.certified for outcome in outcomes])
+    else:
+        reps = topk.replicate(strategy, bandit, runs, seed=1)
+        chosen, pulls, sums, squares = reps.selected[:, 0], reps.pulls, reps.sums, None
+        certified = reps.certified
+    inside = np.zeros(pulls.shape, dtype=bool)
+    np.put_along_axis(inside, chosen, True, axis=1)
+    n, error = bandit.n, delta * (1 + 1e-6)
+    if strategy.stops_by == "intervals":
+        low, high = interval(pulls, sums, error / n, bandit.sigma, squares=squares)
+        bad = overlap(low, high, inside, ~inside) > epsilon
+    else:
+        found = by_pairs(pulls, sums, inside, ~inside, epsilon, bandit.sigma)
+        worst = np.array([doubt.max() for *_, doubt in found])  # C times as many bandits
+        bad = worst > np.log(error * runs)
+    return int(certified.sum()), int((bad & certified).sum())
+
+
+def main():
+    """Print a row for each strategy and instance."""
+    for name, title in cases():
+        if name in (sys.argv[1:] or STRATEGIES):
+            ended, above = doubtful(name, title, RUNS)
+            print(f"{name}, {title}: {ended} ended by the rule, {above} above delta", flush=True)
+
+
+if __name__ == "__main__":
+    main()

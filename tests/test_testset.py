@@ -1,0 +1,247 @@
+"""Runs on a finite test set: against a plain transcription, and each cell at most once."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import topk
+from topk import confidence
+from topk.bandits import Scale
+from topk.simulate.play import Play
+
+
+def matrix(shape, seed=0, low=0.3, high=0.95):
+    """Return a matrix of models between poor and good, the best first."""
+    shares = np.linspace(high, low, shape[0])[:, None]
+    return (np.random.default_rng(seed).random(shape) < shares).astype(int)
+
+
+def with_rows(counts, items, rng):
+    """Return a matrix with so many ones in each row, in random places."""
+    return np.array([rng.permutation(np.arange(items) < count) for count in counts]).astype(int)
+
+
+def transcribed(results, k, epsilon, delta):
+    """KL-LUCB on a finite set from its description; return the pulls of each arm and the set."""
+    n, items = results.shape
+    pulls = np.ones(n, dtype=int)
+    while True:
+        sums = np.array([results[arm, :t].sum() for arm, t in enumerate(pulls)])
+        low, high = confidence.interval(pulls, sums, delta / n, items=items)
+        ranked = np.argsort(-(sums / pulls), kind="stable")
+        inside, outside = np.sort(ranked[:k]), np.sort(ranked[k:])
+        h, el = inside[low[inside].argmin()], outside[high[outside].argmax()]
+        if high[el] <= low[h] + math.floor(epsilon * items + 1e-9):
+            return pulls, inside
+        for arm in (h, el):
+            pulls[arm] += pulls[arm] < items
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("k", "epsilon", "delta"), [(1, 0, 0.05), (2, 0, 0.3), (3, 0.05, 0.1)])
+def test_a_run_is_that_of_a_plain_transcription(k, epsilon, delta, shared):
+    models = topk.TestSet(matrix((6, 120)), shared=shared)
+    strategy = topk.KLLUCB(k, epsilon, delta)
+    reps = topk.replicate(strategy, models, 5, seed=3)
+    for number in range(5):
+        play = Play(strategy, models, 3, number)
+        order, dealt = play.order, play.bandit
+        pulls, chosen = transcribed(dealt.results[order], k, epsilon, delta)
+        assert reps.pulls[number][order].tolist() == pulls.tolist()
+        assert sorted(order[chosen]) == reps.selected[number, 0].tolist()
+        assert reps.certified[number]
+
+
+def test_a_traced_run_and_one_in_compiled_code_are_the_same():
+    models, strategy = topk.TestSet(matrix((5, 80))), topk.KLLUCB(2, 0, 0.1)
+    for seed in range(5):
+        plain, traced = (topk.run(strategy, models, seed, trace=x) for x in (False, True))
+        assert plain.selected.tolist() == traced.selected.tolist()
+        assert plain.pulls.tolist() == traced.pulls.tolist()
+        arms, rewards = traced.trace
+        assert np.bincount(arms, weights=rewards, minlength=5).tolist() == plain.sums.tolist()
+
+
+def test_runs_do_not_depend_on_jobs_chunks_and_how_many_there_are():
+    models, strategy = topk.TestSet(matrix((5, 80))), topk.KLLUCB(2, 0, 0.1)
+    whole = topk.replicate(strategy, models, 30, seed=5)
+    assert topk.replicate(strategy, models, 30, seed=5, chunk=7) == whole
+    assert topk.replicate(strategy, models, 30, seed=5, jobs=2, chunk=4) == whole
+    assert (topk.replicate(strategy, models, 12, seed=5).pulls == whole.pulls[:12]).all()
+    first = topk.run(strategy, models, 5)
+    assert first.pulls.tolist() == whole.pulls[0].tolist()
+
+
+def test_checkpoints_are_what_a_run_of_so_many_pulls_names():
+    models, strategy, marks = topk.TestSet(matrix((6, 60))), topk.KLLUCB(2, 0, 0.1), [7, 30, 101]
+    reps = topk.replicate(strategy, models, 4, seed=1, checkpoints=marks)
+    for mark, chosen in zip(marks, reps.selected.swapaxes(0, 1), strict=True):
+        cut = topk.replicate(strategy, models, 4, seed=1, max_pulls=mark)
+        assert (cut.selected[:, 0] == chosen).all()
+        assert (cut.total_pulls <= mark).all()
+
+
+def deals(models, runs):
+    """Return the orders of some runs (runs, n, N)."""
+    return np.array([models.deal(np.random.default_rng(r)).order for r in range(runs)])
+
+
+def test_every_order_is_a_permutation_and_each_item_is_as_likely_first():
+    own = deals(topk.TestSet(matrix((3, 5))), 4000)
+    shared = deals(topk.TestSet(matrix((3, 5)), shared=True), 4000)
+    for orders in (own, shared):
+        assert (np.sort(orders) == np.arange(5)).all()
+        first = np.array([np.bincount(x, minlength=5) for x in orders[:, :, 0].T]) / 4000
+        assert abs(first - 0.2).max() < 0.05  # off with probability below 30 exp(-20), Hoeffding
+    assert (shared == shared[:, :1]).all() and not (own == own[:, :1]).all()
+
+
+def test_near_ties_and_ties_are_wrong_less_often_than_delta():
+    """Of 2,000 runs with delta = .3 at most 600; were .25 wrong, 1e-6 would be above that."""
+    rng, wrong, runs = np.random.default_rng(5), 0, 0
+    near = [33, 31, 30, 29, 27], [30, 30, 30, 29, 29], [6, 5, 4, 3, 3], [57, 57, 56, 56, 50]
+    for counts in near:
+        for shared in (False, True):
+            models = topk.TestSet(with_rows(counts, 60, rng), shared=shared)
+            reps = topk.replicate(topk.KLLUCB(2, 0, 0.3), models, 250, seed=runs)
+            chosen, rest = reps.selected[:, 0], np.ones((250, 5), dtype=bool)
+            np.put_along_axis(rest, chosen, False, axis=1)
+            worst = np.array(counts)[chosen].min(axis=1)
+            best = (rest * np.array(counts)).max(axis=1)
+            wrong, runs = wrong + (best > worst).sum(), runs + 250
+            assert reps.certified.all() and reps.pulls.max() <= 60
+    assert runs == 2000 and wrong <= 600
+
+
+def test_exact_ties_are_certified_and_everything_known_ends_a_run():
+    rng = np.random.default_rng(1)
+    for counts in ([20, 20, 20], [0, 0, 0], [25, 25, 24], [1, 0, 0]):
+        models = topk.TestSet(with_rows(counts, 25, rng))
+        reps = topk.replicate(topk.KLLUCB(1, 0, 1e-9), models, 20, seed=1)
+        assert reps.certified.all() and reps.total_pulls.max() <= 75
+        assert (np.array(counts)[reps.selected[:, 0, 0]] == max(counts)).all()
+
+
+def test_epsilon_is_in_items_and_a_bound_that_touches_is_enough():
+    """With epsilon N = 1 item, a set worse by one item may be returned, and by two may not."""
+    models = topk.TestSet(with_rows([20, 19, 18], 30, np.random.default_rng(0)))
+    reps = topk.replicate(topk.KLLUCB(1, 1 / 30, 1e-9), models, 60, seed=2)
+    assert set(reps.selected.ravel().tolist()) <= {0, 1} and reps.certified.all()
+    exact = topk.replicate(topk.KLLUCB(1, 0, 1e-9), models, 60, seed=2)
+    assert reps.total_pulls.mean() < exact.total_pulls.mean()
+
+
+FIXED = [topk.Uniform(2, 200), topk.Uniform(2, 250), topk.SAR(2, 250), topk.SAR(2, 100),
+         topk.SuccessiveRejects(2, 240), topk.OptMAI(2, 250), topk.OptMAI(2, 230, reuse=False),
+         topk.GapE(2, 250, complexity=50), topk.UGapEb(2, 240, 0, complexity=50)]
+
+
+@pytest.mark.parametrize("strategy", FIXED, ids=str)
+def test_fixed_budgets_ask_each_cell_at_most_once(strategy):
+    models = topk.TestSet(matrix((5, 50)))
+    reps = topk.replicate(strategy, models, 20, seed=1)
+    assert reps.pulls.max() <= 50 and not reps.certified.any()
+    assert reps.total_pulls.max() <= strategy.budget
+    known = (reps.pulls == 50).all(axis=1)
+    best = np.sort(models.means)[-2]
+    assert (models.means[reps.selected[known, 0]] >= best).all()
+    for row in np.argwhere(reps.pulls == 50):
+        assert reps.sums[tuple(row)] == models.matrix[row[1]].sum()
+    session = strategy.start(5, items=50, rng=1)
+    while not session.done:
+        arms, items = session.ask_cells(9)
+        session.tell_cells(arms, items, models.matrix[arms, items])
+    assert session.pulls.max() <= 50 and session.stopped == "budget"
+
+
+def certifying():
+    """Return a strategy of each kind that does not go with a finite test set."""
+    return [topk.LUCB1(1, 0.1, 0.1), topk.KLLUCB(1, 0.1, 0.1, rate="published"),
+            topk.TopTwo(1, 0.1, 0.1), topk.UGapEc(1, 0.1, 0.1), topk.CLUCB(1, 0.1),
+            topk.Racing(1, 0.1, 0.1), topk.Halving(1, 0.1, 0.1), topk.AdaptiveTopK(1, 0.1, 0.1),
+            topk.ImprovedTopK(1, 0.1, 0.1)]
+
+
+@pytest.mark.parametrize("strategy", certifying(), ids=lambda x: type(x).__name__)
+def test_strategies_that_certify_draws_with_replacement_refuse_by_name(strategy):
+    models = topk.TestSet(matrix((4, 30)))
+    for attempt in (lambda: topk.run(strategy, models), lambda: strategy.start(4, items=30),
+                    lambda: topk.replicate(strategy, models, 2)):
+        with pytest.raises(ValueError, match=f"items .*{type(strategy).__name__}"):
+            attempt()
+
+
+def test_budgets_beyond_all_cells_and_several_bandits_are_refused():
+    models = topk.TestSet(matrix((4, 30)))
+    for attempt in (lambda: topk.run(topk.Uniform(1, 121), models),
+                    lambda: topk.replicate(topk.SAR(1, 121), models, 2),
+                    lambda: topk.Uniform(1, 121).start(4, items=30)):
+        with pytest.raises(ValueError, match="budget .* from 1 to 120"):
+            attempt()
+    with pytest.raises(ValueError, match="items .*several bandits"):
+        topk.MultiBanditSAR(100).start((2, 3), items=30)
+    for name, value in {"bounds": (0, 1), "sigma": 1.0}.items():
+        with pytest.raises(ValueError, match=name):
+            topk.KLLUCB(1, 0, 0.1).start(3, items=30, **{name: value})
+    with pytest.raises(ValueError, match="items"):
+        topk.UGapEb(1, 6, 0, variance=True).start(3, items=1)
+
+
+def test_a_test_set_is_made_of_arrays_and_tables():
+    cells = matrix((3, 4))
+    table = pd.DataFrame(cells, index=["x", "y", "z"], columns=[10, 11, 12, 13])
+    found = topk.TestSet(table)
+    assert found.names == ["x", "y", "z"] and found.item_names == [10, 11, 12, 13]
+    assert (found.matrix == cells).all() and found.items == 4 and found.units == Scale(items=4)
+    assert topk.TestSet(table.astype(bool), names=["c", "b", "a"]).names == ["c", "b", "a"]
+    assert topk.TestSet(pd.DataFrame(cells)).names is None
+    tall = table.stack().rename("right").rename_axis(["model", "item"]).reset_index()
+    mixed = tall.sample(frac=1, random_state=0)
+    again = topk.TestSet.from_frame(mixed, arm="model", reward="right")
+    assert again.names == list(dict.fromkeys(mixed["model"]))
+    assert (again.matrix == table.loc[again.names, again.item_names].to_numpy()).all()
+    with pytest.raises(ValueError, match="read-only"):
+        found.matrix[0, 0] = 1
+
+
+def test_what_is_no_test_set_is_refused():
+    for wrong in ([[1, 0]], [1, 0], [[0.5, 1], [0, 1]], [[np.nan, 1], [0, 1]], [["a"], ["b"]], None,
+                  [[], []], np.zeros((2, 3, 1)), [[2, 0], [0, 1]]):
+        with pytest.raises(ValueError, match="matrix"):
+            topk.TestSet(wrong)
+    for names in (["a"], ["a", "a"], "ab", 3):
+        with pytest.raises(ValueError, match="names"):
+            topk.TestSet([[0, 1], [1, 0]], names=names)
+    with pytest.raises(ValueError, match="shared"):
+        topk.TestSet([[0, 1], [1, 0]], shared=1)
+    table = pd.DataFrame({"arm": ["a", "a", "b"], "item": [0, 1, 0], "reward": [1, 0, 1]})
+    twice = pd.concat([table, table.iloc[:1]])
+    for frame in (table, twice, [1, 2]):
+        with pytest.raises(ValueError, match="frame"):
+            topk.TestSet.from_frame(frame)
+    with pytest.raises(ValueError, match="reward"):
+        topk.TestSet.from_frame(table, reward="score")
+
+
+def test_a_test_set_is_dealt_before_it_is_pulled_and_has_no_more_than_its_items():
+    models, rng = topk.TestSet(matrix((2, 3))), np.random.default_rng(0)
+    with pytest.raises(ValueError, match="deal"):
+        models.pull([0], [1], rng)
+    with pytest.raises(ValueError, match="rng"):
+        models.deal(0)
+    dealt = models.deal(rng)
+    assert dealt.pull([0, 1], [2, 3], rng).sums[1] == models.matrix[1].sum()
+    arms, items = dealt.cells()
+    assert arms.tolist() == [0, 0, 1, 1, 1] and sorted(items[2:].tolist()) == [0, 1, 2]
+    with pytest.raises(ValueError, match="at most the 1 items"):
+        dealt.pull([0], [2], rng)
+    assert dealt.taken.tolist() == [2, 3]
+
+
+def test_evidence_of_an_outcome_is_that_of_a_finite_set():
+    outcome = topk.run(topk.KLLUCB(2, 0, 0.05), topk.TestSet(matrix((6, 100))), rng=0)
+    assert outcome.certified and outcome.evidence() <= 0.05
+    known = topk.run(topk.Uniform(2, 600), topk.TestSet(matrix((6, 100))), rng=0)
+    assert known.evidence() == 0

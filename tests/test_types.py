@@ -1,0 +1,88 @@
+"""What editors and mypy see of the library, from a script's side; `make test` checks its inside."""
+
+import re
+
+import pytest
+from mypy import api
+
+from book.build import ROOT
+
+CONFIG = ROOT / "pyproject.toml"
+README = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)[1]
+EVERY_MODULE = """\
+from typing import assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+import topk
+from topk import guarantees, hardness, lower_bounds, metrics, plots, stats
+from topk.book import recording, scientific, verdicts
+
+bandit = topk.instances.two_group(6, 2)
+strategy = topk.strategies.SAR(k=2, budget=600)
+outcome = assert_type(topk.run(strategy, bandit, rng=1), topk.Outcome)
+plays = assert_type(topk.replicate(strategy, bandit, runs=20), topk.Replications)
+total = assert_type(topk.replicate(strategy, bandit, 20, keep="summary"), topk.Summary)
+rivals = topk.compare({"SAR": strategy, "uniform": topk.Uniform(2, 600)}, bandit, runs=20)
+regret = metrics.aggregate_regret(plays.selected[:, 0], bandit.means)
+low = assert_type(stats.mean_interval(regret), stats.Interval).low
+gaps = assert_type(hardness.gaps(bandit.means, k=2), NDArray[np.float64])
+bound = assert_type(guarantees.sar_error(bandit.means, 2, budget=600), float)
+sprt = assert_type(lower_bounds.sprt(0.5, 0.6, threshold=3.0), lower_bounds.Sprt)
+lower, upper = topk.confidence.interval(outcome.pulls, outcome.sums, delta=0.05)
+session = assert_type(topk.KLLUCB(1, epsilon=0.1, delta=0.1).start(3), topk.Session)
+resumed = topk.resume(session.tell([0, 1, 2], [1, 0, 0]).state())
+order, rng = topk.streams(seed=1, play=0, n=topk.data.rte_counts().answers.size)
+figure, axes = plots.panels(1, 1)
+plots.arms_strip(axes[0], bandit.means, k=2, selected=outcome.selected)
+claim = topk.claims.Claim("a/b", "a", "Table 1", "SAR errs less.", scientific(bound))
+verdict = claim.judge(verdicts.always(verdicts.counts(15, 2, 20)), anchor="table")
+moments = recording.record(strategy, bandit, frames=2).frames
+end, kept = topk.rules.BY_BUDGET, topk.store.info(False).files
+print(total.frame(), rivals.table(), low, gaps, sprt.errors, upper - lower, resumed.pulls.sum())
+print(order[0], rng.random(), figure, verdict.as_dict(), moments[-1].state, end, kept)
+"""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """Return what mypy says of some scripts, by their names: lines without the file's name."""
+    folder = tmp_path_factory.mktemp("scripts")
+    scripts = {
+        "readme": README,
+        "every_module": EVERY_MODULE,
+        "class_of_a_strategy": "import topk\nreveal_type(topk.KLLUCB)\n",
+        "no_such_name": "import topk\ntopk.nonsense\n",
+        "wrong_arguments": "import topk\ntopk.hardness.h2([0.5, 0.4], k='1')\n"
+        "topk.replicate(topk.Uniform(1, 9), topk.instances.uniform(2), 3, keep='sum')\n",
+    }
+    for name, code in scripts.items():
+        (folder / f"{name}.py").write_text(code, encoding="utf-8")
+    # the folder of `make test`'s own run, which leaves nothing but the scripts to be checked
+    options = ["--config-file", str(CONFIG), "--cache-dir", str(ROOT / ".mypy_cache")]
+    out, err, _ = api.run([*options, *(str(folder / f"{name}.py") for name in scripts)])
+    assert err == ""
+    found = re.findall(r"(\w+)\.py:\d+: (?:error|note): (.*)", out)
+    return {name: [text for where, text in found if where == name] for name in scripts}
+
+
+def test_scripts_have_no_errors(said):
+    assert said["readme"] == said["every_module"] == []
+
+
+def test_a_strategy_is_its_class_and_a_wrong_name_is_an_error(said):
+    (revealed,) = said["class_of_a_strategy"]
+    assert re.fullmatch(r'Revealed type is "def \(k: .*int, .*\) -> .*KLLUCB"', revealed)
+    assert said["no_such_name"] == ['Module has no attribute "nonsense"  [attr-defined]']
+
+
+def test_formulas_and_overloads_keep_their_types(said):
+    """A formula is decorated, and what `topk.replicate` returns depends on ``keep``."""
+    first, *others = said["wrong_arguments"]
+    assert first.startswith('Argument "k" to "h2" has incompatible type "str"')
+    assert others and 'No overload variant of "replicate"' in others[0]
+
+
+def test_the_script_runs():
+    exec(compile(EVERY_MODULE, "every_module.py", "exec"), {})

@@ -1,0 +1,101 @@
+"""The state of a strategy written in plain Python, with the same methods as `RuledPlay`."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from topk._checks import check_arms, check_budget, check_counts, check_json, refuse
+from topk._json import plain, put_back
+from topk.rules.base import BY_BUDGET, BY_RULE, RUNNING
+from topk.rules.view import View
+
+
+class PlainPlay:
+    """A play of a strategy in plain Python; the same face as `RuledPlay`."""
+
+    pools = active = False  # who is still in the play, only the strategy knows
+
+    def __init__(self, strategy, shape, rng=None):
+        bandits, n = strategy.check_shape(shape)
+        self.strategy, self.bandits, size = strategy, bandits, bandits * n
+        pulls, squares = np.zeros(size, dtype=np.int64), np.zeros(size * strategy.uses_squares)
+        self.seen = SimpleNamespace(pulls=pulls, sums=np.zeros(size), squares=squares)
+        rng = (rng or np.random.default_rng()) if strategy.random else None
+        self.view = View(self.seen, rng)
+        self.ended = RUNNING
+        self._plan()
+
+    @property
+    def total(self):
+        """Pulls of all arms together."""
+        return self.view.total
+
+    def _plan(self):
+        """Ask the strategy for the next batch; refuse what cannot be."""
+        answer = self.strategy.ask(self.view)
+        if not isinstance(answer, tuple | list | np.ndarray) or len(answer) != 2:
+            refuse("what Strategy.ask returns", answer, "a pair (arms, counts)")
+        arms, counts = answer
+        arms = check_arms(np.asarray(arms), self.view.n, "arms of Strategy.ask")
+        counts = check_counts(np.asarray(counts), arms.size, "counts of Strategy.ask")
+        if np.unique(arms).size != arms.size:
+            refuse("arms of Strategy.ask", arms.tolist(), "free of duplicates")
+        if arms.size and not counts.any():
+            refuse("counts of Strategy.ask", counts.tolist(), "positive for at least one arm")
+        budget = getattr(self.strategy, "budget", None)
+        if budget is not None and self.total + counts.sum() > check_budget(budget):
+            left = f"at most the {budget - self.total} pulls that are left of budget = {budget}"
+            refuse("counts of Strategy.ask", f"{counts.sum()} pulls", left)
+        self.wanted = arms[counts > 0], counts[counts > 0]
+        if arms.size == 0:
+            self.ended = BY_RULE if self.strategy.certifies else BY_BUDGET
+
+    def ask(self, arms, counts):
+        """Write the next batch into ``arms`` and ``counts`` (n,); return its length."""
+        m = len(self.wanted[0])
+        arms[:m], counts[:m] = self.wanted
+        return m
+
+    def count(self, arms, counts, sums, squares):
+        """Add a batch to what has been seen."""
+        for total, more in zip(vars(self.seen).values(), (counts, sums, squares), strict=True):
+            if total.size:
+                np.add.at(total, arms, more)
+
+    def update(self, arms, surplus=False):
+        """Take note that a whole batch has been counted."""
+        self.strategy.update(self.view)
+        self._plan()
+
+    def recommend(self):
+        """Return the set that would be returned now, sorted."""
+        k = self.bandits * self.strategy.k
+        found = np.asarray(self.strategy.recommend(self.view))
+        arms = check_arms(found, self.view.n, "Strategy.recommend")
+        if arms.size != k or np.unique(arms).size != k:
+            refuse("Strategy.recommend", arms.tolist(), f"{k} different arms")
+        return np.sort(arms)
+
+    def withdraw(self, arm):
+        """Take an arm out of the play, if the strategy says how."""
+        self.strategy.withdraw(self.view, arm)
+
+    def dump(self):
+        """Return the state as JSON values; refuse a memory that JSON would change."""
+        memory, allowed = self.view.memory, "a dict of plain JSON values with text as keys"
+        if not isinstance(memory, dict):
+            refuse("memory", memory, allowed)
+        counted = {name: plain(array) for name, array in vars(self.seen).items()}
+        kept = {"memory": check_json(memory, "memory", allowed), "ended": self.ended}
+        if self.strategy.random:
+            kept["rng"] = self.view.rng.bit_generator.state
+        return counted | kept | {"wanted": [part.tolist() for part in self.wanted]}
+
+    def load(self, stored):
+        """Put a stored state in place of the present one."""
+        put_back(self.seen, {"pulls": "count", "sums": "real", "squares": "real"}, stored)
+        self.view.memory, self.ended = check_json(stored["memory"], "memory"), stored["ended"]
+        arms = check_arms(stored["wanted"][0], self.view.n, "wanted")
+        self.wanted = arms, check_counts(stored["wanted"][1], arms.size, "wanted")
+        if self.strategy.random:
+            self.view.rng.bit_generator.state = stored["rng"]

@@ -1,0 +1,267 @@
+"""Guarantees of SAR for the exact set: Bubeck et al. (2013)."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from topk._checks import (
+    check_integer,
+    up_to,
+)
+from topk._ranges import (
+    checked,
+    integer,
+    one_or_several,
+    several,
+)
+from topk._types import Floats
+from topk.hardness import measures as hardness
+
+
+@checked(n=integer(1))
+def log_bar(n: int) -> float:
+    r"""Return the constant of SAR's schedule.
+
+    .. math:: \overline{\log}(n)=\frac12+\sum_{i=2}^n\frac1i.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 1.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is no positive integer.
+
+    Notes
+    -----
+    Bubeck et al. (2013), Figure 1.
+
+    Examples
+    --------
+    >>> from topk.guarantees import log_bar
+    >>> log_bar(2), round(log_bar(100), 3)
+    (1.0, 4.687)
+    """
+    return 0.5 + float(np.sum(1.0 / np.arange(2, n + 1)))
+
+
+@checked()
+def sar_error(means: ArrayLike, k: int, budget: int) -> float:
+    r"""Bound on the probability that SAR misses one of the k best arms.
+
+    .. math:: e_Q\le2n^2\exp\Bigl(-\frac{Q-n}{8\,\overline{\log}(n)\,H_2}\Bigr),
+              \qquad\overline{\log}(n)=\tfrac12+\sum_{i=2}^n\tfrac1i.
+
+    Parameters
+    ----------
+    means : array_like, shape (n,)
+        True means in [0, 1], in any order.
+    k : int
+        Arms to select, 1 to n - 1.
+    budget : int
+        Q, total pulls, at least n. (`topk.SAR` itself needs n + 1: at n it makes no pull,
+        and the bound is 2 n^2.)
+
+    Returns
+    -------
+    float
+        The bound as it stands; above 1 it says nothing. 2 n^2 when the boundary is tied.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means`` or ``k``, or a budget below n.
+
+    Notes
+    -----
+    Constant published: Bubeck et al. (2013), Theorem 1.  At the budgets of the paper's own
+    experiments the value is above 5 for every m: there it promises nothing.
+
+    Examples
+    --------
+    >>> from topk.guarantees import sar_error
+    >>> round(sar_error([0.9, 0.5, 0.1], 1, budget=1_000), 4)
+    0.0102
+    """
+    return 2 * means.size**2 * math.exp(-sar_exponent(means, k, budget))
+
+
+@checked()
+def sar_budget(means: ArrayLike, k: int, delta: float) -> int | float:
+    r"""Smallest budget at which SAR's bound promises error at most delta.
+
+    Solves Theorem 1: :math:`Q=n+8\,\overline{\log}(n)\,H_2\ln(2n^2/\delta)`, rounded up.
+
+    Parameters
+    ----------
+    means, k
+        As for `sar_error`.
+    delta : float
+        Probability of error allowed, in (0, 1).
+
+    Returns
+    -------
+    int or float
+        Total pulls; ``inf`` when the boundary is tied.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means``, ``k`` or ``delta``.
+
+    Notes
+    -----
+    Constant published: Bubeck et al. (2013), Theorem 1, solved for the budget.
+
+    Examples
+    --------
+    >>> from topk.guarantees import sar_budget, sar_error
+    >>> budget = sar_budget([0.9, 0.5, 0.1], 1, delta=0.05)
+    >>> budget, sar_error([0.9, 0.5, 0.1], 1, budget) <= 0.05
+    (788, True)
+    """
+    n = means.size
+    budget = n + 8 * log_bar(n) * hardness.h2(means, k) * math.log(2 * n * n / delta)
+    return math.ceil(budget) if math.isfinite(budget) else math.inf
+
+
+@checked(means=several)
+def multibandit_sar_error(means: ArrayLike, budget: int) -> float:
+    r"""Bound on the probability that multi-bandit SAR misses the best arm of some bandit.
+
+    .. math:: e_Q\le2M^2n^2\exp\Bigl(-\frac{Q-Mn}{8\,\overline{\log}(Mn)\,H_2^{[M]}}\Bigr).
+
+    Parameters
+    ----------
+    means : array_like, shape (M, n)
+        True means in [0, 1], a row for each bandit.
+    budget : int
+        Q, total pulls over all bandits, at least M n. (`topk.MultiBanditSAR` itself needs
+        one more: at M n it makes no pull.)
+
+    Returns
+    -------
+    float
+        The bound as it stands; above 1 it says nothing.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means`` or a budget below M n.
+
+    Notes
+    -----
+    Constant published: Bubeck et al. (2013), Theorem 2.
+
+    Examples
+    --------
+    >>> from topk.guarantees import multibandit_sar_error
+    >>> round(multibandit_sar_error([[0.9, 0.1], [0.2, 0.8]], budget=500), 4)
+    0.0608
+    """
+    return 2 * means.size**2 * math.exp(-sar_exponent(means, 1, budget))
+
+
+def _k_of_sar(value, name, given):
+    """Range of k: of several bandits the best arms are sought."""
+    return check_integer(value, name, 1, given["means"].size - 1 if given["means"].ndim == 1 else 1)
+
+
+@checked(means=one_or_several, k=_k_of_sar)
+def sar_exponent(means: ArrayLike, k: int, budget: int) -> float:
+    r"""Exponent of SAR's bound, for one bandit or several; both theorems share its form.
+
+    .. math:: \frac{Q-N}{8\,\overline{\log}(N)\,H_2},
+
+    with :math:`N=n` and the :math:`H_2` of one bandit, or :math:`N=Mn` and
+    :math:`H_2^{[M]}` for M bandits.
+
+    Parameters
+    ----------
+    means : array_like, shape (n,) or (M, n)
+        True means in [0, 1], in any order; two axes mean M bandits.
+    k : int
+        Arms to select, 1 to n - 1; 1 for several bandits.
+    budget : int
+        Q, total pulls, at least N.
+
+    Returns
+    -------
+    float
+        At least 0; 0 when a boundary is tied.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means`` or ``k``, or a budget below N.
+
+    See Also
+    --------
+    sar_error : the bound for one bandit.
+    multibandit_sar_error : the bound for several.
+
+    Notes
+    -----
+    Constant published: Bubeck et al. (2013), Theorems 1 and 2.
+
+    Examples
+    --------
+    >>> from topk.guarantees import sar_exponent
+    >>> round(sar_exponent([0.9, 0.5, 0.1], 1, budget=1_000), 3)
+    7.478
+    >>> round(sar_exponent([[0.9, 0.1], [0.2, 0.8]], 1, budget=500), 3)
+    6.265
+    """
+    h = hardness.h2(means, k) if means.ndim == 1 else hardness.h_multibandit(means)[1]
+    return (budget - means.size) / (8 * log_bar(means.size) * h)
+
+
+@checked(means=one_or_several, k=_k_of_sar, part=up_to(1))
+def sar_windows(means: ArrayLike, k: int, part: float = 0.25) -> Floats:
+    r"""How far an average may be off after each phase of SAR, on the event of its proof.
+
+    .. math:: \tfrac14\Delta_{(N)},\ \tfrac14\Delta_{(N-1)},\ \dots,\ \tfrac14\Delta_{(2)}
+              \qquad\text{after phases }1,\dots,N-1,
+
+    where :math:`\Delta_{(1)}\le\dots\le\Delta_{(N)}` are the gaps of all :math:`N=n` arms of
+    one bandit, or of all :math:`N=Mn` arms of M bandits, each inside its own.
+
+    Parameters
+    ----------
+    means, k
+        As for `sar_exponent`.
+    part : float
+        In (0, 1]: the part of a gap that is allowed; a quarter in the proof.
+
+    Returns
+    -------
+    ndarray, shape (N - 1,)
+        The widest first.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Constant published: Bubeck et al. (2013), the event :math:`\xi` in the proofs of
+    Theorems 1 and 2.
+
+    Examples
+    --------
+    >>> from topk.guarantees import sar_windows
+    >>> sar_windows([1.0, 0.5, 0.0], 1)
+    array([0.25 , 0.125])
+    >>> sar_windows([[1.0, 0.0], [0.0, 0.5]], 1)
+    array([0.25 , 0.25 , 0.125])
+    """
+    widest_first = np.sort([hardness.gaps(row, k) for row in np.atleast_2d(means)], axis=None)[::-1]
+    return part * widest_first[:-1]

@@ -1,0 +1,36 @@
+"""How hard an instance is: gaps, the papers' measures, and the characteristic time."""
+
+from topk.hardness.characteristic import CharacteristicTime, characteristic_time
+from topk.hardness.measures import (
+    SpreadBounds,
+    bernoulli_kl,
+    gaps,
+    h1,
+    h2,
+    h_multibandit,
+    lucb_complexity,
+    psi,
+    spread_bounds,
+    spread_constant,
+    tolerance,
+    topk_complexity,
+    ugape_complexity,
+)
+
+__all__ = [
+    "CharacteristicTime",
+    "SpreadBounds",
+    "bernoulli_kl",
+    "characteristic_time",
+    "gaps",
+    "h1",
+    "h2",
+    "h_multibandit",
+    "lucb_complexity",
+    "psi",
+    "spread_bounds",
+    "spread_constant",
+    "tolerance",
+    "topk_complexity",
+    "ugape_complexity",
+]

@@ -1,0 +1,632 @@
+"""Gaps, the papers' measures of how hard an instance is, and evenly spread arms."""
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from topk._checks import (
+    as_numbers,
+    as_vector,
+    between,
+    check_integer,
+    check_real,
+    check_unit_array,
+    refuse,
+)
+from topk._ranges import any_unit, checked, half, inverse_square, means_up_to_b, up_to_b
+from topk._types import FloatOrFloats, Floats
+from topk.kl import kl_of_step
+from topk.metrics import SLACK
+
+
+@checked(means=lambda value, name, given: as_vector(value, name))
+def gaps(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "infinite") -> Floats:
+    r"""Distance of every arm's mean from the other side of the boundary.
+
+    With :math:`\theta_1\ge\dots\ge\theta_n` the sorted means,
+
+    .. math:: \Delta_i=\theta_i-\theta_{k+1}\ (i\le k),\qquad
+              \Delta_i=\theta_k-\theta_i\ (i>k).
+
+    Parameters
+    ----------
+    means : array_like, shape (n,)
+        True means, each finite, in any order.
+    k : int
+        Arms to select, 1 to n - 1.
+    ties : {"infinite", "distinct"}
+        What to do when :math:`\theta_k=\theta_{k+1}=v`.  "infinite" is the plain
+        definition: arms at v have gap 0 and every H is infinite (hence the name).
+        "distinct" gives arms at v the distance to the nearest different mean and the
+        others :math:`|\theta_i-v|`.  Without a tie the two agree.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The gaps, in the order of ``means``.
+
+    Raises
+    ------
+    ValueError
+        If ``means`` has fewer than two arms or an entry that is not finite, if ``k`` is
+        not an integer from 1 to n - 1, or if ``ties`` is neither word.
+
+    Notes
+    -----
+    Published: Chen et al. (2017), equation (2); Bubeck et al. (2013), section 2;
+    Kalyanakrishnan et al. (2012) and Gabillon et al. (2012) use the same gaps.  The
+    convention "distinct" is ours: four of the six instances of Bubeck et al. tie at
+    the boundary for most m, where the paper is silent.  If all means are equal
+    "distinct" leaves all gaps 0.
+
+    Examples
+    --------
+    >>> from topk.hardness import gaps
+    >>> gaps([0.5, 1.0, 0.25], 1)
+    array([0.5 , 0.5 , 0.75])
+    >>> gaps([12.0, -3.0, 7.0], 1)
+    array([ 5., 15.,  5.])
+    >>> gaps([1.0, 0.5, 0.5, 0.25], 2, ties="distinct")
+    array([0.5 , 0.25, 0.25, 0.25])
+    """
+    following, kth = np.sort(means)[[-k - 1, -k]]
+    if ties == "distinct" and kth == following:
+        distance = np.abs(means - kth)
+        if distance.any():
+            distance[distance == 0] = distance[distance > 0].min()
+        return distance
+    # theta_k > theta_{k+1}: exactly the k top arms are at least theta_k.  With a tie an arm
+    # at the boundary value gets 0 from either line, so membership need not be settled.
+    return np.where(means >= kth, means - following, kth - means)
+
+
+def h1(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "infinite") -> float:
+    r"""Hardness of exact identification, :math:`H_1=\sum_i\Delta_i^{-2}`.
+
+    Parameters
+    ----------
+    means, k
+        As for `gaps`.
+    ties : {"infinite", "distinct"}
+        As in `gaps`.
+
+    Returns
+    -------
+    float
+        At least n with means in [0, 1]; ``inf`` when the boundary is tied and ``ties`` is
+        "infinite".
+
+    Raises
+    ------
+    ValueError
+        For arguments that `gaps` refuses.
+
+    Notes
+    -----
+    Published: :math:`H_1^{\langle m\rangle}` of Bubeck et al. (2013), also
+    :math:`\tilde H` of Chen et al. (2017).  For k = 1 it is the best-arm measure of
+    Audibert et al. (2010), in which the best arm has the gap of the second.
+
+    Examples
+    --------
+    >>> from topk.hardness import h1
+    >>> h1([0.75, 0.5, 0.25, 0.25], 1)
+    40.0
+    >>> h1([0.75, 0.5, 0.25, 0.25], 3)
+    inf
+    """
+    return float(inverse_square(gaps(means, k, ties=ties)).sum())
+
+
+def h2(means: ArrayLike, k: int) -> float:
+    r"""Hardness of the sorted gaps, :math:`H_2=\max_i i\,\Delta_{(i)}^{-2}`.
+
+    Here :math:`\Delta_{(1)}\le\dots\le\Delta_{(n)}`, and
+    :math:`H_2\le H_1\le\ln(2n)\,H_2`.
+
+    Parameters
+    ----------
+    means, k
+        As for `gaps`.
+
+    Returns
+    -------
+    float
+        ``inf`` when the boundary is tied.
+
+    Raises
+    ------
+    ValueError
+        For arguments that `gaps` refuses.
+
+    Notes
+    -----
+    Published: :math:`H_2^{\langle m\rangle}` and equation (1) of Bubeck et al. (2013).
+
+    Examples
+    --------
+    >>> from topk.hardness import h2
+    >>> h2([0.75, 0.5, 0.25, 0.25], 1)
+    32.0
+    """
+    return _h2_of_gaps(gaps(means, k))
+
+
+def _h2_of_gaps(all_gaps):
+    """Return max over i of i / gap_(i)^2 for gaps in any order."""
+    ordered = np.sort(all_gaps, axis=None)
+    return float((np.arange(1, ordered.size + 1) * inverse_square(ordered)).max())
+
+
+def h_multibandit(means: ArrayLike) -> tuple[float, float]:
+    r"""Hardness of finding the best arm of each of M bandits.
+
+    .. math:: H_1^{[M]}=\sum_{m,i}\Delta_i(m)^{-2},\qquad
+              H_2^{[M]}=\max_i i\,(\Delta^{[M]}_i)^{-2},
+
+    where :math:`\Delta^{[M]}_1\le\dots\le\Delta^{[M]}_{Mn}` are all gaps, each taken
+    inside its own bandit with k = 1.
+
+    Parameters
+    ----------
+    means : array_like, shape (M, n)
+        True means in [0, 1], a row for each bandit; n >= 2.
+
+    Returns
+    -------
+    tuple of float
+        (H1, H2); both ``inf`` when a row's best arm is tied.
+
+    Raises
+    ------
+    ValueError
+        If ``means`` has not two axes, has fewer than two columns, or has an entry
+        outside [0, 1].
+
+    Notes
+    -----
+    Published: Bubeck et al. (2013), section 4.
+
+    Examples
+    --------
+    >>> from topk.hardness import h_multibandit
+    >>> h_multibandit([[0.75, 0.25], [0.5, 0.25]])
+    (40.0, 32.0)
+    """
+    rows = check_unit_array(means, "means", ndim=2)
+    all_gaps = np.array([gaps(row, 1) for row in rows])
+    return float(inverse_square(all_gaps).sum()), _h2_of_gaps(all_gaps)
+
+
+@checked()
+def lucb_complexity(means: ArrayLike, k: int, epsilon: float) -> float:
+    r"""Complexity of LUCB, :math:`H^{\epsilon/2}=\sum_i\max(\Delta_i,\epsilon/2)^{-2}`.
+
+    Parameters
+    ----------
+    means, k
+        As for `gaps`.
+    epsilon : float
+        Tolerance per arm, in [0, 1).
+
+    Returns
+    -------
+    float
+        Between n and :math:`4n/\epsilon^2`; ``inf`` when epsilon is 0 and the boundary
+        is tied.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means`` or ``k`` (see `gaps`) or ``epsilon`` outside [0, 1).
+
+    Notes
+    -----
+    Published: Kalyanakrishnan et al. (2012), section 2 and Theorem 6.
+
+    Examples
+    --------
+    >>> from topk.hardness import lucb_complexity
+    >>> lucb_complexity([0.75, 0.5, 0.25], 1, epsilon=0.5)
+    36.0
+    """
+    return float(inverse_square(np.maximum(gaps(means, k), epsilon / 2)).sum())
+
+
+@checked(means=means_up_to_b, epsilon=up_to_b)
+def ugape_complexity(
+    means: ArrayLike, k: int, epsilon: float, b: float = 1.0, *, variances: ArrayLike | None = None,
+) -> float:
+    r"""Complexity of UGapE, in its Hoeffding or its variance form.
+
+    With :math:`m_i=\max(\frac{\Delta_i+\epsilon}2,\epsilon)`,
+
+    .. math:: H_\epsilon=\sum_i\frac{b^2}{m_i^2},\qquad
+              H^\sigma_\epsilon=\sum_i
+              \frac{\bigl(\sigma_i+\sqrt{\sigma_i^2+\frac{13}3bm_i}\bigr)^2}{m_i^2}.
+
+    Parameters
+    ----------
+    means : array_like, shape (n,) or (M, n)
+        True means in [0, b]; two axes mean M bandits, whose terms are added.
+    k : int
+        Arms to select in each bandit, 1 to n - 1.
+    epsilon : float
+        Tolerance per arm, in [0, b).
+    b : float
+        Rewards lie in [0, b]; 1 for the library's bandits. Positive.
+    variances : array_like, same shape as ``means``, optional
+        True variances in [0, b^2]; when given, the variance form is returned.
+
+    Returns
+    -------
+    float
+        ``inf`` when epsilon is 0 and a boundary is tied.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means`` or ``k`` (see `gaps`), ``epsilon`` outside [0, b), ``b`` not
+        positive, or ``variances`` of another shape or outside [0, b^2].
+
+    Notes
+    -----
+    :math:`H_\epsilon` is published: Gabillon et al. (2012), equation (6).  The variance
+    form and the sum over bandits are derived here (chapter "One rule for both settings"): the
+    original stands in a technical report that we have not seen.
+
+    Examples
+    --------
+    >>> from topk.hardness import ugape_complexity
+    >>> ugape_complexity([0.75, 0.5, 0.25], 1, epsilon=0.25)
+    39.111111111111114
+    >>> ugape_complexity([[0.75, 0.25], [0.5, 0.0]], 1, epsilon=0.5)
+    16.0
+    >>> ugape_complexity([1.5, 1.0, 0.5], 1, epsilon=0.5, b=2)
+    39.111111111111114
+    """
+    delta = np.array([gaps(row, k) for row in np.atleast_2d(means)])  # in units of b
+    m = np.maximum((delta + epsilon) / 2, epsilon)
+    if variances is None:
+        return float(inverse_square(m).sum())
+    variance = as_numbers(variances, "variances", "an array of numbers from 0 to b^2") / b**2
+    variance = check_unit_array(variance, "variances", ndim=means.ndim)
+    if variance.shape != means.shape:
+        refuse("variances", f"an array of shape {variance.shape}", f"of shape {means.shape}")
+    variance = np.atleast_2d(variance)
+    root = np.sqrt(variance) + np.sqrt(variance + 13 / 3 * m)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        terms = np.square(root / m)
+    return float(np.where(m > 0, terms, np.inf).sum())
+
+
+@checked()
+def tolerance(
+    means: ArrayLike, k: int, epsilon: float, *, sides: Literal["both", "top"] = "both",
+) -> int:
+    r"""How many boundary arms the average regret lets go wrong, :math:`t(\epsilon,k)`.
+
+    The largest :math:`t\in\{0,\dots,\min(k-1,n-k-1)\}` with
+
+    .. math:: t\,\Delta_{k-t}\le k\epsilon\quad\text{and}\quad t\,\Delta_{k+t+1}\le k\epsilon.
+
+    Parameters
+    ----------
+    means, k
+        As for `gaps`.
+    epsilon : float
+        Tolerance on the average regret, in [0, 1).
+    sides : {"both", "top"}
+        "top" keeps only the first condition (and the cap k - 1), as Theorem 4 does.
+
+    Returns
+    -------
+    int
+        t; 0 when k = 1.
+
+    Raises
+    ------
+    ValueError
+        For bad ``means`` or ``k`` (see `gaps`), ``epsilon`` outside [0, 1), or ``sides``
+        neither word.
+
+    Notes
+    -----
+    Chen et al. (2017), equation (3), restored (the products are garbled in our copy);
+    the cap :math:`n-k-1`, where rank k + t + 1 would not exist, is ours.  Both products
+    are nondecreasing in t, so the condition holds exactly up to the answer.  A positive
+    epsilon is compared with the slack of `topk.metrics` (about 3.6e-15), because
+    t times a gap *equals* k epsilon on many textbook instances, whose decimals are
+    stored rounded.
+
+    Examples
+    --------
+    >>> from topk.hardness import tolerance
+    >>> tolerance([0.7] * 4 + [0.3] * 4, 4, epsilon=0.25)
+    2
+    """
+    above, below = _sorted_gaps(means, k, sides)
+    products = np.arange(above.size) * np.maximum(above, below)
+    allowed = k * (epsilon + SLACK) if epsilon > 0 else 0.0
+    return int(np.count_nonzero(products <= allowed)) - 1
+
+
+def _sorted_gaps(means, k, sides):
+    """Return the gaps at ranks k - t and k + t + 1 for t = 0, 1, ... while both exist.
+
+    With sides="top" the second array repeats the first, and t goes to k - 1.
+    """
+    ordered = np.sort(means)[::-1]
+    above = (ordered[:k] - ordered[k])[::-1]
+    below = above if sides == "top" else ordered[k - 1] - ordered[k:]
+    length = min(above.size, below.size)
+    return above[:length], below[:length]
+
+
+@checked()
+def psi(
+    means: ArrayLike,
+    k: int,
+    epsilon: float,
+    *,
+    t: int | None = None,
+    sides: Literal["both", "top"] = "both",
+) -> float:
+    r"""Where the hardness sum is cut off, :math:`\Psi_t^\epsilon=\max(\epsilon,\Psi_t)`.
+
+    .. math:: \Psi_t=\min(\Delta_{k-t},\Delta_{k+t+1}).
+
+    Parameters
+    ----------
+    means, k
+        As for `gaps`.
+    epsilon : float
+        Tolerance on the average regret, in [0, 1).
+    t : int, optional
+        0 to min(k, n - k) - 1 (to k - 1 if sides="top"); `tolerance` unless given.
+    sides : {"both", "top"}
+        "top" takes :math:`\Psi_t=\Delta_{k-t}`, as Theorem 4 does.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For arguments that `tolerance` refuses, or ``t`` out of range.
+
+    Notes
+    -----
+    Published: Chen et al. (2017), equations (4) and (5), and Theorem 4 for the top side.
+
+    Examples
+    --------
+    >>> from topk.hardness import psi
+    >>> psi([0.75] * 4 + [0.25] * 4, 4, epsilon=0.25)
+    0.5
+    """
+    above, below = _sorted_gaps(means, k, sides)
+    t = tolerance(means, k, epsilon, sides=sides) if t is None else t
+    t = check_integer(t, "t", 0, above.size - 1)
+    return float(max(epsilon, min(above[t], below[t])))
+
+
+def topk_complexity(
+    means: ArrayLike,
+    k: int,
+    epsilon: float,
+    t: int | None = None,
+    *,
+    sides: Literal["both", "top"] = "both",
+) -> float:
+    r"""Complexity of top-k with average regret, :math:`H^{(t,\epsilon)}`.
+
+    .. math:: H^{(t,\epsilon)}=\sum_i\min\{\Delta_i^{-2},(\Psi_t^\epsilon)^{-2}\}.
+
+    Parameters
+    ----------
+    means, k
+        As for `gaps`.
+    epsilon : float
+        Tolerance on the average regret, in [0, 1).
+    t : int, optional
+        0 to min(k, n - k) - 1 (to k - 1 if sides="top"); `tolerance` unless given.
+        With t = 0 this is :math:`H^{(0,\epsilon)}=\sum_i\min\{\Delta_i^{-2},\epsilon^{-2}\}`,
+        the complexity of CLUCB-PAC.
+    sides : {"both", "top"}
+        "top" gives the (smaller or equal) sum of Theorem 4.
+
+    Returns
+    -------
+    float
+        Between n and :math:`n/\epsilon^2`; ``inf`` when epsilon is 0 and
+        :math:`\Psi_t=0`.
+
+    Raises
+    ------
+    ValueError
+        For arguments that `psi` refuses.
+
+    Notes
+    -----
+    Published: Chen et al. (2017), equation (6).  Their introduction prints "H is always
+    Omega(n / epsilon^2)"; that is probably a misprint for O, as used there.
+
+    Examples
+    --------
+    >>> from topk.hardness import topk_complexity
+    >>> topk_complexity([0.75] * 4 + [0.25] * 4, 4, epsilon=0.25)
+    32.0
+    """
+    level = psi(means, k, epsilon, t=t, sides=sides)
+    return float(inverse_square(np.maximum(gaps(means, k), level)).sum())
+
+
+@checked(p=any_unit, q=any_unit)
+def bernoulli_kl(p: ArrayLike, q: ArrayLike) -> FloatOrFloats:
+    r"""Divergence of Bernoulli(p) from Bernoulli(q), in nats.
+
+    .. math:: \mathrm{kl}(p,q)=p\ln\frac pq+(1-p)\ln\frac{1-p}{1-q},\qquad 0\ln0=0.
+
+    Parameters
+    ----------
+    p, q : float or array_like
+        Means in [0, 1]; broadcast against each other.
+
+    Returns
+    -------
+    float or ndarray
+        The divergence; ``inf`` where ``p`` puts mass on a value that ``q`` forbids.
+
+    Raises
+    ------
+    ValueError
+        If an entry is NaN or outside [0, 1].
+
+    Notes
+    -----
+    Computed as :math:`p\,e(\frac{q-p}p)+(1-p)\,e(\frac{p-q}{1-p})` with
+    :math:`e(r)=r-\ln(1+r)\ge0`, so that no digits cancel when p and q are close.
+
+    Examples
+    --------
+    >>> from topk.hardness import bernoulli_kl
+    >>> round(bernoulli_kl(0.5, 0.25), 6)
+    0.143841
+    >>> bernoulli_kl(0.5, 0.0)
+    inf
+    """
+    value = np.maximum(kl_of_step(p, q, 1.0 - q, q - p), 0.0)
+    return float(value) if value.ndim == 0 else value
+
+
+@checked()
+def spread_constant(means: ArrayLike) -> float:
+    r"""Smallest c for which the arms are c-spread.
+
+    Arms with sorted means :math:`\theta_1\ge\dots\ge\theta_n` are c-spread, c >= 1, if
+
+    .. math:: \frac{|i-j|}{cn}\le|\theta_i-\theta_j|\le\frac{c\,|i-j|}n
+              \quad\text{for all }i,j.
+
+    Parameters
+    ----------
+    means : array_like, shape (n,)
+        True means in [0, 1], in any order.
+
+    Returns
+    -------
+    float
+        At least 1; ``inf`` when two means are equal. The arms are c-spread exactly for
+        every c from here on.
+
+    Raises
+    ------
+    ValueError
+        If ``means`` has fewer than two arms or an entry outside [0, 1].
+
+    Notes
+    -----
+    Chen et al. (2017), Definition 1, restored (the bracket is garbled in our copy).
+    Plain form: the largest of 1, :math:`n|\theta_i-\theta_j|/|i-j|` and its inverse over
+    all pairs.  Neighbouring ranks suffice: the slope between two ranks is the average of
+    the slopes of the steps between them.
+
+    Examples
+    --------
+    >>> from topk.hardness import spread_constant
+    >>> spread_constant([1.0, 0.75, 0.25, 0.0])
+    2.0
+    """
+    steps = abs(np.diff(np.sort(means))) * len(means)  # 0 and -0 are equal
+    with np.errstate(divide="ignore", over="ignore"):  # equal means rightly give inf
+        return float(max(1.0, steps.max(), 1 / steps.min()))
+
+
+class SpreadBounds(
+    NamedTuple(
+        "SpreadBounds",
+        [
+            ("tolerance", int),
+            ("psi", float),
+            ("upper", float),
+            ("lower", float),
+        ],
+    )
+):
+    """What Lemma 1 promises of c-spread arms.
+
+    Attributes
+    ----------
+    tolerance : int
+        Lower bound on t(epsilon, k).
+    psi : float
+        Lower bound on Psi_t.
+    upper : float
+        Upper bound on H^(t, epsilon), of the order n / sqrt(epsilon).
+    lower : float
+        Lower bound on H^(0, epsilon), of the order n / epsilon.
+    """
+
+
+@checked(k=half, epsilon=between(0, 1))
+def spread_bounds(n: int, k: int, epsilon: float, c: float) -> SpreadBounds:
+    r"""Lemma 1 with its constants: bounds that hold for all c-spread arms.
+
+    With :math:`\gamma=k/n\le\frac12` and cap :math:`\tau=\min(k-1,n-k-1)`,
+
+    .. math:: t\ge\min\Bigl(\bigl\lfloor n\sqrt{\tfrac{\gamma\epsilon}{2c}}\bigr\rfloor,
+              \tau\Bigr),\quad \Psi_t\ge\sqrt{\tfrac{\gamma\epsilon}{2c^3}}
+              \ \bigl(\text{or }\tfrac{\tau+1}{cn}\text{ at the cap}\bigr),\quad
+              H^{(t,\epsilon)}\le\frac{4cn}{\max(\Psi_t,\epsilon)},
+
+    .. math:: H^{(0,\epsilon)}\ge\epsilon^{-2}\bigl(\min(d,k)+\min(d,n-k)\bigr),
+              \qquad d=\lfloor\epsilon n/c\rfloor.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms, at least 2.
+    k : int
+        Arms to select, 1 to n / 2.
+    epsilon : float
+        Tolerance on the average regret, in (0, 1).
+    c : float
+        Spread constant, at least 1 and finite.
+
+    Returns
+    -------
+    SpreadBounds
+        ``tolerance``, ``psi``, ``upper``, ``lower``; the last is at least n, which
+        every H is.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Chen et al. (2017), Lemma 1, states the orders :math:`O(n/\sqrt\epsilon)` and
+    :math:`\Omega(n/\epsilon)` for constant c and :math:`\gamma`; its proof stands in a
+    full version that we have not seen.  The constants are derived here, in the
+    chapter "Adaptive top-K".
+
+    Examples
+    --------
+    >>> from topk.hardness import spread_bounds
+    >>> bounds = spread_bounds(1000, 500, epsilon=0.01, c=1.0)
+    >>> bounds.tolerance, round(bounds.psi, 3), round(bounds.upper), round(bounds.lower)
+    (50, 0.05, 80000, 200000)
+    """
+    c = check_real(c, "c", 1, math.inf, high_open=True)
+    cap = min(k - 1, n - k - 1)
+    free = math.floor(n * math.sqrt(k / n * epsilon / (2 * c)))
+    level = math.sqrt(k / n * epsilon / (2 * c**3)) if free <= cap else (cap + 1) / (c * n)
+    close = math.floor(epsilon * n / c)
+    lower = max(n, (min(close, k) + min(close, n - k)) / epsilon**2)
+    return SpreadBounds(min(free, cap), level, 4 * c * n / max(level, epsilon), lower)

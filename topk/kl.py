@@ -1,0 +1,151 @@
+"""Kullback-Leibler divergences and mixtures of likelihoods, each once, without cancellation.
+
+Functions of arrays run as NumPy code; those whose names end in ``_of``, and `pair_minimiser`, take
+numbers, so that rules can call them in compiled loops.  Tests tie the two forms.
+"""
+
+import math
+
+import numpy as np
+
+ULPS = 1 + 2**-50  # a bound is moved outwards by this factor: rounding does less
+TINY = 1e-280  # less might not be divided by
+HALF = (-31 / 40320, 7 / 2880, -1 / 24)  # see `log_gamma_half`
+
+# Below this size r - log(1 + r) loses more than three digits; the series keeps them all.
+_SERIES_BELOW = 0.05
+
+
+def x_minus_log(r, ratio):
+    """Return r - log(ratio) >= 0, where ratio = 1 + r, without cancellation near r = 0.
+
+    With s = r / (2 + r), log(1 + r) = 2 artanh(s), so that
+    r - log(1 + r) = s (r - 2 s^2 (1/3 + s^2/5 + s^4/7 + ...)).
+    """
+    small = np.abs(r) < _SERIES_BELOW
+    near = np.where(small, r, 0.0)
+    s = near / (2.0 + near)
+    s2 = s * s
+    tail = 1 / 3 + s2 * (1 / 5 + s2 * (1 / 7 + s2 * (1 / 9 + s2 * (1 / 11 + s2 / 13))))
+    with np.errstate(divide="ignore"):  # ratio 0 rightly gives inf
+        return np.where(small, s * (near - 2.0 * s2 * tail), r - np.log(ratio))
+
+
+def kl_of_step(mean, point, copoint, step):
+    """Return kl(mean, point) given copoint = 1 - point and step = point - mean; no checks.
+
+    Plain form: ``bernoulli_kl(mean, point)``.  The caller passes all three because it
+    knows each of them without cancellation, and the result then has full relative
+    accuracy even when two arms almost tie or a point is almost 0 or 1.
+    """
+    inner_up, inner_down = mean > 0, mean < 1
+    safe_up = np.where(inner_up, mean, 1.0)
+    safe_down = np.where(inner_down, 1.0 - mean, 1.0)
+    up = mean * x_minus_log(step / safe_up, np.where(inner_up, point / safe_up, 1.0))
+    down = safe_down * x_minus_log(
+        -step / safe_down, np.where(inner_down, copoint / safe_down, 1.0)
+    )
+    # The linear terms step and -step of the two parts cancel; a mean at 0 or 1 has one part.
+    return np.where(inner_up, up, step) + np.where(inner_down, down, -step)
+
+
+def kl_term(share, step):
+    """Return share * (y - ln(1 + y)) for y = step / share, and step if share is 0.
+
+    kl(m, m + step) is kl_term(m, step) + kl_term(1 - m, -step), both positive: nothing cancels.
+    """
+    y = np.maximum(step / np.where(share > 0, share, 1), 2.0**-52 - 1)
+    return np.where(share > 0, share * x_minus_log(y, 1 + y), step)
+
+
+def kl_fall(mean, other, level):
+    """Return x with kl(mean, mean exp(-x)) = level, where other is 1 - mean; any x at mean 0.
+
+    As a function of x the divergence is convex and grows: from the left Newton's method steps to
+    the right of the solution, and then comes down to it.
+    """
+    mean, other = np.where(mean > 0, mean, 1), np.where(mean > 0, other, 0)
+    x = np.maximum(level, np.sqrt(2 * level * other / mean))  # both are on the left
+    for _ in range(100):
+        x = np.minimum(x, 800)  # where exp(-x) is 0
+        down = -mean * np.expm1(-x)
+        y = np.expm1(-np.minimum(x, 1))
+        here = np.where(x < 1, x_minus_log(y, 1 + y), x + np.expm1(-x))
+        ahead = (level - mean * here - kl_term(other, down)) * (other + down) / down
+        x = x + ahead
+        if (abs(ahead) < 1e-9 * x).all():
+            break
+    return x
+
+
+def kl_fall_of(mean, other, level):
+    """Return x with kl(mean, mean exp(-x)) = level, where other is 1 - mean.
+
+    The divergence f is a convex function of x, and its derivative is concave and begins at 0: so
+    f f'' is at most half the square of f', and Halley's step has no pole and stays above 0.
+    """
+    if mean < TINY or other < TINY:
+        return level
+    x = math.sqrt(2 * level * other / mean) + level * (2 + other / mean) / 3  # by f's first terms
+    for _ in range(50):
+        down = -mean * math.expm1(-x)
+        slope = down / (other + down)
+        bend = other * (mean - down) / (other + down) ** 2
+        newton = (mean * x - other * math.log1p(down / other) - level) / slope
+        step = newton / (1 - newton * bend / slope / 2)
+        x -= step
+        if abs(step) < 1e-5 * x:  # what is wrong is of the order of its cube
+            break
+    return x
+
+
+def pair_minimiser(u, ones, v, others, epsilon):
+    """Return the x of Z of two arms, as numbers: where the derivative times x(1-x)y(1-y) is 0."""
+    p, q = ones / u, others / v
+    if epsilon == 0:
+        return (ones + others) / (u + v)
+    low, high = max(q - epsilon, 0.0), min(p, 1 - epsilon)
+    x = (u * low + v * high) / (u + v)
+    for _ in range(100):  # Newton's method, between places to both sides
+        y = x + epsilon
+        value = u * (x - p) * y * (1 - y) + v * (y - q) * x * (1 - x)
+        low, high = (low, x) if value > 0 else (x, high)
+        slope = u * (y * (1 - y) + (x - p) * (1 - 2 * y))
+        slope += v * (x * (1 - x) + (y - q) * (1 - 2 * x))
+        before, x = x, x - value / slope if slope > 0 else low
+        x = x if low < x < high else (low + high) / 2
+        if abs(x - before) <= 1e-9 * min(x, 1 - y):
+            break
+    return x
+
+
+def mixture_cost(pulls, sums):
+    """Return ln(sup L / KT), what the mixture lacks of the best p: 0.69 to ln(2 sqrt(u))."""
+    whole = np.log(np.pi / 2 * pulls) / 2 + (pulls + 0.5) * np.log1p(0.5 / pulls) - 0.5
+    return whole + log_gamma_half(pulls + 0.5) - log_gamma_half(sums) - log_gamma_half(pulls - sums)
+
+
+def mixture_cost_of(u, ones):
+    """Return ln g = ln(sup L / KT), of numbers; see `mixture_cost`."""
+    found = math.log(math.pi / 2 * u) / 2 + (u + 0.5) * math.log1p(0.5 / u) - 0.5
+    found = found + log_gamma_half_of(u + 0.5) - log_gamma_half_of(ones)
+    return found - log_gamma_half_of(u - ones)
+
+
+def log_gamma_half(x):
+    """Return ln Gamma(x + 1/2) - x ln x + x - ln(2 pi)/2, by Stirling's series from 30 on."""
+    from scipy.special import gammaln, xlogy
+
+    near, far = gammaln(x + 0.5) - xlogy(x, x) + x - math.log(2 * math.pi) / 2, np.maximum(x, 30.0)
+    return np.where(x < 30, near, np.polyval(HALF, far**-2) / far)
+
+
+def log_gamma_half_of(x):
+    """Return what `log_gamma_half` does, of a number."""
+    y, product = x, 1.0
+    while y < 30:
+        product *= y + 0.5
+        y += 1
+    series = ((-31 / 40320 / y**2 + 7 / 2880) / y**2 - 1 / 24) / y
+    near = math.log(product) + (x * math.log(x) if x > 0 else 0.0)
+    return series + y * math.log(y) - (y - x) - near if y > x else series

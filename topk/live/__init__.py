@@ -1,0 +1,1 @@
+"""Against the world: sessions, their inbox, their files and their reports."""

@@ -1,0 +1,156 @@
+"""Ranks of arms: by mean, then by lower index.
+
+Means are quotients sum/pulls, rounded once.  Two different fractions whose denominators are
+below 9.4e7 differ by more than the rounding error at 1, and rounding never turns an order
+around; so comparing the rounded quotients of integral sums decides exactly as comparing the
+cross-multiplied integers, ties included.
+"""
+
+import numpy as np
+
+from topk.rules.marks import allocates, shared
+
+LARGEST = np.int64(2**63 - 1)
+UNKNOWN = 1e300  # for minus the mean of an arm without pulls
+FEW = 40  # keys that are put in order faster by insertion
+
+
+@shared
+@allocates
+def order(keys):
+    """Return the places of some keys from the smallest to the largest; equal ones in order.
+
+    None is a nan.  Compiled, it is `order_by_digits`.
+    """
+    return np.argsort(keys, kind="mergesort")
+
+
+@shared
+@allocates
+def order_by_digits(keys):
+    """Return the same, by insertion if they are few, else digit after digit (a radix sort).
+
+    It is the compiled form, three times as fast as a sort by comparisons and sooner compiled.
+    """
+    bits, places, n = (keys + 0.0).view(np.int64), np.arange(keys.size), keys.size  # no -0.0
+    least, differ = LARGEST, 0
+    for i in range(n):  # whole numbers in the order of the keys
+        bits[i] ^= bits[i] >> 63 & LARGEST
+        least = min(least, bits[i])
+    for i in range(n):
+        bits[i] -= least  # may wrap around: its digits are those of the right unsigned number
+        differ |= bits[i]
+    for i in range(1, n if n <= FEW else 0):
+        j = i
+        while j > 0 and keys[places[j - 1]] > keys[i]:
+            places[j] = places[j - 1]
+            j -= 1
+        places[j] = i
+    others, starts = np.empty(n, np.int64), np.empty(256, np.int64)
+    for shift in range(0, 64, 8):
+        if n <= FEW or differ >> shift & 255 == 0:
+            continue
+        starts[:] = 0
+        for i in range(n):
+            starts[bits[i] >> shift & 255] += 1
+        start = 0
+        for digit in range(256):
+            starts[digit], start = start, start + starts[digit]
+        for i in range(n):
+            digit = bits[places[i]] >> shift & 255
+            others[starts[digit]] = places[i]
+            starts[digit] += 1
+        places, others = others, places
+    return places
+
+
+@shared
+@allocates
+def ranked_by(sums, pulls, arms, sign):
+    """Sort some arms by decreasing mean, ties by increasing index.
+
+    The plain form is ``sorted(arms, key=lambda a: (-sign * sums[a] / pulls[a], a))``; arms
+    without pulls come last.
+
+    Parameters
+    ----------
+    sums : ndarray of float, shape (n,)
+    pulls : ndarray of int64, shape (n,)
+    arms : ndarray of int64, shape (m,)
+        In increasing order.
+    sign : float
+        1.0 ranks by the mean, -1.0 by one minus the mean.
+
+    Returns
+    -------
+    ndarray of int64, shape (m,)
+        The arms, best first.
+    """
+    keys, alike = np.empty(arms.size), True  # whole sums of as many pulls: quickly put in order
+    for j in range(arms.size):
+        arm = arms[j]
+        alike = alike and pulls[arm] == pulls[arms[0]] and sums[arm] == int(sums[arm])
+        keys[j] = -sign * (sums[arm] / pulls[arm]) if pulls[arm] > 0 else np.inf
+    if alike and arms.size > FEW:
+        keys = -sign * sums[arms]
+    return arms[order(keys)]
+
+
+@allocates
+def rank(s):
+    """Return the active arms, best mean first."""
+    return ranked_by(s.sums, s.pulls, s.active[: s.now.live], 1.0)
+
+
+@allocates
+def active_of(s, bandit):
+    """Return the active arms of one of several bandits, in order."""
+    n = s.n // s.bandits
+    return bandit * n + np.flatnonzero(s.status[bandit * n : (bandit + 1) * n] == 0)
+
+
+def recommend_best(s, chosen):
+    """Fill ``chosen`` with each bandit's accepted arms and its best-ranked active ones."""
+    chosen[:] = best_of(s.status, s.sums, s.pulls, s.bandits, chosen.size // s.bandits)
+
+
+def best_of(status, sums, pulls, bandits, k):
+    """Return for ``recommend_best`` the arms (..., M k) of one play or more; plain Python only.
+
+    The plain form takes of each bandit the first k of ``argsort(keys, kind="stable")``, sorted.
+    """
+    each = *status.shape[:-1], bandits, -1
+    status, sums, pulls = (array.reshape(each) for array in (status, sums, pulls))
+    keys = np.divide(-sums, pulls, out=np.full(pulls.shape, UNKNOWN), where=pulls > 0)
+    keys[status == 1], keys[status < 0] = -np.inf, np.inf
+    edge = np.partition(keys, k - 1, axis=-1)[..., k - 1 : k]
+    before, at = keys < edge, keys == edge
+    at &= at.cumsum(axis=-1) <= k - before.sum(axis=-1, keepdims=True)  # the first of them
+    places = (before | at).nonzero()[-1].reshape(*keys.shape[:-1], k)
+    first = np.arange(bandits) * status.shape[-1]
+    return (places + first[:, None]).reshape(*each[:-2], -1)
+
+
+@allocates
+def largest(values, arms, count):
+    """Return the ``count`` arms of largest value, in increasing order.
+
+    Of equal values the lower indices are taken.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        The value of every arm.
+    arms : ndarray of int64, shape (m,)
+        In increasing order.
+    count : int
+        How many; all of them if that is more than m.
+    """
+    taken = np.zeros(values.size, np.bool_)
+    taken[arms[order(-values[arms])[: max(count, 0)]]] = True
+    return np.flatnonzero(taken)
+
+
+def means_of(pulls, sums):
+    """Return each arm's mean reward, nan where there is no pull yet."""
+    return np.divide(sums, pulls, out=np.full(pulls.shape, np.nan), where=pulls > 0)

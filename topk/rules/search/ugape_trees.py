@@ -1,0 +1,161 @@
+"""UGapE's candidate set J of one bandit by tournaments: O(log n) a pull.
+
+With ``U = mean + s * weight`` and ``L = mean - s * weight``, let Top be the k arms with the
+largest U.  The k-th largest U of the other arms is the first U outside Top for an arm of Top,
+and the last U inside Top for any other arm: so within Top, and within the rest, B is ordered as
+L is, and J is found by comparing the two.  The four groups are the arms in both sets, in J only,
+in Top only, and in neither.
+"""
+
+import numpy as np
+
+from topk.rules.base import NOBODY
+from topk.rules.marks import allocates
+from topk.rules.search import ugape_scan
+from topk.rules.search.interface import Search
+from topk.rules.search.top_k_trees import INSIDE, OUTSIDE
+from topk.rules.search.top_k_trees import setup as set_up_ranks
+from topk.rules.search.tournament import (
+    GROUP,
+    WEIGHT,
+    Tree,
+    best,
+    grow,
+    key,
+    moved,
+    new_tournament,
+    regroup,
+)
+from topk.rules.search.ugape_scan import TIE
+
+BOTH, NEITHER, J_ONLY, TOP_ONLY = INSIDE, OUTSIDE, 2, 3  # groups
+LAST_TOP, FIRST_REST, WORST_BOTH, WORST_J_ONLY, BEST_TOP_ONLY, BEST_NEITHER = range(6)  # trees
+LOWEST_J, HIGHEST_REST = 6, 7
+TREES = (
+    Tree((BOTH, TOP_ONLY), -1.0, -1.0),  # the smallest U inside Top
+    Tree((J_ONLY, NEITHER), 1.0, 1.0),  # the largest U outside Top
+    Tree((BOTH,), -1.0, 1.0, late=True),  # the largest B inside J ...
+    Tree((J_ONLY,), -1.0, 1.0, late=True),
+    Tree((TOP_ONLY,), 1.0, -1.0),  # the smallest B outside J ...
+    Tree((NEITHER,), 1.0, -1.0),
+    Tree((BOTH, J_ONLY), -1.0, 1.0),  # l: the lowest L inside J
+    Tree((TOP_ONLY, NEITHER), 1.0, 1.0),  # u: the highest U outside J
+)
+
+
+def room(bandits, n):
+    """Return what a play's state holds for this search."""
+    return {"trees": new_tournament(n, TREES)}
+
+
+@allocates
+def setup(s):
+    """Set up the trees from the counts, from which Top and J are found by exchanges."""
+    set_up_ranks(s)
+    mend(s)
+
+
+def mend(s):
+    """Exchange arms until Top and J are what they are defined to be."""
+    order_top(s.trees)
+    order_candidates(s.trees)
+
+
+def order_top(trees):
+    """Exchange arms between Top and the rest until every U inside is at least every U outside.
+
+    Among equal U it does not matter which of them are inside.
+    """
+    while True:
+        last, first = best(trees, LAST_TOP), best(trees, FIRST_REST)
+        if last == NOBODY or first == NOBODY:
+            return
+        if key(trees, FIRST_REST, first) <= -key(trees, LAST_TOP, last):
+            return
+        regroup(trees, last, J_ONLY if trees.line[last, GROUP] == BOTH else NEITHER)
+        regroup(trees, first, BOTH if trees.line[first, GROUP] == J_ONLY else TOP_ONLY)
+
+
+def order_candidates(trees):
+    """Exchange arms between J and the rest until every B inside is at most every B outside."""
+    while True:
+        inside, worst = extreme(trees, WORST_BOTH, WORST_J_ONLY, 1.0)
+        outside, smallest = extreme(trees, BEST_TOP_ONLY, BEST_NEITHER, -1.0)
+        if inside == NOBODY or outside == NOBODY:
+            return
+        lead = worst - smallest  # one difference, so that an exchange is never undone
+        if lead < -TIE or (lead <= TIE and outside > inside):
+            return
+        regroup(trees, inside, TOP_ONLY if trees.line[inside, GROUP] == BOTH else NEITHER)
+        regroup(trees, outside, BOTH if trees.line[outside, GROUP] == TOP_ONLY else J_ONLY)
+
+
+def extreme(trees, top, rest, sign):
+    """Return the arm with the largest ``sign * B``, and its B.
+
+    It is the winner of the tree ``top``, of arms of Top, or of ``rest``, of others; of equal
+    ones the last if ``sign`` is 1, the first if it is -1: what leaves J first, and what enters.
+    """
+    first_rest, last_top = best(trees, FIRST_REST), best(trees, LAST_TOP)
+    arm, most = NOBODY, -np.inf
+    if best(trees, top) != NOBODY and first_rest != NOBODY:
+        arm = best(trees, top)
+        most = sign * key(trees, FIRST_REST, first_rest) + key(trees, top, arm)
+    other = best(trees, rest)
+    if other != NOBODY:
+        value = -sign * key(trees, LAST_TOP, last_top) + key(trees, rest, other)
+        if value > most + TIE or (value > most - TIE and (other > arm) == (sign > 0)):
+            arm, most = other, value
+    return arm, sign * most
+
+
+def largest_index(s):
+    """Return the largest index in J."""
+    return extreme(s.trees, WORST_BOTH, WORST_J_ONLY, 1.0)[1]
+
+
+def wider(s):
+    """Return the arm to be pulled."""
+    trees = s.trees
+    low, high = best(trees, LOWEST_J), best(trees, HIGHEST_REST)
+    if high == NOBODY:
+        return low
+    weight_low, weight_high = trees.line[low, WEIGHT], trees.line[high, WEIGHT]
+    return high if weight_high > weight_low or (weight_high == weight_low and high < low) else low
+
+
+@allocates
+def members(s):
+    """Return whether each arm is in J, (n,)."""
+    group = s.trees.line[:, GROUP]
+    return (group == BOTH) | (group == J_ONLY)
+
+
+def keep_smallest(s):
+    """Keep J if its index is smaller than those before."""
+    if s.now.rounds == 1 or largest_index(s) < s.smallest[0]:
+        keep(s, 0)
+
+
+@allocates
+def keep(s, bandit):
+    """Keep the present J and its index."""
+    s.smallest[0] = max(largest_index(s), -1e300)  # a number even if nothing speaks against J
+    s.kept[:] = members(s)
+
+
+UGAPE_TREES = Search(
+    "ugape_trees",
+    new_arrays=room,
+    setup=setup,
+    moved=moved,
+    grow=grow,
+    mend=mend,
+    words={
+        ugape_scan.largest_index: largest_index,
+        ugape_scan.wider: wider,
+        ugape_scan.members: members,
+        ugape_scan.keep_smallest: keep_smallest,
+        ugape_scan.keep: keep,
+    },
+)
