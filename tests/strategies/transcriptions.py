@@ -17,8 +17,6 @@ from fractions import Fraction
 from functools import lru_cache, wraps
 from types import SimpleNamespace
 
-from topk.betting import betting_bounds
-
 
 class Seen:
     """Pulls and rewards so far; arm i of bandit m is number m * n + i."""
@@ -335,16 +333,42 @@ def floored(s, seen, pair):
 
 @indexed
 def betting_lucb(s, seen):
-    """KL-LUCB's rule on the interval from count, sum and squares; of 0/1 rewards here.
-
-    The interval itself is held to its definition in tests/test_betting.py.
-    """
-    n, level = len(seen.pulls), math.log(len(seen.pulls) / s.delta)
-    ends = [betting_bounds(float(u), float(x), float(x), level)
-            for u, x in zip(seen.pulls, seen.sums, strict=True)]
-    lower, upper = ({arm: ends[arm][i] for arm in range(n)} for i in (0, 1))
+    """KL-LUCB's pair with the mixture of KT and bets, for 0/1 rewards, whose bets are exact."""
+    n, lower, upper = len(seen.pulls), {}, {}
+    for arm, (u, ones) in enumerate(zip(seen.pulls, seen.sums, strict=True)):
+        lower[arm] = betting_limit(u, ones, n / s.delta)
+        upper[arm] = 1 - betting_limit(u, u - ones, n / s.delta)
     chosen, pair, apart = closest_pair(s, seen, lower, upper)
     return chosen, floored(s, seen, pair), apart < s.epsilon
+
+
+@lru_cache(maxsize=10**5)
+def betting_limit(u, ones, most):
+    """The q below the mean at which half of KT/L and a quarter of the bets' capital reach most.
+
+    Of the bets those eight whose odds are the nearest to the best ones.
+    """
+    if ones == 0:
+        return 0.0
+    kt = math.lgamma(ones + 0.5) + math.lgamma(u - ones + 0.5) - math.lgamma(u + 1)
+    bets = [(math.log(0.9 / 20), 2.0 ** (9 - j)) for j in range(20)]
+    bets += [(math.log(0.1 / ((i + 1) * (i + 2))), 2.0 ** (-11 - i)) for i in range(40)]
+
+    def reached(q):
+        logs = [math.log(1 / 2) + kt - math.log(math.pi) - ones * math.log(q)]
+        logs[0] -= (u - ones) * math.log1p(-q)
+        best = (ones / u - q) / (1 - ones / u) if ones < u else math.inf
+        first = max(0, int(9 - math.log2(best) - 3.5)) if 0 < best < 2**17 else 0
+        for log_weight, odds in bets[first : first + 8]:
+            logs.append(math.log(1 / 4) + log_weight)
+            logs[-1] += ones * math.log1p(odds / q) - u * math.log1p(odds)
+        return math.fsum(math.exp(min(x, 700.0)) for x in logs) >= most
+
+    low, high = -700.0, math.log(ones / u)  # logarithms of q
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(math.exp(middle)) else (low, middle)
+    return math.exp(low)
 
 
 @lru_cache(maxsize=10**5)
