@@ -67,15 +67,16 @@ def test_track_and_stop_breaks_ties_by_variance(page):
     assert leader == [1]
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
 @pytest.mark.parametrize("variances", [(0.2, 0.1, 0.05), (0.01, 0.3, 0.3)])
-def test_the_weights_solve_the_problem_of_the_source(page, variances):
+def test_the_weights_solve_the_problem_of_the_source(page, variances, epsilon):
     means = np.array([0.6, 0.5, 0.3])
-    weights = page["own_allocation"](*counts([50] * 3, means, variances))[0]
+    weights = page["own_allocation"](*counts([50] * 3, means, variances), epsilon)[0]
 
     def cost(w):
         w = np.abs(w) / np.abs(w).sum()
-        return max(2 * (variances[0] / w[0] + variances[i] / w[i]) / (means[0] - means[i]) ** 2
-                   for i in (1, 2))
+        return max(2 * (variances[0] / w[0] + variances[i] / w[i])
+                   / (means[0] - means[i] + epsilon) ** 2 for i in (1, 2))
 
     best = min((minimize(cost, start, method="Nelder-Mead", options={
         "xatol": 1e-9, "fatol": 1e-9, "maxiter": 5000}) for start in (weights, [1, 1, 1])),
