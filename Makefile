@@ -1,4 +1,4 @@
-# Everything the book needs, on a machine with Python 3.11 or newer and make.
+# Targets for the book and the library; they need Python 3.11 or newer, and make.
 #
 #   make book            execute every notebook at the papers' scale and build _build/html
 #   make test            the tests, the examples in the docstrings, ruff and mypy
@@ -10,8 +10,8 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 WORKERS ?= 2
 
-# The environment is made again when the lock or the project file changes. The stamp is written
-# last, so an installation that was cut short is not taken for a finished one.
+# The environment is recreated when the lock or the project file changes. The stamp is written last, so
+# that an interrupted installation is not taken for a complete one.
 STAMP := $(VENV)/ready-$(shell cat requirements.lock pyproject.toml | cksum | tr ' ' '-')
 LOCK := uv pip compile --quiet --upgrade pyproject.toml --all-extras --group build --universal \
 	--fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate \
@@ -19,14 +19,15 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml --all-extras --group bui
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help address book pdf preview serve lab sync test browser-test bench evidence lock clean
+.PHONY: help address book pdf preview serve lab sync test browser-test bench evidence lock clean \
+	dist coverage mutate lowest
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' Makefile | awk -F': ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 $(STAMP):
-	@python=; for candidate in "$(PYTHON)" python3 python3.13 python3.12 python3.11; do \
+	@python=; for candidate in "$(PYTHON)" python3 python3.14 python3.13 python3.12 python3.11; do \
 	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
 	  then python="$$candidate"; break; fi; done; \
 	if [ -z "$$python" ]; then echo 'Python 3.11 or newer is needed: make PYTHON=...' >&2; exit 1; fi; \
@@ -41,22 +42,22 @@ book: $(STAMP) ## execute and build everything into _build/html
 pdf: book ## typeset the book into _build/topk.pdf (needs xelatex: see CONTRIBUTING.md)
 	$(BIN)/python -m book.pdf
 
-preview: $(STAMP) ## a fraction of the scale, for authors, into _build/preview/html
+preview: $(STAMP) ## build at a fraction of the scale, for authors, into _build/preview/html
 	$(BIN)/python -m book.build --preview
 
 serve: ## show the built site on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
-lab: $(STAMP) ## open the chapters in JupyterLab, set as on the site
+lab: $(STAMP) ## open the chapters in JupyterLab, rendered as on the site
 	$(BIN)/python -m book.lab
 
-address: $(STAMP) ## say where the repository is published: make address URL=https://github.com/owner/name
+address: $(STAMP) ## set the address of the repository: make address URL=https://github.com/owner/name
 	$(BIN)/python -m book.publishing "$(URL)"
 
 sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md, without outputs
 	$(BIN)/python -m book.build --sync --keep "$(KEEP)"
 
-test: $(STAMP) ## tests, docstring examples, ruff, mypy
+test: $(STAMP) ## run the tests, the docstring examples, ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -64,12 +65,36 @@ test: $(STAMP) ## tests, docstring examples, ruff, mypy
 browser-test: $(STAMP) ## open every page of the site, and JupyterLab, in Chromium, with no network
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m browser tests/book
 
-bench: $(STAMP) ## run the speed measurements, which the book's speed figures read
+bench: $(STAMP) ## run the benchmarks, the data of the book's figures on speed
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done
 
-evidence: $(STAMP) ## count errors of certificates and of evidence in many plays (an hour)
+evidence: $(STAMP) ## count errors of certificates, intervals and evidence in many runs (an hour)
 	cd tests && ../$(BIN)/python -c "from evidence.plays import main; main()"
 	cd tests && ../$(BIN)/python -m evidence.agreement
+	cd tests && ../$(BIN)/python -m evidence.scores
+
+dist: $(STAMP) ## build sdist and wheel into _build/dist
+	$(BIN)/python -m book.distribution
+
+coverage: $(STAMP) ## measure the coverage of the library's tests, loops uncompiled (half an hour)
+	$(BIN)/python -m coverage erase
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q \
+	  -m "not browser and not slow" tests/strategies tests/theory tests/test_*.py
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
+
+mutate: $(STAMP) ## change the library's decisions one at a time: tests should fail (half an hour)
+	$(BIN)/python tests/mutate.py $(MODULES)
+
+# The environment is separate, with the oldest allowed versions.
+lowest: ## run the library's tests with the oldest allowed dependencies (needs uv)
+	rm -rf _build/lowest && uv venv --quiet --python 3.11 _build/lowest
+	uv pip install --quiet --python _build/lowest --resolution lowest-direct -e ".[plot,cluster]"
+	uv pip install --quiet --python _build/lowest pytest hypothesis pyyaml
+	_build/lowest/bin/python -m pytest -q -W default tests/engine/test_recorded_plays.py \
+	  tests/engine/test_reward_laws.py tests/test_bandits.py tests/test_confidence.py \
+	  tests/test_store.py tests/live/test_session.py tests/simulate/test_buffer.py \
+	  tests/simulate/test_compare.py tests/simulate/test_results.py
 
 lock: ## resolve the dependencies again (needs uv)
 	$(LOCK) --output-file requirements.lock

@@ -1,11 +1,11 @@
-/* LUCB1 in C, as a yardstick: what a pull costs without Python, numba or any generality.
+/* LUCB1 in C, as a reference: the cost of a pull without Python, numba or any generality.
 
    cc -O3 -march=native -ffast-math -o lucb lucb.c -lm
-   ./lucb scan 20 2 1000000        looks at all arms, several at a time (the compiler vectorises)
-   ./lucb tournament 20 2 1000000  a kinetic tournament: looks only where the winner can change
+   ./lucb scan 20 2 1000000        scans all arms (the compiler vectorises the loop)
+   ./lucb tournament 20 2 1000000  a kinetic tournament: visits only nodes at which the winner can change
 
 Arms have means 1 - i/n, i = 1..n; the strategy has epsilon = 0, delta = 0.1 and never stops.
-Prints nanoseconds a pull.  Both forms follow Kalyanakrishnan et al. (2012), sections 2 and 3.2. */
+Prints nanoseconds per pull.  Both forms follow Kalyanakrishnan et al. (2012), sections 2 and 3.2. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

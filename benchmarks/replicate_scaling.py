@@ -1,12 +1,11 @@
-"""How fast `topk.replicate` plays, and what it costs: writes results/replicate_scaling.json.
+"""Measure the speed and overhead of `topk.replicate`, and write results/replicate_scaling.json.
 
     python benchmarks/replicate_scaling.py [part ...]
 
-Every time is the shortest of several, taken while the machine did next to nothing else: it
-waits until nothing else runs, and a measurement during which other programs took more than
-a twentieth of a core does not count.  After ``BENCH_PATIENCE`` seconds of this (600 unless
-set) it takes what it has, and the result says so.  On an idle machine all parts take about
-ten minutes.
+Every time is the shortest of several on an idle machine: the program waits until no other program
+runs, and discards measurements during which other programs used more than a twentieth of a core.
+After ``BENCH_PATIENCE`` seconds (default 600) it accepts all measurements, and lists these in the
+result.  On an idle machine all parts take about ten minutes.
 """
 
 import datetime
@@ -32,7 +31,7 @@ RESULT = Path(__file__).parent / "results" / "replicate_scaling.json"
 ROOT = Path(__file__).resolve().parents[1]
 DISTURBED = 0.05  # cores that others may use during a measurement
 PATIENCE = float(os.environ.get("BENCH_PATIENCE", 600))  # seconds for one comparison
-disturbed = []  # what could not be measured in peace
+disturbed = []  # comparisons without an undisturbed measurement
 
 RTE = topk.instances.rte_workers()
 STRATEGIES = {
@@ -46,15 +45,15 @@ STRATEGIES = {
 # Measuring
 
 
-def busy():
-    """Return the seconds that all cores have worked so far, and those of this process tree."""
+def cpu_seconds():
+    """Return the CPU seconds of all cores so far, and those of this process tree."""
     fields = Path("/proc/stat").read_text().split("\n")[0].split()[1:]
     ticks = np.array(fields[:8], dtype=float)
     return (ticks.sum() - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK"), tree_seconds()
 
 
 def tree_seconds():
-    """Return the processor seconds of this process and of all its descendants."""
+    """Return the CPU seconds of this process and of all its descendants."""
     parents, seconds = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -63,7 +62,7 @@ def tree_seconds():
             except OSError:
                 continue
             parents[int(entry.name)] = int(fields[1])
-            ticks = sum(map(int, fields[11:15]))  # own and waited-for children's
+            ticks = sum(map(int, fields[11:15]))  # of the process and its reaped children
             seconds[int(entry.name)] = ticks / os.sysconf("SC_CLK_TCK")
     mine, total = {os.getpid()}, 0.0
     while mine:
@@ -74,21 +73,21 @@ def tree_seconds():
 
 def timed(work):
     """Return the seconds that ``work()`` takes, and the cores that others used meanwhile."""
-    before, start = busy(), time.perf_counter()
+    before, start = cpu_seconds(), time.perf_counter()
     work()
-    seconds, after = time.perf_counter() - start, busy()
+    seconds, after = time.perf_counter() - start, cpu_seconds()
     others = (after[0] - before[0]) - (after[1] - before[1])
     return seconds, others / seconds
 
 
 def wait_for_quiet(deadline):
-    """Wait until other programs leave the machine alone for half a second."""
+    """Wait until the machine is idle for half a second."""
     while time.monotonic() < deadline and timed(lambda: time.sleep(0.5))[1] > DISTURBED:
         pass
 
 
-def shortest(*works, repeats=3):
-    """Return the shortest undisturbed time of each work, taken in turn."""
+def shortest_times(*works, repeats=3):
+    """Return the shortest undisturbed time of each function, measured in turn."""
     times, deadline = [[] for _ in works], time.monotonic() + PATIENCE
     while True:
         for work, taken in zip(works, times, strict=True):
@@ -103,26 +102,26 @@ def shortest(*works, repeats=3):
     return [min(best or [t for t, _ in taken]) for best, taken in zip(quiet, times, strict=True)]
 
 
-class Forced:
-    """For a while, plays are made by one kind of helper."""
+class ForcedWorkers:
+    """Context in which runs are made by one kind of worker."""
 
     def __init__(self, kind):
-        self.kind, self.before = kind, simulate.helpers
+        self.kind, self.before = kind, simulate.choose_workers
 
     def __enter__(self):
-        simulate.helpers = lambda *_: self.kind
+        simulate.choose_workers = lambda *_: self.kind
 
     def __exit__(self, *_):
-        simulate.helpers = self.before
+        simulate.choose_workers = self.before
 
 
 def play_all(runs, jobs, kind=None, names=tuple(STRATEGIES), **options):
-    """Play the crowd study; with ``kind`` all but the first portion is left to such helpers."""
+    """Run the crowd study; with ``kind``, all but the first chunk on such workers."""
     for name in names:
         if kind is None:
             topk.replicate(STRATEGIES[name], RTE, runs[name], seed=1, jobs=jobs, **options)
         else:
-            with Forced(kind):
+            with ForcedWorkers(kind):
                 topk.replicate(STRATEGIES[name], RTE, runs[name], seed=1, jobs=jobs, **options)
 
 
@@ -130,20 +129,20 @@ def play_all(runs, jobs, kind=None, names=tuple(STRATEGIES), **options):
 
 
 def runs_for(seconds):
-    """Return how many plays of each strategy take about so long on one core."""
+    """Return the number of runs of each strategy that take about that long on one core."""
     runs = {}
     for name, strategy in STRATEGIES.items():
         topk.replicate(strategy, RTE, 5, seed=1)
-        took = shortest(lambda s=strategy: topk.replicate(s, RTE, 50, seed=1))[0]
+        took = shortest_times(lambda s=strategy: topk.replicate(s, RTE, 50, seed=1))[0]
         runs[name] = max(50, int(seconds * 50 / took))
     return runs
 
 
 def crowd_study():
-    """Plays a second of the whole study, and of each strategy with each kind of helper."""
+    """Measure runs per second of the study, and of each strategy with each kind of worker."""
     runs = runs_for(2.0)
-    play_all(dict.fromkeys(STRATEGIES, 50), 2, "processes")  # the processes are started
-    one, two = shortest(lambda: play_all(runs, 1), lambda: play_all(runs, 2))
+    play_all(dict.fromkeys(STRATEGIES, 50), 2, "processes")  # starts the processes
+    one, two = shortest_times(lambda: play_all(runs, 1), lambda: play_all(runs, 2))
     study = {"plays": sum(runs.values()), "seconds_one": one, "seconds_two": two}
     rows = []
     for name in STRATEGIES:
@@ -154,7 +153,7 @@ def crowd_study():
             )
             for kind in kinds
         ]
-        seconds = dict(zip(kinds, shortest(*calls), strict=True))
+        seconds = dict(zip(kinds, shortest_times(*calls), strict=True))
         rates = {kind: round(runs[name] / took, 1) for kind, took in seconds.items()}
         rows.append({"strategy": name, "plays": runs[name], "plays_a_second": rates})
         print(rows[-1], flush=True)
@@ -162,7 +161,7 @@ def crowd_study():
 
 
 def bare_overhead():
-    """How much longer replicate takes than the compiled loop alone, for plays of 10 ms or more."""
+    """Measure the overhead of replicate over the compiled loop, for runs of 10 ms or more."""
     rows = []
     for budget in (20_000, 50_000, 200_000, 1_000_000):
         strategy = topk.LUCB1(20, epsilon=0.0, delta=0.1, budget=budget)
@@ -173,11 +172,11 @@ def bare_overhead():
             for number in range(runs):
                 play = Play(strategy, RTE, 1, number)
                 start = time.perf_counter()
-                play._slice(until=-1, steps=10**9)
+                play._run_slice(until=-1, steps=10**9)
                 total += time.perf_counter() - start
             kernel.append(total)
 
-        whole = shortest(
+        whole = shortest_times(
             bare, lambda s=strategy, r=runs: topk.replicate(s, RTE, r, seed=1), repeats=5
         )[1]
         rows.append(
@@ -192,21 +191,23 @@ def bare_overhead():
 
 
 def portion_overhead():
-    """Seconds that a portion costs apart from its plays: plays of next to nothing, one each.
+    """Measure the overhead of a chunk in seconds, with chunks of one very short run.
 
-    What twice as many portions take longer, so that the start of helpers does not count.
+    It is the additional time for twice as many chunks, so that starting workers does not count.
     """
     bandit, strategy, count = topk.BernoulliBandit([0.2, 0.8]), topk.Uniform(1, budget=2), 2000
-    topk.replicate(strategy, bandit, 50, jobs=1)
-    many = shortest(lambda: topk.replicate(strategy, bandit, count, jobs=1, chunk=count))[0]
+    topk.replicate(strategy, bandit, 50, jobs=1, seed=0)
+    many = shortest_times(
+        lambda: topk.replicate(strategy, bandit, count, jobs=1, chunk=count, seed=0)
+    )[0]
     rows = {"play": round(many / count, 7)}
     for kind in ("alone", "threads", "processes"):
         jobs = 1 if kind == "alone" else 2
-        with Forced(None if kind == "alone" else kind):
-            topk.replicate(strategy, bandit, 50, jobs=jobs)
-            once, twice = shortest(
-                lambda j=jobs: topk.replicate(strategy, bandit, count, jobs=j, chunk=1),
-                lambda j=jobs: topk.replicate(strategy, bandit, 2 * count, jobs=j, chunk=1),
+        with ForcedWorkers(None if kind == "alone" else kind):
+            topk.replicate(strategy, bandit, 50, jobs=jobs, seed=0)
+            once, twice = shortest_times(
+                lambda j=jobs: topk.replicate(strategy, bandit, count, jobs=j, chunk=1, seed=0),
+                lambda j=jobs: topk.replicate(strategy, bandit, 2 * count, jobs=j, chunk=1, seed=0),
             )
         rows[kind] = round((twice - once - many / jobs) / count, 7)
     print(rows, flush=True)
@@ -214,7 +215,7 @@ def portion_overhead():
 
 
 def sizes():
-    """Seconds of one play against the number of arms, with ten pulls an arm."""
+    """Measure seconds of one run against the number of arms, with ten pulls per arm."""
     rows = []
     for n in (100, 1000, 10_000, 100_000, 1_000_000):
         bandit = topk.BernoulliBandit(1 - np.arange(1, n + 1) / n)
@@ -227,16 +228,18 @@ def sizes():
         if n > 100_000:
             del strategies["LUCB1"]  # minutes; the book extrapolates
         for name, strategy in strategies.items():
-            topk.run(strategy, bandit)
+            topk.run(strategy, bandit, rng=0)
             runs = max(1, 20_000 // n)
-            took = shortest(lambda s=strategy, b=bandit, r=runs: topk.replicate(s, b, r))[0]
+            took = shortest_times(
+                lambda s=strategy, b=bandit, r=runs: topk.replicate(s, b, r, seed=0)
+            )[0]
             rows.append({"strategy": name, "n": n, "seconds": round(took / runs, 7)})
             print(rows[-1], flush=True)
     return rows
 
 
 def summary_memory():
-    """Peak memory of a process that keeps all plays, or their summary."""
+    """Measure the peak memory of a process that keeps all runs, or their summary."""
     code = (
         "import sys, numpy as np, topk\n"
         "runs, keep = int(sys.argv[1]), sys.argv[2]\n"
@@ -259,11 +262,11 @@ def summary_memory():
 
 
 def kept_plays():
-    """Reading kept plays against playing them, and the room that they take."""
+    """Measure reading stored runs against making them, and the disk space that they take."""
     with tempfile.TemporaryDirectory() as place:
         runs = 20_000
         topk.replicate(STRATEGIES["SAR"], RTE, runs, seed=1, store=place)
-        took = shortest(
+        took = shortest_times(
             lambda: topk.replicate(STRATEGIES["SAR"], RTE, runs, seed=1, store=place)
         )[0]
         found = topk.store.info(place)
@@ -279,7 +282,7 @@ def kept_plays():
 
 
 def cluster():
-    """Plays a second on a cluster of one and of two workers on this machine."""
+    """Measure runs per second on a cluster of one and of two workers on this machine."""
     from distributed import Client
 
     runs, rows = dict.fromkeys(STRATEGIES, 0) | {"SAR": 40_000}, []
@@ -313,12 +316,13 @@ def cluster():
                 processes.append(start("worker", "--nthreads", "1", "--no-nanny"))
                 client.wait_for_workers(count)
                 play_all({"SAR": 2000}, client, names=("SAR",))
-                took = shortest(lambda c=client: play_all(runs, c, names=("SAR",)))[0]
+                took = shortest_times(lambda c=client: play_all(runs, c, names=("SAR",)))[0]
                 rows.append({"workers": count, "plays_a_second": round(runs["SAR"] / took, 1)})
                 print(rows[-1], flush=True)
             bandit = topk.BernoulliBandit([0.2, 0.8])
-            took = shortest(
-                lambda: topk.replicate(topk.Uniform(1, budget=2), bandit, 500, jobs=client, chunk=1)
+            least = topk.Uniform(1, budget=2)
+            took = shortest_times(
+                lambda: topk.replicate(least, bandit, 500, seed=0, jobs=client, chunk=1)
             )[0]
         for process in processes:
             process.kill()
@@ -326,7 +330,7 @@ def cluster():
 
 
 def machine():
-    """Say on what kind of machine this was measured."""
+    """Return processor, cores and versions."""
     models = [
         line.split(":")[1].strip()
         for line in Path("/proc/cpuinfo").read_text().split("\n")

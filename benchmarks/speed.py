@@ -1,9 +1,9 @@
-"""What a pull costs, strategy by strategy: writes results/speed.json.
+"""Measure the cost of a pull for each strategy, and write results/speed.json.
 
-Times are processor time of the measuring thread.  Every measurement of a strategy stands
-beside one of the generator's draw, taken just before it in the same process; medians are
-kept, of the times and of the ratios.  Other programs on the machine still slow both down,
-through shared caches and cores, so run it on an idle one; it takes a quarter of an hour.
+Times are CPU times of the measuring thread.  Just before each measurement of a strategy, the
+generator's draw is measured in the same process; medians of the times and of the ratios are
+stored.  Other programs slow both down through shared caches and cores, so run this on an idle
+machine; it takes a quarter of an hour.
 """
 
 import argparse
@@ -31,17 +31,21 @@ import topk.hardness  # noqa: E402
 from topk.engine.loop import DONE  # noqa: E402
 from topk.simulate.play import Play  # noqa: E402
 
-RESULT = Path(__file__).parent / "results" / "speed.json"
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.lucb import lucb1  # noqa: E402
+
+RESULT = ROOT / "benchmarks" / "results" / "speed.json"
 SIZES = (20, 1000, 10_000, 100_000, 1_000_000)
 YARDSTICK_SIZES = (20, 60, 300, 1000, 10_000, 100_000, 1_000_000)
-PULLS = 1_000_000  # measured of each play, after the first of every arm
+PULLS = 1_000_000  # measured in each run, after the first pull of every arm
 REPEATS = 5
 DELTA, EPSILON = 0.1, 0.05
 
 
 def clock(work):
-    """Return the processor seconds of this thread that ``work()`` takes, and its result."""
+    """Return the CPU seconds of this thread that ``work()`` takes, and its result."""
     start = time.thread_time()
     found = work()
     return time.thread_time() - start, found
@@ -52,7 +56,7 @@ def clock(work):
 
 @numba.njit
 def add_draws(rng, count):
-    """Draw uniform numbers and nothing else."""
+    """Add up uniform random numbers."""
     total = 0.0
     for _ in range(count):
         total += rng.random()
@@ -66,11 +70,11 @@ def draw_ns():
     return min(clock(lambda: add_draws(rng, count))[0] for _ in range(3)) / count * 1e9
 
 
-# Strategies that pull one or two arms a step
+# Strategies that pull one or two arms per step
 
 
 def index_strategies(n, means, pulls):
-    """Return the strategies with parameters under which they do not stop early."""
+    """Return the strategies, with parameters such that they do not stop early."""
     k, budget = max(1, n // 10), n + pulls
     hardness = topk.hardness.h1(means, k)
     return {
@@ -84,7 +88,7 @@ def index_strategies(n, means, pulls):
 
 
 def pull_ns(strategy, bandit, pulls, seed):
-    """Return the nanoseconds a pull, over ``pulls`` pulls of as many plays as they take.
+    """Return the nanoseconds per pull, over ``pulls`` pulls in one or more runs.
 
     The first pull of every arm, and the sorting that follows it, are not counted.
     """
@@ -93,15 +97,15 @@ def pull_ns(strategy, bandit, pulls, seed):
     while status == DONE and made < pulls:
         play = Play(strategy, bandit, seed, number)
         play.warm()
-        play._slice(-1, 1)
+        play._run_slice(-1, 1)
         number, before = number + 1, play.total
-        took, status = clock(lambda p=play, u=before + pulls - made: p._slice(u, 10**9))
+        took, status = clock(lambda p=play, u=before + pulls - made: p._run_slice(u, 10**9))
         seconds, made = seconds + took, made + play.total - before
     return seconds / made * 1e9
 
 
 def pulls():
-    """Nanoseconds and draws a pull against the number of arms, and numpy's."""
+    """Measure nanoseconds and draws per pull against the number of arms, also with numpy."""
     rows = []
     for n in SIZES:
         bandit = topk.instances.uniform(n)
@@ -112,7 +116,7 @@ def pulls():
 
 
 def row(name, n, measure):
-    """Measure ``REPEATS`` times, each time beside a draw; return medians."""
+    """Measure ``REPEATS`` times, each time after a draw; return medians."""
     draws, times = [], []
     for seed in range(REPEATS):
         draws.append(draw_ns())
@@ -131,14 +135,14 @@ def row(name, n, measure):
 
 
 def numpy_ns(means, seed):
-    """Return the nanoseconds a pull of `numpy_lucb`, for about a tenth of a second."""
+    """Return the nanoseconds per pull of `numpy_lucb`, from about a tenth of a second."""
     n = means.size
     rounds = max(3, 20_000_000 // (100 * n + 20_000))
     return clock(lambda: numpy_lucb(means, n // 10, rounds, seed))[0] / (2 * rounds) * 1e9
 
 
 def numpy_lucb(means, k, rounds, seed):
-    """LUCB1 as one writes it with numpy: every round looks at all arms, in vector operations."""
+    """Run LUCB1 in plain numpy, with vector operations over all arms in every round."""
     n, rng = means.size, np.random.default_rng(seed)
     u, sums = np.ones(n), (rng.random(n) < means).astype(float)
     for t in range(1, rounds + 1):
@@ -158,9 +162,9 @@ def numpy_lucb(means, k, rounds, seed):
 
 
 def yardsticks():
-    """Nanoseconds a pull of LUCB1 in C (``lucb.c``), and ours as a multiple of the better form.
+    """Measure LUCB1 in C (``lucb.c``) and in the library, and the ratio to the faster C form.
 
-    Empty where there is no C compiler.
+    Return an empty list without a C compiler.
     """
     compiler, rows = shutil.which("cc"), []
     if compiler is None:
@@ -177,7 +181,7 @@ def yardsticks():
 
 
 def beside_c(program, n):
-    """Measure both C forms and LUCB1 on ``n`` arms, one after the other; keep medians."""
+    """Measure both C forms and LUCB1 on ``n`` arms in turn; return medians."""
     bandit, ours, forms = topk.instances.uniform(n), [], {"scan": [], "tournament": []}
     strategy = index_strategies(n, bandit.means, PULLS)["LUCB1"]
     for seed in range(REPEATS):
@@ -193,11 +197,77 @@ def beside_c(program, n):
     return {"n": n, **medians, "LUCB1": round(ns, 1), "ratio": round(ns / min(medians.values()), 2)}
 
 
+# Ordinary numba
+
+
+ORDINARY_SIZES = {20: PULLS, 60: PULLS, 1000: PULLS // 4, 100_000: PULLS // 50}  # and pulls
+
+
+def ordinary():
+    """Nanoseconds a pull of LUCB1 in ordinary numba (``lucb.py``) and in the library, and ratios.
+
+    Of both the same pulls, after the first of every arm.  ``first_s`` is what the first play takes
+    in a fresh process with an empty cache, most of it compilation.
+    """
+    rows, before = [], os.getloadavg()[0]
+    lucb1(np.array([0.9, 0.1]), 1, 0.0, DELTA, 10, np.random.default_rng(0))
+    for n, pulls in ORDINARY_SIZES.items():
+        bandit, plain, ours = topk.instances.uniform(n), [], []
+        strategy = index_strategies(n, bandit.means, PULLS)["LUCB1"]
+        for seed in range(REPEATS):
+            plain.append(ordinary_ns(bandit.means, pulls, seed))
+            ours.append(pull_ns(strategy, bandit, pulls, seed))
+        ratios = [one / other for one, other in zip(plain, ours, strict=True)]
+        rows.append({"n": n, "pulls": pulls, "numba": round(statistics.median(plain), 1),
+                     "LUCB1": round(statistics.median(ours), 1),
+                     "ratio": round(statistics.median(ratios), 2)})
+        print(rows[-1], flush=True)
+    found = {"rows": rows, "first_s": first_plays(), "date": datetime.date.today().isoformat(),
+             "load": {"before": round(before, 1), "after": round(os.getloadavg()[0], 1)}}
+    print(found["first_s"], flush=True)
+    return found
+
+
+def ordinary_ns(means, pulls, seed):
+    """Return the nanoseconds a pull of ``lucb1``, over ``pulls`` pulls of as many runs as needed.
+
+    The first pull of every arm is not counted: a run that makes no other is taken off.
+    """
+    n, made, took, number = means.size, 0, 0.0, 0
+    while made < pulls:
+        rngs = [np.random.default_rng([seed, number]) for _ in range(2)]
+        took -= clock(lambda r=rngs[0]: lucb1(means, n // 10, 0.0, DELTA, n, r))[0]
+        most = n + pulls - made
+        spent, found = clock(lambda r=rngs[1], m=most: lucb1(means, n // 10, 0.0, DELTA, m, r))
+        took, made, number = took + spent, made + int(found[0].sum()) - n, number + 1
+    return took / made * 1e9
+
+
+def first_plays():
+    """Return the processor seconds of the first play with an empty cache, of both."""
+    start = "import time, numpy as np, topk\n"
+    codes = {
+        "numba": start + "from benchmarks.lucb import lucb1\ns = time.process_time()\n"
+        "lucb1(np.array([0.9, 0.1]), 1, 0.0, 0.1, 100, np.random.default_rng(0))\n",
+        "LUCB1": start + "bandit = topk.BernoulliBandit([0.9, 0.1])\ns = time.process_time()\n"
+        "topk.run(topk.LUCB1(1, epsilon=0.0, delta=0.1, budget=100), bandit, rng=0)\n",
+    }
+    found = {}
+    for name, code in codes.items():
+        times = []
+        for _ in range(3):
+            with tempfile.TemporaryDirectory() as cache:
+                code_and_end = code + "print(time.process_time() - s)"
+                times.append(fresh(code_and_end, NUMBA_CACHE_DIR=cache)[0])
+        found[name] = round(statistics.median(times), 1)
+    return found
+
+
 # Strategies that pull in rounds
 
 
 def runs():
-    """Milliseconds and draws a run on 1,000 arms."""
+    """Measure milliseconds and pulls of a run on 1,000 arms."""
     n, k, budget = 1000, 100, 100_000
     bandit = topk.instances.uniform(n)
     strategies = {
@@ -226,24 +296,24 @@ def runs():
     return rows
 
 
-# How long the compiled code keeps Python waiting
+# The longest call of compiled code
 
 
 def slices():
-    """The longest stay in compiled code of a play with a million arms."""
+    """Measure the longest calls of compiled code in a run with a million arms."""
     n, rows = 1_000_000, []
     bandit = topk.instances.uniform(n)
     for name, strategy in index_strategies(n, bandit.means, PULLS).items():
         play, stays = Play(strategy, bandit, 0, 0), []
         play.warm()
-        plain = play._slice
+        plain = play._run_slice
 
         def measured(until, steps, plain=plain, stays=stays):
             took, status = clock(lambda: plain(until, steps))
             stays.append(took)
             return status
 
-        play._slice = measured
+        play._run_slice = measured
         play.advance(until=n + PULLS)
         rows.append({"strategy": name, "n": n, "first_s": round(stays[0], 3),
                      "longest_later_s": round(max(stays[1:]), 3)})
@@ -251,22 +321,22 @@ def slices():
     return rows
 
 
-# Fresh processes
+# New processes
 
 
 PEAK = "int(pathlib.Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) / 1000"
 
 
-def fresh(code):
-    """Run code in a fresh process; return the numbers that it prints."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+def fresh(code, **variables):
+    """Run code in a new process; return the numbers that it prints."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | variables
     found = subprocess.run([sys.executable, "-c", code], env=environment, cwd=ROOT,
                            capture_output=True, text=True, check=True)
     return [float(word) for word in found.stdout.split()]
 
 
 def starting():
-    """Seconds of `import topk` and of a strategy's first call with a warm cache."""
+    """Measure `import topk`, and the first call of each strategy with a warm cache."""
     imports = [fresh("import time; s = time.process_time(); import topk\n"
                      "print(time.process_time() - s)")[0] for _ in range(2 * REPEATS)]
     found, first = {"import_s": round(statistics.median(imports), 3)}, {}
@@ -286,14 +356,14 @@ def starting():
                 "bandit = topk.instances.uniform(20)\ns = time.process_time()\n"
                 f"topk.run(topk.{strategy!r}, bandit)\nprint(time.process_time() - s)")
         times = [fresh(code)[0] for _ in range(REPEATS)]
-        first[name] = round(statistics.median(times[1:]), 3)  # the first one filled the cache
+        first[name] = round(statistics.median(times[1:]), 3)  # the first call filled the cache
     found["first_call_s"] = first
     print(found, flush=True)
     return found
 
 
 def memory():
-    """The largest memory of a process that plays LUCB1 on 10^6 arms for 10^7 pulls."""
+    """Measure the peak memory of a process that runs LUCB1 on 10^6 arms for 10^7 pulls."""
     megabytes, seconds = fresh(
         "import pathlib, time, numpy as np, topk\n"
         "bandit = topk.instances.uniform(10**6)\ns = time.process_time()\n"
@@ -307,7 +377,7 @@ def memory():
 
 
 def machine():
-    """Say on what kind of machine this was measured."""
+    """Return processor, cores and versions."""
     models = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().split("\n")
               if line.startswith("model name")]
     return {"processor": models[0] if models else platform.machine(), "cores": os.cpu_count(),
@@ -315,12 +385,13 @@ def machine():
             "numba": numba.__version__, "topk": topk.__version__}
 
 
-PARTS = {part.__name__: part for part in (pulls, yardsticks, runs, slices, starting, memory)}
+PARTS = {part.__name__: part
+         for part in (pulls, yardsticks, ordinary, runs, slices, starting, memory)}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="what to measure anew")
+    parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="parts to measure")
     wanted = parser.parse_args().part or list(PARTS)
     found = json.loads(RESULT.read_text()) if RESULT.exists() and len(wanted) < len(PARTS) else {}
     before = os.getloadavg()[0]

@@ -1,7 +1,7 @@
 """Build the book, from the repository's root:
 
 python -m book.build             at the papers' scale, into _build/html
-python -m book.build --preview   a fraction of it, into _build/preview/html
+python -m book.build --preview   at a fraction of that scale, into _build/preview/html
 python -m book.build --sync      write notebooks/*.ipynb from notebooks/*.md
                                  (--keep md or --keep ipynb where both were edited)
 """
@@ -21,10 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def build(root: Path, preview: bool = False) -> int:
-    """Execute, collect, render; return the exit status."""
+    """Execute the notebooks, collect their records, render the site; return the exit status."""
     layout = rendering.Layout(root, preview)
     names = rendering.chapters(root)
-    notebooks = [execution.read(root / f"notebooks/{name}.md", preview) for name in names]
+    notebooks = [execution.read_notebook(root / f"notebooks/{name}.md", preview) for name in names]
     execution.find_fonts(root)
     results = execution.execute(notebooks, root, preview)
     failures = [results[name] for name in names if results[name].failure]
@@ -34,7 +34,7 @@ def build(root: Path, preview: bool = False) -> int:
         return 1
     executed = {name: results[name].executed for name in names}
     tree = publishing.tree(root)
-    found = [record for name in names for record in records.take(name, executed[name], tree)]
+    found = [record for name in names for record in records.extract(name, executed[name], tree)]
     state = records.status([page_status(book, results[book.name]) for book in notebooks])
     lists = {kind: records.select(found, kind) for kind in records.FIELDS}
     generated = {
@@ -45,7 +45,7 @@ def build(root: Path, preview: bool = False) -> int:
     rendering.stage(layout, executed, generated)
     fresh = rendering.render(layout, records.status_html(state))
     if broken := rendering.broken_links(layout.html):
-        print("links that lead nowhere:", *broken, sep="\n  ")
+        print("broken links:", *broken, sep="\n  ")
         return 1
     if not preview:
         write_records(root, lists, state)
@@ -57,14 +57,14 @@ def build(root: Path, preview: bool = False) -> int:
 
 
 def page_status(notebook: execution.Notebook, result: execution.Result) -> dict:
-    """Return what the status page says about one notebook."""
+    """Return the row of the status page for one notebook."""
     page = f"notebooks/{notebook.name}.html"
-    seed = execution.seed(notebook.source)
+    seed = execution.seed_of(notebook.source)
     return {"page": page, "seconds": round(result.seconds, 1), "seed": seed}
 
 
 def write_records(root: Path, lists: dict[str, list[dict]], state: dict) -> None:
-    """Write the four files that say what the build found."""
+    """Write claims, proved statements, numbered results and status as JSON files."""
     names = {"claims": lists["claim"], "proved": lists["proved"], "results": lists["result"]}
     for name, value in (names | {"status": state}).items():
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
@@ -72,7 +72,7 @@ def write_records(root: Path, lists: dict[str, list[dict]], state: dict) -> None
 
 
 def readme_figure(executed: Iterable[dict]) -> bytes:
-    """Return the picture of README: the one output of the cell that is tagged for it."""
+    """Return the figure of README: the image of the one cell tagged ``readme-figure``."""
     (picture,) = [
         output["data"]["image/png"]
         for notebook in executed
@@ -83,7 +83,10 @@ def readme_figure(executed: Iterable[dict]) -> bytes:
 
 
 def write_times(root: Path, results: list[execution.Result]) -> None:
-    """Write the seconds of every cell, for the next build's `progress` once it is copied there."""
+    """Write the seconds of every cell to ``_build/times.json``.
+
+    A copy in ``book/times.json`` lets later builds predict the time that is left.
+    """
     times = {}
     for result in results:
         code = [cell["id"] for cell in result.executed["cells"] if cell["cell_type"] == "code"]
@@ -93,25 +96,29 @@ def write_times(root: Path, results: list[execution.Result]) -> None:
 
 
 def sync(root: Path, keep: str = "") -> int:
-    """Write the pairs; say which were left alone, and how to go on; return the exit status."""
-    changed, left = pairs.sync(root / "notebooks", keep)
+    """Write both files of every chapter; return the exit status.
+
+    Pairs with cells in the .ipynb alone are left as they are and reported.
+    """
+    changed, unsynced = pairs.sync(root / "notebooks", keep)
     for path in changed:
         print(f"wrote {path.relative_to(root)}")
-    for edited in left:
-        print(f"{edited.notebook.relative_to(root)} has cells that its .md does not have:")
+    for edited in unsynced:
+        print(f"{edited.notebook.relative_to(root)} has cells that its .md lacks:")
         print(*(f"    {cell}" for cell in edited.cells), sep="\n")
-    if left:
-        print("make sync KEEP=ipynb takes them into the .md, make sync KEEP=md drops them")
-    return 1 if left else 0
+    if unsynced:
+        print("make sync KEEP=ipynb copies them into the .md, make sync KEEP=md deletes them")
+    return 1 if unsynced else 0
 
 
 def main() -> int:
-    """Read the command line and do what it asks."""
+    """Parse the command line and build or sync."""
     parser = argparse.ArgumentParser(prog="python -m book.build", description="Build the book.")
-    parser.add_argument("--preview", action="store_true", help="a fraction of the papers' scale")
+    parser.add_argument("--preview", action="store_true",
+                        help="build at a fraction of the papers' scale")
     parser.add_argument("--sync", action="store_true", help="write the .ipynb files and stop")
     parser.add_argument("--keep", choices=("", "md", "ipynb"), default="", help="with --sync: "
-                        "of an .ipynb with cells of its own, drop them or take them over")
+                        "delete cells that only the .ipynb has (md) or copy them (ipynb)")
     options = parser.parse_args()
     if options.sync:
         return sync(ROOT, options.keep)

@@ -1,8 +1,8 @@
-"""Execute notebooks with papermill, and remember the result by content.
+"""Execute notebooks with papermill, and cache the results by content.
 
-A notebook is its MyST Markdown source, ``notebooks/NN-name.md``. Its executed form is kept in
-``_build/cache`` under a key that covers everything a cell can depend on, so that an unchanged
-notebook is never executed twice and a changed library never leaves an old figure behind.
+The source of a notebook is ``notebooks/NN-name.md``, in MyST Markdown. The executed notebook is
+stored in ``_build/cache`` under a key that covers everything its cells can depend on: an unchanged
+notebook is not executed again, and a change of the library invalidates all entries.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import logging
 import os
 import platform
 import re
@@ -31,10 +32,10 @@ from traitlets.config import Config
 
 from book import progress
 
-# Part of every key: raise it when a change to this file changes what an executed notebook holds.
+# Part of every key. Increase it when a change to this file changes the executed notebooks.
 FORMAT = 1
 
-# Everything outside the sources that could reach a figure is fixed here, for every kernel.
+# Environment variables that could change an output, fixed for every kernel.
 KERNEL_ENVIRONMENT = {
     "JUPYTER_PREFER_ENV_PATH": "1",
     "LC_ALL": "C.UTF-8",
@@ -48,17 +49,17 @@ KERNEL_ENVIRONMENT = {
     "TZ": "UTC",
 }
 
-# Kernels that run side by side share no file that each of them would write: a history that another
-# one has locked is complained about in the middle of a page.
+# Kernels run at the same time must not write to a shared file: a locked history file would put a
+# warning into a page.
 KERNEL_ARGUMENTS = ["--IPKernelApp.log_level=CRITICAL", "--HistoryManager.enabled=False"]
 
 
-_events = None  # in a process that executes pages: where it says which cell it is at
+_events = None  # in a worker process: the queue to which it reports the cell it executes
 
 
 @dataclass(frozen=True)
 class Notebook:
-    """A notebook as its author wrote it, and the parameters this build gives it."""
+    """The source of a notebook, and the parameters that this build injects."""
 
     name: str
     source: str
@@ -67,7 +68,7 @@ class Notebook:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of executing a notebook: `executed`, or the text of a `failure`."""
+    """Result of executing a notebook: the notebook `executed`, or the text of a `failure`."""
 
     name: str
     executed: dict | None
@@ -76,7 +77,7 @@ class Result:
     cells: tuple[float, ...] = ()  # seconds of each code cell
 
 
-def read(path: Path, preview: bool = False) -> Notebook:
+def read_notebook(path: Path, preview: bool = False) -> Notebook:
     """Read a MyST notebook and its ``topk:`` front matter."""
     source = path.read_text(encoding="utf-8")
     options = jupytext.reads(source, fmt="md:myst").metadata.get("topk", {})
@@ -84,7 +85,7 @@ def read(path: Path, preview: bool = False) -> Notebook:
     return Notebook(path.stem, source, parameters)
 
 
-def seed(source: str) -> int | None:
+def seed_of(source: str) -> int | None:
     """Return the value of ``seed = ...`` in the cell tagged ``parameters``, if there is one."""
     for cell in jupytext.reads(source, fmt="md:myst").cells:
         if cell.cell_type == "code" and "parameters" in cell.metadata.get("tags", []):
@@ -95,12 +96,12 @@ def seed(source: str) -> int | None:
 
 
 def cell_name(source: str) -> str:
-    """Return the id that is made from a cell's text."""
+    """Return a cell's id, a hash of its text."""
     return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
 def name_cells(notebook: dict) -> None:
-    """Give every cell an id made from its text, so that ids are stable and diffs are small."""
+    """Set every cell's id to a hash of its text, so that ids are stable and diffs are small."""
     seen: dict[str, int] = {}
     for cell in notebook["cells"]:
         digest = cell_name(cell["source"])
@@ -112,7 +113,7 @@ def name_cells(notebook: dict) -> None:
 
 
 def write_atomic(path: Path, text: str) -> None:
-    """Write a file so that nobody, however the writer ends, ever sees half of it."""
+    """Write a file atomically: readers see the old or the new content, even after a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     with open(part, "w", encoding="utf-8") as file:
@@ -123,15 +124,15 @@ def write_atomic(path: Path, text: str) -> None:
 
 
 def library_digest(root: Path) -> str:
-    """Hash what every notebook may depend on: the library, the lock, recorded benchmarks."""
+    """Hash the files that any notebook may depend on: library, lock and recorded benchmarks."""
     files = [root / "requirements.lock", *root.glob("benchmarks/results/*.json")]
     read = {".py", ".csv", ".mplstyle"}
     files += [path for path in root.glob("topk/**/*") if path.suffix in read]
-    return digest(files, root)
+    return files_digest(files, root)
 
 
-def digest(files, folder: Path, known: str = "") -> str:
-    """Hash files, by their paths in a folder and their contents, and what else is known."""
+def files_digest(files, folder: Path, known: str = "") -> str:
+    """Hash the paths, relative to a folder, and the contents of files, and the text `known`."""
     found = hashlib.sha256(known.encode())
     for path in sorted(files):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -139,30 +140,30 @@ def digest(files, folder: Path, known: str = "") -> str:
     return found.hexdigest()
 
 
-def key(notebook: Notebook, library: str) -> str:
-    """Return the cache key: notebook, parameters, library, Python and this program's format.
+def cache_key(notebook: Notebook, library: str) -> str:
+    """Return the cache key: a hash of notebook, parameters, library, Python version and `FORMAT`.
 
-    The number of cores is not part of it, because results do not depend on it.
+    The number of cores is left out, because results do not depend on it.
     """
     parts = [FORMAT, platform.python_version(), library, notebook.source, notebook.parameters]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def checksum(entry: dict) -> str:
-    """Hash a cache entry, apart from the checksum it carries."""
+    """Hash a cache entry without its checksum."""
     return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
 
 
-def store(path: Path, result: Result) -> None:
-    """Keep an executed notebook, with its seconds and a checksum in its metadata."""
+def store_result(path: Path, result: Result) -> None:
+    """Store an executed notebook, with its seconds and a checksum in its metadata."""
     entry = json.loads(json.dumps(result.executed))
     entry["metadata"]["build"] = {"seconds": result.seconds, "cells": result.cells}
     entry["metadata"]["build"]["sha256"] = checksum(entry)
     write_atomic(path, json.dumps(entry, indent=1, sort_keys=True) + "\n")
 
 
-def load(path: Path, name: str) -> Result | None:
-    """Return a kept notebook, or None where there is none or it is not what was written."""
+def load_result(path: Path, name: str) -> Result | None:
+    """Return a stored notebook, or None if the file is missing or damaged."""
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         written = entry["metadata"]["build"].pop("sha256")
@@ -179,10 +180,10 @@ def load(path: Path, name: str) -> Result | None:
 
 
 def kernel_environment(root: Path) -> dict[str, str]:
-    """Return what is fixed for every kernel, with folders in place of the user's own settings.
+    """Return the environment of every kernel, with folders that replace the user's settings.
 
-    Finished plays are kept, so that an interrupted build goes on where it stopped; `TOPK_STORE`
-    of the caller has precedence.
+    Finished runs are stored, so that an interrupted build continues where it stopped. A
+    `TOPK_STORE` that is already set takes precedence.
     """
     plays = os.environ.get("TOPK_STORE") or str(plays_folder(root, library_digest(root)))
     homes = {"TOPK_STORE": plays}
@@ -194,21 +195,21 @@ def kernel_environment(root: Path) -> dict[str, str]:
 
 
 def plays_folder(root: Path, library: str) -> Path:
-    """Return where a build keeps finished plays of this version of the library."""
+    """Return the folder in which a build stores finished runs of this version of the library."""
     return root / "_build/store" / library[:16]
 
 
-def forget_other_plays(root: Path, library: str) -> None:
-    """Remove the plays of other versions of the library, which nobody will ask for."""
+def remove_other_plays(root: Path, library: str) -> None:
+    """Remove the runs of other versions of the library, which are not read again."""
     for folder in root.glob("_build/store/*"):
         if folder != plays_folder(root, library):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def find_fonts(root: Path) -> None:
-    """Let Matplotlib list the fonts before any page does.
+    """Let Matplotlib build its list of fonts before any page needs it.
 
-    Where that takes more than five seconds it says so on standard error, which fails a page.
+    If that takes more than five seconds, Matplotlib warns on standard error, which fails a page.
     """
     command = [sys.executable, "-c", "import matplotlib.font_manager"]
     subprocess.run(command, env=os.environ | kernel_environment(root), check=True)
@@ -220,16 +221,16 @@ def cores() -> int:
 
 
 def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dict[str, Result]:
-    """Return the result of every notebook, from the cache where it is there.
+    """Return the result of every notebook, from the cache if possible.
 
-    The others run with all cores as one budget, as many at once as there are cores, those that
-    took longest first: they leave no core waiting in the end. A failure does not stop the rest,
-    and is printed when it happens.
+    The others are executed, one per core at a time, the longest first so that no core is idle at
+    the end. A failure is printed at once and does not stop the rest.
     """
     library = library_digest(root)
-    forget_other_plays(root, library)
-    entries = {book.name: root / f"_build/cache/{key(book, library)}.ipynb" for book in notebooks}
-    results = {book.name: load(entries[book.name], book.name) for book in notebooks}
+    remove_other_plays(root, library)
+    cache = root / "_build/cache"
+    entries = {book.name: cache / f"{cache_key(book, library)}.ipynb" for book in notebooks}
+    results = {book.name: load_result(entries[book.name], book.name) for book in notebooks}
     missing = [book for book in notebooks if results[book.name] is None]
     known = {} if preview else progress.recorded(root)
     expected = {
@@ -238,22 +239,22 @@ def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dic
     missing.sort(key=lambda book: -sum(expected[book.name]))
     print(f"{len(notebooks) - len(missing)} notebooks from the cache, {len(missing)} to execute")
     if missing and not preview:
-        print("(make preview executes a fraction of the scale, for whoever cannot wait)")
+        print("(make preview is faster: it runs a fraction of the scale)")
     at_once, events = min(cores(), max(1, len(missing))), get_context("spawn").Queue()
     state = progress.Progress(expected, at_once, pages=len(notebooks), timed=bool(known))
-    with progress.told(state, events):
+    with progress.printing(state, events):
         for result in _pool(missing, root, preview, at_once, events):
             results[result.name] = result
             events.put((result.name, None))
             if result.executed is None:
-                report(result)
+                print_failure(result)
             else:
-                store(entries[result.name], result)
+                store_result(entries[result.name], result)
     return results
 
 
 def code_cells(notebook: Notebook) -> list[str]:
-    """Return the ids of the cells of a notebook that will be executed."""
+    """Return the ids of the code cells of a notebook, as executed."""
     source = jupytext.reads(notebook.source, fmt="md:myst")
     name_cells(source)
     injected = ["parameters"] if notebook.parameters else []
@@ -261,7 +262,7 @@ def code_cells(notebook: Notebook) -> list[str]:
 
 
 def _pool(books: list[Notebook], root: Path, preview: bool, at_once: int, events):
-    """Execute notebooks, `at_once` at a time; yield the results as they come."""
+    """Execute notebooks, `at_once` at a time; yield the results in order of completion."""
     if not books:
         return
     context, jobs = get_context("spawn"), cores() // at_once
@@ -276,9 +277,9 @@ def _pool(books: list[Notebook], root: Path, preview: bool, at_once: int, events
 
 
 def _begin_worker(events) -> None:
-    """Let this worker, and with it its kernel, end as soon as the build does, even by kill -9.
+    """Make this worker and its kernel exit when the build ends, even if it is killed by SIGKILL.
 
-    `events` is where it says which cell it executes.
+    `events` is the queue to which the worker reports the cell that it executes.
     """
     global _events
     _events = events
@@ -291,35 +292,37 @@ def _begin_worker(events) -> None:
 
 
 class Stopwatch:
-    """The hooks of one notebook's execution: time its code cells, and say which one runs."""
+    """Hooks of one notebook's execution that time its code cells and report the current one."""
 
     def __init__(self, page: str):
-        """Begin before the first cell."""
+        """Start with no cell timed."""
         self.page, self.seconds = page, []
 
     def begin(self, **_) -> None:
-        """Note that a code cell begins."""
+        """Start timing a code cell."""
         if _events is not None:
             _events.put((self.page, len(self.seconds)))
         self.begun = time.perf_counter()
 
     def end(self, **_) -> None:
-        """Note that it has ended."""
+        """Record the seconds of the code cell that has ended."""
         self.seconds.append(round(time.perf_counter() - self.begun, 2))
 
 
 def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
-    """Execute one notebook in this process's kernel, in the folder ``notebooks``."""
-    import papermill  # here, so that a build served from the cache starts at once
+    """Execute one notebook in a kernel of its own, in the folder ``notebooks``."""
+    import papermill  # here, so that a build from the cache does not wait for the import
 
+    # papermill warns of every parameter line with two equal signs.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
     os.environ.update(kernel_environment(root))
     os.environ["TOPK_JOBS"] = str(jobs)
     os.environ["TOPK_PREVIEW"] = "1" if preview else ""
     node = jupytext.reads(notebook.source, fmt="md:myst")
     start, failure, watch = time.perf_counter(), None, Stopwatch(notebook.name)
     try:
-        # A kernel is told the numbers of free ports and opens them seconds later, when another
-        # program may have them; a folder of its own for its sockets is nobody else's.
+        # With TCP, a free port may be taken by another program before the kernel opens it.
+        # Sockets in a private folder avoid this race.
         with tempfile.TemporaryDirectory(prefix="topk-") as folder:
             executed = papermill.execute_notebook(
                 node,
@@ -336,9 +339,10 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
                 extra_arguments=KERNEL_ARGUMENTS,
                 config=Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"}),
             )
-        failure = warnings(executed)
+        failure = text_on_stderr(executed)
     except papermill.PapermillExecutionError as error:
-        failure = f"cell {error.cell_index + 1}:\n{indent(error.source)}\n{plain(error.traceback)}"
+        raised = without_colours(error.traceback)
+        failure = f"cell {error.cell_index + 1}:\n{indent(error.source)}\n{raised}"
     except Exception:
         failure = traceback.format_exc()
     seconds = time.perf_counter() - start
@@ -348,17 +352,17 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
 
 
 def indent(text: str) -> str:
-    """Set a cell's text off from what is said about it."""
+    """Indent a cell's text by four spaces."""
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
-def plain(lines: list[str]) -> str:
-    """Join a traceback and take the colours out of it."""
+def without_colours(lines: list[str]) -> str:
+    """Join the lines of a traceback and remove its colour codes."""
     return re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(lines))
 
 
-def warnings(executed: dict) -> str | None:
-    """Name the cells that wrote to standard error: a finished book has no warnings left."""
+def text_on_stderr(executed: dict) -> str | None:
+    """Return the cells that wrote to standard error, with the text, or None if none did."""
     found = [
         f"cell {number} wrote to standard error:\n{indent(cell['source'])}\n{output['text']}"
         for number, cell in enumerate(executed["cells"], start=1)
@@ -369,7 +373,7 @@ def warnings(executed: dict) -> str | None:
 
 
 def tidy(executed: dict) -> dict:
-    """Take out of an executed notebook what differs from one execution or machine to another."""
+    """Remove from an executed notebook whatever varies between executions or machines."""
     notebook = json.loads(nbformat.writes(executed))
     notebook["nbformat"], notebook["nbformat_minor"] = 4, 5
     for name in ("papermill", "jupytext", "topk", "widgets"):
@@ -388,18 +392,18 @@ def tidy(executed: dict) -> dict:
 
 
 def _widget(output: dict) -> bool:
-    """Whether an output is a live widget, such as a progress bar, which a page cannot show."""
+    """Return whether an output is a live widget, such as a progress bar."""
     return "application/vnd.jupyter.widget-view+json" in output.get("data", {})
 
 
 def _drop_addresses(data: dict) -> None:
-    """Take the address in memory out of the plain text of an object that has nothing else."""
+    """Remove memory addresses from an output's plain text, such as default reprs have."""
     if "text/plain" in data:
         data["text/plain"] = re.sub(r" at 0x[0-9a-f]+>", ">", "".join(data["text/plain"]))
 
 
 def _merge_streams(outputs: list[dict]) -> list[dict]:
-    """Join neighbouring pieces of one stream: where it was cut depends on timing."""
+    """Join consecutive pieces of one stream, because where it is split depends on timing."""
     merged: list[dict] = []
     for output in outputs:
         if output["output_type"] != "stream":
@@ -411,6 +415,6 @@ def _merge_streams(outputs: list[dict]) -> list[dict]:
     return merged
 
 
-def report(failed: Result) -> None:
-    """Print a failure, with notebook, cell and traceback."""
+def print_failure(failed: Result) -> None:
+    """Print the failure of a notebook: its name, the cell and the traceback."""
     print(f"\n=== notebooks/{failed.name}.md\n{failed.failure}", file=sys.stderr, flush=True)

@@ -1,10 +1,10 @@
-// In JupyterLab the chapters are set by jupyterlab-myst. This small extension adds what it cannot know: the
-// numbers that cells glue into the text, citations, figures with their numbers and captions, and what other
-// chapters define. It changes what is shown and nothing of what is saved. book/lab.py puts NAMES before it.
+// In JupyterLab, jupyterlab-myst renders the chapters. This extension adds what jupyterlab-myst lacks: glued
+// numbers, citations, numbers and captions of figures, and references to other chapters. It changes the display
+// only, never the saved file. book/lab.py writes the constant NAMES before this script.
 
 const GLUED = "application/papermill.record/text/plain";
 
-// A number as Python's format() writes it, for the formats that the chapters use.
+// Format a number as Python's format() does, for the format specifiers that the chapters use.
 function formatted(repr, spec) {
   const quoted = /^(['"])(.*)\1$/s.exec(repr);
   if (quoted) return quoted[2];
@@ -20,7 +20,7 @@ function formatted(repr, spec) {
   return (sign && value >= 0 ? "+" : "") + text + (kind === "%" ? "%" : "");
 }
 
-// What the outputs of a notebook glue: {name: text of the value}.
+// Return the values glued by the outputs of a notebook: {name: repr of the value}.
 function glued(model) {
   const values = {};
   for (const cell of model.cells) {
@@ -32,7 +32,7 @@ function glued(model) {
   return values;
 }
 
-// The figures of a notebook, in order: {label: {number, caption, index of the cell}}.
+// Return the figures of a notebook, in order: {label: {number, caption, index of the cell}}.
 function figures(model) {
   const found = {};
   [...model.cells].forEach((cell, index) => {
@@ -42,7 +42,7 @@ function figures(model) {
   return found;
 }
 
-// Words that the page's own machinery may write again: only the text node changes, never the tree.
+// Replace the text of an element. Only the text node changes, so that React, which renders it, can update it.
 function say(element, words) {
   const node = [...element.childNodes].reverse().find((child) => child.nodeType === Node.TEXT_NODE);
   if (node && node.data !== words) node.data = words;
@@ -129,7 +129,7 @@ function activate(app) {
   });
 }
 
-// What a built extension would bring with it: the two functions by which JupyterLab takes one in.
+// The interface by which JupyterLab loads an extension, which a build tool would generate.
 (globalThis._JUPYTERLAB ??= {})["topk-lab"] = {
   init: () => {},
   get: async () => () => ({ __esModule: true, default: { id: "topk-lab:read", autoStart: true, activate } }),

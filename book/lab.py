@@ -1,7 +1,7 @@
-"""Open the chapters in JupyterLab, set as on the site:
+"""Open the chapters in JupyterLab, rendered as on the site:
 
-python -m book.lab               what `make lab` does; further words are JupyterLab's own
-python -m book.lab --install     put the extension into this environment, as Binder does
+python -m book.lab               as `make lab` does; further options are passed to JupyterLab
+python -m book.lab --install     install the extension into this environment, as Binder does
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXTENSION = "topk-lab"
 LOADED = {"extension": True, "_build": {"load": "static/lab.js", "extension": "./extension"}}
 PACKAGE = {"name": EXTENSION, "version": "1.0.0", "jupyterlab": LOADED}
-# The question about news would stand over the chapter; it is the one thing that needs a network.
+# The prompt about announcements would cover the chapter, and is all that needs a network.
 QUIET = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 STATED = re.compile(r"^`{3,}\{(?:prf:)?(\w+)\} ?(.*)\n:label: (\S+)$", re.M)
 HEADED = re.compile(r"^\((\S+)\)=\n+#+ (.*)$", re.M)
@@ -30,7 +30,7 @@ NUMBERED = re.compile(r"^.*\$\$ \((\S+)\)$", re.M)
 
 
 def names(root: Path) -> dict:
-    """Return what the chapters refer to: their titles, their labels, and the bibliography."""
+    """Return the targets of references: titles and labels of the chapters, and citations."""
     chapters, labels = {}, {}
     for path in sorted((root / "notebooks").glob("*.md")):
         text = path.read_text(encoding="utf-8")
@@ -50,13 +50,13 @@ def names(root: Path) -> dict:
 
 
 def cites(path: Path) -> dict[str, str]:
-    """Return how a text names each entry of a bibliography."""
+    """Return the citation text of each entry of a bibliography, such as Name et al. [2014]."""
     found = {}
     for key, entry in parse_file(str(path)).entries.items():
         last = [" ".join(person.prelast_names + person.last_names) for person in
                 entry.persons.get("author", [])]
-        who = f"{last[0]} et al." if len(last) > 2 else " and ".join(last)
-        found[key] = f"{re.sub('[{}]', '', who)} [{entry.fields.get('year', '')}]"
+        authors = f"{last[0]} et al." if len(last) > 2 else " and ".join(last)
+        found[key] = f"{re.sub('[{}]', '', authors)} [{entry.fields.get('year', '')}]"
     return found
 
 
@@ -64,13 +64,13 @@ def install(root: Path, folder: Path) -> None:
     """Write the extension into a folder of JupyterLab extensions."""
     script = (root / "book/lab.js").read_text(encoding="utf-8")
     known = f"const NAMES = {json.dumps(names(root), ensure_ascii=False)};\n"
-    # A script of its own, so that its names are nobody else's.
+    # The function keeps the script's names out of the global scope.
     write_atomic(folder / EXTENSION / "static/lab.js", f"(() => {{\n{known}{script}}})();\n")
     write_atomic(folder / EXTENSION / "package.json", json.dumps(PACKAGE) + "\n")
 
 
 def command(root: Path, *options: str) -> tuple[list[str], dict[str, str]]:
-    """Prepare JupyterLab in ``_build/lab``; return the command that opens it, and its variables."""
+    """Set up JupyterLab in ``_build/lab``; return the command and its environment variables."""
     folder = root / "_build/lab"
     install(root, folder / "extensions")
     write_atomic(folder / "config/labconfig/page_config.json", json.dumps(QUIET))
@@ -82,7 +82,7 @@ def command(root: Path, *options: str) -> tuple[list[str], dict[str, str]]:
 
 
 def main(options: list[str]) -> int:
-    """Read the command line and do what it asks."""
+    """Install the extension, or start JupyterLab."""
     if options == ["--install"]:
         install(ROOT, Path(sys.prefix) / "share/jupyter/labextensions")
         return 0

@@ -1,4 +1,4 @@
-"""Set the book as one PDF, from the stage that the last `make book` left.
+"""Typeset the book as one PDF, from the stage of the last `make book`.
 
 python -m book.pdf   writes _build/topk.pdf; needs latexmk and xelatex
 """
@@ -28,7 +28,7 @@ PREAMBLE = r"\usepackage{array}\let\firmscore\_\renewcommand{\_}{\firmscore\allo
 
 
 def main(root: Path = ROOT) -> int:
-    """Lay out, write LaTeX, typeset."""
+    """Copy the stage, write LaTeX from it, typeset; return the exit status."""
     if missing := [name for name in ("latexmk", "xelatex") if not shutil.which(name)]:
         print(f"not found: {', '.join(missing)} (Debian: see CONTRIBUTING.md)", file=sys.stderr)
         return 1
@@ -40,8 +40,8 @@ def main(root: Path = ROOT) -> int:
     shutil.copytree(stage, work / "stage")
     for path in sorted((work / "stage/notebooks").glob("*.ipynb")):
         path.write_text(json.dumps(for_print(json.loads(path.read_text()))), encoding="utf-8")
-    configure(work / "stage/_config.yml")
-    leave_out_reference(work / "stage/book")
+    set_print_options(work / "stage/_config.yml")
+    remove_reference(work / "stage/book")
     keep_chapter_numbers(work / "stage/book/intro.md")
     environment = {**os.environ, **KERNEL_ENVIRONMENT}
     program = Path(sys.executable).with_name("jupyter-book")
@@ -56,8 +56,8 @@ def main(root: Path = ROOT) -> int:
     return 0
 
 
-def configure(path: Path) -> None:
-    """Change the configuration of the site into that of a printed book."""
+def set_print_options(path: Path) -> None:
+    """Change the configuration of the site to that of a printed book."""
     config = yaml.safe_load(path.read_text(encoding="utf-8"))
     sphinx = config["sphinx"]["config"]
     sphinx["extensions"].remove("sphinx_jupyterbook_latex")
@@ -79,8 +79,8 @@ def configure(path: Path) -> None:
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
-def leave_out_reference(book: Path) -> None:
-    """Take out the pages of the library's names: `help` has their text, and the site has them."""
+def remove_reference(book: Path) -> None:
+    """Remove the API reference, which the site and the docstrings contain."""
     shutil.rmtree(book / "api")
     toc = yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))
     for part in toc["parts"]:
@@ -90,15 +90,15 @@ def leave_out_reference(book: Path) -> None:
 
 
 def keep_chapter_numbers(landing: Path) -> None:
-    """Make the landing page's headings bold text: LaTeX would count them as chapters."""
+    """Turn the landing page's headings into bold text, or LaTeX would number them as chapters."""
     text = re.sub(r"^## +(.+)$", r"**\1**", landing.read_text(encoding="utf-8"), flags=re.M)
     landing.write_text(text, encoding="utf-8")
 
 
 def for_print(notebook: dict) -> dict:
-    """Return a notebook whose tables are set by LaTeX, and without what only a screen can show.
+    """Return a notebook with LaTeX tables, and without HTML outputs.
 
-    Code that the site folds because it draws is left out, and so are imports and parameters.
+    Code that the site folds, imports and parameters are left out.
     """
     for cell in notebook["cells"]:
         tags = cell.get("metadata", {}).get("tags", [])
@@ -114,10 +114,10 @@ def for_print(notebook: dict) -> dict:
 
 
 def as_latex(table) -> str:
-    """Return an HTML table as a LaTeX table that may go over several pages."""
+    """Return an HTML table as a LaTeX ``longtable``."""
     rows = [[cell.get_text(" ", strip=True) for cell in row(["th", "td"])] for row in table("tr")]
     columns = max(map(len, rows))
-    width = f"{1 / columns - 0.027:.3f}\\linewidth"  # beside what LaTeX puts between columns
+    width = f"{1 / columns - 0.027:.3f}\\linewidth"  # minus the space between columns
     column = f">{{\\raggedright\\arraybackslash}}p{{{width}}}"
     lines = [
         " & ".join(escape(text) for text in row + [""] * (columns - len(row))) + r" \\"
@@ -129,7 +129,7 @@ def as_latex(table) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text as LaTeX sets it."""
+    """Escape text for LaTeX."""
     return "".join(SPECIAL.get(character, character) for character in text)
 
 

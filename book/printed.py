@@ -1,13 +1,12 @@
-"""Read the numbers of three printed figures, with which pages 02, 10, 13 and 15 compare.
+"""Extract the data of three published figures, with which pages 02, 10, 13 and 15 compare.
 
-Figures 1 and 2 of Zhou, Chen and Li (2014) and Figure 4 of Bubeck, Wang and Viswanathan (2013)
-are drawn with lines, and the published files have the coordinates of every point.  Run it on a
-paper as its publisher offers it, https://proceedings.mlr.press/v32/zhoub14.pdf or
-https://proceedings.mlr.press/v28/bubeck13.pdf::
+Figures 1 and 2 of Zhou, Chen and Li (2014) and Figure 4 of Bubeck, Wang and Viswanathan (2013) are
+vector graphics, so the published files contain the coordinates of every point.  Run the program on
+https://proceedings.mlr.press/v32/zhoub14.pdf or https://proceedings.mlr.press/v28/bubeck13.pdf::
 
     python -m book.printed zhoub14.pdf
 
-The papers themselves are not part of this book.
+The papers are not part of this repository.
 """
 
 import re
@@ -16,7 +15,7 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
-PANELS = {  # panel: the name its authors gave the drawing; 1(c) has thousandths on its axis
+PANELS = {  # panel: name of the drawing in the file; the axis of 1(c) is in thousandths
     "1(a)": "unif_N_1000_T_20000", "1(b)": "unif_N_1000_T_50000", "1(c)": "unif_N_1000_T_100000",
     "1(d)": "two_level_N_1000_T_20000", "1(e)": "two_level_N_1000_T_50000",
     "1(f)": "two_level_N_1000_T_100000",
@@ -25,8 +24,8 @@ PANELS = {  # panel: the name its authors gave the drawing; 1(c) has thousandths
     "2(g)": "rte_prec_N_164_T_1640", "2(h)": "rte_prec_N_164_T_3280",
 }
 CURVES = "Uniform", "SAR", "LUCB", "OptMAI(0.8)", "OptMAI(0.9)"  # as in the legend, top down
-RIVALS = "UNI", "SR", "SAR", "Gap-E"  # of Figure 4, from left to right
-TOPS = {1: 0.5, 2: 1.0, 3: 0.18, 4: 0.3, 5: 0.6, 6: 1.0}  # the last number of its vertical axes
+RIVALS = "UNI", "SR", "SAR", "Gap-E"  # in Figure 4, from left to right
+TOPS = {1: 0.5, 2: 1.0, 3: 0.18, 4: 0.3, 5: 0.6, 6: 1.0}  # largest tick of each vertical axis
 
 FORM = re.compile(rb"/Subtype\s*/Form((?:(?!\bendobj\b).)*?)>>\s*stream\r?\n", re.DOTALL)
 NUMBER = r"(-?[\d.]+)"
@@ -41,36 +40,36 @@ STROKE = re.compile(rf"28575 w 1 J 1 j /Cs1 CS ([\d. ]+) SC q {NUMBER} 0 0 -\2 {
 
 
 def drawing(pdf, name):
-    """Return the drawing commands of the picture of that name."""
+    """Return the drawing commands of the picture with the given name."""
     for form in FORM.finditer(pdf):
         if f"/{name}.pdf".encode() in form[1]:
             length = int(re.search(rb"/Length (\d+)", form[1])[1])
             return zlib.decompress(pdf[form.end():form.end() + length]).decode("latin-1")
-    raise SystemExit(f"no picture {name} in this file")
+    raise SystemExit(f"the file has no picture {name}")
 
 
-def straight(found):
-    """Return the function from coordinates to values, by the outermost of (coordinate, value)."""
+def linear_map(found):
+    """Return the linear map through the first and last pair (coordinate, value)."""
     (low, first), (high, last) = min(found), max(found)
     return lambda at: first + (at - low) * (last - first) / (high - low)
 
 
 def axes(commands):
-    """Return such functions for x and y of Figure 1 or 2."""
+    """Return the maps from coordinates to values for x and y of Figure 1 or 2."""
     ticks = {0: [], 1: []}
     for tick in TICK.finditer(commands):
         x, y, to_x, _, value = map(float, tick.groups())
         ticks[int(x != to_x)].append((y if x != to_x else x, value))
-    return straight(ticks[0]), straight(ticks[1])
+    return linear_map(ticks[0]), linear_map(ticks[1])
 
 
 def curves(commands):
-    """Return the points of every curve of Figure 1 or 2: {name: {K: value}}."""
+    """Return the points of each curve of Figure 1 or 2: {name: {K: value}}."""
     value_x, value_y = axes(commands)
     drawn = CURVE.findall(commands)
     legend = [colour for colour, *_ in SAMPLE.findall(commands)]
     if len(drawn) != len(CURVES) or legend != [colour for colour, *_ in drawn]:
-        raise SystemExit("these are not five curves in the colours of the legend")
+        raise SystemExit("expected five curves in the colours of the legend")
     found = {}
     for name, (_, points, *_) in zip(CURVES, drawn, strict=True):
         each = [tuple(map(float, point)) for point in re.findall(rf"{NUMBER} {NUMBER} ", points)]
@@ -79,37 +78,37 @@ def curves(commands):
 
 
 def dots(commands):
-    """Return how many workers have a dot at each number of tasks."""
+    """Return the number of workers with each number of tasks: {tasks: workers}."""
     value_y = axes(commands)[1]
-    heights = [value_y(float(dot[2])) for dot in DOT.finditer(commands)]  # a circle's rightmost
+    heights = [value_y(float(dot[2])) for dot in DOT.finditer(commands)]  # of the rightmost point
     return dict(sorted(Counter(map(round, heights)).items()))
 
 
 def errors(commands, top):
     """Return the curves of a panel of Figure 4, from m = 1 on: {name: [value, ...]}.
 
-    Points are drawn at whole points of the page, a hundredth of the axis or less; the numbers
-    of the vertical axis, 0 to ``top``, stand 6 points above their heights.
+    Coordinates are rounded to whole points, at most a hundredth of the axis.  The tick labels of
+    the vertical axis, 0 to ``top``, are placed 6 points above their ticks.
     """
     commands = " ".join(commands.split())
     heights = [float(y) - 6 for _, y in LABEL.findall(commands)]
     axis = heights[: next(i for i, y in enumerate(heights) if y < heights[0])]
-    value = straight([(axis[0], 0.0), (axis[-1], top)])
+    value = linear_map([(axis[0], 0.0), (axis[-1], top)])
     strokes = [(colour, float(scale), float(up), re.findall(rf"{NUMBER} {NUMBER} [ml]", path))
                for colour, scale, _, up, path in STROKE.findall(commands)]
     drawn = strokes[: len(RIVALS)]
     legend = [colour for colour, *_ in strokes[len(RIVALS):]]
     if len(strokes) != 2 * len(RIVALS) or legend != [colour for colour, *_ in drawn]:
-        raise SystemExit("these are not four curves in the colours of the legend")
+        raise SystemExit("expected four curves in the colours of the legend")
     found = {}
     for name, (_, scale, up, ends) in zip(RIVALS, drawn, strict=True):
-        points = ends[::2] + ends[-1:]  # from one point to the next
+        points = ends[::2] + ends[-1:]  # start of each segment, and the last end
         found[name] = [round(value(up - scale * float(y)), 4) for _, y in points]
     return found
 
 
 def main():
-    """Print the numbers of all panels."""
+    """Print the data of all panels."""
     pdf = Path(sys.argv[1]).read_bytes()
     if b"/exp1.pdf" in pdf:
         for number, top in TOPS.items():

@@ -1,8 +1,8 @@
-"""What a build says while it runs: pages done, pages running and how far, the time that is left.
+"""Report the progress of a build: pages done, pages running, time left.
 
-How long each cell took when the times were last recorded stands in ``book/times.json``, under the
-cell's id, which is made from its text. It is scaled by how much faster or slower the cells of this
-build were so far, which also says how far a page is inside a cell that takes minutes.
+``book/times.json`` records the seconds of each cell under the cell's id, a hash of its text. They
+are scaled by the ratio of measured to recorded times of this build's finished cells. The scaled
+times also give the progress within a long cell.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-TRUST = 10.0  # seconds for which the recorded pace is believed before this machine's own is
-EVERY = {True: 1.0, False: 30.0}  # seconds between two lines: on a terminal, and on a pipe
+PRIOR_SECONDS = 10.0  # weight of the recorded times in the ratio, as of cells that took as recorded
+PRINT_INTERVALS = {True: 1.0, False: 30.0}  # seconds: on a terminal (True), on a pipe
 
 
 def recorded(root: Path) -> dict[str, dict[str, float]]:
-    """Return the recorded seconds of every code cell, by page and id; none where nothing is."""
+    """Return the recorded seconds of every code cell, by page and id; empty without a file."""
     path = root / "book/times.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def match(times: dict[str, float], cells: list[str]) -> list[float]:
-    """Fit recorded times, by id, to the ids of the cells that a page has now.
+    """Return the expected seconds of a page's cells, given recorded times by id.
 
-    Cells that are new share what those that are gone took, so that a page whose long cell was
-    rewritten is still a long one; where none is gone they take a second each.
+    New cells share the time of removed ones equally, so that a page whose long cell was rewritten
+    is still expected to be long. If no cell was removed, a new one counts as one second.
     """
     new = sum(name not in times for name in cells)
     gone = sum(seconds for name, seconds in times.items() if name not in cells)
@@ -39,45 +39,46 @@ def match(times: dict[str, float], cells: list[str]) -> list[float]:
 
 
 class Progress:
-    """How far the pages are. `expected` has the seconds of every cell that is to be executed.
+    """Progress of the pages.
 
-    `at_once` pages run at a time. `pages` counts those from the cache too; `timed` is False where
-    no time is known, as in a preview.
+    `expected` has the expected seconds of every cell to be executed, by page. At most `at_once`
+    pages run at a time. `pages` includes those from the cache. `timed` is False if no times are
+    known, as in a preview.
     """
 
     def __init__(self, expected, at_once=1, pages=None, timed=True, clock=time.monotonic):
-        """Begin with no page begun."""
+        """Start with no page running."""
         self.expected, self.at_once = expected, at_once
         self.pages = len(expected) if pages is None else pages
         self.timed, self.clock = timed, clock
-        self.running: dict[str, tuple[int, float]] = {}  # cells before this one, when it began
+        self.running: dict[str, tuple[int, float]] = {}  # index of the cell, its start
         self.ended: set[str] = set()
-        self.took = self.foreseen = TRUST  # of all finished cells
+        self.took = self.planned = PRIOR_SECONDS  # measured and expected seconds of finished cells
 
     def cell(self, page: str, number: int) -> None:
-        """Take note that a page begins its code cell `number` (from 0)."""
+        """Record that a page starts its code cell `number` (from 0)."""
         self._finish(page)
         self.running[page] = (number, self.clock())
 
     def end(self, page: str) -> None:
-        """Take note that a page is done, or has failed."""
+        """Record that a page has finished or failed."""
         self._finish(page)
         self.running.pop(page, None)
         self.ended.add(page)
 
     def _finish(self, page: str) -> None:
-        """Compare the cell that has just ended with its record."""
+        """Add measured and expected seconds of the cell that has just ended."""
         number, begun = self.running.get(page, (None, 0.0))
         if number is not None and number < len(self.expected[page]):
             self.took += self.clock() - begun
-            self.foreseen += self.expected[page][number]
+            self.planned += self.expected[page][number]
 
     def pace(self) -> float:
-        """Return the seconds that a recorded second takes on this machine."""
-        return self.took / self.foreseen
+        """Return the ratio of measured to expected time."""
+        return self.took / self.planned
 
-    def left(self, page: str) -> float:
-        """Return the recorded seconds that a page still has before it."""
+    def remaining(self, page: str) -> float:
+        """Return the expected seconds that a page still needs, not yet scaled by `pace`."""
         if page in self.ended:
             return 0.0
         cells = self.expected[page]
@@ -86,12 +87,12 @@ class Progress:
         return sum(cells[number:]) - within
 
     def seconds_left(self) -> float:
-        """Return about how many seconds the whole build still takes."""
-        left = [self.left(page) for page in self.expected]
-        return self.pace() * max(max(left, default=0.0), sum(left) / self.at_once)
+        """Return an estimate of the seconds that the whole build still needs."""
+        remaining = [self.remaining(page) for page in self.expected]
+        return self.pace() * max(max(remaining, default=0.0), sum(remaining) / self.at_once)
 
     def line(self) -> str:
-        """Say it in one line."""
+        """Return the progress in one line of text."""
         done = self.pages - len(self.expected) + len(self.ended)
         parts = [f"{done} of {self.pages} pages"]
         if self.timed:
@@ -101,38 +102,37 @@ class Progress:
             cells = self.expected[page]
             parts.append(f"{page}: cell {number + 1} of {len(cells)}")
             if self.timed and sum(cells):
-                parts[-1] += f" ({1 - self.left(page) / sum(cells):.0%})"
+                parts[-1] += f" ({1 - self.remaining(page) / sum(cells):.0%})"
         return ", ".join(parts)
 
 
 @contextmanager
-def told(progress: Progress, events, stream=None):
-    """Print the line of a `Progress` while pages are executed: every second on a terminal, every
-    half minute elsewhere.
+def printing(progress: Progress, events, stream=None):
+    """Print a `Progress` while pages are executed: every second on a terminal, else every 30.
 
-    Executing processes put (page, number of the cell) into `events`, the build (page, None) when
-    a page has ended.
+    `events` is a queue into which workers put (page, index of the cell), and the build
+    (page, None) when a page has ended.
     """
-    speaker = threading.Thread(
-        target=_speak, args=(progress, events, stream or sys.stdout), daemon=True
+    thread = threading.Thread(
+        target=_print_until_end, args=(progress, events, stream or sys.stdout), daemon=True
     )
     if progress.expected:
-        speaker.start()
+        thread.start()
     try:
         yield
     finally:
         events.put((None, None))
         if progress.expected:
-            speaker.join()
+            thread.join()
 
 
-def _speak(progress: Progress, events, stream) -> None:
-    """Listen and print until told to stop."""
-    every, due = EVERY[stream.isatty()], time.monotonic()
+def _print_until_end(progress: Progress, events, stream) -> None:
+    """Read events and print lines until the event (None, None)."""
+    every, due = PRINT_INTERVALS[stream.isatty()], time.monotonic()
     page = ""
     while page is not None:
         try:
-            page, number = events.get(timeout=EVERY[True])
+            page, number = events.get(timeout=PRINT_INTERVALS[True])
             if page and number is None:
                 progress.end(page)
             elif page:
@@ -140,14 +140,14 @@ def _speak(progress: Progress, events, stream) -> None:
         except queue.Empty:
             pass
         if time.monotonic() >= due or page is None:
-            _say(progress.line(), stream)
+            _print_line(progress.line(), stream)
             due = time.monotonic() + every
     if stream.isatty():
         print(file=stream)
 
 
-def _say(text: str, stream) -> None:
-    """Print a line: on a terminal over the last one, cut to its width."""
+def _print_line(text: str, stream) -> None:
+    """Print a line; on a terminal it replaces the last one and is cut to the width."""
     if stream.isatty():
         width = shutil.get_terminal_size().columns - 1
         text = f"\r{text[:width]:<{width}}"

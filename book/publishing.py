@@ -1,6 +1,6 @@
-"""Where the repository is published, if it is: ``repository: url`` of ``_config.yml`` says it.
+"""The repository's address, ``repository: url`` in ``_config.yml``, and the texts that contain it.
 
-python -m book.publishing https://github.com/owner/name   sets it for every page
+python -m book.publishing https://github.com/owner/name   sets the address for every page
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ BLOCK = re.compile(r"<!-- published -->\n(.*?)<!-- /published -->\n", re.S)
 
 
 def address(root: Path) -> str:
-    """Return the address of the repository, or nothing where it has none yet."""
+    """Return the address of the repository, or "" if none is set."""
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
     return config["repository"].get("url") or ""
 
 
 def tree(root: Path) -> str:
-    """Return the address under which the repository's files can be read, or nothing."""
+    """Return the address of the repository's files, or "" if none is set."""
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["repository"]
     return f"{config['url']}/blob/{config['branch']}" if config.get("url") else ""
 
 
-def configure(config: dict) -> None:
-    """Take out of a configuration without an address every button that needs one."""
+def remove_unset_links(config: dict) -> None:
+    """Remove the buttons that need an address from a configuration without one."""
     if not config["repository"].get("url"):
         del config["repository"], config["launch_buttons"]
         config["html"] |= dict.fromkeys(BUTTONS, False)
 
 
-def fill(text: str, url: str) -> str:
-    """Fill the address into what a page says between the marks, or leave that out without one."""
+def fill_address(text: str, url: str) -> str:
+    """Insert the address into the marked blocks of a page, or remove them if there is none."""
     if not url:
         return BLOCK.sub("", text)
     host, owner, name = URL.fullmatch(url).groups()
@@ -48,7 +48,7 @@ def fill(text: str, url: str) -> str:
 
 
 def publish_at(url: str, root: Path = ROOT) -> None:
-    """Set the address."""
+    """Set the address in ``_config.yml``."""
     if not URL.fullmatch(url) or url.endswith(".git"):
         raise SystemExit(f"{url!r} is not of the form https://github.com/owner/name")
     path = root / "_config.yml"

@@ -1,8 +1,7 @@
-"""The records a build leaves: claims, results, and the status of every page.
+"""The records of a build: claims, numbered results, and the status of every page.
 
-Notebooks hand records over as outputs of the type ``application/vnd.topk+json``, each a
-dictionary with ``kind`` "claim", "proved" or "result"; they are collected here and taken out of the
-pages.
+Notebooks emit records as outputs of MIME type ``application/vnd.topk+json``, each a dictionary with
+``kind`` "claim", "proved" or "result". They are collected here and removed from the pages.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from platform import python_version
 
 import topk
 from book import tables
-from book.tables import formulas
-from topk.book.claims import MARKS, MIME, RESULTS
+from book.tables import MARKS, formulas, row_id
+from topk.book.claims import MIME, RESULTS
+from topk.book.verdicts import DISAGREE
 
 FIELDS = {
     "claim": ("id", "paper", "where", "statement", "published", "observed", "verdict", "page",
-              "note"),
+              "note", "why", "judged", "vague"),
     "proved": ("id", "paper", "where", "statement", "observed", "page", "note"),
-    "result": ("id", "paper", "sort", "number", "page", "function", "test"),
+    "result": ("id", "paper", "kind", "number", "page", "function", "test"),
 }
-RENAMED = {"sort": "kind"}  # a payload's own kind says which of the two lists it belongs to
 
-# In the order in which the ledger lists them.
+# In the order of the ledger.
 PAPERS = {
     "kalyanakrishnan2012": "Kalyanakrishnan, Tewari, Auer and Stone (2012): LUCB",
     "gabillon2012": "Gabillon, Ghavamzadeh and Lazaric (2012): UGapE",
@@ -33,16 +32,16 @@ PAPERS = {
     "zhou2014": "Zhou, Chen and Li (2014): OptMAI",
     "chen2017": "Chen, Chen, Zhang and Zhou (2017): AdaptiveTopK",
 }
-OUTSIDE = {"you2023": "You, Qin, Wang and Yang (2023), none of the five"}
+OTHER_PAPERS = {"you2023": "You, Qin, Wang and Yang (2023), not one of the five papers"}
 
 VERSIONED = ("numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
 
 
-def take(name: str, notebook: dict, repository: str = "") -> list[dict]:
-    """Take the records out of a notebook and return them, with their ``page`` filled in.
+def extract(name: str, notebook: dict, repository: str = "") -> list[dict]:
+    """Remove the records from a notebook and return them, with their ``page`` filled in.
 
-    A numbered result leaves a line with its function and its test in the notebook, and claims leave
-    their table.
+    In the notebook, a line with function and test replaces a numbered result, and a table replaces
+    claims.
     """
     found = []
     for cell in notebook["cells"]:
@@ -52,10 +51,9 @@ def take(name: str, notebook: dict, repository: str = "") -> list[dict]:
             given = output.get("data", {}).pop(MIME, [])
             given = given if isinstance(given, list) else [given]
             records = [complete(record, f"notebooks/{name}.html") for record in given]
-            if records and records[0]["kind"] == "result":
+            if records and records[0]["type"] == "result":
                 output["data"]["text/markdown"] = checked_line(records[0], repository)
             elif records:
-                output["data"].pop("text/html")
                 output["data"]["text/markdown"] = tables.claims(records)
             found += records
         cell["outputs"] = [output for output in cell["outputs"] if output.get("data") != {}]
@@ -63,29 +61,30 @@ def take(name: str, notebook: dict, repository: str = "") -> list[dict]:
 
 
 def complete(record: dict, page: str) -> dict:
-    """Fill in a record's page, and refuse the record where a field is missing.
+    """Fill in a record's page; raise ValueError if a field is missing.
 
-    Without an anchor of its own, a claim's is its row in the table that `topk.book.claims` shows.
+    A claim without an anchor is linked to its row in the page's table.
     """
-    anchor = record.get("anchor") or tables.row_id(str(record.get("id")))
-    record = {"note": "", "page": f"{page}#{anchor}", **record}
-    missing = [name for name in FIELDS[record["kind"]] if name not in record]
+    anchor = record.get("anchor") or row_id(str(record.get("id")))
+    given = dict.fromkeys(("note", "why", "judged", "vague"), "")
+    record = {**given, "page": f"{page}#{anchor}", **record}
+    missing = [name for name in FIELDS[record["type"]] if name not in record]
     if missing:
         raise ValueError(f"{page}: the record {record.get('id')!r} has no {', '.join(missing)}")
     return record
 
 
 def select(records: list[dict], kind: str) -> list[dict]:
-    """Return the records of one kind, with the published fields only; ids may not repeat."""
+    """Return the records of one kind, reduced to the fields of `FIELDS`; ids must be distinct."""
     chosen = [
-        {RENAMED.get(name, name): record[name] for name in FIELDS[kind]}
+        {name: record[name] for name in FIELDS[kind]}
         for record in records
-        if record["kind"] == kind
+        if record["type"] == kind
     ]
     identifiers = [record["id"] for record in chosen]
     repeated = sorted({name for name in identifiers if identifiers.count(name) > 1})
     if repeated:
-        raise ValueError(f"{kind} ids that are used more than once: {', '.join(repeated)}")
+        raise ValueError(f"{kind} ids used more than once: {', '.join(repeated)}")
     return chosen
 
 
@@ -93,48 +92,112 @@ def select(records: list[dict], kind: str) -> list[dict]:
 
 
 def ledger(claims: list[dict], preview: bool) -> str:
-    """Return the ledger in MyST Markdown: a table per paper, with counts."""
+    """Return the ledger in MyST Markdown: a summary, a bar chart, and a table per paper."""
     if preview:
-        return "This is a preview: the scale is not the papers', and claims are not judged.\n"
+        return "This is a preview at a fraction of the papers' scale; claims are not judged.\n"
     papers = [*PAPERS, *sorted({claim["paper"] for claim in claims} - set(PAPERS))]
-    groups = [(paper, [c for c in claims if c["paper"] == paper]) for paper in papers]
-    parts = [f"Claims: {len(claims)} ({counts(claims)}).\n"]
-    for paper, group in groups:
-        if group:
-            total = f"Claims: {len(group)} ({counts(group)})."
-            rows = tables.claims(group, here=False)
-            title = (PAPERS | OUTSIDE).get(paper, paper)
-            parts.append(f"## {title}\n\n{total}\n\n{rows}")
+    groups = {paper: [c for c in claims if c["paper"] == paper] for paper in papers}
+    titles = PAPERS | OTHER_PAPERS
+    groups = {titles.get(paper, paper): group for paper, group in groups.items() if group}
+    parts = [f"{ledger_summary(claims)}\n", bars(groups), '<div id="topk-ledger-filter"></div>\n']
+    for title, group in groups.items():
+        rows = tables.claims(group, here=False)
+        parts.append(f"## {title}\n\n{verdict_counts(group)}.\n\n{rows}")
     return "\n".join(parts)
 
 
-def counts(claims: list[dict]) -> str:
-    """Say how many claims have each verdict."""
+def ledger_summary(claims: list[dict]) -> str:
+    """Return a summary of two sentences: the number of claims with each verdict."""
+    found = {verdict: [c for c in claims if c["verdict"] == verdict] for verdict in MARKS}
+    holds, fails, undecided, not_comparable = found.values()
+    directions = sum(bool(claim["judged"]) for claim in holds + fails)
+    disagree = sum(claim["why"].startswith(DISAGREE) for claim in not_comparable)
+    return (
+        f"Of {len(claims)} published sentences that an experiment can contradict "
+        f"**{agreeing(len(holds), 'hold')}** and **{agreeing(len(fails), 'fail')}**; "
+        f"{agreeing(number(directions), 'of these state')} a direction without a size, "
+        "and we judged the direction. The data leave "
+        f"**{len(undecided)} open**, and **{len(not_comparable)} cannot be judged**: for "
+        f"{number(disagree)} the readings of what the paper does not print disagree, and for "
+        f"{number(len(not_comparable) - disagree)} no reading can be run."
+    )
+
+
+WORDS = "none one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def number(count: int) -> str:
+    """Return a number up to twelve in words, a larger one in digits."""
+    return WORDS[count] if count < len(WORDS) else str(count)
+
+
+def agreeing(count: int | str, verb: str) -> str:
+    """Return a number and a verb that agrees with it, such as "1 holds" or "two hold"."""
+    return f"{count} {verb}{'s' if count in (1, 'one') else ''}"
+
+
+def bars(groups: dict[str, list[dict]]) -> str:
+    """Return a bar chart of the verdicts of each paper, in HTML."""
+    unit, left, height = 16, 215, 34
+    longest = max(map(len, groups.values()))
+    shapes = []
+    for row, (title, group) in enumerate(groups.items()):
+        x, y = left, row * height
+        name = html.escape(f"{title.split(',')[0]} et al. {title[title.find('('):][:6]}")
+        shapes.append(f'<text x="0" y="{y + 20}">{name}</text>')
+        for verdict, mark in MARKS.items():
+            count = sum(claim["verdict"] == verdict for claim in group)
+            if count:
+                kind = verdict.replace(" ", "-")
+                width = unit * count
+                shapes.append(f'<rect class="topk-{kind}" x="{x}" y="{y + 3}" width="{width}" '
+                              f'height="{height - 8}"></rect>')
+                shapes.append(f'<text class="topk-{kind}" x="{x + width / 2:g}" y="{y + 20}" '
+                              f'text-anchor="middle">{count if count > 1 else mark}</text>')
+            x += unit * count
+    legend = "; ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
+    alt = "; ".join(
+        f"{title.split(':')[0]}: {verdict_counts(group)}" for title, group in groups.items()
+    )
+    size = f"0 0 {left + unit * longest + 2} {height * len(groups)}"  # 2 for the outline
+    return (
+        f'<figure class="topk-bars"><svg viewBox="{size}" role="img" '
+        f'aria-label="{html.escape(alt)}">{"".join(shapes)}</svg>\n'
+        f"<figcaption>Number of sentences of each paper that hold, fail, are undecided or are not "
+        f"comparable, in this order. The bar of a single sentence shows a mark: {legend}."
+        "</figcaption></figure>\n"
+    )
+
+
+def verdict_counts(claims: list[dict]) -> str:
+    """Return the numbers of claims with each verdict, such as "2 hold, 1 fails"."""
     verdicts = [claim["verdict"] for claim in claims]
-    return ", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in MARKS)
+    found = {verdict: verdicts.count(verdict) for verdict in MARKS if verdict in verdicts}
+    return ", ".join(f"{count} {verdict.removesuffix('s') if count > 1 else verdict}"
+                     for verdict, count in found.items())
 
 
 # Numbered results
 
 
 def checked_line(record: dict, repository: str) -> str:
-    """Return the line under a cell that has executed a numbered result, in MyST Markdown."""
+    """Return the line below a cell that has checked a numbered result, in MyST Markdown."""
     function = f"{{py:{record['role']}}}`{record['function']}`"
     return (
         f"✓ The assertions of this cell held. {title(record)} is computed by {function} and "
-        f"guarded by {test_link(record['test'], repository)}."
+        f"tested by {test_link(record['test'], repository)}."
     )
 
 
 def title(record: dict) -> str:
-    """Return what a result is called in its paper, such as Theorem 4.3."""
-    return f"{record['sort'].capitalize()} {record['number']}"
+    """Return the name of a result in its paper, such as Theorem 4.3."""
+    return f"{record['kind'].capitalize()} {record['number']}"
 
 
 def test_link(test: str, repository: str) -> str:
-    """Return a test's name, a link to its file where the repository has an address.
+    """Return a test's name, linked to its file if the repository has an address.
 
-    A long name is broken behind one of its signs, not inside a word.
+    A long name may break after ``/``, ``::`` and ``_``, not inside a word.
     """
     name = re.sub("(/|::|_)", r"\1<wbr>", test.removeprefix("tests/"))
     name = f'<code class="docutils literal notranslate">{name}</code>'
@@ -144,8 +207,8 @@ def test_link(test: str, repository: str) -> str:
 def register(records: list[dict], repository: str, preview: bool) -> str:
     """Return the register of numbered results in MyST Markdown: a table per paper."""
     if preview:
-        return "This is a preview: nothing was asserted at full scale, so nothing is entered.\n"
-    results = {record["id"]: record for record in records if record["kind"] == "result"}
+        return "This is a preview: no result was checked at full scale, so none is listed.\n"
+    results = {record["id"]: record for record in records if record["type"] == "result"}
     total = sum(map(len, RESULTS.values()))
     parts = [f"{len(results)} of {total} numbered results were executed in this build.\n"]
     for paper in PAPERS:
@@ -159,14 +222,14 @@ def register(records: list[dict], repository: str, preview: bool) -> str:
 
 
 def proved(statements: list[dict]) -> list[str]:
-    """Return the section with what pages prove besides the numbered results."""
+    """Return the section of the statements without a number that pages prove."""
     if not statements:
         return []
     lines = [
         "## Proved, without a number",
         "",
-        "Sentences of the papers that a page proves, or that are true by construction: there is",
-        "nothing for plays to judge, and the ledger does not count them.",
+        "Sentences of the papers that a page proves, or that are true by construction. They are",
+        "not judged by simulation, and the ledger does not count them.",
         "",
     ]
     for record in statements:
@@ -192,7 +255,7 @@ def register_row(record: dict | None, name: str, repository: str) -> list[str]:
 
 
 def status(pages: list[dict]) -> dict:
-    """Return seconds and seed of every page, and the versions that made them."""
+    """Return seconds and seed of every page, and the versions of Python and the packages."""
     own = {"python": python_version(), "topk": topk.__version__}
     versions = own | {name: version(name) for name in VERSIONED}
     total = round(sum(page["seconds"] for page in pages), 1)
@@ -200,7 +263,7 @@ def status(pages: list[dict]) -> dict:
 
 
 def status_html(state: dict) -> str:
-    """Return the status as two HTML tables, put into the one page whose bytes may change."""
+    """Return the status as two HTML tables, for the one page that may differ between builds."""
     pages = [(page["page"], f"{page['seconds']:,.1f}", page["seed"]) for page in state["pages"]]
     pages.append(("all pages", f"{state['total_seconds']:,.1f}", ""))
     times = html_table(("Page", "Seconds", "Seed"), pages)
@@ -219,16 +282,16 @@ def html_table(head, rows) -> str:
 
 
 def strategies() -> str:
-    """Return the reference of the library's strategies, by what they promise."""
+    """Return the API reference of the strategies, in MyST Markdown: a section per setting."""
     known = {name: getattr(topk, name) for name in topk.strategies.__all__}
-    sorts = {
+    settings = {
         "Fixed budget": lambda strategy: not strategy.certifies and not strategy.several,
         "Fixed confidence": lambda strategy: strategy.certifies and not strategy.several,
         "Several bandits at once": lambda strategy: strategy.several,
     }
     text = ""
-    for sort, belongs in sorts.items():
+    for setting, belongs in settings.items():
         names = [name for name, strategy in known.items() if belongs(strategy)]
         lines = "\n".join(f".. autoclass:: {name}" for name in names)
-        text += f"## {sort}\n\n```{{eval-rst}}\n.. currentmodule:: topk\n\n{lines}\n```\n\n"
+        text += f"## {setting}\n\n```{{eval-rst}}\n.. currentmodule:: topk\n\n{lines}\n```\n\n"
     return text.rstrip()

@@ -1,7 +1,7 @@
-"""Render the executed notebooks and the prose pages into the site, with warnings as errors.
+"""Render the executed notebooks and the prose pages as the site, with warnings as errors.
 
-Everything is first laid out in a stage that mirrors the repository, so that page names equal
-repository paths; the finished site then takes the place of the old one in one move.
+The sources are first copied to a stage that mirrors the repository, so that page names equal
+repository paths. The finished site replaces the old one in one move.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from urllib.parse import unquote
 import yaml
 
 from book import publishing, reading
-from book.execution import KERNEL_ENVIRONMENT, digest, library_digest, write_atomic
+from book.execution import KERNEL_ENVIRONMENT, files_digest, library_digest, write_atomic
 
 BANNER = (
     "Preview: the numbers and figures on this page come from a small fraction of the papers' "
     "scale and prove nothing."
 )
 
-FRONT_DOOR = """\
+INDEX_PAGE = """\
 <!doctype html>
 <html lang="en">
 <head>
@@ -43,7 +43,7 @@ FRONT_DOOR = """\
 </html>
 """
 
-# Prose pages with a place, named by a comment, where the build puts what it has found.
+# Prose pages with generated content, which replaces the comment of the same name.
 LEDGER, REGISTER, STRATEGIES = "ledger", "register", "api/strategies"
 
 STATUS, STATUS_PAGE = '<div id="build-status"></div>', "book/how-built.html"
@@ -51,7 +51,7 @@ STATUS, STATUS_PAGE = '<div id="build-status"></div>', "book/how-built.html"
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a build, full or preview, keeps its things."""
+    """The folders and files of a build, full or preview."""
 
     root: Path
     preview: bool = False
@@ -76,14 +76,14 @@ class Layout:
 def chapters(root: Path) -> list[str]:
     """Return the names of the notebooks in the order of the table of contents.
 
-    Every notebook must be in the table of contents, and everything there must exist.
+    Raise SystemExit if the notebooks differ from those in the table of contents.
     """
     toc = yaml.safe_load((root / "book/_toc.yml").read_text(encoding="utf-8"))
     listed = [Path(file).stem for file in _files(toc) if file.startswith("notebooks/")]
     there = {path.stem for path in (root / "notebooks").glob("*.md")}
     if wrong := sorted(there ^ set(listed)):
         raise SystemExit(
-            "book/_toc.yml and notebooks/*.md do not name the same notebooks; only one of them "
+            "book/_toc.yml and notebooks/*.md do not list the same notebooks; only one of them "
             f"has: {', '.join(wrong)}"
         )
     return listed
@@ -98,7 +98,7 @@ def _files(toc):
 
 
 def stage(layout: Layout, notebooks: dict[str, dict], generated: dict[str, str]) -> None:
-    """Lay out everything that Jupyter Book reads."""
+    """Write the stage: all files that Jupyter Book reads."""
     shutil.rmtree(layout.stage, ignore_errors=True)
     (layout.stage / "notebooks").mkdir(parents=True)
     for name, notebook in notebooks.items():
@@ -112,17 +112,20 @@ def stage(layout: Layout, notebooks: dict[str, dict], generated: dict[str, str])
         page.write_text(text, encoding="utf-8")
     url = publishing.address(layout.root)
     for page in (layout.stage / "book").rglob("*.md"):
-        page.write_text(publishing.fill(page.read_text(encoding="utf-8"), url), encoding="utf-8")
+        text = publishing.fill_address(page.read_text(encoding="utf-8"), url)
+        page.write_text(text, encoding="utf-8")
+    if (layout.root / "CITATION.cff").exists():
+        shutil.copy(layout.root / "CITATION.cff", layout.stage)
     copy_mathjax(layout.stage / "book/_static/mathjax")
     config = yaml.safe_load((layout.root / "_config.yml").read_text(encoding="utf-8"))
-    publishing.configure(config)
+    publishing.remove_unset_links(config)
     if layout.preview:
         config["html"]["announcement"] = BANNER
     (layout.stage / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
 def copy_mathjax(folder: Path) -> None:
-    """Copy the one file of MathJax that the site needs; formulas then need no network."""
+    """Copy the one file of MathJax that the site needs, so that formulas need no network."""
     folder.mkdir(parents=True)
     for file in distribution("sphinx-mathjax-offline").files:
         if file.name == "tex-svg-full.js":
@@ -132,12 +135,12 @@ def copy_mathjax(folder: Path) -> None:
 
 
 def tree_digest(folder: Path, known: str = "") -> str:
-    """Hash every file of a folder, and what else is known."""
-    return digest((path for path in folder.rglob("*") if path.is_file()), folder, known)
+    """Hash every file of a folder, and the text `known`."""
+    return files_digest((path for path in folder.rglob("*") if path.is_file()), folder, known)
 
 
 def render(layout: Layout, status: str) -> bool:
-    """Render the stage, unless the site there is already its rendering; say which."""
+    """Render the stage unless the site is up to date; return whether it was rendered."""
     builder = "".join(path.read_text() for path in sorted(Path(__file__).parent.glob("*.py")))
     known = platform.python_version() + library_digest(layout.root) + builder + status
     inputs = tree_digest(layout.stage, known)
@@ -157,18 +160,29 @@ def render(layout: Layout, status: str) -> bool:
 
 
 def finish(site: Path, status: str) -> None:
-    """Put in what Sphinx must not see, and take out what is not a page or names this machine."""
+    """Postprocess the site: insert the status, fold and link, remove files that are not pages."""
     page = site / STATUS_PAGE
     page.write_text(page.read_text(encoding="utf-8").replace(STATUS, status), encoding="utf-8")
-    (site / "index.html").write_text(FRONT_DOOR, encoding="utf-8")
-    reading.help_readers(site)
+    (site / "index.html").write_text(INDEX_PAGE, encoding="utf-8")
+    reading.postprocess(site)
+    link_index(site)
     (site / ".buildinfo").unlink(missing_ok=True)
     for leftover in site.glob("_static/*webpack-macros.html"):
         leftover.unlink()
 
 
+def link_index(site: Path) -> None:
+    """Add the index to the list of chapters of every page, after the bibliography."""
+    last = re.compile(r'<li class="toctree-l1[^"]*"><a [^>]*>Bibliography</a></li>')
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        link = "../" * (len(page.relative_to(site).parts) - 1) + "genindex.html"
+        entry = f'<li class="toctree-l1"><a class="reference internal" href="{link}">Index</a></li>'
+        page.write_text(last.sub(rf"\g<0>\n{entry}", text), encoding="utf-8")
+
+
 def _stamp(layout: Layout) -> dict | None:
-    """Return what the last finished rendering wrote down about itself."""
+    """Return the digests stored by the last finished rendering, or None."""
     try:
         return json.loads(layout.stamp.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -176,7 +190,7 @@ def _stamp(layout: Layout) -> dict | None:
 
 
 def jupyter_book(source: Path, output: Path) -> None:
-    """Run Jupyter Book, every warning an error and none hidden by an earlier one."""
+    """Run Jupyter Book with warnings as errors, and report all of them."""
     program = Path(sys.executable).with_name("jupyter-book")
     command = [program, "build", source, "--config", source / "_config.yml"]
     command += ["--toc", source / "book/_toc.yml", "--path-output", output]
@@ -189,7 +203,7 @@ def jupyter_book(source: Path, output: Path) -> None:
 
 
 def pack(site: Path, target: Path) -> None:
-    """Put the site into one file to be unpacked and opened offline: the same bytes every time."""
+    """Write the site as a reproducible zip archive, to be unpacked and read offline."""
     unfinished = target.with_suffix(".new")
     with zipfile.ZipFile(unfinished, "w") as archive:
         for path in sorted(path for path in site.rglob("*") if path.is_file()):
@@ -200,7 +214,7 @@ def pack(site: Path, target: Path) -> None:
 
 
 def broken_links(site: Path) -> list[str]:
-    """Return every link of the site, to itself, that leads nowhere: a page, file or anchor."""
+    """Return the internal links of the site whose page, file or anchor does not exist."""
     pages = {path: path.read_text(encoding="utf-8") for path in sorted(site.rglob("*.html"))}
     anchor_of = re.compile(r'\s(?:id|name)="([^"]+)"')
     anchors = {path: set(anchor_of.findall(text)) for path, text in pages.items()}

@@ -1,28 +1,32 @@
-"""How claims are set as a table of MyST: on their page, and in the ledger."""
+"""Render claims as MyST tables, for their pages and for the ledger."""
 
 from __future__ import annotations
 
 import html
 import re
 
-from topk.book.claims import MARKS, PROVED
+from topk.book.claims import PROVED
+from topk.book.verdicts import FAILS, HOLDS, NOT_COMPARABLE, UNDECIDED
 
-SIGNS = MARKS | {PROVED: "\u220e"}
+MARKS = {HOLDS: "\u2713", FAILS: "\u2717", UNDECIDED: "?", NOT_COMPARABLE: "\u2013"}
+DIRECTION = {  # added to the verdict on a sentence that states a direction
+    HOLDS: "direction confirmed, size not stated", FAILS: "direction contradicted, size not stated",
+    UNDECIDED: "direction open, size not stated"}
 HEAD = ("The paper says", "Observed here", "Verdict")
 GREEK = "alpha beta gamma delta epsilon eta theta lambda mu sigma tau phi psi Delta Omega".split()
 NAME = rf"(?<![A-Za-z\\`._])(?P<name>{'|'.join(GREEK)}|eps|[A-Za-z]|\d+(?=\^))"
 BELOW = r"(?:_(?P<below>\w+|\([^()\s]+\)))?"
 ABOVE = r"(?:\^(?P<above>-?\d+(?:\.\d+)?|-?[A-Za-z]+(?:\(1\))?|\([^()\s]+\)))?"
 LETTER = rf"{NAME}{BELOW}(?P<prime>')?{ABOVE}(?![A-Za-z_])"
-POWER = r"(?<=\))\^(\d+)"  # behind a bracket
+POWER = r"(?<=\))\^(\d+)"  # after a bracket
 LARGE = re.compile(r"(?<![\w.,])\d{5,}(?![\w.]*\d)")
 
 
 def claims(records: list[dict], here: bool = True) -> str:
     """Return claims as a list-table.
 
-    On the page that judges them (`here`) each row carries the claim's HTML id; elsewhere it links
-    there.
+    On the page that judges them (`here`), each row has the claim's HTML id; elsewhere it links to
+    that row.
     """
     lines = ["```{list-table}", ":header-rows: 1", ":widths: 38 44 18"]
     lines += [":class: topk-claims longtable", "", "* - " + "\n  - ".join(HEAD)]
@@ -33,7 +37,7 @@ def claims(records: list[dict], here: bool = True) -> str:
 
 
 def row(claim: dict, here: bool) -> list[str]:
-    """Return the three cells of a claim: what was said and where, what was seen, the verdict."""
+    """Return the three cells of a claim: statement and place, observation, verdict."""
     page, _, anchor = claim["page"].partition("#")
     target = f"#{anchor}" if here else f"../{page}#{anchor}"
     where, name = formulas(claim["where"]), row_id(claim["id"])
@@ -42,12 +46,14 @@ def row(claim: dict, here: bool) -> list[str]:
     place = f'<span id="{name}"></span>' if here else ""
     value = f" Published: {formulas(claim['published'])}." if claim["published"] else ""
     seen = formulas(claim["observed"])
+    if claim["why"]:
+        seen += f"\n\n*Why no verdict:* {formulas(claim['why'])}\n"
     if claim["note"]:
         note = formulas(claim["note"])
         seen += f'\n\n<details class="topk-note"><summary>How it was judged</summary>\n\n{note}\n\n'
         seen += "</details>\n"
     said = f"{place}{formulas(claim['statement'])}{value} ({where})"
-    return [said, seen, badge(claim["verdict"])]
+    return [said, seen, badge(claim["verdict"], bool(claim["judged"]))]
 
 
 def row_id(claim: str) -> str:
@@ -55,26 +61,24 @@ def row_id(claim: str) -> str:
     return "claim-" + re.sub(r"[^A-Za-z0-9-]+", "-", claim).lower()
 
 
-def badge(verdict: str) -> str:
-    """Return a verdict as a mark and the word, not colour alone."""
-    mark = f'<span aria-hidden="true">{SIGNS[verdict]} </span>'
-    return f'<span class="topk-verdict topk-{verdict.replace(" ", "-")}">{mark}{verdict}</span>'
-
-
-def plain(value: object) -> str:
-    """Return plain text on one line, as a table cell needs it, with Markdown's signs escaped."""
-    return escape(" ".join(str(value).split()))
+def badge(verdict: str, direction: bool = False) -> str:
+    """Return a verdict with its mark as HTML; with `direction`, a second line says so."""
+    mark = f'<span aria-hidden="true">{(MARKS | {PROVED: "∎"})[verdict]} </span>'
+    said = f'<span class="topk-verdict topk-{verdict.replace(" ", "-")}">{mark}{verdict}</span>'
+    if direction and verdict in DIRECTION:
+        said += f'<br><small class="topk-direction">{DIRECTION[verdict]}</small>'
+    return said
 
 
 def escape(text: str) -> str:
-    """Put a backslash before every sign that means something to Markdown."""
+    """Escape Markdown's special characters."""
     return re.sub(r"([\\`*_\[\]<>$#|~^{}])", r"\\\1", text)
 
 
 def formulas(value: object) -> str:
-    """Return plain text with what it spells in letters as formulas: epsilon^2, T_1, <=, sqrt(n).
+    """Return plain text with formulas spelled in ASCII set as such: epsilon^2, T_1, <=, sqrt(n).
 
-    Taken for formulas are names of Greek letters, and single letters with an index or a power.
+    Formulas are names of Greek letters, and single letters with an index or a power.
     """
     text = " ".join(str(value).split()).replace("<=", "≤").replace(">=", "≥").replace("sqrt(", "√(")
     text = LARGE.sub(lambda number: f"{int(number[0]):,}", text)
@@ -87,7 +91,7 @@ def formulas(value: object) -> str:
 
 
 def as_formula(found: re.Match) -> str | None:
-    """Return one letter with its index and power, or a power behind a bracket, as a formula."""
+    """Return a letter with its index and power, or a power after a bracket, as a formula."""
     name, below, above = found["name"], found["below"], found["above"]
     if name is None:
         return f"$^{{{found[0][1:]}}}$"
@@ -101,6 +105,6 @@ def as_formula(found: re.Match) -> str | None:
 
 
 def spelled(part: str) -> str:
-    """Return an index or a power as it is written in a formula."""
+    """Return an index or a power as LaTeX."""
     part = part.strip("()") if part[0] == "(" else part
     return f"\\{part}" if part.removesuffix("(1)") in GREEK else part

@@ -1,10 +1,12 @@
-"""What all tests share: nothing is taken from an earlier run, and hypothesis has no clock."""
+"""Settings of all tests: no store of earlier runs, and no deadline for hypothesis."""
 
 import os
+import sys
 
+import pytest
 from hypothesis import HealthCheck, settings
 
-os.environ["TOPK_STORE"] = "off"  # plays are played, here and in subprocesses
+os.environ["TOPK_STORE"] = "off"  # no stored runs, also in subprocesses
 os.environ.pop("TOPK_JOBS", None)
 
 settings.register_profile(
@@ -16,3 +18,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("book")
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    """Close all figures: pyplot keeps them, and warns if there are many."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")

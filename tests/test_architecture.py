@@ -1,6 +1,7 @@
-"""Arrows between modules lead down, without a circle, and what is not needed is not imported."""
+"""Imports between modules lead downwards without cycles, and heavy modules are imported late."""
 
 import ast
+import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 from types import ModuleType
@@ -11,16 +12,16 @@ from processes import fresh
 import topk
 
 ROOT = Path(topk.__file__).parent
-FLOORS = [
-    {"_checks", "_json", "_ranges", "_types", "kl"},
+LAYERS = [
+    {"_checks", "_folders", "_json", "_ranges", "_types", "kl"},
     {"bandits", "betting", "confidence", "data", "finite", "metrics", "plots",
      "stats", "store", "testset"},
     {"hardness", "instances", "rules"},
     {"engine", "guarantees", "lower_bounds", "strategies"},
-    {"live", "simulate"},  # the two drivers, which do not know each other
+    {"live", "simulate"},  # the two drivers, which do not import each other
     {"book", "claims"},
 ]
-FLOOR = {part: number for number, parts in enumerate(FLOORS) for part in parts}
+LAYER = {part: number for number, parts in enumerate(LAYERS) for part in parts}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
@@ -33,7 +34,7 @@ NAMES = {name_of(path) for path in FILES}
 
 
 def imports(path, nodes=ast.walk):
-    """Yield every module of topk that a file names in an import, as ``topk.room`` or deeper."""
+    """Yield every module of topk that a file names in an import, as ``topk.part`` or deeper."""
     for node in nodes(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "topk":
             for alias in node.names:
@@ -47,18 +48,18 @@ def imports(path, nodes=ast.walk):
 def test_imports_lead_down(path):
     part = name_of(path).split(".")[1]
     others = {name.split(".")[1] for name in imports(path)}
-    assert {other for other in others if FLOOR[other] > FLOOR[part]} == set()
-    if part in FLOORS[4]:
-        assert not others & (FLOORS[4] - {part})
+    assert {other for other in others if LAYER[other] > LAYER[part]} == set()
+    if part in LAYERS[4]:
+        assert not others & (LAYERS[4] - {part})
 
 
-def test_the_floors_have_every_part_once():
-    parts = [part for floor in FLOORS for part in floor]
+def test_the_layers_have_every_part_once():
+    parts = [part for layer in LAYERS for part in layer]
     assert sorted(parts) == sorted({name.split(".")[1] for name in NAMES})
 
 
 def test_no_circle():
-    """Of all imports, those inside functions included."""
+    """This covers all imports, including those inside functions."""
     graph = {name_of(path): set(imports(path)) & NAMES for path in FILES}
     assert len(list(TopologicalSorter(graph).static_order())) == len(graph)
 
@@ -107,3 +108,11 @@ def test_a_stub_names_what_its_module_offers():
         (listed,) = (ast.literal_eval(x.value) for x in stub.body if isinstance(x, ast.Assign))
         assert sorted(listed) == sorted(module.__all__)
     assert set(topk.strategies.__all__) <= set(topk.__all__)
+
+
+def test_only_session_py_looks_behind_a_session():
+    """Reports, files, recordings and tests work from what a session shows."""
+    behind = re.compile(r"\bsession\._(?!_|repr_)")
+    sources = [*ROOT.rglob("*.py"), *Path(__file__).parent.rglob("*.py")]
+    found = {path.name for path in sources if behind.search(path.read_text(encoding="utf-8"))}
+    assert found == {"session.py"}

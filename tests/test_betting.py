@@ -1,4 +1,4 @@
-"""The interval from count, sum and squares: against its definition, KT, and hostile numbers."""
+"""The betting interval from count, sum and squares: definition, KT mixture, extreme numbers."""
 
 import math
 
@@ -85,8 +85,8 @@ def in_numba():
     """The scalar form and all that it calls, in ordinary numba."""
     from topk import kl
 
-    names = {"log_gamma_half_of": kl, "mixture_cost_of": kl, "first_term": betting,
-             "log_weight": betting, "log_capital": betting, "fall": betting}
+    names = {"log_gamma_half_scalar": kl, "mixture_cost_scalar": kl, "first_term": betting,
+             "log_weight": betting, "log_capital": betting, "solve_log_ratio": betting}
     space = dict(vars(kl)) | dict(vars(betting))
     for name, module in names.items():
         function = getattr(module, name)
@@ -113,6 +113,12 @@ def test_edges(u, ones, squares, low, high):
     assert low[0] <= found[0] <= low[1] and high[0] <= found[1] <= high[1]
 
 
+def test_an_arm_without_pulls_has_the_whole_interval():
+    low, high = confidence.interval([0, 1000, 0], [0.0, 500.0, 0.0], 0.05, squares=[0, 250.0, 0])
+    assert (low[[0, 2]] == 0).all() and (high[[0, 2]] == 1).all()
+    assert 0.49 < low[1] < 0.5 < high[1] < 0.51
+
+
 def test_squares_rounded_upwards_only_widen_the_interval():
     rng = np.random.default_rng(3)
     for _ in range(200):
@@ -125,13 +131,13 @@ def test_squares_rounded_upwards_only_widen_the_interval():
         assert wider[0] <= low + 1e-6 * low and wider[1] >= high - 1e-6
 
 
-def test_what_does_not_go_together_is_refused():
+def test_incompatible_arguments_are_refused():
     for squares in (24.0, 51.0, math.nan):
         with pytest.raises(ValueError, match="^squares must be"):
             confidence.interval(100, 50, 0.05, squares=squares)
-    with pytest.raises(ValueError, match="^squares must be left out"):
+    with pytest.raises(ValueError, match="^squares must be omitted"):
         confidence.interval(100, 50, 0.05, sigma=1.0, squares=30)
-    with pytest.raises(ValueError, match="^squares must be left out"):
+    with pytest.raises(ValueError, match="^squares must be omitted"):
         confidence.interval(100, 50, 0.05, squares=50, items=200)
 
 
@@ -139,8 +145,8 @@ def test_a_session_wants_squares_of_sums_that_are_not_all_0_or_1():
     session = topk.BettingLUCB(1, 0.0, 0.1).start(3)
     session.tell([0, 1, 2], [0.5, 0.25, 1.0])  # single rewards have their squares
     with pytest.raises(ValueError, match="squares"):
-        session.observe([0], [1.5], counts=[4])
-    session.observe([0, 1], [1.5, 2.0], counts=[4, 2], squares=[0.8, 2.0])
+        session.observe([0], sums=[1.5], counts=[4])
+    session.observe([0, 1], sums=[1.5, 2.0], counts=[4, 2], squares=[0.8, 2.0])
     assert session.pulls.tolist() == [5, 3, 1]
     with pytest.raises(ValueError, match="^sigma must be"):
         topk.BettingLUCB(1, 0.0, 0.1).start(3, sigma=1.0)
@@ -149,7 +155,7 @@ def test_a_session_wants_squares_of_sums_that_are_not_all_0_or_1():
 
 
 def test_bounds_rescale_squares_exactly():
-    """Grades from 0 to 10 are the same run as their tenths."""
+    """Rewards from 0 to 10 give the same run as their tenths."""
     rng, grades = np.random.default_rng(4), [7.0, 6.0, 5.0]
     tenths = topk.BettingLUCB(1, 0.05, 0.1).start(3)
     whole = topk.BettingLUCB(1, 0.5, 0.1).start(3, bounds=(0, 10))
@@ -159,8 +165,8 @@ def test_bounds_rescale_squares_exactly():
         x = [np.clip(rng.normal(grades[arm], 1, count).round(), 0, 10)
              for arm, count in zip(arms, counts, strict=True)]
         sums, squares = [float(y.sum()) for y in x], [float((y * y).sum()) for y in x]
-        whole.tell(arms, sums, counts=counts, squares=squares)
-        tenths.tell(arms, np.array(sums) / 10, counts=counts, squares=np.array(squares) / 100)
+        whole.tell(arms, sums=sums, counts=counts, squares=squares)
+        tenths.tell(arms, sums=np.array(sums) / 10, counts=counts, squares=np.array(squares) / 100)
     assert tenths.done and whole.selected.tolist() == tenths.selected.tolist() == [0]
     assert np.allclose(whole.bounds(), np.array(tenths.bounds()) * 10)
 
@@ -168,13 +174,14 @@ def test_bounds_rescale_squares_exactly():
 def test_error_and_pulls_on_scores():
     """Near ties of four kinds of rewards: at most delta of certificates are wrong.
 
-    Errors are so rare that one more than 6 % of 200 runs has probability below 1e-9 at delta = .02.
+    With an error probability of at most .02, 33 errors or more in 600 runs have a probability
+    below 1e-6.
     """
     beta = topk.BetaBandit([108, 106, 100, 90], [92, 94, 100, 110])
     rare = topk.ReplayBandit([[0.3] * 99 + [1.0], [0.3] * 100, [0.3] * 98 + [0.0] * 2])
     three = topk.ReplayBandit([[0.0, 0.5, 1.0], [0.0, 0.5, 0.9], [0.0, 0.5, 0.7]])
     for bandit in (beta, rare, three):
         strategy = topk.BettingLUCB(1, 0.0, 0.02)
-        reps = topk.replicate(strategy, bandit, 200, seed=5, max_pulls=200_000)
+        reps = topk.replicate(strategy, bandit, 600, seed=5, max_pulls=200_000)
         wrong = reps.certified & (reps.selected[:, 0, 0] != 0)
-        assert wrong.sum() <= 12 and reps.certified.mean() > 0.9
+        assert wrong.sum() <= 32 and reps.certified.mean() > 0.9

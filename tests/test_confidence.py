@@ -1,4 +1,4 @@
-"""Intervals and evidence that hold at all times: against integrals, exact numbers, and walks."""
+"""Anytime intervals and evidence: against integrals, exact numbers and random walks."""
 
 import math
 from decimal import Decimal, localcontext
@@ -33,7 +33,7 @@ def ln_likelihood(pulls, sums, p):
 
 
 def ln_mixture(pulls, sums):
-    """ln KT by integration: p = sin(angle)**2 makes the law Beta(1/2, 1/2) a uniform one."""
+    """ln KT by integration: p = sin(angle)**2 makes Beta(1/2, 1/2) uniform."""
     angle = math.pi / 2 * (np.arange(4000) + 0.5) / 4000
     logs = ln_likelihood(pulls[:, None], sums[:, None], np.sin(angle) ** 2)
     most = logs.max(axis=1)
@@ -187,7 +187,7 @@ def test_evidence_is_that_of_its_definition(epsilon):
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_top_two_stops_when_the_evidence_does(epsilon):
-    """The rule's own numbers, in scalars, are those of `evidence`, in arrays."""
+    """The scalar evidence of the rule equals the array form in `evidence`."""
     rng, means = np.random.default_rng(6), np.array([0.9, 0.7, 0.5, 0.2])
     for k in (1, 2, 3):
         session = topk.TopTwo(k, epsilon, 0.1).start(4, rng=k)
@@ -199,6 +199,21 @@ def test_top_two_stops_when_the_evidence_does(epsilon):
             session.tell(arms, (rng.random(arms.size) < means[arms]).astype(float))
         assert session.evidence() < 0.1 <= before
         assert session.evidence(epsilon=0.5) <= session.evidence() <= session.evidence(0.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4])
+def test_evidence_of_unbounded_rewards_is_that_of_its_formula(epsilon):
+    """The largest of g_a g_b exp(-Z_ab) over the pairs, arm by arm."""
+    pulls, sums, sigma = [30, 40, 300, 50], [75.0, 30.0, 10.0, 100.0], 1.7
+    means = [x / u for x, u in zip(sums, pulls, strict=True)]
+    worst = 0.0
+    for a in (0, 3):
+        for b in (1, 2):
+            w, v = (pulls[i] ** 2 / (pulls[i] + 1) for i in (a, b))
+            z = max(0.0, means[a] - means[b] + epsilon) ** 2 * w * v / (2 * sigma**2 * (w + v))
+            worst = max(worst, math.sqrt((1 + pulls[a]) * (1 + pulls[b])) * math.exp(-z))
+    found = evidence(pulls, sums, [0, 3], epsilon, sigma=sigma)
+    assert found == pytest.approx(5 * worst, rel=1e-9) and 0 < found < 1  # 5 pairs can be wrong
 
 
 def test_evidence_by_intervals_is_the_least_delta_at_which_they_are_apart():
@@ -275,7 +290,7 @@ def test_evidence_by_pairs_with_squares_is_that_of_its_definition(epsilon):
     assert 3 < small < 20
 
 
-def test_evidence_of_a_play_and_of_several_bandits():
+def test_evidence_of_a_run_and_of_several_bandits():
     bandit = topk.BernoulliBandit([0.9, 0.8, 0.1, 0.2])
     outcome = topk.run(topk.LUCB1(2, 0.05, 0.1), bandit, rng=0)
     assert outcome.epsilon == 0.05 and outcome.evidence() <= outcome.evidence(0.0) < 0.01
@@ -310,7 +325,7 @@ def test_what_two_arms_weigh_never_falls_but_for_their_heights(epsilon, rewards)
         s.pulls[int(second)] += 1
         s.sums[int(second)] += reward
         for arm in (0, 1):
-            topk.TopTwo.line(s, arm)
+            topk.TopTwo.pulled(s, arm)
         a = int(s.sums[1] / s.pulls[1] > s.sums[0] / s.pulls[0])
         left = topk.TopTwo.weight(s, a, 1 - a) - s.height[0] - s.height[1]
         assert left >= before.get(a, 0.0) - 1e-9

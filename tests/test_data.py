@@ -1,4 +1,4 @@
-"""Recorded results: what is published, and how it was counted or made."""
+"""Recorded data: the published files, and their derivation."""
 
 import csv
 import hashlib
@@ -31,7 +31,7 @@ def test_callers_cannot_change_the_data():
     assert data.rte_counts().answers.sum() == 8000
 
 
-def test_the_csv_holds_three_columns_of_numbers_and_nothing_else():
+def test_the_csv_has_three_columns_of_numbers():
     lines = CSV.read_bytes().split(b"\n")
     assert (lines[0], lines[-1]) == (b"worker,answers,correct", b"")
     rows = [[int(field) for field in line.split(b",")] for line in lines[1:-1]]
@@ -55,13 +55,13 @@ def counted(raw):
 
 
 @pytest.mark.skipif(not RAW.exists(), reason="the raw answers are not part of the repository")
-def test_the_csv_is_what_counting_the_raw_answers_gives():
+def test_the_csv_agrees_with_the_raw_answers():
     digest = hashlib.sha256(RAW.read_bytes()).hexdigest()
     assert digest in CSV.with_name("README.md").read_text(encoding="utf-8")
     assert counted(RAW).encode("ascii") == CSV.read_bytes()
 
 
-def test_the_digits_are_what_the_readme_says():
+def test_the_digits_agree_with_the_readme():
     right = data.digits()
     assert right.shape == (43, 899) and right.index.is_unique
     assert set(np.unique(right)) == {0, 1}

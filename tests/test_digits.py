@@ -1,4 +1,4 @@
-"""The shares of chapter 27: what KLLUCB asks of the recorded digits until the set is certified."""
+"""The shares of chapter 27: cells that KLLUCB needs on the digits until the set is certified."""
 
 import numpy as np
 import pytest

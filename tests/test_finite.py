@@ -18,12 +18,12 @@ def falling(x, j):
 
 
 def likelihood(k, t, ones, items):
-    """The probability of one sequence of t results with so many ones, exactly."""
+    """Return the exact probability of one sequence of t results with this number of ones."""
     return Fraction(falling(k, ones) * falling(items - k, t - ones), falling(items, t))
 
 
 def mixture(t, ones):
-    """KT as Krichevsky and Trofimov's estimator multiplies it up, exactly."""
+    """Return KT exactly, as the product of Krichevsky and Trofimov's estimates."""
     found, seen = Fraction(1), [0, 0]
     for result in [1] * ones + [0] * (t - ones):
         found *= (seen[result] + Fraction(1, 2)) / (sum(seen) + 1)
@@ -32,7 +32,7 @@ def mixture(t, ones):
 
 
 def set_of(t, ones, items, delta):
-    """Every k that the interval has to hold, by its definition in exact numbers."""
+    """Return every k in the interval, by its definition in exact numbers."""
     least = delta * mixture(t, ones)
     return [k for k in range(ones, items - (t - ones) + 1)
             if likelihood(k, t, ones, items) >= least]
@@ -43,7 +43,7 @@ SMALL = [(t, ones, items) for items in (1, 2, 3, 5, 8, 13, 21) for t in range(it
 
 
 @pytest.mark.parametrize("delta", [Fraction(1, 1000), Fraction(1, 20), Fraction(3, 10)])
-def test_the_interval_is_what_the_exact_likelihoods_say(delta):
+def test_the_interval_agrees_with_exact_likelihoods(delta):
     for t, ones, items in SMALL:
         inside = set_of(t, ones, items, delta)
         assert inside == list(range(inside[0], inside[-1] + 1))  # neighbours
@@ -51,6 +51,19 @@ def test_the_interval_is_what_the_exact_likelihoods_say(delta):
         assert (low, high) == (inside[0], inside[-1])
         if t == items:
             assert low == high == ones
+
+
+def test_an_end_exactly_at_the_level_is_inside():
+    """Rounding widens the interval: k stays in it at the level delta = P_k / KT."""
+    for t, ones, items in SMALL:
+        for k in range(ones, items - (t - ones) + 1):
+            delta = likelihood(k, t, ones, items) / mixture(t, ones)
+            if delta < 1:
+                low, high = confidence.interval(t, ones, float(delta), items=items)
+                assert low <= k <= high
+                tables = finite.log_tables(items)
+                found = finite.item_range(t, ones, items, math.log(delta), *tables)
+                assert found == (low, high)
 
 
 def walks(k, items):
@@ -87,7 +100,7 @@ def test_over_all_orders_the_evidence_of_two_arms_is_wrong_with_probability_delt
 
 
 def states(items):
-    """A strategy for (pulls, ones) of so many items."""
+    """A strategy for (pulls, ones) of a number of items."""
     return st.integers(0, items).flatmap(lambda t: st.tuples(st.just(t), st.integers(0, t)))
 
 
@@ -95,14 +108,14 @@ def states(items):
        st.floats(1e-12, 0.99))
 def test_the_rules_form_and_the_arrays_form_agree(given_, delta):
     items, (t, ones) = given_
-    low, high = finite.ends(t, ones, items, math.log(delta), *finite.tables(items))
+    low, high = finite.item_range(t, ones, items, math.log(delta), *finite.log_tables(items))
     assert (low, high) == confidence.interval(t, ones, delta, items=items)
     assert ones <= low <= high <= items - (t - ones)
 
 
 def test_many_items_stay_exact_at_the_ends():
     """A million items: a point in the end, and intervals that shrink about the mean before."""
-    items = finite.MOST
+    items = finite.MAX_ITEMS
     t = np.array([0, 1, 1000, items // 2, items - 1, items])
     low, high = confidence.interval(t, t // 3, 0.05, items=items)
     assert (low[0], high[0]) == (0, items) and low[-1] == high[-1] == items // 3
@@ -125,7 +138,8 @@ def test_evidence_is_the_least_delta_at_which_the_intervals_part(data):
     def parted(delta):
         low, high = confidence.interval(pulls, sums, delta / n, items=items)
         others = [b for b in range(n) if b not in chosen and b not in gone]
-        return max(high[b] for b in others) <= low[chosen].min() + finite.spare(epsilon, items)
+        allowed = finite.tolerated_items(epsilon, items)
+        return max(high[b] for b in others) <= low[chosen].min() + allowed
 
     if p < 1:
         assert parted(min(p * (1 + 1e-9) + 1e-250, 0.999999))
@@ -136,14 +150,14 @@ def test_evidence_is_the_least_delta_at_which_the_intervals_part(data):
 def test_spare_items_are_not_lost_to_rounding():
     for items in range(1, 400):
         for whole in range(items):
-            assert finite.spare(whole / items, items) == whole
-    assert finite.spare(0.29, 100) == 29 and finite.spare(0.2899, 100) == 28
+            assert finite.tolerated_items(whole / items, items) == whole
+    assert finite.tolerated_items(0.29, 100) == 29 and finite.tolerated_items(0.2899, 100) == 28
 
 
-def test_what_cannot_be_is_refused_by_name():
+def test_impossible_values_are_refused_by_name():
     right = {"pulls": [3, 4], "sums": [1, 4], "delta": 0.1, "items": 5}
     wrong = {"pulls": [[6, 4], [1.5, 4], [-1, 4]], "sums": [[0.5, 4], [4, 4], [-1, 4]],
-             "items": [0, -1, 2.0, "5", True, finite.MOST + 1], "delta": [0, 1]}
+             "items": [0, -1, 2.0, "5", True, finite.MAX_ITEMS + 1], "delta": [0, 1]}
     for name, values in wrong.items():
         for value in values:
             with pytest.raises(ValueError, match=f"{name}|sums"):

@@ -78,7 +78,7 @@ LAWS = {instances.unif01: stats.uniform(),
 
 
 @pytest.mark.parametrize("draw", LAWS, ids=lambda draw: draw.__name__)
-def test_drawn_means_follow_their_law(draw):
+def test_drawn_means_follow_their_distribution(draw):
     means = draw(20_000, np.random.default_rng(1)).means
     assert stats.kstest(means, LAWS[draw].cdf).pvalue > 1e-3
     assert abs(np.corrcoef(means[1:], means[:-1])[0, 1]) < 0.03

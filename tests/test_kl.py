@@ -1,4 +1,4 @@
-"""Divergences and mixtures: arrays and numbers agree, and both with what they mean."""
+"""Divergences and mixtures: array and scalar forms agree with each other and the definitions."""
 
 import math
 
@@ -14,23 +14,24 @@ LEVELS = 10.0 ** RNG.uniform(-9, 1, 1000)
 
 
 def test_a_fall_is_where_the_divergence_reaches_its_level():
-    falls = kl.kl_fall(SHARES, 1 - SHARES, LEVELS)
-    near = falls < 600  # beyond the point is almost 0
-    means, levels, falls = SHARES[near], LEVELS[near], falls[near]
-    points = means * np.exp(-falls)
-    reached = kl.kl_of_step(means, points, 1 - points, means * np.expm1(-falls))
+    log_ratios = kl.kl_log_ratio(SHARES, 1 - SHARES, LEVELS)
+    near = log_ratios < 600  # beyond the point is almost 0
+    means, levels, log_ratios = SHARES[near], LEVELS[near], log_ratios[near]
+    points = means * np.exp(-log_ratios)
+    reached = kl.kl_of_step(means, points, 1 - points, means * np.expm1(-log_ratios))
     assert near.sum() > 500 and np.allclose(reached, levels, rtol=1e-6)
 
 
 def test_arrays_and_numbers_agree():
-    falls = kl.kl_fall(SHARES, 1 - SHARES, LEVELS)
-    ones = [kl.kl_fall_of(m, 1 - m, level) for m, level in zip(SHARES, LEVELS, strict=True)]
-    assert np.allclose(falls, ones, rtol=1e-8)
+    log_ratios = kl.kl_log_ratio(SHARES, 1 - SHARES, LEVELS)
+    points = zip(SHARES, LEVELS, strict=True)
+    ones = [kl.kl_log_ratio_scalar(m, 1 - m, level) for m, level in points]
+    assert np.allclose(log_ratios, ones, rtol=1e-8)
     pulls = np.floor(10.0 ** RNG.uniform(0, 12, 1000))
     sums = np.floor(pulls * SHARES)
-    costs = [kl.mixture_cost_of(u, s) for u, s in zip(pulls, sums, strict=True)]
+    costs = [kl.mixture_cost_scalar(u, s) for u, s in zip(pulls, sums, strict=True)]
     assert np.allclose(kl.mixture_cost(pulls, sums), costs, rtol=1e-9, atol=1e-9)
-    halves = [kl.log_gamma_half_of(x) for x in sums]
+    halves = [kl.log_gamma_half_scalar(x) for x in sums]
     assert np.allclose(kl.log_gamma_half(sums), halves, rtol=1e-9, atol=1e-9)
 
 
@@ -58,3 +59,14 @@ def test_the_minimiser_of_a_pair_beats_its_neighbours(epsilon):
 
         inside = [y for y in (x - 1e-4, x + 1e-4) if 0 <= y <= 1 - epsilon]
         assert all(z(x) <= z(y) + 1e-12 for y in inside)
+
+
+def test_the_gamma_function_is_exact_where_its_series_begins():
+    for x in (30.0, 31.5, 60.0):
+        exact = math.lgamma(x + 0.5) - x * math.log(x) + x - math.log(2 * math.pi) / 2
+        assert kl.log_gamma_half_scalar(x) == pytest.approx(exact, abs=2e-12)
+        assert kl.log_gamma_half(np.array([x]))[0] == pytest.approx(exact, abs=2e-12)
+
+
+def test_without_epsilon_the_minimiser_is_the_common_mean():
+    assert kl.pair_minimiser(10, 7.0, 30, 9.0, 0.0) == 0.4

@@ -1,4 +1,4 @@
-"""What a chosen set is worth: the yardsticks against plain transcriptions and each other."""
+"""Error measures of a set: against plain transcriptions and each other."""
 
 from fractions import Fraction
 from functools import partial
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from topk import metrics
 
 TOLERANT = [metrics.explore_m, metrics.elementwise_optimal, metrics.regret_within]
-YARDSTICKS = {passes.__name__: partial(passes, epsilon=0.1) for passes in TOLERANT}
-YARDSTICKS |= {name: getattr(metrics, name) for name in
+MEASURES = {passes.__name__: partial(passes, epsilon=0.1) for passes in TOLERANT}
+MEASURES |= {name: getattr(metrics, name) for name in
                ("aggregate_regret", "simple_regret", "precision", "misidentified")}
 
 
@@ -80,21 +80,21 @@ def test_the_explore_k_example_of_zhou_et_al_section_2():
     assert not metrics.elementwise_optimal(worst, means, epsilon)
 
 
-@pytest.mark.parametrize("name", YARDSTICKS)
+@pytest.mark.parametrize("name", MEASURES)
 def test_leading_axes(name):
-    yardstick, rng = YARDSTICKS[name], np.random.default_rng(0)
+    measure, rng = MEASURES[name], np.random.default_rng(0)
     means = rng.integers(0, 5, size=(6, 7)) / 4
     plays = np.array([[rng.permutation(7)[:3] for _ in range(4)] for _ in range(6)])
     # one instance for all, one a play, several bandits, and one set held against many instances
     for selected, of in ((plays, means[0]), (plays, means[:, None]), (plays[:, 0], means),
                          (plays[0, 0], means)):
         shape = np.broadcast_shapes(selected.shape[:-1], of.shape[:-1])
-        found = yardstick(selected, of)
+        found = measure(selected, of)
         assert found.shape == shape
         for place in np.ndindex(shape):
             arms, here = np.broadcast_to(selected, (*shape, 3)), np.broadcast_to(of, (*shape, 7))
-            assert found[place] == yardstick(arms[place], here[place])
-    assert np.ndim(yardstick([0, 1], means[0])) == 0
+            assert found[place] == measure(arms[place], here[place])
+    assert np.ndim(measure([0, 1], means[0])) == 0
 
 
 CHOICES = [[0, 0], [0, 3], [-1, 0], [0.0, 1.0], [True, False], [], 0, [[0, 1], [2, 2]],
@@ -105,11 +105,11 @@ REFUSED = [(selected, [0.1, 0.2, 0.3], "selected must be .*distinct integers fro
 REFUSED += [(np.zeros((3, 1), dtype=int), np.zeros((4, 2)), "means must be broadcastable")]
 
 
-@pytest.mark.parametrize("name", YARDSTICKS)
+@pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("selected, means, said", REFUSED, ids=repr)
 def test_bad_choices_and_means_are_refused(name, selected, means, said):
     with pytest.raises(ValueError, match=said):
-        YARDSTICKS[name](selected, means)
+        MEASURES[name](selected, means)
 
 
 @pytest.mark.parametrize("passes", TOLERANT)

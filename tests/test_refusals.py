@@ -1,4 +1,4 @@
-"""Every function refuses what is outside its range, by name, whichever argument it is.
+"""Every function raises a ValueError that names the argument out of range.
 
 One right call of each function; then every argument in turn takes values that are wrong
 wherever an argument of that name stands, and those that only this function refuses.  What is
@@ -19,10 +19,10 @@ from topk import confidence, instances, stats
 from topk import guarantees as g
 from topk import hardness as h
 from topk import lower_bounds as lb
-from topk.bandits import scale_of
+from topk.bandits import reward_range_of
 from topk.book import claims, glue_all, recording, verdicts
+from topk.book.replay import replay_phases
 from topk.simulate import experiments
-from topk.strategies.sar import replay_phases
 
 MEANS, ROWS, NU = [0.9, 0.6, 0.3, 0.1], [[0.9, 0.1], [0.2, 0.8]], [0.7, 0.5, 0.3]
 RIGHT = {
@@ -46,7 +46,7 @@ NO_FLAG = [None, 0, 1, 0.0, "True", "", [], np.int64(1), math.nan]
 WRONG = {
     "means": [[0.5], [0.5, 1.2], [0.5, math.nan], [], "no", [0.1, None], [[[0.1, 0.2]] * 2]],
     "k": [0, 1.0, True, "2"], "n": [0, 1, 2.5, True, "4"], "m": [0], "t": [-1, 0.5], "seed": [-1],
-    "budget": [3, 100.0, True, 2**54], "ties": ["nearest", None], "sides": ["left"],
+    "budget": [3, 100.5, True, 2**54], "ties": ["nearest", None], "sides": ["left"],
     "published": ["yes", 1], "number": [0, 7, True, [1], 1.0], "rng": [-1, "seed", 0.5],
     "level": [1, "x"], "beta": [0.75, 1], "horizon": [-1, 0.5], "epsilon": [*NOT_REAL, 1.0],
     "delta": [*NOT_REAL, 0, 1.0], "error": [*NOT_REAL, 0.0, 0.5], "slack": [*NOT_REAL, 2],
@@ -55,7 +55,7 @@ WRONG = {
 LOWER = {"epsilon": [0], "p": [*NOT_REAL, 0.0], "q": [*NOT_REAL, 0.4, 1]}  # of all lower bounds
 ZERO, HALF = {"epsilon": [0]}, {"k": [7]}
 
-# What is no bandit, no strategy, no batch, no number of checkpoints
+# Objects that are not a bandit, strategy, batch or number of checkpoints
 
 SAR, SURE, COINS = topk.SAR(1, 60), topk.LUCB1(1, 0.9, 0.9), topk.BernoulliBandit(NU)
 PAIR = topk.MultiBandit(ROWS)
@@ -65,7 +65,7 @@ NO_BANDITS = [[], [COINS] * 3, (COINS,), [COINS, None], [COINS, topk.BernoulliBa
               [[0.1, 0.2]] * 2, "ab", [PAIR] * 2]
 NO_BANDITS += [lambda rng, drawn=drawn: drawn for drawn in
                (None, 0.5, "bandit", [0.1], topk.BernoulliBandit, PAIR)]
-NO_MARKS = [[2], [0], [-5], [9, 9], [9, 8], [5, 7, 6], [], [9.0], [9.5], ["9"], [None], [True],
+NO_MARKS = [[2], [0], [-5], [9, 9], [9, 8], [5, 7, 6], [], [2.0], [9.5], ["9"], [None], [True],
             "9", [[9, 10]], [math.nan], [[9], [10, 11]], [2**63], [10**30], 9.5]
 NO_MEAN = [math.nan, math.inf, -math.inf, -1e-12, 1 + 1e-12, 2, -1, None, "x", 1j]
 ONE_WRONG = [row for x in NO_MEAN for row in ([0.5, x], [x, 0.5, 0.5])]
@@ -93,11 +93,11 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     topk.replicate: (
         {"strategy": SURE, "keep": "summary"},
         {"strategy": NO_STRATEGY, "bandit": [*NO_BANDIT, *NO_BANDITS], "seed": NO_SEED,
-         "checkpoints": NO_MARKS, "jobs": NO_COUNT, "chunk": [0, 1.5], "keep": ["nothing"],
-         "store": ["", " ", 3, b"x"]}),
+         "checkpoints": NO_MARKS, "jobs": [0, -2, *NO_COUNT[2:]], "chunk": [0, 1.5],
+         "keep": ["nothing"], "store": ["", " ", 3, b"x"]}),
     topk.compare: ({"strategies": {"SAR": SAR}},
                    {"strategies": [{}, {"x": "SAR"}], "runs": [1],
-                    "budgets": [[], [60, 60], [80, 60], "60", iter([60]), [60.0], [[60]]]}),
+                    "budgets": [[], [60, 60], [80, 60], "60", iter([60]), [60.5], [[60]]]}),
     topk.BernoulliBandit: ({}, {"means": NO_MEANS}),
     topk.TruncatedNormalBandit: ({"loc": [0.5, 0.5], "scale": 0.2},
                                  {"loc": NO_MEANS, "scale": [*NO_SCALE, [0.1, 0.2]]}),
@@ -113,9 +113,10 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     **{bandit.pull: ({"arms": [0], "counts": [1], "rng": np.random.default_rng(0)}, NO_BATCH)
        for bandit in (topk.BernoulliBandit(MEANS), topk.BetaBandit([1, 1], [1, 1]), PAIR)},
     topk.Uniform(2, 100).start(4).tell: (
-        {"arms": [0, 1], "rewards": [1, 0], "counts": [1, 1], "squares": [1, 0]},
+        {"arms": [0, 1], "rewards": [1, 0], "counts": [1, 1], "squares": [1, 0],
+         "sums": None, "means": None},
         {"arms": [[0, 4]], "counts": [[1, -1]], "squares": [[2, 0]]}),
-    scale_of: ({"bounds": (0, 1)}, {"bounds": [
+    reward_range_of: ({"bounds": (0, 1)}, {"bounds": [
         (1, 0), (0, 0), (0, math.inf), (math.nan, 1), (-1e300, 1), 3, (0, 1, 2), "ab"]}),
     confidence.interval: ({"sums": 3}, {
         "pulls": [-1, 1.5, math.nan, "3", 2**54], "delta": [[0.1]], "sigma": [0.0, math.nan],
@@ -139,7 +140,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     topk.kth_arm: ({"eta": 0.2}, {"bandit": [[0.1, 0.2]], "k": [4], "eta": [*NOT_REAL, 0, 1],
                                   "slack": [-1, 1, 0.5]}),
     replay_phases: (
-        {"strategy": topk.SAR(1, 12), "layout": 3, "sums": [[1, 2, 0]] * 2},
+        {"strategy": topk.SAR(1, 12), "n": 3, "sums": [[1, 2, 0]] * 2},
         {"strategy": [topk.Uniform(1, 12)],
          "sums": [[[1, 2, 0]], [[4, 2, 0]] * 2,  # four ones among three rewards
                   [[1, 2, 0], [0, 2, 0]], [[1.0, 2.0, 0.0]] * 2, [["1", "2", "0"]] * 2]}),
@@ -241,20 +242,20 @@ REFUSED = [
     *((lambda x=x: topk.streams(x, 0, 5), "seed") for x in [*NO_SEED, None]),
     *((lambda x=x: topk.streams(0, x, 5), "play") for x in [*NO_SEED, None]),
     *((lambda x=x: topk.streams(0, 0, x), "n") for x in NO_COUNT),
-    (lambda: topk.replicate(SURE, COINS, 1, epsilon=0.1), "epsilon"),
-    (lambda: topk.run(topk.MultiBanditSAR(60), COINS), "bandit"),
+    (lambda: topk.replicate(SURE, COINS, 1, epsilon=0.1, seed=0), "epsilon"),
+    (lambda: topk.run(topk.MultiBanditSAR(60), COINS, rng=0), "bandit"),
     *((lambda x=x: topk.warm(SAR, x), "bandit") for x in (TABLE, [])),
-    *((lambda x=x: topk.replicate(topk.MultiBanditSAR(60), x, 2), "bandit")
+    *((lambda x=x: topk.replicate(topk.MultiBanditSAR(60), x, 2, seed=0), "bandit")
       for x in (COINS, [COINS] * 2, [PAIR, topk.MultiBandit([[0.9, 0.1]])])),
-    (lambda: topk.replicate(SAR, lambda rng: topk.instances.unif01(rng.integers(2, 9), rng), 9),
+    (lambda: topk.replicate(SAR, lambda rng: topk.instances.unif01(rng.integers(2, 9), rng), 9, 0),
      "bandit"),
-    (lambda: topk.compare({"a": SAR, "b": SURE}, COINS, 2, budgets=[2]), "budget"),
-    (lambda: topk.compare({"a": SURE}, COINS, 2, budgets=[20], checkpoints=[20]), "checkpoints"),
-    (lambda: topk.compare({"a": SAR}, COINS, 2).table("precision"), "measure"),
+    (lambda: topk.compare({"a": SAR, "b": SURE}, COINS, 2, budgets=[2], seed=1), "budget"),
+    (lambda: topk.compare({"a": SURE}, COINS, 2, 1, budgets=[20], checkpoints=[20]), "checkpoints"),
+    (lambda: topk.compare({"a": SAR}, COINS, 2, seed=1).table("precision"), "measure"),
     (lambda: topk.ReplayBandit.from_frame(TABLE, bounds=(0, 1)), "answers of arm 1"),
     *((lambda x=x: topk.ReplayBandit.from_frame(x), name)
       for x, name in zip(NO_TABLES, ("reward", "reward", "arm", "arm"), strict=True)),
-    (lambda: scale_of((0, 1), 1.0), "bounds"),
+    (lambda: reward_range_of((0, 1), 1.0), "bounds"),
     *((lambda x=x: topk.Uniform(1, 9).start(2).evidence(x), "epsilon") for x in (1, "0.1")),
     (lambda: confidence.evidence([[1] * 3] * 2, [[1] * 3] * 2, [0]), "chosen"),
     (lambda: SAR.start(3, bounds=(-3, 12)).tell([0, 1], [0, 0], squares=[0]), "squares"),
@@ -264,15 +265,14 @@ REFUSED = [
       for x in ([0.5, math.nan], "ab", [[0.5, 0.4]])),
     *((lambda x=x: g.ugape_step([0.5, 0.4], x, 1), "radii") for x in ([0.1], [0.1, 0.0])),
     (lambda: g.ugape_step([0.5, 0.4], [0.1, 0.1], 2), "k"),
-    (lambda: experiments.algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10), "k"),
-    (lambda: experiments.algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0), "runs"),
-    (lambda: experiments.group_plays(topk.Uniform(4, 100), 6, 0.01, 4), "k"),
+    (lambda: experiments.algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10, seed=0), "k"),
+    (lambda: experiments.algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0, seed=0), "plays"),
+    (lambda: experiments.group_plays(topk.Uniform(4, 100), 6, 0.01, 4, seed=0), "k"),
     (lambda: replay_phases(topk.SAR(1, budget=3), 3, [[0, 0, 0]] * 2), "budget"),
     (lambda: stats.mean_interval([0.1]), "the number of runs in values"),
     (lambda: verdicts.paired([1.0, 2.0], [1.0, 2.0, 3.0]), "b|a"),
     (lambda: verdicts.paired([1.0], [1.0]), "the number of runs in (a|b)"),
     (lambda: verdicts.paired([math.nan, 1.0], [1.0, 2.0]), "a|b"),
-    *((lambda wins=wins: verdicts.counts([wins], [3], 5), "wins and losses") for wins in (3, -1)),
     (lambda: g.sar_exponent(ROWS, 2, 9), "k"),
     (lambda: g.sar_exponent([[[0.1], [0.2]]], 1, 9), "means"),
     (lambda: g.average_off([0.5, 0.1], 3, [0.1] * 3), "mean|off"),

@@ -54,6 +54,6 @@ def test_compare_holds_one_against_several_rivals():
     assert stats.compare(a[:, 0], rivals[:, 0]) == (1, 0, 0)
 
 
-def test_equal_plays_are_undecided():
+def test_equal_runs_are_undecided():
     same = np.full((10, 4), 0.2)
     assert stats.compare(same, same) == (0, 0, 4)

@@ -1,4 +1,4 @@
-"""Runs on a finite test set: against a plain transcription, and each cell at most once."""
+"""Runs on a finite test set: against a plain transcription, with each cell used at most once."""
 
 import math
 
@@ -8,7 +8,7 @@ import pytest
 
 import topk
 from topk import confidence
-from topk.bandits import Scale
+from topk.bandits import RewardRange
 from topk.simulate.play import Play
 
 
@@ -19,7 +19,7 @@ def matrix(shape, seed=0, low=0.3, high=0.95):
 
 
 def with_rows(counts, items, rng):
-    """Return a matrix with so many ones in each row, in random places."""
+    """Return a matrix with given numbers of ones in its rows, in random places."""
     return np.array([rng.permutation(np.arange(items) < count) for count in counts]).astype(int)
 
 
@@ -74,7 +74,7 @@ def test_runs_do_not_depend_on_jobs_chunks_and_how_many_there_are():
     assert first.pulls.tolist() == whole.pulls[0].tolist()
 
 
-def test_checkpoints_are_what_a_run_of_so_many_pulls_names():
+def test_a_checkpoint_has_the_set_of_a_run_with_that_many_pulls():
     models, strategy, marks = topk.TestSet(matrix((6, 60))), topk.KLLUCB(2, 0, 0.1), [7, 30, 101]
     reps = topk.replicate(strategy, models, 4, seed=1, checkpoints=marks)
     for mark, chosen in zip(marks, reps.selected.swapaxes(0, 1), strict=True):
@@ -167,16 +167,16 @@ def certifying():
 @pytest.mark.parametrize("strategy", certifying(), ids=lambda x: type(x).__name__)
 def test_strategies_that_certify_draws_with_replacement_refuse_by_name(strategy):
     models = topk.TestSet(matrix((4, 30)))
-    for attempt in (lambda: topk.run(strategy, models), lambda: strategy.start(4, items=30),
-                    lambda: topk.replicate(strategy, models, 2)):
+    for attempt in (lambda: topk.run(strategy, models, rng=0), lambda: strategy.start(4, items=30),
+                    lambda: topk.replicate(strategy, models, 2, seed=0)):
         with pytest.raises(ValueError, match=f"items .*{type(strategy).__name__}"):
             attempt()
 
 
 def test_budgets_beyond_all_cells_and_several_bandits_are_refused():
     models = topk.TestSet(matrix((4, 30)))
-    for attempt in (lambda: topk.run(topk.Uniform(1, 121), models),
-                    lambda: topk.replicate(topk.SAR(1, 121), models, 2),
+    for attempt in (lambda: topk.run(topk.Uniform(1, 121), models, rng=0),
+                    lambda: topk.replicate(topk.SAR(1, 121), models, 2, seed=0),
                     lambda: topk.Uniform(1, 121).start(4, items=30)):
         with pytest.raises(ValueError, match="budget .* from 1 to 120"):
             attempt()
@@ -194,7 +194,8 @@ def test_a_test_set_is_made_of_arrays_and_tables():
     table = pd.DataFrame(cells, index=["x", "y", "z"], columns=[10, 11, 12, 13])
     found = topk.TestSet(table)
     assert found.names == ["x", "y", "z"] and found.item_names == [10, 11, 12, 13]
-    assert (found.matrix == cells).all() and found.items == 4 and found.units == Scale(items=4)
+    assert (found.matrix == cells).all() and found.items == 4
+    assert found.reward_range == RewardRange(items=4)
     assert topk.TestSet(table.astype(bool), names=["c", "b", "a"]).names == ["c", "b", "a"]
     assert topk.TestSet(pd.DataFrame(cells)).names is None
     tall = table.stack().rename("right").rename_axis(["model", "item"]).reset_index()
@@ -206,7 +207,7 @@ def test_a_test_set_is_made_of_arrays_and_tables():
         found.matrix[0, 0] = 1
 
 
-def test_what_is_no_test_set_is_refused():
+def test_an_invalid_test_set_is_refused():
     for wrong in ([[1, 0]], [1, 0], [[0.5, 1], [0, 1]], [[np.nan, 1], [0, 1]], [["a"], ["b"]], None,
                   [[], []], np.zeros((2, 3, 1)), [[2, 0], [0, 1]]):
         with pytest.raises(ValueError, match="matrix"):
@@ -235,7 +236,7 @@ def test_a_test_set_is_dealt_before_it_is_pulled_and_has_no_more_than_its_items(
     assert dealt.pull([0, 1], [2, 3], rng).sums[1] == models.matrix[1].sum()
     arms, items = dealt.cells()
     assert arms.tolist() == [0, 0, 1, 1, 1] and sorted(items[2:].tolist()) == [0, 1, 2]
-    with pytest.raises(ValueError, match="at most the 1 items"):
+    with pytest.raises(ValueError, match="at most the 1 remaining items"):
         dealt.pull([0], [2], rng)
     assert dealt.taken.tolist() == [2, 3]
 

@@ -27,7 +27,7 @@ from .engine.streams import streams
 from .live.files import load, resume
 from .live.session import Session
 from .rules import Indices, Rounds, Strategy, View, rule
-from .simulate.compare import Comparison, compare
+from .simulate.compare import Comparison, Comparisons, compare
 from .simulate.experiments import KthArm, kth_arm
 from .simulate.results import Outcome, Replications, Summary
 from .simulate.run import replicate, run, warm
@@ -69,6 +69,7 @@ __all__ = [
     "CLUCB",
     "CLUCBPAC",
     "Comparison",
+    "Comparisons",
     "GapE",
     "GaussianBandit",
     "Halving",

@@ -1,7 +1,7 @@
-"""Checks of arguments, so that every room refuses bad input in the same words.
+"""Checks of arguments, with uniform error messages.
 
-Each function returns its argument in canonical form or raises a ``ValueError``
-that names the parameter, the value it got and the values it takes.
+Each function returns its argument in canonical form, or raises a ``ValueError`` with the name of
+the parameter, its allowed values and the given value.
 """
 
 import json
@@ -18,7 +18,7 @@ from topk._types import Floats, Integers
 
 
 def refuse(name: str, value: object, allowed: str) -> NoReturn:
-    """Raise the library's one kind of ``ValueError``: name, value, allowed values."""
+    """Raise a ``ValueError`` with the name of a parameter, its allowed values and its value."""
     raise ValueError(f"{name} must be {allowed}, got {value!r}")
 
 
@@ -34,6 +34,38 @@ def check_integer(value: Any, name: str, smallest: int, largest: int | None = No
     if isinstance(value, bool | np.bool_) or not fits:
         refuse(name, value, allowed)
     return number
+
+
+def check_seed(value: Any, name: str) -> int:
+    """Return a seed, an ``int`` of at least 0; None gives a fresh one.
+
+    A generator draws a seed.  A SeedSequence gives the integer from which it was made, a spawned
+    one the first 63 bits of its state.
+    """
+    if isinstance(value, np.random.SeedSequence) and not value.spawn_key:
+        if isinstance(value.entropy, int):
+            return value.entropy
+    if value is None or isinstance(value, np.random.SeedSequence):
+        value = np.random.SeedSequence() if value is None else value
+        return int(value.generate_state(1, np.uint64)[0]) >> 1
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(2**63))
+    try:
+        return check_integer(value, name, 0)
+    except ValueError:
+        refuse(name, value, "an integer of at least 0, a numpy Generator or SeedSequence, or None")
+
+
+def integral_as_int(value: Any) -> Any:
+    """Return integral floats, such as 1e5, as integers, and all other values unchanged."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # a ragged list, which the next check refuses
+        return value
+    fits = array.size and array.dtype.kind == "f" and (abs(array) < 2.0**63).all()
+    if not fits or (array != np.floor(array)).any():
+        return value
+    return array.astype(np.int64) if array.ndim else int(array)
 
 
 def check_real(
@@ -53,7 +85,8 @@ def check_real(
         refuse(name, value, allowed)
     at_open_end = (low_open and number == low) or (high_open and number == high)
     inside = low <= number <= high and not at_open_end
-    if isinstance(value, bool | np.bool_ | str | bytes) or math.isinf(number) or not inside:
+    wrong = bool | np.bool_ | str | bytes | np.timedelta64 | np.datetime64
+    if isinstance(value, wrong) or math.isinf(number) or not inside:
         refuse(name, value, allowed)
     return number
 
@@ -64,7 +97,7 @@ def check_n(n: Any, smallest: int = 2) -> int:
 
 
 def check_k(k: Any, largest: int | None = None, name: str = "k") -> int:
-    """Return ``k`` as an ``int`` of at least 1, and at most ``largest`` if that is given."""
+    """Return ``k`` as an ``int`` of at least 1 and, if given, at most ``largest``."""
     return check_integer(k, name, 1, largest)
 
 
@@ -85,11 +118,11 @@ def check_delta(delta: Any, name: str = "delta") -> float:
 
 
 def check_budget(budget: Any, name: str = "budget", smallest: int = 1) -> int:
-    """Return ``budget``, a number of pulls, as an ``int`` from ``smallest`` to 2**53.
+    """Return a number of pulls as an ``int`` from ``smallest`` to 2**53; 1e5 is allowed.
 
-    Up to there sums of 0/1 rewards are exact as floats.
+    Up to 2**53 sums of 0/1 rewards are exact as floats.
     """
-    return check_integer(budget, name, smallest, 2**53)
+    return check_integer(integral_as_int(budget), name, smallest, 2**53)
 
 
 def check_choice(value: Any, name: str, choices: Collection[Any]) -> Any:
@@ -100,14 +133,14 @@ def check_choice(value: Any, name: str, choices: Collection[Any]) -> Any:
 
 
 def check_flag(value: Any, name: str) -> bool:
-    """Return ``value`` as a ``bool``; only true booleans are taken."""
+    """Return ``value`` as a ``bool``; only Python's and NumPy's booleans are allowed."""
     if not isinstance(value, (bool, np.bool_)):
         refuse(name, value, "True or False")
     return bool(value)
 
 
 def check_pair(shape: Any) -> tuple[int, int]:
-    """Return the pair (M, n): how many bandits there are, and how many arms each has."""
+    """Return the pair (M, n): the number of bandits, and the number of arms of each."""
     allowed = "a pair (M, n) of a number of bandits, at least 1, and of arms each, at least 2"
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:
         refuse("n", shape, allowed)
@@ -119,30 +152,30 @@ def check_pair(shape: Any) -> tuple[int, int]:
 
 def up_to(high: float) -> Callable[..., float]:
     """Return a check of a number above 0 and at most ``high``."""
-    return lambda value, name, given=None: check_real(value, name, 0, high, low_open=True)
+    return lambda value, name, arguments=None: check_real(value, name, 0, high, low_open=True)
 
 
 def between(low: float, high: float) -> Callable[..., float]:
     """Return a check of a number above ``low`` and below ``high``."""
     ends = {"low_open": True, "high_open": True}
-    return lambda value, name, given=None: check_real(value, name, low, high, **ends)
+    return lambda value, name, arguments=None: check_real(value, name, low, high, **ends)
 
 
 positive: Callable[..., float] = up_to(1e300)
 factor: Callable[..., float] = up_to(1e6)
 
 
-PARAMETERS = {  # of strategies, those that mean the same everywhere: how they are checked
+PARAMETERS = {  # checks of the parameters that have the same meaning in all strategies
     "k": lambda value, name: check_k(value),
     "budget": check_budget,
-    # in units of reward; when a play begins it is held against their range
+    # in units of reward; compared with their range when a run begins
     "epsilon": lambda value, name: check_real(value, name, 0, 1e300),
     "delta": check_delta,
 }
 
 
 def as_array(values: Any, name: str, allowed: str) -> NDArray[Any]:
-    """Return ``values`` as an array of whatever type, or refuse what is none."""
+    """Return ``values`` as an array of any type, or refuse values that form no array."""
     if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 2) > 1:
         refuse(name, f"a pandas {type(values).__name__}", allowed)
     try:
@@ -153,7 +186,7 @@ def as_array(values: Any, name: str, allowed: str) -> NDArray[Any]:
 
 
 def as_numbers(values: Any, name: str, allowed: str) -> Floats:
-    """Return ``values`` as a float array; refuse texts, dates, complex and masked numbers."""
+    """Return ``values`` as a float array; refuse strings, dates, complex and masked numbers."""
     array = as_array(values, name, allowed)
     if array.dtype.kind not in "fiub" or np.ma.is_masked(values):
         refuse(name, values, allowed)
@@ -169,7 +202,7 @@ def as_finite(values: Any, name: str, allowed: str = "an array of finite numbers
 
 
 def as_vector(values: Any, name: str, *, positive: bool = False) -> Floats:
-    """Return ``values`` as a float array (n,) of at least 2 finite, perhaps positive, numbers."""
+    """Return ``values`` as a float array (n,) of at least 2 finite (or positive) numbers."""
     allowed = f"a vector of at least 2 finite{' and positive' * positive} numbers"
     array = as_finite(values, name, allowed)
     if array.ndim > 1 or array.size < 2 or (positive and not (array > 0).all()):
@@ -178,7 +211,9 @@ def as_vector(values: Any, name: str, *, positive: bool = False) -> Floats:
 
 
 def as_generator(rng: Any, allowed: str) -> np.random.Generator:
-    """Return a `numpy.random.Generator`, of a seed a new one."""
+    """Return a `numpy.random.Generator`; a seed gives a new one."""
+    if isinstance(rng, np.ndarray):  # numpy crashes on a matrix
+        rng = rng.tolist()
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -186,7 +221,7 @@ def as_generator(rng: Any, allowed: str) -> np.random.Generator:
 
 
 def common_shape(name: str, *arrays: Any) -> tuple[int, ...]:
-    """Return the shape that some arrays broadcast to; refuse those that do not."""
+    """Return the common shape of arrays after broadcasting, or refuse them."""
     shapes = [np.shape(array) for array in arrays]
     try:
         return np.broadcast_shapes(*shapes)
@@ -200,7 +235,7 @@ def check_unit_array(values: Any, name: str, *, ndim: int | None = 1) -> Floats:
     array = as_numbers(values, name, allowed)
     if ndim not in (None, array.ndim) or array.size == 0:
         refuse(name, f"an array of shape {array.shape}", allowed)
-    bad = ~((array >= 0) & (array <= 1))  # written so that NaN counts as bad
+    bad = ~((array >= 0) & (array <= 1))  # a nan is refused
     if bad.any():
         refuse(name, float(array[bad][0]), allowed)
     return array
@@ -217,10 +252,10 @@ def check_means(means: Any, name: str = "means", ndim: int = 1) -> Floats:
 def as_integers(
     values: Any, name: str, low: int, high: int = 2**53, allowed: str | None = None,
 ) -> Integers:
-    """Return ``values`` as an int64 array, of any shape, of integers from ``low`` to ``high``."""
+    """Return ``values`` as an int64 array of any shape, with entries from ``low`` to ``high``."""
     allowed = allowed or f"made of integers from {low} to {high}"
     array = as_array(values, name, allowed)
-    if array.size and array.dtype.kind not in "iu":  # [] has another kind
+    if array.size and array.dtype.kind not in "iu":  # [] has kind f
         refuse(name, values, allowed)
     bad = (array < low) | (array > high)
     if bad.any():
@@ -230,16 +265,17 @@ def as_integers(
 
 def check_increasing(values: Any, name: str, low: int) -> tuple[int, ...]:
     """Return pull counts, each at least ``low``, as a tuple of increasing integers."""
-    counts = np.atleast_1d(as_integers(values, name, low))
+    counts = np.atleast_1d(as_integers(integral_as_int(values), name, low))
     if counts.ndim > 1 or counts.size == 0 or (np.diff(counts) <= 0).any():
         refuse(name, values, "a sequence of increasing pull counts")
     return tuple(counts.tolist())
 
 
-def check_integers(values: Any, name: str, most: int, size: int | None = None) -> Integers:
-    """Return an int64 array of integers from 0 to ``most``, with one axis; ``size`` of them."""
-    allowed = f"{'' if size is None else f'{size} of them: '}an array of integers from 0 to {most}"
-    array = as_integers(values, name, 0, most, allowed)
+def check_integers(values: Any, name: str, largest: int, size: int | None = None) -> Integers:
+    """Return an int64 array (size,) of integers from 0 to ``largest``; None for any size."""
+    noun = "integers" if size is None else f"{size} integer{'' if size == 1 else 's'}"
+    allowed = f"an array of {noun} from 0 to {largest}"
+    array = as_integers(values, name, 0, largest, allowed)
     if array.ndim != 1 or size not in (None, array.size):
         refuse(name, values, allowed)
     return array
@@ -258,7 +294,7 @@ def check_counts(counts: Any, size: int, name: str = "counts") -> Integers:
 def check_json(
     value: Any, name: str, allowed: str = "a plain JSON value, for a session to be stored",
 ) -> Any:
-    """Return a copy of ``value`` by way of JSON text; refuse what JSON would change."""
+    """Return a copy of ``value`` made through JSON; refuse values that JSON would change."""
     try:
         copy = json.loads(json.dumps(value, allow_nan=False))
         same = copy == value

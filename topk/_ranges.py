@@ -1,7 +1,6 @@
-"""What the papers prove, as formulas with their constants: nothing here plays or compiles.
+"""Ranges of the arguments of formulas, checked by `validated`, and numerical helpers.
 
-`topk.hardness`, `topk.guarantees` and `topk.lower_bounds` are the public names.  Here stands what
-the formulas share: the ranges of their arguments, and some numerical care.
+`topk.hardness`, `topk.guarantees` and `topk.lower_bounds` share them.
 """
 
 import functools
@@ -21,55 +20,60 @@ R = TypeVar("R")
 
 def integer(smallest):
     """Range of an integer of at least ``smallest``."""
-    return lambda value, name, given: _checks.check_integer(value, name, smallest)
+    return lambda value, name, arguments: _checks.check_integer(value, name, smallest)
 
 
-def half(value, name, given):
+def one_of(*choices):
+    """Range of a choice."""
+    return lambda value, name, arguments: _checks.check_choice(value, name, choices)
+
+
+def up_to_half(value, name, arguments):
     """Range of an integer from 1 to n / 2."""
-    return _checks.check_k(value, given["n"] // 2, name)
+    return _checks.check_k(value, arguments["n"] // 2, name)
 
 
-def up_to_all(value, name, given):
+def up_to_all(value, name, arguments):
     """Range of an integer from 1 to n."""
-    return _checks.check_k(value, given["n"], name)
+    return _checks.check_k(value, arguments["n"], name)
 
 
-def one_or_several(value, name, given):
+def one_or_several(value, name, arguments):
     """Range of means (n,) of one bandit, or (M, n) of several."""
     axes = _checks.as_array(value, name, "an array of means").ndim
-    return several(value, name, given) if axes > 1 else _checks.check_means(value)
+    return several(value, name, arguments) if axes > 1 else _checks.check_means(value)
 
 
-def up_to_b(value, name, given):
-    """Range of a number from 0 to below b; the formula gets it in units of b."""
-    b = RANGES["b"](given["b"], "b", given)
+def up_to_b(value, name, arguments):
+    """Range [0, b) of a number, which the formula gets in units of b."""
+    b = RANGES["b"](arguments["b"], "b", arguments)
     return _checks.check_real(value, name, 0, b, high_open=True) / b
 
 
-def means_up_to_b(value, name, given):
-    """Range of means in [0, b], of one bandit or several; the formula gets them in units of b."""
-    b = RANGES["b"](given["b"], "b", given)
+def means_up_to_b(value, name, arguments):
+    """Range [0, b] of means of one bandit or several, which the formula gets in units of b."""
+    b = RANGES["b"](arguments["b"], "b", arguments)
     array = _checks.as_numbers(value, name, f"an array of means in [0, {b:g}]")
     if array.size and array.max() > b:
         _checks.refuse(name, float(array.max()), f"made of means in [0, {b:g}]")
-    return one_or_several(array / b, name, given)
+    return one_or_several(array / b, name, arguments)
 
 
-def several(value, name, given):
+def several(value, name, arguments):
     """Range of means (M, n) of several bandits."""
     return _checks.check_unit_array(value, name, ndim=2)
 
 
-def any_unit(value, name, given):
-    """Range of a number or an array, in [0, 1], of a shape that goes with all other arguments."""
-    _checks.common_shape(name, *given.values())
+def any_unit(value, name, arguments):
+    """Range [0, 1] of a number or an array that can be broadcast against all other arguments."""
+    _checks.common_shape(name, *arguments.values())
     return _checks.check_unit_array(value, name, ndim=None)
 
 
 def as_many_as(first):
-    """Range of means, as many as those that are called ``first``."""
-    def check(value, name, given):
-        means, size = _checks.check_means(value, name), given[first].size
+    """Range of means in [0, 1], equally many as in the argument ``first``."""
+    def check(value, name, arguments):
+        means, size = _checks.check_means(value, name), arguments[first].size
         if means.size != size:
             _checks.refuse(name, f"{means.size} entries", f"an array of {size} entries")
         return means
@@ -77,29 +81,30 @@ def as_many_as(first):
     return check
 
 
-def _arms(given):
-    """Return how many arms the arguments are about."""
-    return given["n"] if "n" in given else np.size(given["means"])
+def _arms(arguments):
+    """Return the number of arms, from ``n`` or ``means``."""
+    return arguments["n"] if "n" in arguments else np.size(arguments["means"])
 
 
-RANGES = {  # what an argument of this name may be, wherever a formula does not say otherwise
-    "n": lambda value, name, given: _checks.check_n(value),
-    "means": lambda value, name, given: _checks.check_means(value, name),
-    "k": lambda value, name, given: _checks.check_k(value, _arms(given) - 1),
-    "epsilon": lambda value, name, given: _checks.check_epsilon(value),
-    "delta": lambda value, name, given: _checks.check_delta(value),
-    "budget": lambda value, name, given: _checks.check_budget(value, smallest=_arms(given)),
-    "published": lambda value, name, given: _checks.check_flag(value, name),
-    "ties": lambda value, name, given: _checks.check_choice(value, name, ("infinite", "distinct")),
-    "sides": lambda value, name, given: _checks.check_choice(value, name, ("both", "top")),
+RANGES = {  # allowed values by name of the argument, unless a formula specifies others
+    "n": lambda value, name, arguments: _checks.check_n(value),
+    "means": lambda value, name, arguments: _checks.check_means(value, name),
+    "k": lambda value, name, arguments: _checks.check_k(value, _arms(arguments) - 1),
+    "epsilon": lambda value, name, arguments: _checks.check_epsilon(value),
+    "delta": lambda value, name, arguments: _checks.check_delta(value),
+    "budget": lambda value, name, arguments: _checks.check_budget(value, smallest=_arms(arguments)),
+    "published": lambda value, name, arguments: _checks.check_flag(value, name),
+    "ties": one_of("infinite", "distinct"),
+    "sides": one_of("both", "top"),
     "beta": between(0.75, 1),
 } | dict.fromkeys(("b", "R", "constant", "log_term"), between(0, math.inf))
 
 
-def checked(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse what is outside the `RANGES`, or those given here, before a formula computes.
+def validated(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a formula to check its arguments first, by `RANGES` and the given ranges.
 
-    The formula gets what the checks return. An optional argument that is None stays None.
+    The formula is called with the values that the checks return; optional arguments that are None
+    are not checked.
     """
     def decorate(formula: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(formula)
@@ -109,11 +114,17 @@ def checked(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable
         def compute(*args: P.args, **kwargs: P.kwargs) -> R:
             call = signature.bind(*args, **kwargs)
             call.apply_defaults()
-            given = call.arguments
+            arguments = call.arguments
             for name, check in (known | ranges).items():
-                if given[name] is not None or signature.parameters[name].default is not None:
-                    given[name] = check(given[name], name, given)
-            return formula(*call.args, **call.kwargs)
+                if arguments[name] is not None or signature.parameters[name].default is not None:
+                    arguments[name] = check(arguments[name], name, arguments)
+            try:
+                return formula(*call.args, **call.kwargs)
+            except (ArithmeticError, MemoryError) as error:  # 5e-324 squared, 2**53 arms
+                numbers = {x: y for x, y in arguments.items() if isinstance(y, int | float)}
+                seen = ", ".join(f"{name} = {value!r}" for name, value in numbers.items())
+                text = f"{' and '.join(numbers)} must be of a size for which the formula is finite"
+                raise ValueError(f"{text}, got {seen}") from error
 
         return compute
 
@@ -121,7 +132,7 @@ def checked(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable
 
 
 def smallest_integer(holds, start):
-    """Return the smallest integer >= ``start`` with ``holds``, which must then hold for ever.
+    """Return the smallest integer >= ``start`` with ``holds``, a condition that then remains true.
 
     Plain form: ``next(x for x in itertools.count(start) if holds(x))``; ``inf`` if there is
     none below 1e300.
@@ -144,7 +155,7 @@ def improved_topk_constants(epsilon, delta):
 
 
 def inverse_square(x):
-    """Return 1 / x**2 elementwise, ``inf`` at 0 and where the result overflows; no warning."""
+    """Return 1 / x**2 elementwise, without warnings; ``inf`` at 0 and where it overflows."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.square(1.0 / x)
 

@@ -1,8 +1,7 @@
-"""Arms with a reward law, pulled in batches.
+"""Bandits: arms with reward distributions, pulled in batches.
 
-A bandit knows its arms' means and answers one question: if arm ``arms[j]`` is
-pulled ``counts[j]`` times, what do the rewards add up to?  Sums, and sums of
-squares, are all that any strategy of this library looks at.
+A bandit stores the means of its arms, and returns the sum of the rewards and the sum of their
+squares if arm ``arms[j]`` is pulled ``counts[j]`` times.  No strategy of this library uses more.
 """
 
 import math
@@ -19,6 +18,7 @@ from topk._checks import (
     as_vector,
     check_arms,
     check_counts,
+    check_integer,
     check_means,
     check_real,
     refuse,
@@ -29,25 +29,26 @@ from topk._types import Flags, Floats, Integers
 if TYPE_CHECKING:
     import pandas
 
-PORTION = 2**18  # rewards that are drawn or summed up at a time: some hundredths of a second
+CHUNK_SIZE = 2**18  # rewards drawn or summed at a time, which takes some hundredths of a second
 check_sigma = up_to(1e150)
-UNDECLARED = "or declare others: bounds = (low, high), or sigma for unbounded sub-Gaussian ones"
+HOW_TO_DECLARE = "or declare others: bounds = (low, high), or sigma for unbounded sub-Gaussian ones"
 
 
-class Scale(NamedTuple):
-    """What rewards are like: within bounds, or sub-Gaussian; strategies see them as `to_unit` does.
+class RewardRange(NamedTuple):
+    """The range of rewards, bounded or sub-Gaussian, and their rescaling for the strategies.
 
-    Rewards x in [low, low + width] become (x - low) / width in [0, 1].  Those that are
-    sigma-sub-Gaussian become x / (2 sigma), which is 1/2-sub-Gaussian, as rewards in [0, 1] are.
+    Rewards x in [low, low + width] become (x - low) / width in [0, 1].  Sigma-sub-Gaussian rewards
+    become x / (2 sigma), which are 1/2-sub-Gaussian like rewards in [0, 1].
 
     Attributes
     ----------
     low, width : float
-        The least reward and the range; 0 and 2 sigma for sub-Gaussian rewards.
+        The smallest reward and the length of the range; 0 and 2 sigma for sub-Gaussian rewards.
     bounded : bool
         Whether rewards have bounds.
     items : int or None
-        The rewards of an arm are 0 or 1 and drawn without replacement from so many.
+        If given, the rewards of an arm are drawn without replacement from this number of 0/1
+        results.
     """
 
     low: float = 0.0
@@ -57,36 +58,38 @@ class Scale(NamedTuple):
 
     @property
     def sigma(self) -> float | None:
-        """That of sub-Gaussian rewards on the strategies' scale, 1/2; None of bounded ones."""
+        """Sub-Gaussian parameter after rescaling: 1/2, or None for bounded rewards."""
         return None if self.bounded else 0.5
 
     def unit_epsilon(self, epsilon: float) -> float:
-        """Return a tolerance, in the user's units, on the strategies' scale; or refuse it."""
+        """Return a rescaled tolerance, given in units of reward; refuse one out of range."""
         if not self.bounded:
             return check_real(epsilon, "epsilon", 0, 1e150) / self.width
         epsilon = check_real(epsilon, "epsilon", 0, self.width, high_open=True)
         return min(epsilon / self.width, 1 - 2**-53)
 
     def to_unit(self, counts: Any, sums: Any, squares: Any) -> tuple[Any, Any]:
-        """Return the sums and sums of squares that the rewards have on the strategies' scale."""
-        return (sums, squares) if self == UNIT else unit_sums(self.numbers, counts, sums, squares)
+        """Return the sums, and sums of squares, of the rescaled rewards."""
+        if self == UNIT_RANGE:
+            return sums, squares
+        return unit_sums(self.numbers, counts, sums, squares)
 
     @property
     def numbers(self) -> tuple[float, float, float, float, bool]:
-        """What `unit_sums` looks at."""
+        """The argument ``numbers`` of `unit_sums`."""
         return self.low, self.width, self.low**2, self.width**2, self.bounded
 
     def from_unit(self, pulls: Any, sums: Any) -> Any:
-        """Return the sums of rewards in the user's units."""
-        return sums if self == UNIT else sums * self.width + pulls * self.low
+        """Return the sums of the original rewards, given those of the rescaled ones."""
+        return sums if self == UNIT_RANGE else sums * self.width + pulls * self.low
 
-    def refused(self, sums: Floats, counts: Floats | Integers | int) -> Flags:
-        """Return where sums of so many rewards cannot be, an array of bool."""
+    def impossible(self, sums: Floats, counts: Floats | Integers | int) -> Flags:
+        """Return, as an array of bool, which sums of ``counts`` rewards are impossible."""
         if not self.bounded:
             return ~np.isfinite(sums)
-        slack = 1e-9 * np.maximum(counts, 1) * max(self.width, abs(self.low)) * (self != UNIT)
+        slack = 1e-9 * np.maximum(counts, 1) * max(self.width, abs(self.low)) * (self != UNIT_RANGE)
         low, high = counts * self.low, counts * (self.low + self.width)
-        return ~((sums >= low - slack) & (sums <= high + slack))  # nan counts as bad
+        return ~((sums >= low - slack) & (sums <= high + slack))  # a nan is refused
 
     def __str__(self) -> str:
         if not self.bounded:
@@ -94,11 +97,11 @@ class Scale(NamedTuple):
         return f"in [{self.low:g}, {self.low + self.width:g}]"
 
 
-UNIT = Scale()
+UNIT_RANGE = RewardRange()
 
 
 def unit_sums(numbers, counts, sums, squares):
-    """Return what `Scale.to_unit` does; of numbers, in compiled code, or of arrays."""
+    """Compute `RewardRange.to_unit` for numbers in compiled code, or for arrays."""
     low, width, low_squared, width_squared, bounded = numbers
     shifted = squares - 2 * low * sums + counts * low_squared
     sums = (sums - counts * low) / width
@@ -107,30 +110,33 @@ def unit_sums(numbers, counts, sums, squares):
     return sums, np.maximum(shifted / width_squared, 0.0)
 
 
-def scale_of(bounds: Sequence[float] | None = None, sigma: float | None = None) -> Scale:
-    """Return the scale that ``bounds=(low, high)`` or ``sigma=`` declares, [0, 1] without both.
+def reward_range_of(
+    bounds: Sequence[float] | None = None, sigma: float | None = None,
+) -> RewardRange:
+    """Return the range declared by ``bounds=(low, high)`` or ``sigma=``, by default [0, 1].
 
     Raises
     ------
     ValueError
-        If both are given, or they are not within 1e150 of 0 with low < high, or 0 < sigma.
+        If both are given, if low and high are not increasing numbers from -1e150 to 1e150, or if
+        sigma is not in (0, 1e150].
     """
     if sigma is not None:
         if bounds is not None:
             refuse("bounds", bounds, "left out where sigma is given")
-        return Scale(0.0, 2 * check_sigma(sigma, "sigma"), bounded=False)
+        return RewardRange(0.0, 2 * check_sigma(sigma, "sigma"), bounded=False)
     if bounds is None:
-        return UNIT
+        return UNIT_RANGE
     allowed = "a pair (low, high) of numbers from -1e150 to 1e150, low < high"
     pair = as_numbers(bounds, "bounds", allowed)
     if pair.shape != (2,) or not -1e150 <= pair[0] < pair[1] <= 1e150:
         refuse("bounds", bounds, allowed)
     low, high = pair.tolist()
-    return Scale(low, high - low)
+    return RewardRange(low, high - low)
 
 
 class Rewards(NamedTuple):
-    """What a batch of pulls returned.
+    """The rewards of a batch of pulls.
 
     Attributes
     ----------
@@ -145,20 +151,27 @@ class Rewards(NamedTuple):
 
 
 class Bandit(ABC):
-    """n arms, each with a law of its own, on [0, 1] unless declared otherwise.
+    """n arms with one reward distribution each, on [0, 1] unless declared otherwise.
 
-    A new kind of arm has to provide ``means`` and `sample`; `pull` then follows.  Rewards that are
-    not in [0, 1] need ``bounds = (low, high)`` or, if they are sub-Gaussian, ``sigma``, as
-    attributes of the class or of the object: the strategies' promises rest on it.
+    A subclass must provide ``means`` and `sample`; `pull` uses them.  If rewards are not in [0, 1],
+    the class or the object must also have an attribute ``bounds = (low, high)`` or, for
+    sub-Gaussian rewards, ``sigma``: the strategies' guarantees depend on it.
 
-    A `pull` of your own has to draw from ``rng`` as `sample` does, unless rewards are 0 or 1 and it
-    derives from `BernoulliBandit`: traces and checkpoints inside a batch look at single rewards.
+    `topk.run` and `topk.replicate` draw the rewards of a subclass ahead of their use: `sample` is
+    called for 16 rewards of an arm, then each time for as many as have been drawn so far, at most
+    65,536, with a separate random generator for each arm.  The t-th reward of an arm in replication
+    r with a given seed is therefore the same for every strategy, with or without a trace,
+    checkpoints and workers.  The result of `sample` must depend only on its arguments.
+
+    If a subclass overrides `pull`, that method is called instead, with one generator for all arms.
+    It must draw from ``rng`` as `sample` does, unless rewards are 0 or 1 and the class derives from
+    `BernoulliBandit`: traces and checkpoints inside a batch need single rewards.
 
     Attributes
     ----------
     means : ndarray of float, shape (n,) or (M, n)
-        The arms' expected rewards; read-only.  Two axes mean M bandits of n arms each, see
-        `MultiBandit`; arm i of bandit m is then number ``m * n + i`` of ``M * n``.
+        Expected rewards of the arms; read-only.  An array with two axes describes M bandits of n
+        arms each, see `MultiBandit`; arm i of bandit m then has the number ``m * n + i``.
     """
 
     means: Floats
@@ -171,25 +184,25 @@ class Bandit(ABC):
 
     @property
     def n(self) -> int:
-        """The number of arms, of all bandits together."""
+        """The total number of arms of all bandits."""
         return self.means.size
 
     @property
     def layout(self) -> int | tuple[int, ...]:
-        """What a strategy is started with: the number n of arms, or the pair (M, n)."""
+        """The argument of `Strategy.start`: the number n of arms, or the pair (M, n)."""
         return self.means.shape if self.means.ndim > 1 else self.means.size
 
     @property
-    def units(self) -> Scale:
-        """The `Scale` of the rewards, from ``bounds`` or ``sigma``."""
-        return scale_of(self.bounds, self.sigma)
+    def reward_range(self) -> RewardRange:
+        """The `RewardRange` of the rewards, from ``bounds`` or ``sigma``."""
+        return reward_range_of(self.bounds, self.sigma)
 
     @property
     def allowed(self) -> str:
-        """What is said of rewards when one is refused, and how others are declared."""
+        """The allowed rewards, and how to declare others, for error messages."""
         if self.bounds is not None or self.sigma is not None:
-            return str(self.units)
-        return f"{self.units} ({UNDECLARED})"
+            return str(self.reward_range)
+        return f"{self.reward_range} ({HOW_TO_DECLARE})"
 
     @abstractmethod
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
@@ -198,11 +211,11 @@ class Bandit(ABC):
         Parameters
         ----------
         arm : int
-            Which arm, from 0 to n - 1.
+            The arm, from 0 to n - 1.
         count : int
-            How many rewards.
+            Number of rewards.
         rng : numpy.random.Generator
-            Where the randomness comes from.
+            Source of randomness.
 
         Returns
         -------
@@ -216,11 +229,11 @@ class Bandit(ABC):
         Parameters
         ----------
         arms : array_like of int, shape (m,)
-            Which arms, each from 0 to n - 1.
+            The arms, each from 0 to n - 1.
         counts : array_like of int, shape (m,)
-            How often each of them is pulled; 0 is allowed.
+            Number of pulls of each of them; 0 is allowed.
         rng : numpy.random.Generator
-            Where the randomness comes from.
+            Source of randomness.
 
         Returns
         -------
@@ -231,10 +244,10 @@ class Bandit(ABC):
         Raises
         ------
         ValueError
-            If an arm does not exist, a count is negative, or `sample` returns another number of
+            If an arm does not exist, a count is negative, or `sample` returns a wrong number of
             rewards or one out of bounds.
         """
-        arms, counts = self._checked(arms, counts, rng)
+        arms, counts = self._check_batch(arms, counts, rng)
         sums, squares = np.zeros(arms.size), np.zeros(arms.size)
         for j, (arm, count) in enumerate(zip(arms.tolist(), counts.tolist(), strict=True)):
             rewards = self.rewards(arm, count, rng)
@@ -242,18 +255,30 @@ class Bandit(ABC):
         return Rewards(sums, squares)
 
     def rewards(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
-        """Return what `sample` does, drawn in portions, between which Ctrl-C is heard; checked."""
-        portions = range(0, max(count, 1), PORTION)
-        drawn = [self.sample(arm, min(PORTION, count - x), rng) for x in portions]
+        """Return rewards of `sample`, checked and drawn in portions, so that Ctrl-C interrupts.
+
+        Raises
+        ------
+        ValueError
+            If the arm does not exist, ``count`` is not from 0 to 2**31 (rewards are held in
+            memory), or `sample` returns a wrong number of rewards or one out of bounds.
+        """
+        self._check_draw(arm, count)
+        chunks = range(0, max(count, 1), CHUNK_SIZE)
+        drawn = [self.sample(arm, min(CHUNK_SIZE, count - x), rng) for x in chunks]
         rewards = np.asarray(drawn[0]) if len(drawn) == 1 else np.concatenate(drawn)
         if rewards.shape != (count,):
             refuse(f"sample of arm {arm}", f"an array of shape {rewards.shape}", f"{count} rewards")
-        bad = self.units.refused(rewards, 1)
+        bad = self.reward_range.impossible(rewards, 1)
         if np.any(bad):
             refuse(f"a reward of arm {arm}", float(rewards[bad][0]), self.allowed)
         return rewards
 
-    def _checked(self, arms: Any, counts: Any, rng: Any) -> tuple[Integers, Integers]:
+    def _check_draw(self, arm: Any, count: Any) -> None:
+        check_integer(arm, "arm", 0, self.n - 1)
+        check_integer(count, "count", 0, 2**31)
+
+    def _check_batch(self, arms: Any, counts: Any, rng: Any) -> tuple[Integers, Integers]:
         if not isinstance(rng, np.random.Generator):
             refuse("rng", rng, "a numpy.random.Generator")
         arms = check_arms(arms, self.n)
@@ -279,9 +304,8 @@ class BernoulliBandit(Bandit):
 
     Notes
     -----
-    An arm pulled c times is one binomial draw with c trials; for c = 1 it is the
-    comparison of one uniform number with the mean, which is the same law and costs
-    a twentieth.
+    The sum of c rewards of an arm is one binomial draw with c trials.  For c = 1 a uniform number
+    is compared with the mean, which gives the same distribution in a twentieth of the time.
 
     Examples
     --------
@@ -294,15 +318,28 @@ class BernoulliBandit(Bandit):
     def __init__(self, means: ArrayLike) -> None:
         super().__init__(check_means(means))
 
+    @property
+    def reward_range(self) -> RewardRange:
+        """The `RewardRange` of 0/1 rewards; other bounds, or sigma, require another `sample`."""
+        reward_range = reward_range_of(self.bounds, self.sigma)
+        if reward_range != UNIT_RANGE and is_coin(self):
+            name = "bounds" if self.sigma is None else "sigma"
+            allowed = "left out for Bernoulli arms: their rewards are 0 or 1. For others derive "
+            refuse(name, getattr(self, name), f"{allowed}from topk.Bandit, with a `sample`")
+        return reward_range
+
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` rewards, each 0.0 or 1.0; see `Bandit.sample`."""
+        self._check_draw(arm, count)
         return (rng.random(count) < self.means.flat[arm]).astype(np.float64)
 
     def pull(self, arms: ArrayLike, counts: ArrayLike, rng: np.random.Generator) -> Rewards:
-        """Pull a batch; one binomial draw an arm. See `Bandit.pull`."""
-        arms, counts = self._checked(arms, counts, rng)
+        """Pull a batch with one binomial draw per arm; see `Bandit.pull`."""
+        if not is_coin(self):  # a subclass has another distribution
+            return super().pull(arms, counts, rng)
+        arms, counts = self._check_batch(arms, counts, rng)
         sums = np.zeros(arms.size)
-        if (counts != 1).all():  # the plain form, ten times as fast at once
+        if (counts != 1).all():  # the plain form; one call for all arms is ten times as fast
             sums[:] = rng.binomial(counts, self.means.ravel()[arms])
         else:
             draw_bernoulli(self.means.ravel(), arms, counts, arms.size, rng, sums)
@@ -310,27 +347,27 @@ class BernoulliBandit(Bandit):
 
 
 class MultiBandit(BernoulliBandit):
-    """Several bandits at once, all of whose arms have rewards 0 or 1.
+    """Several bandits at once, with 0/1 rewards.
 
     A strategy for several bandits (`MultiBanditSAR`, `MultiBanditGapE`, `MultiBanditUGapEb`,
-    `MultiBanditUGapEc`) shares its pulls out among the bandits and chooses k arms of each.
+    `MultiBanditUGapEc`) distributes its pulls among the bandits and selects k arms of each.
 
     Parameters
     ----------
     means : array_like of float, shape (M, n), n >= 2
-        Probability of a reward of 1, each in [0, 1]; a row for each bandit.
+        Probability of a reward of 1, each in [0, 1]; one row per bandit.
 
     Raises
     ------
     ValueError
-        If ``means`` has not two axes, fewer than two columns, or an entry outside [0, 1].
+        If ``means`` does not have two axes, or has fewer than two columns or an entry outside [0,
+        1].
 
     Notes
     -----
-    Wherever arms are named by one number, in `pull`, in a live session's ``ask`` and
-    ``tell`` and in a trace, arm i of bandit m is ``m * n + i``.  Chosen sets are given by
-    the numbers 0 to n - 1 of each bandit's own arms: ``selected`` is (M, k), ``pulls`` and
-    ``sums`` are (M, n).
+    Wherever one number denotes an arm (in `pull`, in ``ask`` and ``tell`` of a session, and in a
+    trace), arm i of bandit m is ``m * n + i``.  Selected sets use the numbers 0 to n - 1 within
+    each bandit: ``selected`` is (M, k), ``pulls`` and ``sums`` are (M, n).
 
     Examples
     --------
@@ -348,7 +385,7 @@ class MultiBandit(BernoulliBandit):
 
 
 class BetaBandit(Bandit):
-    """Arms whose rewards follow Beta laws.
+    """Arms with Beta distributed rewards.
 
     Parameters
     ----------
@@ -358,7 +395,7 @@ class BetaBandit(Bandit):
     Raises
     ------
     ValueError
-        If the shapes differ in size or one of them is not positive and finite.
+        If ``a`` and ``b`` differ in size, or an entry is not positive and finite.
     """
 
     a: Floats
@@ -373,19 +410,20 @@ class BetaBandit(Bandit):
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` rewards of one arm; see `Bandit.sample`."""
+        self._check_draw(arm, count)
         return rng.beta(self.a[arm], self.b[arm], size=count)
 
 
 class TruncatedNormalBandit(Bandit):
-    """Arms whose rewards follow a normal law cut to [0, 1].
+    """Arms with rewards from normal distributions truncated to [0, 1].
 
     Parameters
     ----------
     loc : array_like of float, shape (n,), n >= 2
-        Centre of each arm's normal law before it is cut; the arm's mean lies
-        between ``loc`` and 1/2.
+        Mean of each arm's normal distribution before truncation; the arm's mean lies between
+        ``loc`` and 1/2.
     scale : float
-        Its standard deviation before it is cut, positive.
+        Standard deviation before truncation, positive.
 
     Raises
     ------
@@ -406,6 +444,7 @@ class TruncatedNormalBandit(Bandit):
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` rewards of one arm; see `Bandit.sample`."""
+        self._check_draw(arm, count)
         from scipy.special import ndtr, ndtri
 
         low, high = ndtr((np.array([0.0, 1.0]) - self.loc[arm]) / self.scale)
@@ -414,12 +453,12 @@ class TruncatedNormalBandit(Bandit):
 
 
 class GaussianBandit(Bandit):
-    """Arms whose rewards follow normal laws with a known standard deviation.
+    """Arms with normally distributed rewards of a known standard deviation.
 
     Parameters
     ----------
     means : array_like of float, shape (n,), n >= 2
-        Each finite.
+        Mean rewards, each finite.
     sigma : float
         The standard deviation, positive.
 
@@ -444,6 +483,7 @@ class GaussianBandit(Bandit):
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` rewards of one arm; see `Bandit.sample`."""
+        self._check_draw(arm, count)
         return rng.normal(self.means[arm], self.sigma, size=count)
 
 
@@ -453,14 +493,14 @@ class ReplayBandit(Bandit):
     Parameters
     ----------
     answers : sequence of n array_like of float, or dict of them by name, n >= 2
-        The recorded rewards of each arm, at least one, each within the bounds.
+        The recorded rewards of each arm, at least one per arm, each within the bounds.
     bounds : pair of float, optional
-        The least and the largest reward that there can be; (0, 1) unless given.
+        The smallest and the largest possible reward; (0, 1) by default.
 
     Attributes
     ----------
     names : list or None
-        What the arms are called, if the records have names.
+        Names of the arms, if ``answers`` is a dict.
 
     Raises
     ------
@@ -469,8 +509,8 @@ class ReplayBandit(Bandit):
 
     Notes
     -----
-    Drawing with replacement makes an arm's mean the average of its record and lets a
-    simulated study ask more of a worker than the worker ever answered.
+    Since rewards are drawn with replacement, an arm's mean is the average of its record, and a
+    simulation may pull an arm more often than it has recorded rewards.
 
     Examples
     --------
@@ -490,18 +530,19 @@ class ReplayBandit(Bandit):
         allowed = "a list with the rewards of each of at least 2 arms, or a dict of them by name"
         if type(answers).__module__.partition(".")[0] == "pandas":
             seen = f"a pandas {type(answers).__name__}"
-            refuse("answers", seen, f"{allowed} (of a table see ReplayBandit.from_frame)")
+            refuse("answers", seen, f"{allowed} (for a table use ReplayBandit.from_frame)")
         if isinstance(answers, dict):
             self.names, answers = list(answers), list(answers.values())
-        if not hasattr(answers, "__len__") or len(answers) < 2:
+        if not hasattr(answers, "__len__") or getattr(answers, "ndim", 1) == 0 or len(answers) < 2:
             refuse("answers", answers, allowed)
-        self.bounds, scale = bounds, scale_of(bounds)
-        allowed = f"a vector of at least one number, each {scale}"
+        reward_range = reward_range_of(bounds)
+        self.bounds = None if bounds is None else tuple(bounds)  # a list may change
+        allowed = f"a vector of at least one number, each {reward_range}"
         self.answers = [as_numbers(record, "answers", allowed) for record in answers]
         for arm, record in zip(self.names or range(len(answers)), self.answers, strict=True):
             if record.ndim != 1 or record.size == 0:
                 refuse(f"answers of arm {arm!r}", f"an array of shape {record.shape}", allowed)
-            if (bad := scale.refused(record, 1)).any():
+            if (bad := reward_range.impossible(record, 1)).any():
                 refuse(f"answers of arm {arm!r}", float(record[bad][0]), allowed)
         super().__init__([math.fsum(record) / record.size for record in self.answers])
 
@@ -513,28 +554,28 @@ class ReplayBandit(Bandit):
         reward: Any = "reward",
         bounds: Sequence[float] | None = None,
     ) -> Self:
-        """Return the bandit of a table with a row for each reward.
+        """Make a bandit from a table with one row per reward.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-            One row a reward.
+            The table, with one row per reward.
         arm, reward : str
-            The columns that hold the arm and its reward.
+            Names of the columns with the arm and its reward.
         bounds : pair of float, optional
-            The least and the largest reward that there can be; (0, 1) unless given.
+            The smallest and the largest possible reward; (0, 1) by default.
 
         Returns
         -------
         ReplayBandit
-            Its arms come in the order in which the table first mentions them; ``names`` is the
-            list of what the table calls them.
+            The bandit.  Its arms are in order of first appearance in the table; ``names`` lists
+            their names.
 
         Raises
         ------
         ValueError
-            If ``frame`` is no data frame, a column does not exist, a reward is no number, or an
-            arm or a reward is missing (nan).
+            If ``frame`` is not a data frame, a column does not exist, a reward is not a number, or
+            an arm or a reward is missing (nan).
 
         Examples
         --------
@@ -559,45 +600,52 @@ class ReplayBandit(Bandit):
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` recorded rewards of one arm; see `Bandit.sample`."""
+        self._check_draw(arm, count)
         record = self.answers[arm]
         return record[rng.integers(record.size, size=count)]
 
 
+def is_coin(bandit: Any) -> bool:
+    """Return whether rewards are drawn by `BernoulliBandit` itself, not by an override."""
+    own = getattr(bandit.sample, "__func__", None), getattr(bandit.rewards, "__func__", None)
+    return isinstance(bandit, BernoulliBandit) and own == (BernoulliBandit.sample, Bandit.rewards)
+
+
 def check_bandit(bandit: Any) -> Bandit:
-    """Return ``bandit`` if it is one."""
+    """Return ``bandit`` if it is a `Bandit`."""
     if not isinstance(bandit, Bandit):
         refuse("bandit", bandit, "a topk.Bandit")
     return bandit
 
 
 def exact_sum(rewards):
-    """Return the correctly rounded sum of an array, taken in portions as well."""
-    portions = range(0, len(rewards), PORTION)
-    return math.fsum(chain.from_iterable(rewards[x : x + PORTION].tolist() for x in portions))
+    """Return the correctly rounded sum of an array, converted in portions."""
+    chunks = range(0, len(rewards), CHUNK_SIZE)
+    return math.fsum(chain.from_iterable(rewards[x : x + CHUNK_SIZE].tolist() for x in chunks))
 
 
 def draw_bernoulli(means, arms, counts, m, rng, sums):
     """Fill ``sums[:m]`` with the rewards of a batch, drawn in the order given.
 
-    The plain form is ``sums[j] = rng.binomial(counts[j], means[arms[j]])``.  A single pull
-    compares one uniform number with the mean instead: the same law for a twentieth of the
-    time.
+    The plain form is ``sums[j] = rng.binomial(counts[j], means[arms[j]])``.  A single pull compares
+    one uniform number with the mean instead, which gives the same distribution in a twentieth of
+    the time.
 
     Parameters
     ----------
     means : ndarray of float, shape (n,)
         Reward probabilities.
     arms, counts : ndarray of int, shape (at least m,)
-        Which arms, and how often each is pulled.
+        The arms, and the number of pulls of each.
     m : int
         Length of the batch.
     rng : numpy.random.Generator
-        Its stream is the same compiled and interpreted.
+        Source of randomness, whose stream is the same in compiled and interpreted code.
     sums : ndarray of float, shape (at least m,)
-        Filled in place.
+        Overwritten with the sums.
     """
     for j in range(m):
         if counts[j] == 1:
             sums[j] = 1.0 if rng.random() < means[arms[j]] else 0.0
-        else:  # of no pull it draws nothing
+        else:  # a count of 0 consumes no random numbers
             sums[j] = rng.binomial(counts[j], means[arms[j]])

@@ -1,26 +1,26 @@
-r"""Results of a finite test set, drawn without replacement: intervals and evidence at all times.
+r"""Anytime-valid intervals and evidence for a finite test set, drawn without replacement.
 
-An arm has N items, of which k are right, and they come in a uniformly random order.  The first t
-results, S of them right, are one particular 0/1 sequence, whose probability is
+An arm has N results, of which k are ones, in a uniformly random order.  The first t results, with S
+ones, are one particular 0/1 sequence, whose probability is
 
 .. math:: P_k = \frac{(k)_S\,(N-k)_{t-S}}{(N)_t}, \qquad (x)_j = x(x-1)\cdots(x-j+1).
 
 Let KT be the probability of the same sequence under the mixture of Krichevsky and Trofimov (1981),
 :math:`\mathrm{KT} = \Gamma(S+\frac12)\Gamma(t-S+\frac12)/(\pi\,t!)`.  It is a distribution of
-infinite sequences, so given what was seen the mean of the next :math:`\mathrm{KT}/P_k` is the sum
-of KT over the results that are possible, divided by the present :math:`P_k`, and that is at most
-the present ratio: a non-negative supermartingale that begins at 1.  By Ville's inequality it ever
-reaches :math:`1/\delta` with probability at most :math:`\delta`.  So with probability
-:math:`1-\delta` the true k is at all times among those with :math:`P_k \geq \delta\,\mathrm{KT}`
-(Waudby-Smith and Ramdas 2020 have such prior-posterior ratios).
+infinite sequences.  Given the past, the conditional expectation of the next :math:`\mathrm{KT}/P_k`
+is therefore the sum of KT over the possible results, divided by the current :math:`P_k`, which is
+at most the current ratio: a non-negative supermartingale that starts at 1.  By Ville's inequality
+the probability that it ever reaches :math:`1/\delta` is at most :math:`\delta`.  Hence with
+probability :math:`1-\delta` the true k always satisfies :math:`P_k \geq \delta\,\mathrm{KT}` (such
+prior-posterior ratios are used by Waudby-Smith and Ramdas 2020).
 
-These k are neighbours: :math:`\ln P_k` is concave, as sums of logarithms of :math:`k-i` and
-:math:`N-k-i` are.  :math:`P_{k+1} \geq P_k` if and only if :math:`k + 1 \leq S(N+1)/t`, so the
-largest is at :math:`\lfloor S(N+1)/t \rfloor`; it is among them, for KT is a mean of the
-:math:`P_k`.  At t = N only k = S is left.
+These k are consecutive: :math:`\ln P_k` is concave, being a sum of logarithms of :math:`k-i` and
+:math:`N-k-i`.  :math:`P_{k+1} \geq P_k` if and only if :math:`k + 1 \leq S(N+1)/t`, so the maximum
+is at :math:`\lfloor S(N+1)/t \rfloor`; it satisfies the condition, since KT is an average of the
+:math:`P_k`.  At t = N only k = S remains.
 
-Nothing is said of how arms depend on each other: two may have one order or each its own, since each
-arm's interval is about its own order alone.
+The arms may be dependent: they may have a common order or separate ones, since each arm's interval
+depends only on the distribution of its own order.
 """
 
 import math
@@ -32,56 +32,56 @@ import numpy as np
 from topk._checks import check_integer, refuse
 from topk._types import Floats, Integers
 
-MOST = 10**6  # items: tables of so many numbers are at hand at once
-ROUNDING = 4e-15  # of ln N!, more than the logarithms of a likelihood are wrong by
+MAX_ITEMS = 10**6  # maximum number of items, limited by the size of the tables
+ROUNDING = 4e-15  # relative to ln N!, larger than rounding errors of a log likelihood
 
 
 def check_items(items: Any, name: str = "items") -> int:
-    """Return a number of items, 1 to ``MOST``."""
-    return check_integer(items, name, 1, MOST)
+    """Return a checked number of items, 1 to ``MAX_ITEMS``."""
+    return check_integer(items, name, 1, MAX_ITEMS)
 
 
 @lru_cache(maxsize=8)
-def tables(items):
+def log_tables(items):
     """Return ln(j!) and ln Gamma(j + 1/2) for j = 0 to ``items``, (items + 1,) each."""
     from scipy.special import gammaln
 
-    whole = np.arange(items + 1.0)
-    return gammaln(whole + 1), gammaln(whole + 0.5)
+    integers = np.arange(items + 1.0)
+    return gammaln(integers + 1), gammaln(integers + 0.5)
 
 
 def log_likelihood(k, t, ones, items, log_factorials):
-    """Return ln P_k of k from ``ones`` to ``items - (t - ones)``; of numbers or of arrays."""
+    """Return ln P_k for k from ``ones`` to ``items - (t - ones)``; for numbers or arrays."""
     wrong, f = items - k, log_factorials
     found = f[k] - f[k - ones] + f[wrong] - f[wrong - (t - ones)]
     return found - (f[items] - f[items - t])
 
 
 def log_mixture(t, ones, log_factorials, log_halves):
-    """Return ln KT; of numbers or of arrays."""
+    """Return ln KT; for numbers or arrays."""
     return log_halves[ones] + log_halves[t - ones] - log_factorials[t] - math.log(math.pi)
 
 
-def ends(t, ones, items, log_delta, log_factorials, log_halves):
-    """Return the least and the largest k with P_k >= delta KT, as numbers; see `interval`.
+def item_range(t, ones, items, log_delta, log_factorials, log_halves):
+    """Return the smallest and the largest k with P_k >= delta KT, as numbers; see `interval`.
 
-    The likelihood grows up to the mode and falls from there: each end is found by bisection.
+    The likelihood increases up to the mode and then decreases: bisection finds each end.
     """
-    least = log_mixture(t, ones, log_factorials, log_halves) + log_delta
-    least -= ROUNDING * (1 + log_factorials[items])  # rounded outwards
+    threshold = log_mixture(t, ones, log_factorials, log_halves) + log_delta
+    threshold -= ROUNDING * (1 + log_factorials[items])  # rounded outwards
     first, last = ones, items - (t - ones)
     mode = min(max(ones * (items + 1) // max(t, 1), first), last)
     outside, low = first - 1, mode
     while low - outside > 1:
         middle = (outside + low) // 2
-        if log_likelihood(middle, t, ones, items, log_factorials) >= least:
+        if log_likelihood(middle, t, ones, items, log_factorials) >= threshold:
             low = middle
         else:
             outside = middle
     outside, high = last + 1, mode
     while outside - high > 1:
         middle = (outside + high) // 2
-        if log_likelihood(middle, t, ones, items, log_factorials) >= least:
+        if log_likelihood(middle, t, ones, items, log_factorials) >= threshold:
             high = middle
         else:
             outside = middle
@@ -91,12 +91,12 @@ def ends(t, ones, items, log_delta, log_factorials, log_halves):
 def interval(
     pulls: Integers, sums: Integers, items: int, delta: float,
 ) -> tuple[Integers, Integers]:
-    """Return what `ends` does, of arrays of int64; see `topk.confidence.interval`.
+    """Compute `item_range` for arrays of int64; see `topk.confidence.interval`.
 
     Parameters
     ----------
     pulls, sums : ndarray of int64, of one shape
-        Results of each arm, 0 to ``items``, and how many of them are right.
+        Number of results of each arm, 0 to ``items``, and the number of ones among them.
     items : int
         N.
     delta : float
@@ -105,20 +105,20 @@ def interval(
     Returns
     -------
     low, high : ndarray of int64
-        The least and the largest number of right results among all N.
+        The smallest and the largest number of ones among all N results.
     """
-    log_factorials, log_halves = tables(items)
-    least = log_mixture(pulls, sums, log_factorials, log_halves) + math.log(delta)
-    least -= ROUNDING * (1 + log_factorials[items])
+    log_factorials, log_halves = log_tables(items)
+    threshold = log_mixture(pulls, sums, log_factorials, log_halves) + math.log(delta)
+    threshold -= ROUNDING * (1 + log_factorials[items])
     first, last = sums, items - (pulls - sums)
     mode = np.clip(sums * (items + 1) // np.maximum(pulls, 1), first, last)
 
     def fits(k):
-        return log_likelihood(k, pulls, sums, items, log_factorials) >= least
+        return log_likelihood(k, pulls, sums, items, log_factorials) >= threshold
 
     outside, low = first - 1, mode
     while (low - outside > 1).any():
-        middle = (outside + low + 1) // 2  # at the end it is ``low``, which stays
+        middle = (outside + low + 1) // 2  # equals ``low`` at the end, which is then unchanged
         inside = fits(middle)
         outside, low = np.where(inside, outside, middle), np.where(inside, middle, low)
     outside, high = last + 1, mode
@@ -129,22 +129,22 @@ def interval(
     return np.asarray(low), np.asarray(high)
 
 
-def spare(epsilon: float, items: int) -> int:
-    """Return epsilon N rounded down to whole items, past what a float lacks of a whole number."""
+def tolerated_items(epsilon: float, items: int) -> int:
+    """Return epsilon N rounded down to whole items, with an allowance for rounding errors."""
     return math.floor(epsilon * items + 1e-9)
 
 
 def evidence(
     pulls: Integers, sums: Integers, chosen: Integers, others: Integers, epsilon: float, items: int,
 ) -> float:
-    r"""Return the least delta with U_b <= L_a + epsilon N for all a chosen and all b not.
+    r"""Return the smallest delta with U_b <= L_a + epsilon N for all chosen a and all other b.
 
     Parameters
     ----------
     pulls, sums : ndarray of int64, shape (n,)
-        Results of each arm, and how many of them are right.
+        Number of results of each arm, and the number of ones among them.
     chosen, others : ndarray of int64
-        The arms of the set, and those that are left outside.
+        The arms in the set, and the remaining arms outside.
     epsilon : float
         In [0, 1).
     items : int
@@ -153,23 +153,23 @@ def evidence(
     Returns
     -------
     float
-        At most 1; U and L are the ends at the level delta / n.
+        The evidence, at most 1; U and L are the ends at level delta / n.
 
     Notes
     -----
     Let :math:`e = \lfloor \epsilon N \rfloor`.  The condition fails at the level :math:`\delta` if
-    and only if for some x an a has :math:`L_a \leq x` and a b has :math:`U_b > x + e`.  Now
-    :math:`L_a \leq x` holds as long as :math:`\delta/n` is at most the largest
-    :math:`P_k/\mathrm{KT}` of a over :math:`k \leq x`, and in the same way for U: so the least
-    delta is n times the largest over x of the smaller of the two.  If the set is wrong, some a and
-    b have :math:`k_b > k_a + e`, and at :math:`x = k_a` one of both ratios, at the true values, is
-    at most the evidence divided by n.  By Ville's inequality and n arms an evidence of delta or
-    less then has probability at most delta.
+    and only if for some x some a has :math:`L_a \leq x` and some b has :math:`U_b > x + e`.  Now
+    :math:`L_a \leq x` holds if and only if :math:`\delta/n` is at most the maximum of
+    :math:`P_k/\mathrm{KT}` of a over :math:`k \leq x`, and similarly for U.  The smallest delta is
+    thus n times the maximum over x of the minimum of the two.  If the set is wrong,
+    :math:`k_b > k_a + e` for some a and b, and at :math:`x = k_a` one of the two ratios, at the
+    true values, is at most the evidence divided by n.  By Ville's inequality and a union bound over
+    n arms, the probability that the evidence is ever at most delta is at most delta.
     """
-    log_factorials, log_halves = tables(items)
+    log_factorials, log_halves = log_tables(items)
 
     def ratios(arm):
-        """Return ln(P_k / KT) of k = 0 to N; minus infinity where k cannot be."""
+        """Return ln(P_k / KT) for k = 0 to N; minus infinity for impossible k."""
         t, ones = int(pulls[arm]), int(sums[arm])
         found, k = np.full(items + 1, -np.inf), np.arange(ones, items - (t - ones) + 1)
         found[k] = log_likelihood(k, t, ones, items, log_factorials)
@@ -180,15 +180,15 @@ def evidence(
         inside = np.maximum(inside, ratios(arm))
     for arm in others:
         outside = np.maximum(outside, ratios(arm))
-    low = np.maximum.accumulate(inside)  # of the k up to x
-    high = np.maximum.accumulate(outside[::-1])[::-1]  # of the k from x on
-    beyond = spare(epsilon, items) + 1
+    low = np.maximum.accumulate(inside)  # over k up to x
+    high = np.maximum.accumulate(outside[::-1])[::-1]  # over k from x on
+    beyond = tolerated_items(epsilon, items) + 1
     worst = np.minimum(low[: items + 1 - beyond], high[beyond:]).max(initial=-np.inf)
-    worst += ROUNDING * (1 + log_factorials[items])  # as the intervals are rounded
+    worst += ROUNDING * (1 + log_factorials[items])  # rounded like the intervals
     return float(min(1.0, pulls.size * math.exp(min(worst, 0.0))))
 
 
-def checked(pulls: Floats, sums: Floats, items: int) -> tuple[Integers, Integers]:
+def check_results(pulls: Floats, sums: Floats, items: int) -> tuple[Integers, Integers]:
     """Return pulls and sums of 0/1 results as int64 arrays, or refuse them by name."""
     allowed = f"whole numbers from 0 to the pulls, which are at most items = {items}"
     if (pulls > items).any():

@@ -1,14 +1,15 @@
-r"""Every instance of the papers, by the name it has there.
+r"""The instances of the papers, named as there.
 
-Arms are numbered from 0; arm 0 is arm 1 of the paper.  Where a paper writes out a list of
-means the arms keep its order; `topk.run` and `topk.replicate` shuffle them in every play.
-The last three functions draw the *means* at random and leave the arms in the order drawn;
-``functools.partial(topk.instances.unif01, 1000)`` is a fresh instance for each play.
+Arms are numbered from 0; arm 0 is arm 1 of the paper.  If a paper lists the means, the arms are in
+its order; `topk.run` and `topk.replicate` shuffle them in every run.  The last three functions draw
+the *means* at random and keep the arms in the order drawn; used as a bandit,
+``functools.partial(topk.instances.unif01, 1000)`` gives every replication a fresh instance.  All
+functions raise a ValueError if an argument is out of range.
 """
 
 import numpy as np
 
-from topk._checks import as_generator, check_integer, check_n, check_real, check_sizes
+from topk._checks import as_generator, check_integer, check_real, check_sizes
 from topk._types import Seed
 from topk.bandits import BernoulliBandit
 from topk.data import rte_counts
@@ -26,7 +27,7 @@ __all__ = [
     "uniform",
 ]
 
-_SAR = {
+_SAR_EXPERIMENTS = {
     1: ([0.5] + [0.4] * 19, 2_000),
     2: ([0.5] + [0.42] * 5 + [0.38] * 14, 12_000),
     3: ([0.5] + [0.5 - 0.37**i for i in (2, 3, 4)], 6_000),
@@ -51,11 +52,6 @@ def two_group(n: int, k: int) -> BernoulliBandit:
     BernoulliBandit
         The good arms come first.
 
-    Raises
-    ------
-    ValueError
-        If ``n`` or ``k`` is out of range.
-
     Notes
     -----
     TWOGROUP of Chen et al. (2017), section 3.
@@ -74,17 +70,12 @@ def two_point(n: int, k: int) -> BernoulliBandit:
     Parameters
     ----------
     n, k
-        As for `two_group`.
+        As in `two_group`.
 
     Returns
     -------
     BernoulliBandit
         The good arms come first.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` or ``k`` is out of range.
 
     Notes
     -----
@@ -111,11 +102,6 @@ def uniform(n: int) -> BernoulliBandit:
     BernoulliBandit
         The best arm comes first; the last has mean 0.
 
-    Raises
-    ------
-    ValueError
-        If ``n`` is below 2.
-
     Notes
     -----
     UNIFORM of Chen et al. (2017), section 3.
@@ -125,12 +111,12 @@ def uniform(n: int) -> BernoulliBandit:
     >>> uniform(4).means.tolist()
     [0.75, 0.5, 0.25, 0.0]
     """
-    n = check_n(n)
+    n = _size(n)
     return BernoulliBandit((n - np.arange(1, n + 1)) / n)
 
 
 def synthetic(p: float, n: int, k: int) -> BernoulliBandit:
-    r"""Means that crowd together at the boundary (p > 1) or keep away from it (p < 1).
+    r"""Means that concentrate at the boundary (p > 1) or away from it (p < 1).
 
     .. math::
         \theta_i=\Bigl(1-\frac Kn\Bigr)+\frac Kn\Bigl(1-\frac iK\Bigr)^p\ (i\le K),\qquad
@@ -143,23 +129,19 @@ def synthetic(p: float, n: int, k: int) -> BernoulliBandit:
     n : int
         Number of arms, at least 2.
     k : int
-        Number of arms above the boundary :math:`1-K/n`, which arm K sits on; 1 to n - 1.
+        Number of arms with means of at least the boundary :math:`1-K/n`, the mean of arm K; 1 to n
+        - 1.
 
     Returns
     -------
     BernoulliBandit
         The best arm comes first.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
     Notes
     -----
-    SYNTHETIC-p of Chen et al. (2017), section 3.  *A reconstruction*: the formula did not
-    survive in the text we could read.  This one has every property the text states: it is
-    `uniform` at p = 1, spans [0, 1], and moves the arms towards the boundary as p grows.
+    SYNTHETIC-p of Chen et al. (2017), section 3.  *A reconstruction*: the formula is lost in our
+    copy of the text.  The one used here has all properties stated in the text: it equals `uniform`
+    at p = 1, spans [0, 1], and moves the arms towards the boundary as p grows.
 
     Examples
     --------
@@ -167,7 +149,7 @@ def synthetic(p: float, n: int, k: int) -> BernoulliBandit:
     [0.625, 0.5, 0.375, 0.0]
     """
     p = check_real(p, "p", 0, 100, low_open=True)
-    n, k = check_sizes(n, k)
+    n, k = check_sizes(_size(n), k)
     above = (n - k) / n + k / n * ((k - np.arange(1, k + 1)) / k) ** p
     below = (n - k) / n * (1 - (np.arange(1, n - k + 1) / (n - k)) ** p)
     return BernoulliBandit(np.concatenate([above, below]))
@@ -190,21 +172,16 @@ def sar_experiment(number: int) -> BernoulliBandit:
     Parameters
     ----------
     number : int
-        Which experiment, from 1 to 6.
+        Number of the experiment, from 1 to 6.
 
     Returns
     -------
     BernoulliBandit
-        The arms in the paper's order; experiment 3 lists them unsorted.
-
-    Raises
-    ------
-    ValueError
-        If there is no such experiment.
+        The arms in the order of the paper, which is unsorted in experiment 3.
 
     See Also
     --------
-    sar_budget : the number of pulls the paper gives it.
+    sar_budget : the budget of the experiment in the paper.
 
     Notes
     -----
@@ -215,27 +192,22 @@ def sar_experiment(number: int) -> BernoulliBandit:
     >>> [round(float(mean), 4) for mean in sar_experiment(3).means]
     [0.5, 0.3631, 0.4493, 0.4813]
     """
-    return BernoulliBandit(_SAR[check_integer(number, "number", 1, 6)][0])
+    return BernoulliBandit(_SAR_EXPERIMENTS[check_integer(number, "number", 1, 6)][0])
 
 
 def sar_budget(number: int) -> int:
-    r"""The number of pulls of one of the six experiments of the SAR paper.
+    r"""The budget of one of the six experiments of the SAR paper.
 
     Parameters
     ----------
     number : int
-        Which experiment, from 1 to 6.
+        Number of the experiment, from 1 to 6.
 
     Returns
     -------
     int
         The budget of Figure 4: roughly the largest complexity
         :math:`\max_m H_1^{\langle m\rangle}` of the instance.
-
-    Raises
-    ------
-    ValueError
-        If there is no such experiment.
 
     Notes
     -----
@@ -246,22 +218,22 @@ def sar_budget(number: int) -> int:
     >>> [sar_budget(number) for number in range(1, 7)]
     [2000, 12000, 6000, 8000, 4000, 50000]
     """
-    return _SAR[check_integer(number, "number", 1, 6)][1]
+    return _SAR_EXPERIMENTS[check_integer(number, "number", 1, 6)][1]
 
 
 def rte_workers() -> BernoulliBandit:
-    r"""The crowd of a real labelling job: 164 workers, each an arm.
+    r"""The workers of a real labelling task as 164 arms.
 
     Returns
     -------
     BernoulliBandit
-        Arm i pays 1 with the probability that worker i + 1 of
-        ``topk/data/rte_workers.csv`` answered correctly: correct answers by answers.
+        The mean of arm i is the proportion of correct answers of worker i + 1 in
+        ``topk/data/rte_workers.csv``.
 
     Notes
     -----
-    Zhou, Chen and Li (2014), section 6.2, with the answers of Snow et al. (2008).  Many
-    workers share an accuracy (only 32 differ), so for most K the boundary is tied.
+    Zhou, Chen and Li (2014), section 6.2, with the answers of Snow et al. (2008).  There are only
+    32 different accuracies, so for most K the boundary is tied.
 
     See Also
     --------
@@ -286,17 +258,12 @@ def unif01(n: int, rng: Seed) -> BernoulliBandit:
     n : int
         Number of arms, at least 2.
     rng : numpy.random.Generator or int
-        Where the means come from; one uniform number an arm.
+        Source of randomness; one uniform number is drawn per arm.
 
     Returns
     -------
     BernoulliBandit
         The arms in the order drawn.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is below 2 or ``rng`` is neither a generator nor a seed.
 
     Notes
     -----
@@ -307,32 +274,27 @@ def unif01(n: int, rng: Seed) -> BernoulliBandit:
     >>> unif01(5, rng=0).n
     5
     """
-    return BernoulliBandit(_draw(n, rng))
+    return BernoulliBandit(_uniform_draws(n, rng))
 
 
 def truncated_normal(n: int, rng: Seed) -> BernoulliBandit:
-    r"""Means drawn from a normal law with mean 0.5 and deviation 0.2, cut to [0, 1].
+    r"""Means drawn from a normal distribution with mean 0.5 and sd 0.2, truncated to [0, 1].
 
     Parameters
     ----------
     n, rng
-        As for `unif01`.
+        As in `unif01`.
 
     Returns
     -------
     BernoulliBandit
         The arms in the order drawn.
 
-    Raises
-    ------
-    ValueError
-        If ``n`` is below 2 or ``rng`` is neither a generator nor a seed.
-
     Notes
     -----
-    TN(0.5, 0.2) of the supplement of Zhou, Chen and Li (2014).  The cut is symmetric, so
-    0.5 is the mean both before and after it.  The deviation is not: we read 0.2 as the
-    deviation *before* the cut, which leaves 0.191 after it.
+    TN(0.5, 0.2) of the supplement of Zhou, Chen and Li (2014).  The truncation is symmetric, so the
+    mean is 0.5 before and after it.  We take 0.2 as the standard deviation *before* truncation; it
+    is 0.191 afterwards.
 
     Examples
     --------
@@ -342,46 +304,46 @@ def truncated_normal(n: int, rng: Seed) -> BernoulliBandit:
     from scipy.special import ndtr, ndtri
 
     low, high = ndtr(-2.5), ndtr(2.5)
-    draws = 0.5 + 0.2 * ndtri(low + (high - low) * _draw(n, rng))
+    draws = 0.5 + 0.2 * ndtri(low + (high - low) * _uniform_draws(n, rng))
     return BernoulliBandit(np.clip(draws, 0.0, 1.0))
 
 
 def beta41(n: int, rng: Seed) -> BernoulliBandit:
-    r"""Means drawn from the Beta(4, 1) law: most arms good, few poor, like a crowd.
+    r"""Means drawn from the Beta(4, 1) distribution: most arms are good, as in a crowd of workers.
 
     Parameters
     ----------
     n, rng
-        As for `unif01`.
+        As in `unif01`.
 
     Returns
     -------
     BernoulliBandit
         The arms in the order drawn.
 
-    Raises
-    ------
-    ValueError
-        If ``n`` is below 2 or ``rng`` is neither a generator nor a seed.
-
     Notes
     -----
-    The supplement of Zhou, Chen and Li (2014).  The law has distribution function
-    :math:`x^4` and mean 0.8.
+    The supplement of Zhou, Chen and Li (2014).  The distribution function is :math:`x^4`, the mean
+    0.8.
 
     Examples
     --------
     >>> beta41(5, rng=0).n
     5
     """
-    return BernoulliBandit(_draw(n, rng) ** 0.25)
+    return BernoulliBandit(_uniform_draws(n, rng) ** 0.25)
 
 
 def _two_levels(n, k, high, low):
-    n, k = check_sizes(n, k)
+    n, k = check_sizes(_size(n), k)
     return BernoulliBandit(np.repeat([high, low], [k, n - k]))
 
 
-def _draw(n, rng):
-    n = check_n(n)
+def _size(n):
+    """Return the number of arms, limited because their means are held in memory."""
+    return check_integer(n, "n", 2, 10**9)
+
+
+def _uniform_draws(n, rng):
+    n = _size(n)
     return as_generator(rng, "a numpy Generator or a non-negative integer seed").random(n)

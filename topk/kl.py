@@ -1,18 +1,18 @@
-"""Kullback-Leibler divergences and mixtures of likelihoods, each once, without cancellation.
+"""Kullback-Leibler divergences and mixtures of likelihoods, computed without cancellation.
 
-Functions of arrays run as NumPy code; those whose names end in ``_of``, and `pair_minimiser`, take
-numbers, so that rules can call them in compiled loops.  Tests tie the two forms.
+Functions of arrays run as NumPy code; those with names ending in ``_scalar``, and `pair_minimiser`,
+take numbers, so that rules can call them in compiled loops.  Tests compare the two forms.
 """
 
 import math
 
 import numpy as np
 
-ULPS = 1 + 2**-50  # a bound is moved outwards by this factor: rounding does less
-TINY = 1e-280  # less might not be divided by
-HALF = (-31 / 40320, 7 / 2880, -1 / 24)  # see `log_gamma_half`
+ULPS = 1 + 2**-50  # factor by which bounds are moved outwards, larger than rounding errors
+TINY = 1e-280  # division by smaller numbers may overflow
+STIRLING = (-31 / 40320, 7 / 2880, -1 / 24)  # see `log_gamma_half`
 
-# Below this size r - log(1 + r) loses more than three digits; the series keeps them all.
+# For smaller |r|, r - log(1 + r) loses more than three digits; the series loses none.
 _SERIES_BELOW = 0.05
 
 
@@ -27,16 +27,16 @@ def x_minus_log(r, ratio):
     s = near / (2.0 + near)
     s2 = s * s
     tail = 1 / 3 + s2 * (1 / 5 + s2 * (1 / 7 + s2 * (1 / 9 + s2 * (1 / 11 + s2 / 13))))
-    with np.errstate(divide="ignore"):  # ratio 0 rightly gives inf
+    with np.errstate(divide="ignore"):  # inf is correct for ratio 0
         return np.where(small, s * (near - 2.0 * s2 * tail), r - np.log(ratio))
 
 
 def kl_of_step(mean, point, copoint, step):
     """Return kl(mean, point) given copoint = 1 - point and step = point - mean; no checks.
 
-    Plain form: ``bernoulli_kl(mean, point)``.  The caller passes all three because it
-    knows each of them without cancellation, and the result then has full relative
-    accuracy even when two arms almost tie or a point is almost 0 or 1.
+    Plain form: ``bernoulli_kl(mean, point)``.  All three are arguments because the caller can
+    compute each of them without cancellation; the result then has full relative accuracy even for
+    almost equal means or a point close to 0 or 1.
     """
     inner_up, inner_down = mean > 0, mean < 1
     safe_up = np.where(inner_up, mean, 1.0)
@@ -52,20 +52,21 @@ def kl_of_step(mean, point, copoint, step):
 def kl_term(share, step):
     """Return share * (y - ln(1 + y)) for y = step / share, and step if share is 0.
 
-    kl(m, m + step) is kl_term(m, step) + kl_term(1 - m, -step), both positive: nothing cancels.
+    kl(m, m + step) is kl_term(m, step) + kl_term(1 - m, -step), both positive, so there is no
+    cancellation.
     """
     y = np.maximum(step / np.where(share > 0, share, 1), 2.0**-52 - 1)
     return np.where(share > 0, share * x_minus_log(y, 1 + y), step)
 
 
-def kl_fall(mean, other, level):
+def kl_log_ratio(mean, other, level):
     """Return x with kl(mean, mean exp(-x)) = level, where other is 1 - mean; any x at mean 0.
 
-    As a function of x the divergence is convex and grows: from the left Newton's method steps to
-    the right of the solution, and then comes down to it.
+    The divergence is convex and increasing in x: starting on the left, Newton's method steps to the
+    right of the solution and then decreases to it.
     """
     mean, other = np.where(mean > 0, mean, 1), np.where(mean > 0, other, 0)
-    x = np.maximum(level, np.sqrt(2 * level * other / mean))  # both are on the left
+    x = np.maximum(level, np.sqrt(2 * level * other / mean))  # both are left of the solution
     for _ in range(100):
         x = np.minimum(x, 800)  # where exp(-x) is 0
         down = -mean * np.expm1(-x)
@@ -78,11 +79,11 @@ def kl_fall(mean, other, level):
     return x
 
 
-def kl_fall_of(mean, other, level):
+def kl_log_ratio_scalar(mean, other, level):
     """Return x with kl(mean, mean exp(-x)) = level, where other is 1 - mean.
 
-    The divergence f is a convex function of x, and its derivative is concave and begins at 0: so
-    f f'' is at most half the square of f', and Halley's step has no pole and stays above 0.
+    The divergence f is a convex function of x with a concave derivative that is 0 at 0.  Hence f
+    f'' is at most half the square of f', and Halley's step has no pole and stays above 0.
     """
     if mean < TINY or other < TINY:
         return level
@@ -90,23 +91,23 @@ def kl_fall_of(mean, other, level):
     for _ in range(50):
         down = -mean * math.expm1(-x)
         slope = down / (other + down)
-        bend = other * (mean - down) / (other + down) ** 2
+        curvature = other * (mean - down) / (other + down) ** 2
         newton = (mean * x - other * math.log1p(down / other) - level) / slope
-        step = newton / (1 - newton * bend / slope / 2)
+        step = newton / (1 - newton * curvature / slope / 2)
         x -= step
-        if abs(step) < 1e-5 * x:  # what is wrong is of the order of its cube
+        if abs(step) < 1e-5 * x:  # the error is of the order of its cube
             break
     return x
 
 
 def pair_minimiser(u, ones, v, others, epsilon):
-    """Return the x of Z of two arms, as numbers: where the derivative times x(1-x)y(1-y) is 0."""
+    """Return the minimiser x in Z for two arms: the zero of the derivative times x(1-x)y(1-y)."""
     p, q = ones / u, others / v
     if epsilon == 0:
         return (ones + others) / (u + v)
     low, high = max(q - epsilon, 0.0), min(p, 1 - epsilon)
     x = (u * low + v * high) / (u + v)
-    for _ in range(100):  # Newton's method, between places to both sides
+    for _ in range(100):  # Newton's method within a bracket
         y = x + epsilon
         value = u * (x - p) * y * (1 - y) + v * (y - q) * x * (1 - x)
         low, high = (low, x) if value > 0 else (x, high)
@@ -120,28 +121,28 @@ def pair_minimiser(u, ones, v, others, epsilon):
 
 
 def mixture_cost(pulls, sums):
-    """Return ln(sup L / KT), what the mixture lacks of the best p: 0.69 to ln(2 sqrt(u))."""
+    """Return ln(sup L / KT), the cost of the mixture against the best p: 0.69 to ln(2 sqrt(u))."""
     whole = np.log(np.pi / 2 * pulls) / 2 + (pulls + 0.5) * np.log1p(0.5 / pulls) - 0.5
     return whole + log_gamma_half(pulls + 0.5) - log_gamma_half(sums) - log_gamma_half(pulls - sums)
 
 
-def mixture_cost_of(u, ones):
-    """Return ln g = ln(sup L / KT), of numbers; see `mixture_cost`."""
+def mixture_cost_scalar(u, ones):
+    """Return ln g = ln(sup L / KT) for numbers; see `mixture_cost`."""
     found = math.log(math.pi / 2 * u) / 2 + (u + 0.5) * math.log1p(0.5 / u) - 0.5
-    found = found + log_gamma_half_of(u + 0.5) - log_gamma_half_of(ones)
-    return found - log_gamma_half_of(u - ones)
+    found = found + log_gamma_half_scalar(u + 0.5) - log_gamma_half_scalar(ones)
+    return found - log_gamma_half_scalar(u - ones)
 
 
 def log_gamma_half(x):
-    """Return ln Gamma(x + 1/2) - x ln x + x - ln(2 pi)/2, by Stirling's series from 30 on."""
+    """Return ln Gamma(x + 1/2) - x ln x + x - ln(2 pi)/2, by Stirling's series for x >= 30."""
     from scipy.special import gammaln, xlogy
 
     near, far = gammaln(x + 0.5) - xlogy(x, x) + x - math.log(2 * math.pi) / 2, np.maximum(x, 30.0)
-    return np.where(x < 30, near, np.polyval(HALF, far**-2) / far)
+    return np.where(x < 30, near, np.polyval(STIRLING, far**-2) / far)
 
 
-def log_gamma_half_of(x):
-    """Return what `log_gamma_half` does, of a number."""
+def log_gamma_half_scalar(x):
+    """Compute `log_gamma_half` for a number."""
     y, product = x, 1.0
     while y < 30:
         product *= y + 0.5

@@ -1,15 +1,15 @@
-r"""What a chosen set of K arms is worth.
+r"""Measures of the quality of a chosen set of K arms.
 
-Six yardsticks from the literature, and one helper.  Write
+There are six measures from the literature, and `regret_within`.  Write
 :math:`\theta_{(1)}\ge\dots\ge\theta_{(n)}` for the sorted means of all arms and
-:math:`\theta_{T(1)}\ge\dots\ge\theta_{T(K)}` for the sorted means of the chosen set T.
-Every function here depends on these two sorted lists only, so arms of equal mean may be
-swapped for one another and nothing changes: *by value*, never by index.
+:math:`\theta_{T(1)}\ge\dots\ge\theta_{T(K)}` for the sorted means of the chosen set T.  All
+functions depend only on these two sorted lists, so exchanging arms of equal mean changes nothing:
+arms are compared *by value*, never by index.
 
-The functions take ``selected`` with the chosen arms along its last axis and any leading
-axes (plays, checkpoints, bandits); ``means`` has the arms along its last axis, and its
-leading axes broadcast against those of ``selected`` by NumPy's rules.  For plays with
-means of their own, ``selected`` (runs, checkpoints, k) goes with ``means[:, None, :]``.
+``selected`` has the chosen arms along its last axis and any leading axes (runs, checkpoints,
+bandits); ``means`` has the arms along its last axis, and its leading axes are broadcast against
+those of ``selected`` by NumPy's rules.  If each run has its own means, ``selected`` (runs,
+checkpoints, k) is combined with ``means[:, None, :]``.
 """
 
 import numpy as np
@@ -29,17 +29,17 @@ __all__ = [
 ]
 
 SLACK = 2.0**-48
-"""What a comparison with a positive epsilon forgives (about 3.6e-15), times means above 1.
+"""Allowance for rounding (about 3.6e-15) in comparisons with a positive epsilon.
 
-Means such as 0.3 and 0.4 are stored rounded, and 0.4 - 0.3 exceeds 0.1 in the last bit.
-An arm exactly epsilon below the boundary is allowed by every definition here, so the
-comparison lets the rounding pass.  With ``epsilon=0`` nothing is subtracted and nothing
-is forgiven.
+It is multiplied by the largest absolute mean if that exceeds 1.  Means such as 0.3 and 0.4 are
+stored rounded, and 0.4 - 0.3 exceeds 0.1 in the last bit.  All definitions here allow an arm
+exactly epsilon below the boundary, so the comparison must tolerate rounding errors.  With
+``epsilon=0`` nothing is subtracted, and there is no allowance.
 """
 
 
 def aggregate_regret(selected: ArrayLike, means: ArrayLike) -> Floats:
-    r"""How much mean reward per chosen arm is lost against the K best arms.
+    r"""Loss of mean reward per chosen arm compared with the K best arms.
 
     .. math::
         \mathcal L_T=\frac1K\Bigl(\sum_{i=1}^K\theta_{(i)}-\sum_{i\in T}\theta_i\Bigr)
@@ -60,15 +60,15 @@ def aggregate_regret(selected: ArrayLike, means: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If an arm is no integer, out of range or chosen twice, if a mean is not
-        finite, or if the leading axes do not broadcast.
+        If an arm is not an integer, out of range or chosen twice, if a mean is not finite, or if
+        the leading axes cannot be broadcast.
 
     Notes
     -----
-    Zhou, Chen and Li (2014), equation (1).  The second form is the one computed.  None of
-    its terms is negative, because the i-th best of a subset is at most the i-th best of
-    all; so the result is never negative, and it is exactly 0.0 for every optimal set,
-    whichever of several tied arms were chosen.
+    Zhou, Chen and Li (2014), equation (1).  The second form is computed.  Its terms are
+    non-negative, because the i-th best arm of a subset is at most the i-th best of all; hence the
+    result is never negative, and it is exactly 0.0 for every optimal set, whichever of several tied
+    arms it contains.
 
     Examples
     --------
@@ -82,14 +82,14 @@ def aggregate_regret(selected: ArrayLike, means: ArrayLike) -> Floats:
 
 
 def simple_regret(selected: ArrayLike, means: ArrayLike) -> Floats:
-    r"""How far the worst chosen arm lies below the K-th best.
+    r"""Distance of the worst chosen arm below the K-th best arm.
 
     .. math:: r_T=\theta_{(K)}-\min_{i\in T}\theta_i=\theta_{(K)}-\theta_{T(K)}
 
     Parameters
     ----------
     selected, means
-        As for `aggregate_regret`.
+        As in `aggregate_regret`.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def simple_regret(selected: ArrayLike, means: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        As `aggregate_regret`.
+        As in `aggregate_regret`.
 
     Notes
     -----
@@ -117,14 +117,14 @@ def simple_regret(selected: ArrayLike, means: ArrayLike) -> Floats:
 
 
 def precision(selected: ArrayLike, means: ArrayLike) -> Floats:
-    r"""Which fraction of the chosen arms belongs among the K best.
+    r"""Fraction of the chosen arms that are among the K best.
 
     .. math:: \frac1K\,\bigl|\{i\in T:\theta_i\ge\theta_{(K)}\}\bigr|
 
     Parameters
     ----------
     selected, means
-        As for `aggregate_regret`.
+        As in `aggregate_regret`.
 
     Returns
     -------
@@ -134,15 +134,15 @@ def precision(selected: ArrayLike, means: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        As `aggregate_regret`.
+        As in `aggregate_regret`.
 
     Notes
     -----
-    Used in Figure 2 of Zhou, Chen and Li (2014) as :math:`|T\cap[K]|/K`.  The two agree
-    when the boundary is not tied, :math:`\theta_{(K)}>\theta_{(K+1)}`.  When it is tied,
-    counting by value does not punish a choice among equally good arms, but more than K
-    arms then count as right: precision 1 no longer says that the set is best.  (It never
-    falls below 1 for a best set; `misidentified` is exact in both cases.)
+    Used in Figure 2 of Zhou, Chen and Li (2014) as :math:`|T\cap[K]|/K`.  The two agree if the
+    boundary is not tied, :math:`\theta_{(K)}>\theta_{(K+1)}`.  With a tie, counting by value does
+    not penalise a choice among equally good arms, but more than K arms count as right: precision 1
+    then does not imply that the set is best.  (It is always 1 for a best set; `misidentified` is
+    exact in both cases.)
 
     Examples
     --------
@@ -163,7 +163,7 @@ def misidentified(selected: ArrayLike, means: ArrayLike) -> Flags:
     Parameters
     ----------
     selected, means
-        As for `aggregate_regret`.
+        As in `aggregate_regret`.
 
     Returns
     -------
@@ -173,16 +173,15 @@ def misidentified(selected: ArrayLike, means: ArrayLike) -> Flags:
     Raises
     ------
     ValueError
-        As `aggregate_regret`.
+        As in `aggregate_regret`.
 
     Notes
     -----
-    The event whose probability Bubeck, Wang and Viswanathan (2013) bound; they assume
-    distinct means, where the best set is unique.  With ties every best set counts as
-    identified.  The two conditions agree because :math:`\theta_{T(i)}\le\theta_{(i)}` for
-    every i.  Looking at the worst chosen arm alone would not do when the boundary is tied:
-    of means 1, 0, 0 the last two have a worst arm as good as the second best, and yet
-    they miss the best.
+    Bubeck, Wang and Viswanathan (2013) bound the probability of this event; they assume distinct
+    means, for which the best set is unique.  With ties every best set counts as identified.  The
+    two conditions agree because :math:`\theta_{T(i)}\le\theta_{(i)}` for every i.  With a tie at
+    the boundary it does not suffice to compare the worst chosen arm: for means 1, 0, 0 and the last
+    two arms it is as good as the second best, although the best arm is missing.
 
     Examples
     --------
@@ -201,7 +200,7 @@ def explore_m(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flags:
     Parameters
     ----------
     selected, means
-        As for `aggregate_regret`.
+        As in `aggregate_regret`.
     epsilon : float
         Tolerance per arm, in [0, 1).
 
@@ -213,19 +212,20 @@ def explore_m(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flags:
     Raises
     ------
     ValueError
-        As `aggregate_regret`, or if ``epsilon`` lies outside [0, 1).
+        As in `aggregate_regret`, or if ``epsilon`` is outside [0, 1).
 
     Notes
     -----
     Kalyanakrishnan and Stone (2010) call the task Explore-m and such arms
-    :math:`(\epsilon,m)`-optimal; it is the same as `simple_regret` at most epsilon.
+    :math:`(\epsilon,m)`-optimal; the condition is equivalent to a `simple_regret` of at most
+    epsilon.
 
     Examples
     --------
     >>> bool(explore_m([1, 2], [0.75, 0.5, 0.25, 0.25], epsilon=0.25))
     True
     """
-    return simple_regret(selected, means) <= _forgiving(epsilon, means)
+    return simple_regret(selected, means) <= _with_slack(epsilon, means)
 
 
 def elementwise_optimal(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flags:
@@ -236,7 +236,7 @@ def elementwise_optimal(selected: ArrayLike, means: ArrayLike, epsilon: float) -
     Parameters
     ----------
     selected, means
-        As for `aggregate_regret`.
+        As in `aggregate_regret`.
     epsilon : float
         Tolerance per rank, in [0, 1).
 
@@ -248,13 +248,13 @@ def elementwise_optimal(selected: ArrayLike, means: ArrayLike, epsilon: float) -
     Raises
     ------
     ValueError
-        As `aggregate_regret`, or if ``epsilon`` lies outside [0, 1).
+        As in `aggregate_regret`, or if ``epsilon`` is outside [0, 1).
 
     Notes
     -----
-    The notion is that of Chen, Gupta and Li (2016), who study bases of matroids, written
-    for sets of K arms.  It implies both `explore_m` (its case i = K) and
-    `aggregate_regret` at most epsilon (the average of its K inequalities).
+    The notion of Chen, Gupta and Li (2016) for bases of matroids, applied to sets of K arms.  It
+    implies both `explore_m` (its case i = K) and `aggregate_regret` at most epsilon (the average of
+    its K inequalities).
 
     Examples
     --------
@@ -264,7 +264,7 @@ def elementwise_optimal(selected: ArrayLike, means: ArrayLike, epsilon: float) -
     False
     """
     chosen, best = _sorted_means(selected, means)
-    return (best - chosen).max(axis=-1) <= _forgiving(epsilon, means)
+    return (best - chosen).max(axis=-1) <= _with_slack(epsilon, means)
 
 
 def regret_within(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flags:
@@ -275,7 +275,7 @@ def regret_within(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flag
     Parameters
     ----------
     selected, means
-        As for `aggregate_regret`.
+        As in `aggregate_regret`.
     epsilon : float
         Tolerance on average, in [0, 1).
 
@@ -287,13 +287,13 @@ def regret_within(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flag
     Raises
     ------
     ValueError
-        As `aggregate_regret`, or if ``epsilon`` lies outside [0, 1).
+        As in `aggregate_regret`, or if ``epsilon`` is outside [0, 1).
 
     Notes
     -----
-    Success in Zhou, Chen and Li (2014) and Chen et al. (2017).  Use it in place of
-    ``aggregate_regret(...) <= epsilon``: on instances such as :math:`\theta_i=1-i/n` the
-    regret often equals epsilon, and a comparison of rounded numbers is then left to chance.
+    This is success in Zhou, Chen and Li (2014) and Chen et al. (2017).  Use it instead of
+    ``aggregate_regret(...) <= epsilon``: on instances such as :math:`\theta_i=1-i/n` the regret
+    often equals epsilon, and the result of a comparison then depends on rounding errors.
 
     Examples
     --------
@@ -301,10 +301,10 @@ def regret_within(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flag
     >>> bool(aggregate_regret([1], means) <= 0.1), bool(regret_within([1], means, 0.1))
     (False, True)
     """
-    return aggregate_regret(selected, means) <= _forgiving(epsilon, means)
+    return aggregate_regret(selected, means) <= _with_slack(epsilon, means)
 
 
-def _forgiving(epsilon: float, means: ArrayLike) -> float | Floats:
+def _with_slack(epsilon: float, means: ArrayLike) -> float | Floats:
     epsilon = check_epsilon(epsilon)
     size = np.maximum(1.0, np.abs(means).max(axis=-1))
     return epsilon + SLACK * size if epsilon > 0 else 0.0

@@ -1,18 +1,18 @@
-r"""The few figure shapes the book uses, styled once.
+r"""The figure types of the book, in one style.
 
-Every strategy has one colour, one marker and one line style across the whole book.  The
-markers alone tell the strategies apart, so the figures can be read without colour; the
-colours of strategies that share a figure stay apart under the two common kinds of colour
-blindness, and each has a contrast of at least 3 to 1 against the white background.
+Every strategy has one colour, one marker and one line style throughout the book.  Strategies can be
+distinguished by their markers alone, so the figures are readable without colour; the colours of
+strategies in one figure are distinguishable under the two common kinds of colour blindness, and
+each has a contrast of at least 3 to 1 against the white background.
 
-Matplotlib is imported when something is drawn, not before.
+Matplotlib is imported only when a figure is drawn.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +22,10 @@ from topk._types import Floats
 from topk.stats import Interval, mean_interval
 
 __all__ = ["WIDTH", "BLUE", "RED", "BLACK", "GREY", "Style", "STYLES", "use_style", "style",
-           "panels", "curve_with_band", "pulls_histogram", "arms_strip"]
-WIDTH = 7.2  # inches: the text's width on a page of the book
-BLUE, RED, BLACK, GREY = "#0064B4", "#C8380A", "#111111", "#7D7D7D"  # where no strategy is shown
+           "panels", "figure_or", "plain_text", "curve_with_band", "label_lines",
+           "pulls_histogram", "arms_strip"]
+WIDTH = 7.2  # inches: width of the text on a page of the book
+BLUE, RED, BLACK, GREY = "#0064B4", "#C8380A", "#111111", "#7D7D7D"  # not for strategies
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,20 +33,20 @@ if TYPE_CHECKING:
 
     import topk
 
-LineStyle = str | tuple[int, tuple[float, ...]]  # a name of Matplotlib's, or its dashes
+LineStyle = str | tuple[int, tuple[float, ...]]  # a Matplotlib name, or dashes
 
 
 class Style(
     NamedTuple("Style", [("color", str), ("marker", str), ("linestyle", LineStyle), ("label", str)])
 ):
-    """How a strategy is drawn.
+    """The style of a strategy in figures.
 
     Attributes
     ----------
     color : str
         Hexadecimal RGB.
     marker, linestyle : str or tuple
-        As Matplotlib takes them.
+        In Matplotlib's notation.
     label : str
         The name in legends.
     """
@@ -82,11 +83,11 @@ _OTHER = Style("#5A5A5A", "+", (0, (1, 1)), "")
 
 
 def use_style() -> None:
-    """Set Matplotlib up for the book's figures; call it once, at the top of a notebook.
+    """Set up Matplotlib for the figures of the book; call it once at the top of a notebook.
 
-    Everything starts from Matplotlib's own defaults, whatever the machine's settings, so
-    that the same figure gives the same bytes.  The background is opaque white, which the
-    pages turn round in a dark theme: white becomes dark, and colours keep their hue.
+    The style starts from Matplotlib's defaults, whatever the user's settings, so that the same
+    figure always has the same bytes.  The background is opaque white.  In a dark theme the pages
+    invert figures: white becomes dark, and colours keep their hue.
     """
     import matplotlib.style
 
@@ -99,11 +100,10 @@ def style(strategy: str | topk.Strategy | type[topk.Strategy]) -> Style:
     Parameters
     ----------
     strategy : str or Strategy
-        A key of `STYLES`, or a strategy (a value or its class).  An ``OptMAI`` gets the
-        style of beta = 0.8 or 0.9, whichever is nearer, and its own beta in the label; so
-        does the bare name "OptMAI", with 0.8.  A strategy of your own, or the name of its
-        class, is drawn in grey under that name; several in one figure need styles of their
-        own, as entries of `STYLES`.
+        A key of `STYLES`, or a strategy (a value or its class).  An ``OptMAI`` gets the style of
+        beta = 0.8 or 0.9, whichever is closer, and its own beta in the label; the name "OptMAI"
+        alone means 0.8.  Any other strategy, or the name of its class, is drawn in grey under that
+        name; if there are several in one figure, add their styles to `STYLES`.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def style(strategy: str | topk.Strategy | type[topk.Strategy]) -> Style:
     Raises
     ------
     ValueError
-        If it is no strategy, no key of `STYLES`, and not the name of a strategy's class.
+        If ``strategy`` is neither a strategy, nor a key of `STYLES`, nor the name of a class.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def style(strategy: str | topk.Strategy | type[topk.Strategy]) -> Style:
     >>> style("SAR").marker, style("OptMAI(0.9)").color
     ('^', '#0064B4')
     >>> class LeastPulled(topk.Strategy):
-    ...     "A strategy of one's own."
+    ...     "A new strategy."
     >>> style("LeastPulled").label
     'LeastPulled'
     """
@@ -150,7 +150,7 @@ def panels(
     rows, columns : int
         Size of the grid, each at least 1.
     titles : sequence of str, optional
-        One title a panel, by rows.
+        One title per panel, by rows.
     height : float, optional
         Height of a row in inches.
     share_x, share_y : bool, optional
@@ -159,8 +159,9 @@ def panels(
     Returns
     -------
     figure : matplotlib.figure.Figure
+        The new figure.
     axes : ndarray of Axes, shape (rows * columns,)
-        By rows; one-dimensional also for a single panel.
+        The axes by rows; one-dimensional even for a single panel.
 
     Raises
     ------
@@ -181,6 +182,36 @@ def panels(
     return figure, axes
 
 
+def figure_or(ax: Axes | None = None) -> tuple[Figure | None, Axes]:
+    """Return None and the given axes, or a new figure and its axes.
+
+    Raises
+    ------
+    ValueError
+        If ``ax`` is not a Matplotlib Axes.
+    ModuleNotFoundError
+        If matplotlib is not installed; ``pip install ".[plot]"`` installs it.
+    """
+    if ax is not None:
+        if not (hasattr(ax, "plot") and hasattr(ax, "set_xlabel")):
+            refuse("ax", ax, "a matplotlib Axes")
+        return None, ax
+    try:
+        figure, (ax,) = panels(1, 1, height=3.2)
+    except ModuleNotFoundError as reason:
+        told = 'a figure needs matplotlib and seaborn: pip install ".[plot]"'
+        raise ModuleNotFoundError(told, name=reason.name) from reason
+    figure.set_layout_engine("constrained")
+    return figure, ax
+
+
+def plain_text(name: object, most: int = 40) -> str:
+    """Return a name escaped for Matplotlib, truncated to ``most`` characters."""
+    text = str(name)
+    short = text if len(text) <= most else f"{text[: most - 1]}…"
+    return short.replace("\0", " ").replace("$", r"\$")
+
+
 def curve_with_band(
     ax: Axes,
     x: ArrayLike,
@@ -191,52 +222,136 @@ def curve_with_band(
     level: float = 0.95,
     floor: float | None = None,
 ) -> Interval:
-    r"""Draw the mean over plays against x, with a band for its uncertainty.
+    r"""Draw the mean over replications against x, with a confidence band.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to draw.
+        Axes to draw in.
     x : array_like of float, shape (points,)
         The horizontal positions.
     values : array_like of float, shape (runs, points), runs >= 2
-        One row a play.
+        One row per replication.
     strategy : str or Strategy
-        Whose style to use; see `style`.
+        Strategy that determines the style; see `style`.
     label : str, optional
-        Name in the legend, in place of the strategy's own.
+        Name in the legend; by default that of the strategy.
     level : float, optional
-        Confidence of the band, in (0, 1).
+        Confidence level of the band, in (0, 1).
     floor : float, optional
-        The band is cut off below here; 0 for regret, which cannot be negative.
+        Lower limit of the band, such as 0 for regret, which cannot be negative.
 
     Returns
     -------
     Interval
-        What was drawn: the mean, and the ends of the band.
+        The mean and the ends of the band, as drawn.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, or as `topk.claims.mean_interval`.
+        If the shapes do not fit, or as in `topk.stats.mean_interval`.
 
     Notes
     -----
-    The band is Student's confidence interval of the *mean over plays*, taken point by
-    point.  It is not the spread of single plays.  Markers are thinned to about ten.
+    The band consists of pointwise Student confidence intervals for the *mean over replications*. It
+    does not show the spread of single runs.  There are about ten markers.
     """
-    drawn = style(strategy)
+    look = style(strategy)
     x = np.asarray(x, dtype=np.float64)
     interval = mean_interval(values, level)
     if x.ndim != 1 or np.shape(interval.estimate) != x.shape:
         refuse("values", f"an array of shape {np.shape(values)}", f"of shape (runs, {x.size})")
     if floor is not None:
         interval = interval._replace(low=np.maximum(interval.low, floor))
-    ax.fill_between(x, interval.low, interval.high, color=drawn.color, alpha=0.18, linewidth=0)
-    ax.plot(x, interval.estimate, color=drawn.color, linestyle=drawn.linestyle,
-            marker=drawn.marker, markevery=max(1, round(x.size / 10)),
-            label=drawn.label if label is None else label)
+    ax.fill_between(x, interval.low, interval.high, color=look.color, alpha=0.18, linewidth=0)
+    ax.plot(x, interval.estimate, color=look.color, linestyle=look.linestyle,
+            marker=look.marker, markevery=max(1, round(x.size / 10)),
+            label=look.label if label is None else label)
     return interval
+
+
+def label_lines(ax: Axes, *, size: float = 9.5, bold: str | None = None) -> None:
+    r"""Write the name of each line beside its right end, in its colour, in place of a legend.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where lines or error bars have labels.  Its limits and scales must be final.
+    size : float, optional
+        Size of the text in points.
+    bold : str, optional
+        The label that is set in bold: what the figure recommends.
+
+    Raises
+    ------
+    ValueError
+        If nothing has a label, or nothing has the label ``bold``.
+
+    Notes
+    -----
+    A name stands at the height of the last finite point of its line, kept inside the axes; names
+    that would overlap are moved apart, in the order of the lines' ends.
+    """
+    handles, names = ax.get_legend_handles_labels()
+    if not names:
+        refuse("ax", "no line with a label", "axes with at least one")
+    if bold is not None and bold not in names:
+        refuse("bold", bold, f"one of {', '.join(names)}")
+    of_bars: Any = handles  # a line, or error bars, whose first part is their line
+    lines = [each if hasattr(each, "get_ydata") else each[0] for each in of_bars]
+    heights = np.array([_height_of_end(ax, line) for line in lines])
+    inches = ax.get_window_extent().height / ax.figure.dpi
+    places = separate(heights, 1.35 * size / 72 / inches)
+    for line, name, place in zip(lines, names, places, strict=True):
+        ax.annotate(name, (1, place), xytext=(5, 0), xycoords="axes fraction",
+                    textcoords="offset points", color=line.get_color(), fontsize=size, va="center",
+                    fontweight="bold" if name == bold else "normal", annotation_clip=False)
+
+
+def _height_of_end(ax, line):
+    """Return where the last finite point of a line is, from 0 at the foot of the axes to 1."""
+    y = np.asarray(line.get_ydata(), dtype=np.float64)
+    x = np.asarray(line.get_xdata(), dtype=np.float64)
+    seen = np.column_stack([x, y])[np.isfinite(x) & np.isfinite(y)]
+    if not seen.size:
+        return 0.0
+    _, height = ax.transAxes.inverted().transform(ax.transData.transform(seen[-1]))
+    return min(1.0, max(0.0, height if np.isfinite(height) else 0.0))
+
+
+def separate(heights: ArrayLike, gap: float) -> Floats:
+    r"""Move heights apart, as little as needed, until they differ by at least ``gap``.
+
+    Parameters
+    ----------
+    heights : array_like of float, shape (n,)
+        Where labels should stand.
+    gap : float
+        The least distance.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        The heights with the least sum of squared changes in the order of ``heights``.
+
+    Examples
+    --------
+    >>> separate([0.5, 0.5, 0.9], 0.1).round(2).tolist()
+    [0.45, 0.55, 0.9]
+    """
+    heights = np.asarray(heights, dtype=np.float64)
+    order = np.argsort(heights, kind="stable")
+    steps = gap * np.arange(heights.size)
+    # Without the steps, apart means in order: neighbours out of order are averaged until none is.
+    blocks: list[list[float]] = []
+    for value in heights[order] - steps:
+        blocks.append([value])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    placed = np.concatenate([np.full(len(block), np.mean(block)) for block in blocks]) + steps
+    result = np.empty_like(heights)
+    result[order] = placed
+    return result
 
 
 def pulls_histogram(
@@ -247,54 +362,54 @@ def pulls_histogram(
     label: str | None = None,
     bins: int | ArrayLike = 20,
 ) -> Floats:
-    r"""Draw how many pulls the arms received: the share of arms by number of pulls.
+    r"""Draw the distribution of the arms' numbers of pulls.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to draw.
+        Axes to draw in.
     pulls : array_like of int, shape (runs, n) or (n,)
-        Pulls of each arm; the plays are pooled.
+        Number of pulls of each arm; replications are pooled.
     strategy : str or Strategy
-        Whose colour to use; see `style`.
+        Strategy that determines the colour; see `style`.
     label : str, optional
-        Name in the legend, in place of the strategy's own.
+        Name in the legend; by default that of the strategy.
     bins : int or array_like of float, optional
         Number of bins over the range of the data, or their edges.
 
     Returns
     -------
     ndarray of float, shape (bins,)
-        The height of each bar: the share of arms, averaged over plays.  They add up to 1
-        when the edges cover all the data.
+        Height of each bar: the fraction of arms, averaged over replications.  The heights sum to 1
+        if the bins cover all data.
 
     Raises
     ------
     ValueError
-        If a number of pulls is negative or no integer.
+        If a number of pulls is negative or not an integer.
     """
-    drawn = style(strategy)
+    look = style(strategy)
     counts = as_integers(pulls, "pulls", 0)
     heights, edges = np.histogram(counts, bins=bins)
     heights = heights / counts.size
-    ax.bar(edges[:-1], heights, width=np.diff(edges), align="edge", color=drawn.color,
-           edgecolor="white", linewidth=0.4, label=drawn.label if label is None else label)
+    ax.bar(edges[:-1], heights, width=np.diff(edges), align="edge", color=look.color,
+           edgecolor="white", linewidth=0.4, label=look.label if label is None else label)
     ax.set_xlabel("pulls of one arm")
     ax.set_ylabel("share of arms")
     return heights
 
 
 def arms_strip(ax: Axes, means: ArrayLike, k: int, *, selected: ArrayLike | None = None) -> None:
-    r"""Draw the sorted means of all arms, the boundary, and which arms were chosen.
+    r"""Draw the sorted means of all arms, the boundary, and the chosen arms.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to draw.
+        Axes to draw in.
     means : array_like of float, shape (n,)
         The arms' means.
     k : int
-        The boundary is drawn between ranks k and k + 1.
+        Rank of the boundary, which is drawn between ranks k and k + 1.
     selected : array_like of int, shape (m,), optional
         Chosen arms, drawn filled; the others are drawn hollow.
 

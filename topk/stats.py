@@ -1,4 +1,4 @@
-"""Intervals for means and proportions, and comparisons of two samples of plays, point by point."""
+"""Intervals for means and proportions, and pointwise comparisons of two samples of runs."""
 
 from typing import NamedTuple
 
@@ -35,32 +35,32 @@ class Interval(
 
 
 def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    r"""Mean over plays, with Student's interval.
+    r"""Mean over replications, with Student's interval.
 
     .. math:: \bar x\pm t_{m-1,(1+\gamma)/2}\,\frac{s}{\sqrt m}
 
     Parameters
     ----------
     values : array_like of float, shape (runs, ...), runs >= 2
-        One value a play, along the first axis.
-    level : float, optional
-        Confidence :math:`\gamma`, in (0, 1).
+        One value per replication, along the first axis. level : float, optional Confidence level
+        :math:`\gamma`, in (0, 1).
 
     Returns
     -------
     Interval
-        Of shape (...): the m plays are independent and alike; s is their standard
-        deviation with divisor m - 1.
+        Of shape (...), for m independent and identically distributed replications; s is their
+        standard deviation with divisor m - 1.
 
     Raises
     ------
     ValueError
-        If there are fewer than two plays, a value is not finite or ``level`` is out of range.
+        If there are fewer than two replications, a value is not finite or ``level`` is out of
+        range.
 
     Notes
     -----
-    Approximate unless the values are normal; with the book's 100 plays or more that is the
-    usual approximation.  For zero-one values use `proportion_interval`, which is exact.
+    The interval is exact for normal values, and the usual approximation for the 100 or more
+    replications of the book.  For zero-one values use `proportion_interval`, which is exact.
 
     Examples
     --------
@@ -70,38 +70,38 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """
     from scipy.special import stdtrit
 
-    values, level = _check_plays(values, "values"), _level(level, "level")
+    values, level = _check_runs(values, "values"), _level(level, "level")
     runs = values.shape[0]
     mean = values.mean(axis=0)
-    half = stdtrit(runs - 1, (1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(runs)
-    return Interval(mean, mean - half, mean + half)
+    half_width = stdtrit(runs - 1, (1 + level) / 2) * values.std(axis=0, ddof=1) / np.sqrt(runs)
+    return Interval(mean, mean - half_width, mean + half_width)
 
 
 def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
-    r"""Mean of a - b over plays, with Student's interval of the paired differences.
+    r"""Mean of a - b over replications, with Student's interval of the paired differences.
 
     Parameters
     ----------
     a, b : array_like of float, shape (runs, ...), runs >= 2
-        One value a play, along the first axis.  Play r of both belongs together; the other
-        axes broadcast.
+        One value per replication, along the first axis.  Replication r of a is paired with
+        replication r of b; the other axes are broadcast.
     level : float, optional
-        Confidence, in (0, 1).
+        Confidence level, in (0, 1).
 
     Returns
     -------
     Interval
-        Of the mean difference.
+        The mean difference and its interval.
 
     Raises
     ------
     ValueError
-        If the numbers of plays differ, there are fewer than two, or a value is not finite.
+        If the numbers of replications differ or are less than two, or a value is not finite.
 
     Notes
     -----
-    The differences of distinct plays are independent whether or not the two plays of a pair
-    share anything, so pairing is always valid; it helps where both face the same instance.
+    The differences are independent whether or not the two replications of a pair are dependent, so
+    pairing is always valid; it is useful if both have the same instance.
 
     Examples
     --------
@@ -109,40 +109,40 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interv
     >>> round(float(difference.estimate), 3)
     0.2
     """
-    a, b = _check_plays(a, "a"), _check_plays(b, "b")
+    a, b = _check_runs(a, "a"), _check_runs(b, "b")
     if a.shape[0] != b.shape[0]:
-        refuse("b", f"{b.shape[0]} plays", f"of as many plays as a ({a.shape[0]})")
+        refuse("b", f"{b.shape[0]} runs", f"with as many runs as a ({a.shape[0]})")
     common_shape("b", a, b)
     return mean_interval(a - b, level)
 
 
 def proportion_interval(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Interval:
-    r"""Share of successes, with the exact interval of Clopper and Pearson.
+    r"""Proportion of successes, with the exact interval of Clopper and Pearson.
 
     Parameters
     ----------
     successes : array_like of int
-        How often it happened, from 0 to ``trials``.
+        Number of successes, from 0 to ``trials``.
     trials : array_like of int
-        Out of how many independent trials, at least 1; broadcasts.
+        Number of independent trials, at least 1; broadcast.
     level : float, optional
-        Confidence, in (0, 1).
+        Confidence level, in (0, 1).
 
     Returns
     -------
     Interval
-        The low end is 0 without successes, the high end 1 without failures.
+        The lower end is 0 without successes, the upper end 1 without failures.
 
     Raises
     ------
     ValueError
-        If a count is no integer or out of range.
+        If a count is not an integer or out of range.
 
     Notes
     -----
-    The low end is the (1 - level)/2 quantile of Beta(s, m - s + 1), the high end the
-    (1 + level)/2 quantile of Beta(s + 1, m - s).  Its coverage is at least ``level`` for
-    every success probability.
+    The lower end is the (1 - level)/2 quantile of Beta(s, m - s + 1), the upper end the (1 +
+    level)/2 quantile of Beta(s + 1, m - s).  Its coverage is at least ``level`` for every success
+    probability.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def proportion_interval(successes: ArrayLike, trials: ArrayLike, level: float = 
 
 
 class Tally(NamedTuple("Tally", [("wins", int), ("losses", int), ("undecided", int)])):
-    """Of how many points a comparison was won, lost, or left undecided; see `compare`.
+    """Numbers of points at which a comparison was won, lost or undecided; see `compare`.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class Tally(NamedTuple("Tally", [("wins", int), ("losses", int), ("undecided", i
     """
 
     def every(self) -> bool:
-        """Whether every point is won."""
+        """Return whether every point is won."""
         return self.wins == sum(self)
 
     def __str__(self) -> str:
@@ -182,29 +182,29 @@ class Tally(NamedTuple("Tally", [("wins", int), ("losses", int), ("undecided", i
 
 
 def compare(a: ArrayLike, b: ArrayLike) -> Tally:
-    r"""Count the points where a's losses are smaller than b's, one by one at 95 %.
+    r"""Count the points where the losses of a are smaller than those of b, each at 95 %.
 
     Parameters
     ----------
     a, b : array_like of float, shape (runs, points) or (runs,)
-        One loss a play and point, such as the regret for each K; broadcasts, so that
-        ``a`` (runs, 1) may be held against several rivals ``b`` (runs, rivals) at once.
+        One loss per replication and point, such as the regret for each K; broadcast, so that ``a``
+        (runs, 1) can be compared with several rivals ``b`` (runs, rivals) at once.
 
     Returns
     -------
     Tally
-        A point is *won* when the interval of `paired_difference` lies wholly below zero,
-        *lost* when wholly above it, and *undecided* otherwise.
+        A point is *won* if the interval of `paired_difference` is entirely below zero, *lost* if it
+        is entirely above zero, and *undecided* otherwise.
 
     Raises
     ------
     ValueError
-        As `paired_difference`.
+        As in `paired_difference`.
 
     Notes
     -----
-    No verdict, for which see `topk.book.verdicts`: nothing is corrected for the number of
-    points, and of many where nothing differs one in twenty is expected to be decided.
+    The tally is not a verdict (see `topk.book.verdicts`): there is no correction for the number of
+    points, and without any difference one point in twenty is decided on average.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def compare(a: ArrayLike, b: ArrayLike) -> Tally:
     return Tally(int(wins), int(losses), int(np.size(interval.estimate) - wins - losses))
 
 
-def _check_plays(values: ArrayLike, name: str) -> Floats:
+def _check_runs(values: ArrayLike, name: str) -> Floats:
     array = as_finite(values, name, "an array (runs, ...) of finite numbers")
     check_integer(array.shape[0], f"the number of runs in {name}", 2)
     return array

@@ -1,4 +1,4 @@
-"""A finite test set: every arm's results are known 0s and 1s, drawn without replacement."""
+"""A finite test set: each arm has fixed 0/1 results, drawn without replacement."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import as_numbers, check_flag, refuse
 from topk._types import Floats, Integers
-from topk.bandits import Bandit, Scale
+from topk.bandits import Bandit, RewardRange
 from topk.finite import check_items
 
 if TYPE_CHECKING:
@@ -18,42 +18,42 @@ CELLS = "a matrix of at least 2 models (rows) by 1 to 1,000,000 items (columns),
 
 
 class TestSet(Bandit):
-    """n models (prompts, agents, annotators) and N items, each cell 0 or 1 and asked at most once.
+    """n models (prompts, agents, annotators) and N items; each 0/1 cell is observed at most once.
 
-    In every run each model meets the items in a uniformly random order of the run's own, so that
-    after N pulls of an arm its value is known exactly.
+    In every run each model gets the items in a new uniformly random order, so that the value of an
+    arm is known exactly after N pulls.
 
     Parameters
     ----------
     matrix : array_like of 0 and 1, shape (n, N), or pandas.DataFrame
-        ``matrix[a, i]`` is 1 if model a is right on item i; n >= 2.  A DataFrame has a row for each
-        model; its index and columns are their names and the items'.
+        ``matrix[a, i]`` is 1 if model a is right on item i; n >= 2.  A DataFrame has one row per
+        model; its index and columns give the names of models and items.
     names : sequence of n different values, optional
-        What the models are called.
+        Names of the models.
     shared : bool
-        Whether all models meet the items in one order; else each has its own.
+        Whether all models get the items in the same order; otherwise each has its own.
 
     Attributes
     ----------
     matrix : ndarray of int8, shape (n, N)
-        Read-only.
+        The results; read-only.
     items : int
-        N.
+        Number N of items.
     means : ndarray of float, shape (n,)
-        The share of items on which each model is right; read-only.
+        The proportion of items on which each model is right; read-only.
     names, item_names : list or None
-        What models and items are called, if they have names.
+        Names of the models and items, if given.
 
     Raises
     ------
     ValueError
-        If a cell is not 0 or 1 (a missing judgement included), or names do not fit.
+        If a cell is not 0 or 1 (or is missing), or ``names`` does not fit.
 
     Notes
     -----
-    `topk.run` and `topk.replicate` deal the orders, once a run, from a stream of the run's own.
-    On a test set play `topk.KLLUCB`, whose set is then certified about these N items, and the
-    strategies with a fixed budget; others refuse.
+    `topk.run` and `topk.replicate` draw the orders once per run from a separate random stream. On a
+    test set run `topk.KLLUCB`, whose certificate is then about these N items, or a strategy with a
+    fixed budget; other strategies raise a ValueError.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class TestSet(Bandit):
     ([0, 1], True, True)
     """
 
-    __test__ = False  # or pytest takes it for a test
+    __test__ = False  # not a test for pytest
 
     matrix: NDArray[np.int8]
     items: int
@@ -83,7 +83,7 @@ class TestSet(Bandit):
         cells = as_numbers(matrix, "matrix", CELLS)
         if cells.ndim != 2 or cells.shape[0] < 2 or cells.shape[1] < 1:
             refuse("matrix", f"an array of shape {cells.shape}", CELLS)
-        if (bad := ~((cells == 0) | (cells == 1))).any():  # nan counts as bad
+        if (bad := ~((cells == 0) | (cells == 1))).any():  # a nan is refused
             refuse("matrix", cells[bad][0].item(), CELLS)
         self.items, self.shared = check_items(cells.shape[1]), check_flag(shared, "shared")
         self.names = None if names is None else _checked_names(names, len(cells))
@@ -100,27 +100,27 @@ class TestSet(Bandit):
         reward: Any = "reward",
         shared: bool = False,
     ) -> Self:
-        """Return the test set of a table with a row for each cell.
+        """Make a test set from a table with one row per cell.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-            One row a cell, each cell once.
+            The table, with exactly one row per cell.
         arm, item, reward : str
-            The columns that hold the model, the item and the result.
+            Names of the columns with the model, the item and the result.
         shared : bool
-            As for `TestSet`.
+            As in `TestSet`.
 
         Returns
         -------
         TestSet
-            Models and items come in the order in which the table first mentions them.
+            The test set, with models and items in order of first appearance in the table.
 
         Raises
         ------
         ValueError
-            If ``frame`` is no data frame, a column does not exist, a value or a cell is missing, a
-            cell has two rows, or a result is not 0 or 1.
+            If ``frame`` is not a data frame, a column does not exist, a value or a cell is missing,
+            a cell has two rows, or a result is not 0 or 1.
 
         Examples
         --------
@@ -152,27 +152,27 @@ class TestSet(Bandit):
         return found
 
     @property
-    def units(self) -> Scale:
-        """The `topk.bandits.Scale` of the rewards: 0 or 1, drawn without replacement."""
-        return Scale(items=self.items)
+    def reward_range(self) -> RewardRange:
+        """The `topk.bandits.RewardRange` of the rewards: 0 or 1, drawn without replacement."""
+        return RewardRange(items=self.items)
 
     def deal(self, rng: np.random.Generator) -> "Deal":
-        """Return the bandit of one run: the same models, with orders drawn for it.
+        """Return the bandit of one run: the same models, with newly drawn orders.
 
         Parameters
         ----------
         rng : numpy.random.Generator
-            Where the orders come from.
+            Source of randomness for the orders.
 
         Returns
         -------
         Deal
-            A bandit that remembers which cells have been asked.
+            A bandit that records which cells have been observed.
 
         Raises
         ------
         ValueError
-            If ``rng`` is no generator.
+            If ``rng`` is not a generator.
 
         Examples
         --------
@@ -192,12 +192,12 @@ class TestSet(Bandit):
         return Deal(self, rng.permuted(np.tile(places, (n, 1)), axis=1))
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> NoReturn:
-        """Refuse: an order has to be dealt first; see `deal`."""
+        """Raise a ValueError: only the result of `deal` can be pulled."""
         self.pull([arm], [count], rng)
 
     def pull(self, arms: ArrayLike, counts: ArrayLike, rng: np.random.Generator) -> NoReturn:
-        """Refuse: an order has to be dealt first; see `deal`."""
-        raise ValueError("bandit: of a TestSet the bandit of one run is pulled, TestSet.deal(rng)")
+        """Raise a ValueError: only the result of `deal` can be pulled."""
+        raise ValueError("bandit: a TestSet cannot be pulled; pull the bandit TestSet.deal(rng)")
 
     def __repr__(self) -> str:
         low, high = self.means.min(), self.means.max()
@@ -205,16 +205,16 @@ class TestSet(Bandit):
 
 
 class Deal(Bandit):
-    """A test set with the orders of one run; made by `TestSet.deal`.
+    """A test set with the orders of one run, as returned by `TestSet.deal`.
 
     Attributes
     ----------
     order : ndarray of int32, shape (n, N)
-        ``order[a, t]`` is the item that model a meets after t others.
+        ``order[a, t]`` is the (t + 1)-th item of model a.
     results : ndarray of int8, shape (n, N)
         ``results[a, t]`` is the model's result on it.
     taken : ndarray of int64, shape (n,)
-        How many items each model has met so far.
+        Number of items of each model observed so far.
     """
 
     order: NDArray[np.integer]
@@ -224,11 +224,14 @@ class Deal(Bandit):
 
     def __init__(self, cells: TestSet, order: NDArray[np.integer]) -> None:
         super().__init__(cells.means)
-        self.order, self.items, self.units = order, cells.items, cells.units
+        self.order, self.items = order, cells.items
         self.results = np.take_along_axis(cells.matrix, order, axis=1)
         self.taken = np.zeros(cells.n, dtype=np.int64)
 
-    units: Scale = None  # type: ignore[assignment]  # that of the test set
+    @property
+    def reward_range(self) -> RewardRange:
+        """The `topk.bandits.RewardRange` of the test set."""
+        return RewardRange(items=self.items)
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return the results on the next ``count`` items of one model's order.
@@ -236,29 +239,30 @@ class Deal(Bandit):
         Raises
         ------
         ValueError
-            If the model has fewer left.
+            If the model has fewer remaining items.
         """
+        self._check_draw(arm, count)
         first, left = self.taken[arm], self.items - self.taken[arm]
         if count > left:
-            refuse("counts", count, f"at most the {left} items that arm {arm} has left")
+            refuse("counts", count, f"at most the {left} remaining items of arm {arm}")
         self.taken[arm] += count
         return self.results[arm, first : first + count].astype(np.float64)
 
     def cells(self) -> tuple[Integers, Integers]:
-        """Return the cells that have been asked: models and items, both int64 (m,), by model."""
+        """Return the observed cells: models and items, both int64 (m,), ordered by model."""
         arms = np.repeat(np.arange(self.n), self.taken)
         asked = np.arange(self.items) < self.taken[:, None]
         return arms, self.order[asked].astype(np.int64)
 
 
 def _labels(index):
-    """Return what an index of a DataFrame calls its entries, None if it only numbers them."""
+    """Return the labels in an index of a DataFrame; None if it is a default range."""
     numbered = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
     return None if numbered else index.tolist()
 
 
 def _checked_names(names, n):
-    """Return the names of n models in a list."""
+    """Return the names of n models as a list."""
     allowed = f"{n} different names"
     if isinstance(names, str) or not np.iterable(names):
         refuse("names", names, allowed)

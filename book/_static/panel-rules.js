@@ -1,15 +1,15 @@
-// Five strategies as topk/strategies and topk/engine have them, for the panel in which a reader
-// plays. Nothing here needs a page: tests/book/test_panel.py plays recorded rewards here and in the
-// library, and compares. Where two arms are equal the library's rules decide here as well.
+// Five strategies of topk/strategies and topk/engine, for the interactive panel, with the same rules
+// for ties. This file does not use the page: tests/book/test_panel.py runs it and the library on the
+// same rewards and compares the results.
 (() => {
   const ACTIVE = 0, ACCEPTED = 1, REJECTED = -1;
-  const EVERYTHING = -1; // a share: all that the budget has left, spread evenly
+  const EVERYTHING = -1; // a share: the rest of the budget, distributed evenly
 
   const range = (n) => [...Array(n).keys()];
   const mean = (s, arm) => s.sums[arm] / s.pulls[arm];
   const active = (s) => range(s.n).filter((arm) => s.status[arm] === ACTIVE);
 
-  // The active arms by mean, best first, then by lower index; a sign of -1 turns means around.
+  // The active arms in decreasing order of sign * mean; ties by lower index.
   function rank(s, sign = 1) {
     const key = (arm) => (s.pulls[arm] > 0 ? -sign * mean(s, arm) : Infinity);
     return active(s).sort((a, b) => key(a) - key(b) || a - b);
@@ -17,13 +17,13 @@
 
   function settle(s, arm, status) {
     s.status[arm] = status;
-    if (status === s.sign) s.wanted -= 1; // one of those that are looked for
+    if (status === s.sign) s.wanted -= 1; // sign is the status of the arms sought
   }
 
-  // Rounds: all active arms are pulled alike, then some of them are settled.
+  // Rounds: all active arms are pulled equally often, then some are accepted or rejected.
 
-  // Tell whether the rank `first` is settled next, rather than the rank `last`: the larger gap to
-  // the boundary decides, then the larger distance in rank; if that is equal too, the last leaves.
+  // Return whether rank `first` is settled before rank `last`: the one with the larger gap to the
+  // boundary is, then the one with the larger distance in rank, then `last`.
   function firstLeaves(s, ranked, first, last) {
     const wanted = s.wanted, size = last - first + 1;
     if (wanted === 0 || wanted === size) return wanted === size;
@@ -41,8 +41,8 @@
     },
   };
 
-  // n_1, n_2, ...: the pulls that an active arm of SAR has after each phase. In whole numbers, so
-  // that a quotient which is one is not rounded up to the next.
+  // n_1, n_2, ...: the pulls of an active arm of SAR after each phase. Integer arithmetic, so that an
+  // integer quotient is not rounded up.
   function phaseLengths(n, budget) {
     const unit = 1n << 256n;
     const up = (over, under) => (over + under - 1n) / under;
@@ -67,7 +67,7 @@
   };
 
   const OptMAI = {
-    // The worst arms are looked for where fewer than half are unwanted.
+    // The worst n - K arms are sought if these are fewer than half.
     constants(s) {
       const sign = 2 * s.k < s.n ? 1 : -1, target = sign > 0 ? s.k : s.n - s.k;
       const inflated = s.budget / (1 - s.beta ** (Math.log(s.n) / Math.log(4 / 3)));
@@ -82,7 +82,7 @@
       s.carried = due - pulls * size;
       return pulls;
     },
-    // A quarter leaves: the last ranks, or, of few arms, those with the largest gaps.
+    // Settle a quarter: the last ranks or, with few arms left, those with the largest gaps.
     decide(s) {
       const ranked = rank(s, s.sign), size = ranked.length;
       let first = 0, last = size - 1;
@@ -115,21 +115,21 @@
         }
         s.batch = arms.map((arm) => [arm, each]);
         if (each > 0) return;
-        s.rule.decide(s); // a round whose share is below one pull decides by what it finds
+        s.rule.decide(s); // a round with a share below one pull decides without new rewards
       }
     },
     update(s) {
       s.rule.decide(s);
       Rounds.open(s);
     },
-    // No rule of these looks at bounds. Shown are Hoeffding's, which hold together with 95 %.
+    // For display only: these rules use no bounds. Hoeffding's, with 95 % simultaneous coverage.
     bounds(s, arm) {
       const u = s.pulls[arm], error = (3 * 0.05) / (Math.PI ** 2 * s.n * u * u);
       return around(mean(s, arm), Math.sqrt(-Math.log(error) / (2 * u)));
     },
   };
 
-  // Bounds: the two arms that are most easily confused across the boundary are pulled.
+  // Indices: the critical pair is pulled, chosen by confidence bounds.
 
   const around = (middle, radius) => [middle - radius, middle + radius];
 
@@ -140,7 +140,7 @@
     },
   };
 
-  // The largest q with u kl(mean, q) <= level, where ones and zeros of the u rewards are counted.
+  // The largest q with u kl(ones / u, q) <= level, where u = ones + zeros.
   function highest(ones, zeros, level) {
     const u = ones + zeros;
     if (zeros === 0) return 1;
@@ -190,7 +190,7 @@
     bounds: (s, arm) => s.lines[arm],
   };
 
-  // The arm with the largest key; of equal ones the lower index.
+  // The arm with the largest key; ties by lower index.
   function strongest(arms, key) {
     const before = (a, b) => key(a) > key(b) || (key(a) === key(b) && a < b);
     return arms.reduce((best, arm) => (before(arm, best) ? arm : best));
@@ -199,7 +199,7 @@
   const shapes = { Uniform: Rounds, SAR: Rounds, OptMAI: Rounds, LUCB1: Indices, KLLUCB: Indices };
   const rules = { Uniform, SAR, OptMAI, LUCB1, KLLUCB };
 
-  // A play: s.batch is what it asks for, pairs of an arm and a number of pulls.
+  // Start a run. s.batch has the pulls to be made: pairs of an arm and a number of pulls.
   function start(name, parameters, n) {
     const none = () => Array(n).fill(0);
     const s = { name, n, rule: rules[name], shape: shapes[name], beta: 0.8, ...parameters };
@@ -210,7 +210,7 @@
     return s;
   }
 
-  // Take the sums of the rewards that were asked for, in order; the next batch is open then.
+  // Add the sums of the batch's rewards, in its order, and open the next batch.
   function tell(s, sums) {
     s.batch.forEach(([arm, count], place) => {
       s.pulls[arm] += count;
@@ -221,7 +221,7 @@
     if (s.stopped) s.batch = [];
   }
 
-  // The set that would be returned now: the arms accepted, and the best of the active ones.
+  // The set that would be returned now: the accepted arms and the best active ones.
   function selected(s) {
     const ranked = rank(s, s.sign);
     const rest = s.sign > 0 ? ranked.slice(0, s.wanted) : ranked.slice(s.wanted);
@@ -229,21 +229,21 @@
     return [...accepted, ...rest].sort((a, b) => a - b);
   }
 
-  // Every arm's interval within [0, 1].
+  // The confidence interval of each arm, cut to [0, 1].
   function bounds(s) {
     const cut = (x) => Math.max(0, Math.min(1, x));
     return range(s.n).map((arm) => (s.pulls[arm] ? s.shape.bounds(s, arm).map(cut) : [0, 1]));
   }
 
-  // Play to the end; take(arm, count) returns the sum of the arm's next rewards.
+  // Run to the end; take(arm, count) returns the sum of the arm's next rewards.
   function play(name, parameters, n, take) {
     const s = start(name, parameters, n);
     while (!s.stopped) tell(s, s.batch.map(([arm, count]) => take(arm, count)));
     return s;
   }
 
-  // Rewards of 0 and 1 that depend on the seed, the arm and how often it was pulled before, and
-  // not on who asks: with one seed, all strategies hear the same answers.
+  // Bernoulli rewards that depend only on the seed, the arm and its number of pulls, so that all
+  // strategies receive the same rewards under one seed.
   function rewards(means, seed) {
     const [a, b] = [0x9e3779b1, 0x85ebca6b];
     const states = means.map((_, arm) => Math.imul(seed, a) ^ Math.imul(arm + 1, b));
@@ -261,6 +261,6 @@
   }
 
   const names = Object.keys(rules);
-  const sure = names.filter((name) => shapes[name] === Indices); // those that stop when they are
-  window.topkRules = { start, tell, selected, bounds, play, rewards, rank, names, sure };
+  const fixedConfidence = names.filter((name) => shapes[name] === Indices); // fixed confidence
+  window.topkRules = { start, tell, selected, bounds, play, rewards, rank, names, fixedConfidence };
 })();

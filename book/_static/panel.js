@@ -1,8 +1,8 @@
-// A panel in which a reader plays: eight options with means of the reader's choice, one strategy.
-// What is played is in panel-rules.js; here it is drawn and told.
+// The interactive panel: eight arms with means set by the reader, and a strategy. The strategies are
+// in panel-rules.js; this file draws and describes them.
 (() => {
   const MEANS = [0.95, 0.85, 0.75, 0.65, 0.6, 0.45, 0.35, 0.2];
-  const LIMIT = 50_000; // tries, after which a rule that is not sure gives up
+  const LIMIT = 50_000; // samples after which a fixed-confidence rule stops without a guarantee
   const PLAYS = 100;
   const CHOICES = {
     strategy: topkRules.names,
@@ -14,17 +14,17 @@
   const STATES = {
     a: ["✓", "accepted"],
     r: ["✗", "rejected"],
-    c: ["", "in its set now"],
-    o: ["", "not in its set now"],
+    c: ["", "in the current set"],
+    o: ["", "not in the current set"],
   };
   const LAYOUT = `
     <div class="topk-panel-choices">
       <label>Strategy <select name="strategy"></select></label>
-      <label>Wanted, K <select name="k"></select></label>
-      <label data-for="budget">Budget, in tries
+      <label>K <select name="k"></select></label>
+      <label data-for="budget">Budget, in samples
         <input name="budget" type="number" min="9" max="5000" required></label>
-      <label data-for="promise">Risk δ <select name="delta"></select></label>
-      <label data-for="promise">Tolerance ε <select name="epsilon"></select></label>
+      <label data-for="guarantee">Risk δ <select name="delta"></select></label>
+      <label data-for="guarantee">Tolerance ε <select name="epsilon"></select></label>
       <label><input name="hide" type="checkbox"> Guess first: hide eight new means</label>
     </div>
     <div class="topk-panel-plot">
@@ -45,7 +45,7 @@
 
   const number = (x) => x.toLocaleString("en");
   const height = (value) => `${((1 - value) * 100).toFixed(2)}%`;
-  const isSure = (name) => topkRules.sure.includes(name);
+  const isFixedConfidence = (name) => topkRules.fixedConfidence.includes(name);
   const seen = (s, arm) => s.sums[arm] / s.pulls[arm];
 
   function list(arms) {
@@ -69,13 +69,13 @@
     line.setAttribute("y2", height(to));
   }
 
-  // A letter for what the reader sees of an arm; see STATES.
+  // The state of an arm, as a key of STATES.
   function letter(s, chosen, arm) {
     if (s.status[arm]) return s.status[arm] > 0 ? "a" : "r";
     return chosen.includes(arm) ? "c" : "o";
   }
 
-  // Between the last mean inside and the first outside, of the arms that are not settled.
+  // Halfway between the lowest mean inside the set and the highest outside, among active arms.
   function boundary(s, chosen) {
     const ranked = s.total ? topkRules.rank(s) : [];
     const last = ranked.findLast((arm) => chosen.includes(arm));
@@ -83,14 +83,14 @@
     return last === undefined || first === undefined ? null : (seen(s, last) + seen(s, first)) / 2;
   }
 
-  // A decision in words: what was tried, and what came of it. `before` is the arms' status then.
+  // Describe a decision: the arms sampled and the result. `before` is the status before it.
   function story(s, batch, before) {
     const tried = batch.map(([arm]) => arm);
-    if (isSure(s.name)) {
+    if (isFixedConfidence(s.name)) {
       const overlap = Math.max(0, s.overlap - s.epsilon).toFixed(3);
-      const so = s.stopped === "rule" ? "they are apart, it is sure" : `they overlap by ${overlap}`;
+      const so = s.stopped === "rule" ? "they no longer overlap" : `they overlap by ${overlap}`;
       return (
-        `It tried ${tried.length === s.n ? "every arm once" : called(tried)}. The lowest bar ` +
+        `It sampled ${tried.length === s.n ? "every arm once" : called(tried)}. The lowest bar ` +
         `inside is now that of arm ${s.h + 1}, the highest outside that of arm ${s.l + 1}: ${so}.`
       );
     }
@@ -98,15 +98,15 @@
       const settled = tried.filter((arm) => s.status[arm] === status && before[arm] === 0);
       return settled.length ? [`${called(settled)} ${word}`] : [];
     });
-    const each = `${number(batch[0][1])} more ${batch[0][1] > 1 ? "tries" : "try"}`;
-    return `${each} each of ${called(tried)}; ${came.join(", ") || "nobody leaves"}.`;
+    const each = `${number(batch[0][1])} more ${batch[0][1] > 1 ? "samples" : "sample"}`;
+    return `${each} each of ${called(tried)}; ${came.join(", ") || "no arm is settled"}.`;
   }
 
   class Panel {
     constructor(root) {
       root.innerHTML = LAYOUT;
       root.setAttribute("role", "group");
-      root.setAttribute("aria-label", "Play it yourself");
+      root.setAttribute("aria-label", "Interactive simulation");
       this.root = root;
       this.at = (name) => root.querySelector(`.topk-panel-${name}`);
       const named = [...root.querySelectorAll("[name]")];
@@ -139,7 +139,7 @@
       this.at("arms").append(...this.parts.map((part) => part.item));
     }
 
-    // What is drawn of an arm, and the slider that sets its mean.
+    // Create an arm's bar and dot, its list item, and the slider that sets its mean.
     parted(arm) {
       const x = `${((arm + 0.5) / MEANS.length) * 100}%`;
       const bar = element("line", { class: "bar", x1: x, x2: x });
@@ -178,37 +178,37 @@
 
     parameters() {
       const { k, budget, epsilon, delta } = this.control, { value: name } = this.control.strategy;
-      if (!isSure(name)) return { k: Number(k.value), budget: Number(budget.value) };
-      const promise = { epsilon: Number(epsilon.value), delta: Number(delta.value) };
-      return { k: Number(k.value), ...promise, budget: LIMIT };
+      if (!isFixedConfidence(name)) return { k: Number(k.value), budget: Number(budget.value) };
+      const guarantee = { epsilon: Number(epsilon.value), delta: Number(delta.value) };
+      return { k: Number(k.value), ...guarantee, budget: LIMIT };
     }
 
-    // A new play, before its first try.
+    // A new run, before its first sample.
     reset() {
       this.pause();
-      const { control } = this, { value: name } = control.strategy, sure = isSure(name);
+      const { control } = this, { value: name } = control.strategy, fixed = isFixedConfidence(name);
       for (const choice of this.root.querySelectorAll("[data-for]")) {
-        choice.hidden = (choice.dataset.for === "promise") !== sure;
+        choice.hidden = (choice.dataset.for === "guarantee") !== fixed;
       }
       if (!control.budget.checkValidity()) control.budget.value = FIRST.budget;
       this.s = topkRules.start(name, this.parameters(), this.means.length);
       this.take = topkRules.rewards(this.means, this.seed);
       this.tried = [];
       control.again.textContent = `Again, seed ${this.seed + 1}`;
-      control.many.textContent = `${PLAYS} plays`;
+      control.many.textContent = `${PLAYS} runs`;
       this.at("key").textContent =
-        "Thick short lines: the true means, which the strategy does not see; drag them. Dots: " +
-        "what was seen on average, filled for the set named now. Dashed: the boundary. Bars: " +
-        `where the mean may still be${sure ? "" : `; ${name} does not look at them`}. ` +
-        "✓ accepted, ✗ rejected, for good. Below: tries, underlined for the last ones.";
+        "Short lines: true means, unknown to the strategy; drag them. Dots: empirical means, " +
+        "filled in the set that would be returned now. Dashed: the boundary of that set. Bars: " +
+        `confidence bounds${fixed ? "" : `, which ${name} does not use`}. ✓ accepted, ✗ rejected. ` +
+        "Below: numbers of samples, underlined for the latest.";
       const { budget, delta, k } = this.s;
-      const task = sure
-        ? `${name} tries until it is sure, up to an error of ${delta},`
-        : `${name} has ${number(budget)} tries`;
+      const task = fixed
+        ? `${name} samples until the error probability is at most ${delta},`
+        : `${name} has ${number(budget)} samples`;
       this.draw(`${task} to find the best ${k} of eight.`);
     }
 
-    // A set is right if its i-th best mean is that of all eight, or short of it by no more than ε.
+    // A set is correct if its i-th largest mean is at most ε below the i-th largest of all arms.
     isRight(s) {
       const falling = (values) => values.sort((a, b) => b - a);
       const best = falling([...this.means]), slack = (s.epsilon ?? 0) + 1e-9;
@@ -243,34 +243,35 @@
       part.item.className = state + (this.tried.includes(arm) ? " tried" : "");
       const [a, b, c] = [mean, low, high].map((x) => x.toFixed(2));
       const read = s.pulls[arm]
-        ? `${word}, ${pulls} tries, mean ${a}, between ${b} and ${c}`
-        : "not tried yet";
+        ? `${word}, ${pulls} samples, mean ${a}, between ${b} and ${c}`
+        : "not sampled yet";
       const shown = [["b", arm + 1], ["i", mark], ["span", pulls]].map(([name, text]) =>
         element(name, { "aria-hidden": true }, text));
       const reader = element("span", { class: "topk-panel-read" }, `Arm ${arm + 1}: ${read}`);
       part.item.replaceChildren(...shown, reader);
     }
 
-    // How the play stands.
+    // The state of the run.
     now(chosen) {
-      const { s } = this, sure = isSure(s.name);
-      const ended = { rule: "yes: it is sure", budget: sure ? "gave up" : "yes: budget spent" };
+      const { s } = this, fixed = isFixedConfidence(s.name);
+      const spent = fixed ? "limit reached" : "yes: budget spent";
+      const ended = { rule: "yes: by its rule", budget: spent };
       const judged = this.isRight(s) ? "✓ yes" : "✗ no";
       return {
-        Tries: sure ? number(s.total) : `${number(s.total)} of ${number(s.budget)}`,
-        "Its set now": chosen.length ? list(chosen) : "none yet",
+        Samples: fixed ? number(s.total) : `${number(s.total)} of ${number(s.budget)}`,
+        "Current set": chosen.length ? list(chosen) : "none yet",
         Stopped: ended[s.stopped] ?? "not yet",
-        Right: !chosen.length ? "–" : this.control.hide.checked ? "hidden" : judged,
+        Correct: !chosen.length ? "–" : this.control.hide.checked ? "hidden" : judged,
       };
     }
 
     ending() {
-      const set = `Its set is ${list(topkRules.selected(this.s))}`;
+      const set = `The set is ${list(topkRules.selected(this.s))}`;
       if (this.control.hide.checked) return `${set}. Untick “guess first” to see the means.`;
-      return `${set}: ${this.isRight(this.s) ? "right" : "wrong"}.`;
+      return `${set}: ${this.isRight(this.s) ? "correct" : "wrong"}.`;
     }
 
-    // So many decisions, of which the last is told.
+    // Make the given number of decisions, and describe the last one.
     go(steps) {
       const { s } = this;
       let told = "";
@@ -284,18 +285,18 @@
       this.draw(s.stopped ? `${told} ${this.ending()}` : told);
     }
 
-    // A rule that goes on until it is sure decides thousands of times: its steps grow.
+    // Fixed-confidence rules make thousands of decisions, so their steps grow.
     run() {
       if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.go(Infinity);
-      const sure = isSure(this.s.name);
+      const fixed = isFixedConfidence(this.s.name);
       this.control.run.textContent = "Pause";
-      this.at("told").setAttribute("aria-live", "off"); // nobody can listen that fast
-      const step = () => this.go(sure ? 1 + Math.floor(this.s.rounds / 25) : 1);
-      this.timer = setInterval(step, sure ? 60 : 900);
+      this.at("told").setAttribute("aria-live", "off"); // too fast for a screen reader
+      const step = () => this.go(fixed ? 1 + Math.floor(this.s.rounds / 25) : 1);
+      this.timer = setInterval(step, fixed ? 60 : 900);
       return this.go(1);
     }
 
-    // Stop what goes on by itself.
+    // Stop the timers.
     pause() {
       clearTimeout(this.counting);
       clearInterval(this.timer);
@@ -304,7 +305,7 @@
       this.at("told").setAttribute("aria-live", "polite");
     }
 
-    // Many plays, with the seeds 1, 2, ...; some at a time, so that the page stays alive.
+    // Run with seeds 1, 2, ..., a few at a time, so that the page stays responsive.
     many() {
       this.reset();
       const { name } = this.s, settings = this.parameters(), found = [];
@@ -319,7 +320,7 @@
           this.counting = setTimeout(some);
           return;
         }
-        this.control.many.textContent = `${PLAYS} plays`;
+        this.control.many.textContent = `${PLAYS} runs`;
         const text = this.summary(found);
         this.at("tally").append(element("li", {}, text));
         this.at("told").textContent = text;
@@ -328,18 +329,19 @@
     }
 
     summary(plays) {
-      const [{ name, k, epsilon, delta, budget }] = plays, sure = isSure(name);
-      const asked = sure ? `δ = ${delta}, ε = ${epsilon}` : `budget ${number(budget)}`;
+      const [{ name, k, epsilon, delta, budget }] = plays, fixed = isFixedConfidence(name);
+      const asked = fixed ? `δ = ${delta}, ε = ${epsilon}` : `budget ${number(budget)}`;
       const right = plays.filter((s) => this.isRight(s)).length;
       const tries = plays.reduce((sum, s) => sum + s.total, 0) / plays.length;
-      const unsure = sure ? plays.filter((s) => s.stopped !== "rule").length : 0;
+      const limited = fixed ? plays.filter((s) => s.stopped !== "rule").length : 0;
       return (
-        `${name}, K = ${k}, ${asked}: right in ${right} of ${plays.length} plays, ` +
-        `${number(Math.round(tries))} tries on average${unsure ? `; ${unsure} gave up` : ""}.`
+        `${name}, K = ${k}, ${asked}: correct in ${right} of ${plays.length} runs, ` +
+        `${number(Math.round(tries))} samples on average` +
+        `${limited ? `; ${limited} reached the limit` : ""}.`
       );
     }
 
-    // Draw means that nobody has seen, or show them.
+    // Draw new hidden means, or show them.
     hide() {
       if (!this.control.hide.checked) {
         this.draw(this.s.stopped ? this.ending() : this.at("told").textContent);

@@ -1,10 +1,10 @@
-// Plays what topk.book.recording has recorded: moves the parts of the still drawings.
+// Animate the runs recorded by topk.book.recording, by moving the parts of the static drawings.
 (() => {
   const TOP = 14, SPAN = 190; // as in topk/book/recording.py
   const y = (value) => (TOP + (1 - value) * SPAN).toFixed(1);
   const marks = { a: "✓", r: "✗" };
 
-  // A play is drawn as it stood when so many pulls had been made.
+  // Draw a run as it was after the given number of pulls.
   function draw(stage, play, made) {
     const frame = play.frames.findLast((one) => one[0] <= made) || play.frames[0];
     const [pulls, means, low, high, state, boundary] = frame;
@@ -42,7 +42,7 @@
   function start(player) {
     const plays = JSON.parse(player.querySelector("script").textContent);
     const stages = player.querySelectorAll(".topk-player-stage");
-    // The moments are those of the longer play, from one that both have.
+    // Use the moments of the longest run, from the first that all runs have.
     const first = Math.max(...plays.map((play) => play.frames[0][0]));
     const long = plays.reduce((a, b) => (a.frames.at(-1)[0] < b.frames.at(-1)[0] ? b : a));
     const moments = long.frames.map(([pulls]) => pulls).filter((pulls) => pulls >= first);
@@ -52,7 +52,7 @@
 
     const slider = document.createElement("input");
     Object.assign(slider, { type: "range", min: 0, max: last, value: 0 });
-    slider.setAttribute("aria-label", "moment of the play");
+    slider.setAttribute("aria-label", "moment of the run");
     const told = document.createElement("span");
     told.className = "topk-player-told";
     told.setAttribute("aria-live", "polite");
@@ -74,7 +74,7 @@
     }
     function play() {
       if (moment === last) moment = 0;
-      told.setAttribute("aria-live", "off"); // in step, but nobody can listen that fast
+      told.setAttribute("aria-live", "off"); // too fast for a screen reader
       run.textContent = "❚❚";
       run.setAttribute("aria-label", "pause");
       timer = setInterval(() => {
@@ -90,7 +90,7 @@
     controls.append(
       run,
       button("one step back", "‹", () => to(() => moment - 1)),
-      button("one step on", "›", () => to(() => moment + 1)),
+      button("one step forward", "›", () => to(() => moment + 1)),
       slider,
       told,
     );

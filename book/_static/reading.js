@@ -1,4 +1,4 @@
-// A link to something inside a fold opens it; browsers that do so by themselves have done it.
+// Open the folds around the target of a link, in browsers that do not open them themselves.
 const unfold = () => {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   let opened = false;
@@ -10,14 +10,14 @@ const unfold = () => {
 window.addEventListener("load", unfold);
 window.addEventListener("hashchange", unfold);
 
-// On paper nothing can be unfolded any more.
+// Open all folds before printing.
 window.addEventListener("beforeprint", () => {
   const folds = document.querySelectorAll(".topk-proof details, .topk-list, .topk-note");
   for (const fold of folds) fold.open = true;
 });
 
-// A link to a statement, an equation or a term shows it when it is pointed at or focused. The card
-// stays while the pointer is on it, and Escape closes it.
+// Preview the statement, equation or glossary term of a link that is hovered over or focused. The
+// preview stays while the pointer is over it; Escape closes it.
 window.addEventListener("load", () => {
   const pages = new Map(), card = document.createElement("div");
   card.className = "topk-preview";
@@ -46,7 +46,7 @@ window.addEventListener("load", () => {
   const show = async (link) => {
     hide();
     wanted = link;
-    const found = await find(link).catch(() => []); // a page opened from a file may read no other
+    const found = await find(link).catch(() => []); // pages opened from a file cannot fetch others
     if (wanted !== link || !found.length) return;
     card.replaceChildren(...found.map((element) => document.importNode(element, true)));
     for (const e of card.querySelectorAll("[id]")) e.removeAttribute("id");

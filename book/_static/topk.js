@@ -1,15 +1,16 @@
-// Whatever scrolls sideways says so, and can be reached, and scrolled, with the keyboard.
+// Mark elements that scroll horizontally, and make them scrollable with the keyboard.
 window.addEventListener("load", () => {
   for (const cell of document.querySelectorAll(".cell_output table.dataframe :is(td, th)")) {
-    const most = cell.localName === "td" ? 24 : 12; // letters: a number and its interval, or a name
+    const most = cell.localName === "td" ? 24 : 12; // characters: a number with its interval, or a name
     if (cell.textContent.trim().length <= most) cell.classList.add("topk-together");
   }
-  const wide = ".bd-article :is(div.math mjx-container, span.math, .topk-ledger, .output, "
+  const wide = ".bd-article :is(div.math mjx-container, span.math, .output, "
     + ".pst-scrollable-table-container, .cell_output figure, #fig-architecture)";
   const mark = () => {
     for (const element of document.querySelectorAll(wide)) {
       const beyond = element.scrollWidth - element.clientWidth;
-      element.toggleAttribute("data-wide", beyond > 8); // less is a border or an accent
+      const most = element.matches("span.math") ? element.clientWidth : 8; // borders and accents are ignored
+      element.toggleAttribute("data-wide", beyond > most);
       if (beyond > 0) element.tabIndex = 0;
       else if (!element.matches("mjx-container")) element.removeAttribute("tabindex");
     }
@@ -17,7 +18,33 @@ window.addEventListener("load", () => {
   mark();
   window.MathJax?.startup?.promise.then(mark);
   window.addEventListener("resize", mark);
-  document.addEventListener("toggle", mark, true); // what was folded has a width only now
+  document.addEventListener("toggle", mark, true); // folded elements had no width
+});
+
+// A figure that a phone shows small grows, and shrinks again, when it is tapped.
+window.addEventListener("load", () => {
+  const narrow = window.matchMedia("(max-width: 40rem)");
+  for (const image of document.querySelectorAll(".bd-article :is(.cell_output, #fig-architecture) img")) {
+    const place = image.closest("figure, .output");
+    if (!place) continue;
+    const turn = () => {
+      if (narrow.matches) image.setAttribute("aria-pressed", place.classList.toggle("topk-large"));
+    };
+    const offer = () => {
+      if (narrow.matches) {
+        Object.assign(image, { tabIndex: 0, title: "Larger, or smaller" });
+        image.setAttribute("role", "button");
+        image.setAttribute("aria-pressed", place.classList.contains("topk-large"));
+      } else {
+        for (const name of ["role", "tabindex", "title", "aria-pressed"]) image.removeAttribute(name);
+        place.classList.remove("topk-large");
+      }
+    };
+    offer();
+    narrow.addEventListener("change", offer);
+    image.addEventListener("click", turn);
+    image.addEventListener("keydown", (event) => ["Enter", " "].includes(event.key) && turn());
+  }
 });
 
 // The ledger: show the claims of one verdict only.
@@ -45,23 +72,35 @@ window.addEventListener("load", () => {
   show();
 });
 
-// The theme's switches in the list of chapters have a sign, but no name that can be read out.
+// The theme's toggles in the list of chapters lack an accessible name.
 window.addEventListener("load", () => {
   for (const summary of document.querySelectorAll("nav summary")) {
     if (!summary.textContent.trim()) summary.setAttribute("aria-label", "pages of this chapter");
   }
 });
 
-// Entries of a list are its items, whatever else they are.
+// The entries of the bibliography must be list items, as their parent is a list.
 window.addEventListener("load", () => {
   for (const entry of document.querySelectorAll('[role="list"] > [role="doc-biblioentry"]')) {
     entry.setAttribute("role", "listitem");
   }
 });
 
-// A page whose title has the words that were searched for stands before all others.
+// Rank pages whose title contains the search terms first.
 document.addEventListener("DOMContentLoaded", () => {
-  if (typeof Scorer === "undefined") return; // every page but that of the search
+  if (typeof Scorer === "undefined") return; // not the search page
   const words = new URLSearchParams(location.search).get("q")?.trim().toLowerCase();
   Scorer.score = ([, title, , , score]) => score + (title.toLowerCase().includes(words) ? 50 : 0);
+});
+
+// Show formulas in the excerpts of search results as text, not as TeX.
+const GREEK = {alpha: "α", beta: "β", gamma: "γ", delta: "δ", Delta: "Δ", epsilon: "ε", eta: "η",
+  theta: "θ", lambda: "λ", mu: "μ", sigma: "σ", tau: "τ", Psi: "Ψ", le: "≤", ge: "≥", times: "×",
+  cdot: "·", ln: "ln ", to: "→", ne: "≠", in: "∈", sum: "Σ", infty: "∞"};
+const withoutTeX = (html) => html.replace(/\\\((.*?)\\\)/gs, (_, tex) =>
+  tex.replace(/\\([A-Za-z]+)/g, (_, name) => GREEK[name] ?? "").replace(/[\\{}$]/g, ""));
+document.addEventListener("DOMContentLoaded", () => {
+  if (typeof Search === "undefined" || !Search.htmlToText) return; // not the search page
+  const text = Search.htmlToText;
+  Search.htmlToText = (html, ...rest) => text.call(Search, withoutTeX(html), ...rest);
 });

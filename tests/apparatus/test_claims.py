@@ -1,4 +1,4 @@
-"""Verdicts follow from truth values, and show as a table and as data; so do numbered results."""
+"""Claims and numbered results: verdicts, displayed text, and data for the build."""
 
 import dataclasses
 import json
@@ -6,12 +6,13 @@ import json
 import numpy as np
 import pytest
 
+from book import records, tables
 from topk.book import claims, verdicts
 
 CLAIM = claims.Claim("zhou2014/figure-2e", "zhou2014", "Section 6.2, Figure 2(e)",
                      "Under SAR a worker receives up to 143 tasks.", "143")
-FIELDS = {"kind", "id", "paper", "where", "statement", "published", "observed", "verdict", "note",
-          "anchor"}
+FIELDS = {"type", "id", "paper", "where", "statement", "published", "observed", "verdict", "note",
+          "anchor", "why", "judged", "vague"}
 
 
 @pytest.fixture(autouse=True)
@@ -24,10 +25,10 @@ def bundle(display):
 
 
 @pytest.mark.parametrize("holds, word", [
-    (True, "holds"), (False, "fails"), (None, "not comparable"),
+    (True, "holds"), (False, "fails"),
     (np.bool_(True), "holds"), (np.bool_(False), "fails")])
 def test_the_verdict_follows_from_the_truth_value(holds, word):
-    verdict = CLAIM.judge(holds, "143 in every play", note="why")
+    verdict = CLAIM.judge(holds, "143 in every run", note="why")
     assert verdict.verdict == bundle(verdict)[claims.MIME]["verdict"] == word
 
 
@@ -37,39 +38,67 @@ def test_a_verdict_cannot_be_typed():
         verdict.outcome = "holds"
     with pytest.raises(AttributeError):
         verdict.verdict = "holds"
-    for typed in ("holds", "fails", 1, 0, 1.0, np.array([True])):
-        with pytest.raises(ValueError, match="judgement must be a Judgement, True, False or None"):
+    for typed in ("holds", "fails", 1, 0, 1.0, None, np.array([True])):
+        with pytest.raises(ValueError, match="judgement must be a Judgement, True or False"):
             CLAIM.judge(typed, "97")
 
 
 def test_a_judgement_brings_its_words():
-    judgement = verdicts.always(verdicts.counts([12], [5], 100))
+    run = np.arange(100)[:, np.newaxis]
+    judgement = verdicts.always(verdicts.paired(run >= 95, run < 12))
     verdict = CLAIM.judge(judgement, "12 against 5", note="Ours.")
     assert verdict.verdict == "undecided"
-    assert verdict.observed == f"12 against 5 {judgement.text}" and "plays would" in judgement.text
-    verdict = CLAIM.judge(judgement.not_comparable("No radius is printed."), note="Ours.")
-    assert (verdict.verdict, verdict.note) == ("not comparable", "No radius is printed. Ours.")
-    assert verdict.observed == judgement.counts
+    assert verdict.observed == f"12 against 5 {judgement.text}" and "runs" in judgement.text
 
 
-def test_what_is_proved_goes_to_the_register():
+def test_not_comparable_needs_a_reason_and_shows_it():
+    judgement = verdicts.unprinted("No radius is printed.", "None can be named.")
+    verdict = CLAIM.judge(judgement, "12 against 5.", "Ours.")
+    entry = bundle(verdict)[claims.MIME]
+    assert (entry["verdict"], entry["note"]) == ("not comparable", "Ours.")
+    assert entry["why"] == "No radius is printed. None can be named."
+    assert entry["observed"] == "12 against 5."
+    assert "Why: No radius is printed. None can be named." in bundle(verdict)["text/plain"]
+    apart = verdicts.fact({"in order": True, "by lot": False})
+    assert CLAIM.judge(apart).why == "The readings disagree: it holds in order, and fails by lot."
+    with pytest.raises(ValueError, match="^the reason of not comparable must be "):
+        CLAIM.judge(judgement._replace(why=""), "seen")
+
+
+def test_a_direction_says_that_the_size_is_not_stated():
+    for gap, verdict, said in ((1.0, "holds", "confirmed"), (-1.0, "fails", "contradicted"),
+                               (0.0, "undecided", "open")):
+        judgement = verdicts.always(verdicts.exact([gap])).direction("slightly")
+        entry = bundle(CLAIM.judge(judgement))
+        assert entry[claims.MIME]["judged"] == "direction"
+        assert entry[claims.MIME]["vague"] == "slightly"
+        assert entry[claims.MIME]["verdict"] == verdict
+        assert f"direction {said}, size not stated" in tables.badge(verdict, direction=True)
+        assert "direction" not in tables.badge(verdict)
+    entry = bundle(CLAIM.judge(verdicts.always(verdicts.exact([1.0]))))
+    assert entry[claims.MIME]["judged"] == ""
+
+
+def test_proved_statements_are_entered_in_the_register():
     verdict = CLAIM.proved("thm-loads")
     payload = bundle(verdict)[claims.MIME]
-    assert payload["kind"] == payload["verdict"] == "proved" and payload["anchor"] == "thm-loads"
+    assert payload["type"] == payload["verdict"] == "proved" and payload["anchor"] == "thm-loads"
     assert set(payload) == FIELDS
-    assert "topk-proved" in bundle(claims.Ledger([verdict]))["text/html"]
+    assert "[proved] " in bundle(claims.Ledger([verdict]))["text/plain"]
+    assert "topk-proved" in tables.badge("proved")
     with pytest.raises(ValueError, match="^anchor must be "):
         CLAIM.proved("")
 
 
 def test_the_payload_is_the_contract_and_survives_json():
-    verdict = CLAIM.judge(True, "143 (every play)", note="a note", anchor="fig-tasks")
+    verdict = CLAIM.judge(True, "143 (every run)", note="a note", anchor="fig-tasks")
     payload = json.loads(json.dumps(bundle(verdict)[claims.MIME]))
     assert set(payload) == FIELDS and payload == {
-        "kind": "claim", "id": "zhou2014/figure-2e", "paper": "zhou2014",
+        "type": "claim", "id": "zhou2014/figure-2e", "paper": "zhou2014",
         "where": "Section 6.2, Figure 2(e)", "published": "143",
         "statement": "Under SAR a worker receives up to 143 tasks.",
-        "observed": "143 (every play)", "verdict": "holds", "note": "a note", "anchor": "fig-tasks"}
+        "observed": "143 (every run)", "verdict": "holds", "note": "a note", "anchor": "fig-tasks",
+        "why": "", "judged": "", "vague": ""}
 
 
 def test_a_ledger_carries_its_verdicts_in_order():
@@ -87,19 +116,28 @@ def test_a_preview_judges_nothing_and_emits_nothing(monkeypatch):
     assert verdict.verdict == "not judged"
     for display in (verdict, claims.Ledger([verdict])):
         assert claims.MIME not in bundle(display)
-        assert "not judged" in bundle(display)["text/html"]
-        assert "holds" not in bundle(display)["text/html"]
+        assert "not judged" in bundle(display)["text/plain"]
+        assert "holds" not in bundle(display)["text/plain"]
     monkeypatch.setenv("TOPK_PREVIEW", "0")
     assert verdict.verdict == "holds"
 
 
+def test_the_text_has_every_field_that_is_not_empty():
+    verdict = CLAIM.judge(False, "97", note="One reading.")
+    assert bundle(verdict) == {claims.MIME: verdict.as_dict(), "text/plain": (
+        "[fails] Under SAR a worker receives up to 143 tasks. (Section 6.2, Figure 2(e))\n"
+        "    Published: 143\n    Observed: 97\n    Note: One reading.")}
+
+
 def test_the_table_escapes_and_links():
     claim = claims.Claim("a/b.1", "p", "Table <1> & 2", 'K < 10 "most"', "<5")
-    html = bundle(claim.judge(False, "6 > 5", note="<script>", anchor="fig-a"))["text/html"]
-    assert "<script>" not in html
-    for text in ("Table &lt;1&gt; &amp; 2", 'href="#fig-a"', 'id="claim-a-b-1"', "fails"):
-        assert text in html
-    assert 'href="#"' not in bundle(claim.judge(False, "6"))["text/html"]
+    entry = claim.judge(False, "6 > 5", note="<script>", anchor="fig-a").as_dict()
+    text = tables.claims([records.complete(entry, "notebooks/02-x.html")])
+    assert "<script>" not in text
+    for part in (r"Table \<1\>", 'href="#fig-a"', 'id="claim-a-b-1"', "fails"):
+        assert part in text
+    entry = claim.judge(False, "6").as_dict()
+    assert 'href="#' not in tables.claims([records.complete(entry, "notebooks/02-x.html")])
 
 
 @pytest.mark.parametrize("change, name", [
@@ -114,8 +152,6 @@ def test_an_incomplete_claim_is_refused(change, name):
 def test_an_incomplete_verdict_is_refused():
     with pytest.raises(ValueError, match="^observed must be a text that is not empty"):
         CLAIM.judge(True, "")
-    with pytest.raises(ValueError, match="^note must be a text that is not empty"):
-        CLAIM.judge(None, "nothing")
     for wrong in ([], ["holds"]):
         with pytest.raises(ValueError, match="^verdicts must be "):
             claims.Ledger(wrong)
@@ -139,7 +175,7 @@ def test_the_papers_have_53_numbered_results():
 def test_a_result_has_a_payload_for_the_build(monkeypatch):
     entry = claims.checked("bubeck2013/theorem-1", "It errs\n  rarely.", **GOOD)
     payload = entry._repr_mimebundle_()[claims.MIME]
-    assert payload["sort"] == "theorem" and payload["number"] == "1"
+    assert payload["kind"] == "theorem" and payload["number"] == "1"
     assert payload["statement"] == "It errs rarely." and payload["role"] == "func"
     assert claims.checked("zhou2014/lemma-4.1", "x", **GOOD | {"function": "topk.OptMAI"})
     monkeypatch.setenv("TOPK_PREVIEW", "1")

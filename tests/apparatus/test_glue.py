@@ -1,4 +1,4 @@
-"""Numbers and rules for the text of a page."""
+"""Tests of glued numbers, and of the rules that pages print."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ import pytest
 from chapters.cells import SOURCES
 
 import topk
-from topk.book import glue_all, rule_of
+from topk.book import glue_all, rule_of, same_pulls
 
 
 def test_numbers_are_glued_as_pythons_own(monkeypatch):
@@ -40,7 +40,25 @@ def test_a_page_can_print_every_rule(name):
         assert f"def {function}(" in rule_of(getattr(topk, other)).data
 
 
-def test_every_rule_stands_on_a_page():
+# what else a rule may do than to choose arms
+NOT_SHOWN = {"recommend", "arm_withdrawn", "on_withdraw"}
+
+
+@pytest.mark.parametrize("name", topk.strategies.__all__)
+def test_all_that_chooses_arms_is_printed(name):
+    """A regression test: functions called `interval` and `pulled` were missing."""
+    strategy = getattr(topk, name)
+    own = {x for x in strategy.roles if module_of(strategy, x).startswith("topk.strategies.")}
+    printed = {f.name for f in ast.parse(rule_of(strategy).data[10:-3]).body}
+    assert own - NOT_SHOWN <= printed
+
+
+def module_of(strategy, role):
+    """The name of the file in which a strategy's function stands."""
+    return getattr(getattr(strategy, role, None), "__module__", None) or ""
+
+
+def test_every_rule_is_printed_on_a_page():
     text = "".join(path.read_text(encoding="utf-8") for path in SOURCES)
     calls = [re.findall(r"topk\.(\w+)", call) for call in re.findall(r"rule_of\((.*?)\)", text)]
     on_pages = "".join(
@@ -54,3 +72,15 @@ def test_every_rule_stands_on_a_page():
 def test_only_a_class_with_a_rule_is_printed():
     with pytest.raises(ValueError, match="^strategy"):
         rule_of(topk.Strategy)
+
+
+def test_a_plain_rule_is_held_to_the_pulls_of_the_library():
+    bandit = topk.BernoulliBandit([0.2, 0.9, 0.5])
+    session = topk.SAR(k=1, budget=60).start(3)
+    pull = same_pulls(session, bandit, seed=0)
+    with pytest.raises(AssertionError, match="where the session asks"):
+        pull([0, 1], 1)
+    arms, counts = session.ask()
+    sums = pull(arms[::-1], counts[0])
+    assert sums.tolist() == (session.means * counts)[arms[::-1]].round(9).tolist()
+    assert session.pulls.tolist() == [counts[0]] * 3

@@ -1,8 +1,9 @@
-"""The figure shapes: what they draw, that it is seen and told apart, and that bytes repeat."""
+"""Figures: their data, contrast and distinguishable styles, and reproducible bytes."""
 
 import io
 import itertools
 import re
+import sys
 from dataclasses import dataclass
 
 import matplotlib
@@ -65,7 +66,7 @@ def luminance(rgb):
 
 
 def contrast(color, shown=light):
-    """Return the contrast of a colour on the ground, which is white, or dark when turned round."""
+    """Return the contrast of a colour with the background, white or, inverted, dark."""
     low, high = sorted(luminance(shown(x)) for x in (color, "#FFFFFF"))
     return (high + 0.05) / (low + 0.05)
 
@@ -151,7 +152,7 @@ def test_no_strategy_of_the_book_is_misspelt():
 
 @pytest.mark.parametrize(
     "nothing", ["", "OptMAI(0.7)", object(), 3, None])
-def test_what_is_no_strategy_has_no_style(nothing):
+def test_only_strategies_have_a_style(nothing):
     with pytest.raises(ValueError, match="^strategy must be a strategy or the name of one"):
         plots.style(nothing)
 
@@ -181,6 +182,33 @@ def test_labels(ax):
     assert [line.get_label() for line in ax.get_lines()] == ["SAR", "mine"]
 
 
+def test_lines_are_named_at_their_ends(ax):
+    ax.plot([0, 1], [0, 1], label="up", color=plots.RED)
+    ax.plot([0, 1, 2], [1, 0.98, np.nan], label="flat", color=plots.BLUE)
+    ax.plot([0, 1], [0.5, 0.5])
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    plots.label_lines(ax, bold="flat")
+    up, flat = ax.texts
+    assert (up.get_text(), flat.get_text()) == ("up", "flat")
+    assert (up.get_color(), flat.get_fontweight()) == (plots.RED, "bold")
+    assert up.xy[1] - flat.xy[1] >= 0.02 and (up.xy[1] + flat.xy[1]) / 2 == pytest.approx(0.99)
+
+
+def test_names_are_moved_as_little_as_needed():
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        heights = rng.random(5)
+        placed = plots.separate(heights, 0.15)
+        order = np.argsort(heights)
+        assert (np.diff(placed[order]) >= 0.15 - 1e-12).all()
+        apart = [{"type": "ineq", "fun": lambda y, a=a, b=b: y[b] - y[a] - 0.15}
+                 for a, b in itertools.pairwise(order)]
+        least = minimize(lambda y, h=heights: ((y - h) ** 2).sum(), placed, constraints=apart)
+        assert ((placed - heights) ** 2).sum() <= least.fun + 1e-9
+
+
 def test_the_histogram_is_of_shares(ax):
     pulls = np.array([[1, 1, 2, 4], [1, 2, 2, 4]])
     heights = plots.pulls_histogram(ax, pulls, "SAR", bins=[0.5, 1.5, 2.5, 4.5])
@@ -188,7 +216,7 @@ def test_the_histogram_is_of_shares(ax):
     np.testing.assert_allclose([bar.get_height() for bar in ax.patches], heights)
 
 
-def test_the_strip_shows_what_was_chosen(ax):
+def test_the_strip_marks_the_chosen_arms(ax):
     plots.arms_strip(ax, [0.1, 0.9, 0.5, 0.7], 2, selected=[0, 1])
     chosen = next(line for line in ax.get_lines() if line.get_label() == "chosen")
     assert sorted(zip(*chosen.get_data(), strict=True)) == [(1, 0.9), (4, 0.1)]
@@ -210,6 +238,8 @@ def test_panels():
     (lambda ax: plots.curve_with_band(ax, [1, 2], np.ones((3, 3)), "SAR"), "values"),
     (lambda ax: plots.curve_with_band(ax, [1], np.ones((1, 1)), "SAR"), "the number of runs"),
     (lambda ax: plots.curve_with_band(ax, [1, 2], np.ones((3, 2)), ""), "strategy"),
+    (lambda ax: plots.label_lines(ax), "ax"),
+    (lambda ax: (ax.plot([1], [1], label="a"), plots.label_lines(ax, bold="b")), "bold"),
     (lambda ax: plots.pulls_histogram(ax, [-1], "SAR"), "pulls"),
     (lambda ax: plots.pulls_histogram(ax, [0.5], "SAR"), "pulls"),
     (lambda ax: plots.arms_strip(ax, [0.1, 0.2], 2), "k"),
@@ -262,3 +292,28 @@ def test_using_the_style_keeps_the_way_figures_are_shown():
 def test_a_strategy_of_the_library_has_its_look_before_it_is_imported():
     code = "from topk import plots; print(plots.style('OptMAI').color)"
     assert python(code).strip() == plots.style(topk.OptMAI(1, 10)).color
+
+
+def test_axes_are_used_as_they_are_and_a_figure_is_made_without():
+    figure, (left, _) = plt.subplots(1, 2)
+    assert plots.figure_or(left) == (None, left)
+    own, ax = plots.figure_or()
+    assert own is not figure and own.axes == [ax]
+    with pytest.raises(ValueError, match="^ax must be a matplotlib Axes"):
+        plots.figure_or(figure)
+
+
+def test_without_matplotlib_the_way_to_install_it_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "\.\[plot\]"'):
+        plots.figure_or()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("$x$", r"\$x\$"), (7, "7"), ("a" * 41, "a" * 39 + "…"), ("a\0b", "a b"),
+     ("a" * 40, "a" * 40)],  # fmt: skip
+)
+def test_names_are_drawn_without_mathematics_and_not_too_long(name, shown):
+    assert plots.plain_text(name) == shown

@@ -1,6 +1,6 @@
-"""The right verdict on synthetic plays, and the ledger's written definitions against the code.
+"""Verdicts on simulated losses, and the ledger's written definitions against the code.
 
-A test with random plays fails by chance with a probability below 1e-6, as computed beside it.
+A test with random numbers fails by chance with probability below 1e-6, as computed beside it.
 """
 
 import math
@@ -11,57 +11,120 @@ import scipy.stats
 
 from book.build import ROOT
 from topk.book import verdicts
-from topk.book.verdicts import always, counts, exact, fact, holm, most, paired
+from topk.book.verdicts import always, exact, fact, holm, most, paired
 
 LEDGER = ROOT / "book/ledger.md"
 WORDS = ("holds", "fails", "undecided", "not comparable")
 
 
 def plays(means, runs=200, spread=0.05, seed=0):
-    """Losses of two strategies, normal, that differ by ``means`` in favour of the first."""
+    """Return normal losses of two strategies; those of the first are smaller by ``means``."""
     rng = np.random.default_rng(seed)
     shape = (runs, *np.shape(means))
     return rng.normal(1, spread, shape), rng.normal(1, spread, shape) + np.asarray(means)
 
 
-# A difference of 0.05 is 10 standard errors at 200 plays: a point is missed with a probability
-# below 1e-6.  Which verdict follows from which plays, `test_the_ledgers_definitions` tells.
+# A difference of 0.05 is 10 standard errors with 200 runs: a point is missed with probability
+# below 1e-6.
 
 CLEAR = 0.05
 
 
-def test_what_a_row_says():
+def test_the_text_of_a_row():
     a, b = plays([CLEAR] * 5)
     a[:, 3:] = b[:, 3:] = 0
     said = always(paired(a, b)).text
-    assert "open at 2 of 5 points (2 of them without a loss in any play)" in said
+    assert said == ("For the sentence at 3 of 5 points, open at 2 "
+                    "(2 of them without a loss in any run).")
     equal = always(paired(a[:, 3:], b[:, 3:]))
-    assert equal.plays == math.inf and "no number of plays" in equal.text
-    rivals = np.stack([a + CLEAR, a - CLEAR, a], axis=-1)[:, :1]
+    assert equal.plays == math.inf and "No number of runs would decide" in equal.text
+    rivals = np.stack([b, 2 * a - b, a], axis=-1)[:, :1]
     said = always(paired(a[:, :1], rivals)).text
-    assert said == "For the sentence at 0, against it at 1, open at 0 of 1 point."
+    assert said == "Against it at the one point."
     up, down = (paired(*plays([d] * 3)) for d in (CLEAR, -CLEAR))
-    found = always({"ties by rank": up, "at random": down})
-    assert found.readings == {"ties by rank": "holds", "at random": "fails"}
-    assert found.text == (
-        "Points for the sentence, against it, open: ties by rank: 3, 0, 0; at random: 0, 3, 0.")
+    found = always({"ties by rank": up, "at random": down, "by lot": down})
+    assert found.readings == {"ties by rank": "holds", "at random": "fails", "by lot": "fails"}
+    assert found.text == ("Ties by rank: for the sentence at all 3 points. "
+                          "At random; by lot: against it at all 3 points.")
     assert fact(True).verdict == "holds" and fact(np.bool_(False)).verdict == "fails"
     assert fact({"up": True, "down": False}).verdict == "not comparable"
-    assert fact({"up": False, "down": False}).text == "up: fails; down: fails."
+    assert fact({"up": False, "down": False}).text == "Up; down: not as published."
+    assert fact({"δ = 0.1": True, "s = 2": True}).text == "δ = 0.1; s = 2: as published."
+    ties = {f"{where}, {ties}": where == "at all K" for where in ("at all K", "at K = 2")
+            for ties in ("by rank", "by lot")}
+    assert fact(ties).why == ("The readings disagree: it holds at all K (by rank; by lot), "
+                              "and fails at K = 2 (by rank; by lot).")
+    assert fact({"a": True, "a, b": True}).text == "a; a (b): as published."
+    assert fact(dict.fromkeys(ties, True)).text == (
+        "At all K or at K = 2 (by rank; by lot): as published.")
+    assert fact({"s = 2": False, "r": False}).text == "s = 2; r: not as published."
+    all_decided = most(exact([1, -1]))
+    assert all_decided.verdict == "undecided" and "No number of runs" in all_decided.text
 
 
-def test_what_is_not_printed_takes_the_verdict_and_leaves_the_numbers():
+# Not comparable
+
+def test_readings_that_disagree_are_named():
+    up, down = (paired(*plays([d] * 3)) for d in (CLEAR, -CLEAR))
+    for judged in (always({"in order": up, "by lot": down}), most({"in order": up, "by lot": down}),
+                   fact({"in order": True, "by lot": False}),
+                   verdicts.read_as({"in order": ("always", up), "by lot": ("most", down)})):
+        assert judged.verdict == "not comparable" and judged.plays is None
+        assert judged.why == "The readings disagree: it holds in order, and fails by lot."
+    agreed = always({"in order": up, "by lot": up})
+    assert agreed.verdict == "holds" and agreed.why == ""
+
+
+def test_always_is_not_undecided_where_readings_are_opposed_at_the_points_that_decide():
+    fails = exact([1.0, -1.0, 1.0])
+    judged = always({"first": fails, "last": exact([1.0, 1.0, 0.0])})
+    assert judged.readings == {"first": "fails", "last": "undecided"}
+    assert judged.verdict == "not comparable"
+    assert judged.why == ("The readings disagree: it fails first, and is decided for at those "
+                          "points last.")
+    judged = always({"first": fails, "last": exact([1.0, 1, 0]), "coin": exact([1.0, 0, 0])})
+    assert judged.why == ("The readings disagree: it fails first, is decided for at those points "
+                          "last, and is open coin.")
+    assert always({"first": fails, "last": exact([1.0, 0.0, 1.0])}).verdict == "undecided"
+    assert always({"first": fails, "last": exact([1.0, 1, 1, 0])}).verdict == "undecided"
+    assert most({"first": exact([-1.0, -1, 1]), "last": exact([1.0, 0, 0])}).verdict == "undecided"
+
+
+def test_unprinted_is_the_only_other_way_to_not_comparable():
     judged = always(paired(*plays([CLEAR])))
-    without = judged.not_comparable("The radius is not printed.")
-    assert without.verdict == "not comparable" and without.text == judged.text
-    tied = always(paired([1.0, 2.0], [1.0, 2.0]))
-    assert "plays would decide" in tied.text
-    assert "plays would decide" not in tied.not_comparable("The radius is not printed.").text
-    with pytest.raises(ValueError, match="^why must be "):
-        judged.not_comparable("")
+    assert not hasattr(judged, "not_comparable")
+    without = verdicts.unprinted("The radius is not printed.", "No number can be named for it.")
+    assert without.verdict == "not comparable"
+    assert without.why == "The radius is not printed. No number can be named for it."
+    for missing, unplayable in (("", "No number can be named."), ("The radius is not printed.", ""),
+                                ("The radius is not printed.", "No."), (None, "It is not there."),
+                                ("The radius is missing", "No number can be named.")):
+        with pytest.raises(ValueError, match="^(missing|unplayable) must be "):
+            verdicts.unprinted(missing, unplayable)
 
 
-def test_exact_numbers_and_counts():
+def test_a_quantifier_can_be_a_reading():
+    some = exact([1.0, 1.0, -1.0])
+    judged = verdicts.read_as({"everywhere": ("always", some), "mostly": ("most", some)})
+    assert judged.readings == {"everywhere": "fails", "mostly": "holds"}
+    for wrong in ({}, {"a": some}, {"a": ("never", some)}, some):
+        with pytest.raises(ValueError, match="^readings must be "):
+            verdicts.read_as(wrong)
+
+
+def test_a_direction_is_judged_and_names_the_vague_word():
+    for gap, word in ((1.0, "holds"), (-1.0, "fails"), (0.0, "undecided")):
+        judged = always(exact([gap])).direction("slightly")
+        assert (judged.verdict, judged.vague) == (word, "slightly")
+    with pytest.raises(ValueError, match="^vague must be "):
+        judged.direction(" ")
+
+
+def test_exact_numbers_and_numbers_of_wins():
+    def counts(wins, losses, runs):
+        run = np.arange(runs)[:, np.newaxis]
+        return paired(run >= runs - np.array(losses), run < wins)
+
     assert always(exact([1, 2, 0.5])).verdict == "holds"
     assert always(exact([1, -1e-9])).verdict == "fails"
     assert always(exact([1, 0])).verdict == "undecided"
@@ -79,19 +142,20 @@ def larger_p(x, y):
     return max(t.pvalue, 2 * scipy.stats.t.sf(abs(hall), n - 1))
 
 
-def test_other_losses_than_those_of_the_ledgers_definitions():
-    # Where all differences are equal the sign test stands in: five plays decide nothing.
-    assert paired([0.1] * 5, [0.2] * 5).p.item() == 2 / 2**5
-    # Six small losses weigh less than four large ones.
+def test_equal_differences_and_the_sign_of_the_mean_and_ties():
+    # All differences are equal, so the sample does not show how large others can be.
+    assert paired([0.1] * 100, [0.2] * 100).p.item() == 1
+    assert paired([False] * 5, [True] * 5).p.item() == 2 / 2**5
+    # The sign is that of the mean difference.
     assert paired([0.2] * 6 + [0.0] * 4, [0.1] * 6 + [1.0] * 4).sign.item() == 1
-    # What rounding leaves is a tie.
+    # Rounding errors are ties.
     assert paired([0.1 + 0.2] * 50, [0.3] * 50).sign.item() == 0
 
 
 def test_a_sentence_is_decided_wrongly_in_one_percent_of_the_experiments_at_most():
-    # 400 experiments without any difference, of 3 readings x 5 points x 2 rivals each: the number
-    # with a decided point is at most Bin(400, .01), above 17 with probability 2e-7; every
-    # p-value here is exact or larger.
+    # 400 experiments without a difference, of 3 readings x 5 points x 2 rivals each.  All p-values
+    # are exact or larger, so the number of experiments with a decided point is at most
+    # Bin(400, .01), which exceeds 17 with probability 2e-7.
     rng, wrong = np.random.default_rng(3), 0
     assert scipy.stats.binom.sf(17, 400, 0.01) < 1e-6
     for number in range(400):
@@ -108,54 +172,112 @@ def test_a_sentence_is_decided_wrongly_in_one_percent_of_the_experiments_at_most
 
 
 def test_rare_large_losses_do_not_decide_too_often():
-    # One play in ten loses, and there is no difference in the mean. Of 20,000 points about 930 are
-    # decided at 1 % by Student's test alone, 30 by the two together. With at most 1 % each, more
-    # than 300 come with probability 2e-11.
+    # One run in ten has a loss, and the means are equal. Of 20,000 points about 930 are decided at
+    # 1 % by Student's test alone, 30 by the two tests together. At a true level of 1 %, more than
+    # 300 would be decided with probability 2e-11.
     assert scipy.stats.binom.sf(300, 20_000, 0.01) < 1e-6
     rng = np.random.default_rng(6)
     lost = np.where(rng.random((200, 20_000)) < 0.1, rng.exponential(size=(200, 20_000)), 0.0)
     assert (paired(lost, np.full((200, 1), 0.1)).p < 0.01).sum() <= 300
 
 
-def test_as_many_plays_as_it_says_decide_with_power():
-    # A true difference of .005 is 1.41 standard errors at 200 plays. At the number of plays that is
-    # announced for that difference 90 % of all experiments are decided; of 200 fewer than 150 with
-    # probability 3e-10.
-    assert scipy.stats.binom.cdf(149, 200, 0.9) < 1e-6
-    p = 2 * scipy.stats.norm.sf(0.005 / (0.05 * math.sqrt(2 / 200)))
-    said = verdicts.Points(*(np.array([[x]]) for x in (1, p, 200)), np.array([True]))
-    runs = math.ceil(always(said).plays)
-    assert 1000 < runs < 4000 and f"About {float(f'{runs:.1e}'):,.0f} plays" in always(said).text
-    again = [always(paired(*plays([0.005], runs, seed=s))).verdict for s in range(200)]
-    assert again.count("holds") >= 150
-    # "Most" needs only the easiest of the open points.
-    p = np.array([[1e-9], [0.02], [0.2]])
-    three = verdicts.Points(np.ones((3, 1), int), p, np.full((3, 1), 100), np.ones(3, bool))
-    assert most(three).plays < always(three).plays
+DIFFERENCES = {  # as on the ledger's page: distribution with mean 0, and share with p < .0001
+    "normal": (lambda rng, shape: rng.normal(size=shape), "under 0.1 %"),
+    "±1 in a tenth of the runs": (
+        lambda rng, shape: np.where(rng.random(shape) < 0.1, rng.choice([-1.0, 1.0], shape), 0),
+        "under 0.1 %"),
+    "lognormal, less its mean": (
+        lambda rng, shape: rng.lognormal(size=shape) - math.exp(0.5), "under 0.15 %"),
+    "+9 with probability 0.02, −1 with probability 0.18, else 0": (
+        lambda rng, shape: np.where(rng.random(shape) < 0.2, rng.choice([9.0] + 9 * [-1.0], shape),
+                                    0), "about 11 %"),
+    "+0.97 with probability 0.03, else −0.03": (
+        lambda rng, shape: np.where(rng.random(shape) < 0.03, 0.97, -0.03), "under 0.1 %")}
+SHARES = {"under 0.1 %": (0, 0.001), "under 0.15 %": (0, 0.0015), "about 11 %": (0.1, 0.125)}
 
 
-# The ledger's definitions, transcribed sentence by sentence from the page, which must have them.
+@pytest.mark.parametrize("differences", DIFFERENCES)
+def test_what_the_level_means_where_losses_are_not_0_or_1(differences):
+    # If the shares are those of a million samples, 0, 0, .0005, .112 and 0, the share in 20,000
+    # samples leaves its range with probability below 1e-6.
+    draw, said = DIFFERENCES[differences]
+    assert f"| {differences} | {said} |" in LEDGER.read_text(encoding="utf-8")
+    low, high = SHARES[said]
+    seen = {"under 0.1 %": 0.0001, "under 0.15 %": 0.0005, "about 11 %": 0.112}[said]
+    assert scipy.stats.binom.sf(int(20_000 * high), 20_000, seen) < 1e-6
+    assert low == 0 or scipy.stats.binom.cdf(int(20_000 * low), 20_000, seen) < 1e-6
+    values = draw(np.random.default_rng(0), (100, 20_000))
+    assert low <= (paired(np.zeros((100, 1)), values).p < 1e-4).mean() <= high
+
+
+def scores(z, runs):
+    """Return points with the given standardised differences and numbers of runs."""
+    p = 2 * scipy.stats.norm.sf(np.abs(z))
+    return verdicts.Points(*(x[:, None] for x in (np.sign(z).astype(int), p, 0 * p + runs)),
+                           np.ones(p.size, bool))
+
+
+def test_the_stated_number_of_runs_decides():
+    # The true differences are random, so the largest observed ones are too large. Of 60 sentences
+    # with 30 points about 48 state a number of runs; with this number 45 of these, 94 %, are
+    # decided for the stated side. (If the probability were 70 %, 43 or more of 48 would be decided
+    # with probability .001.) With the number computed from the largest observed difference, fewer
+    # than half are decided.
+    rng, named, kept, naive = np.random.default_rng(5), 0, 0, 0
+    for _ in range(60):
+        true, noise = rng.normal(0, 0.6, 30), rng.normal(size=(2, 30))
+        said = always(scores(true + noise[0], 100))
+        if said.plays in (None, math.inf):
+            continue
+        named += 1
+        assert f"{float(f'{said.plays:.1e}'):,.0f} runs a point" in said.text
+        again = always(scores(true * math.sqrt(said.plays / 100) + noise[1], 100))
+        kept += again.verdict == said.side
+        reach = scipy.stats.norm.isf(0.01 / 60) + scipy.stats.norm.isf(0.1)
+        seen = (true + noise[0]).min()  # the largest against "always"
+        few = always(scores(true * reach / abs(seen) + noise[1], 100))
+        naive += few.verdict != "undecided"
+    assert named >= 45 and kept >= 0.9 * named and naive < 0.5 * named
+
+
+def test_pure_noise_gives_no_number_of_runs():
+    # 1.2 is a typical largest value of 5 differences that are pure noise.
+    said = always(scores(np.array([0.3, -0.8, 1.2, 0.1, -0.5]), 100))
+    assert said.plays == math.inf and said.side == "" and "No number of runs" in said.text
+    # Neither does a point that must be decided but shows no difference.
+    assert always(scores(np.array([2.5, 0.0]), 100)).plays == math.inf
+    uneven = always(scores(np.array([2.0, 2.4]), np.array([1000, 50])))  # as for the longest
+    assert uneven.plays == always(scores(np.array([2.0, 2.4]), 1000)).plays < math.inf
+    clear = always(scores(np.array([6.0, 2.5, 3.0]), 100))
+    assert clear.verdict == "undecided" and clear.side == "holds" and 100 < clear.plays < 10_000
+    assert "most likely for the sentence" in clear.text
+    assert "most likely against it" in always(scores(-np.array([2.2, 2.0, 2.3]), 100)).text
+
+
+# The definitions of the ledger's page, which must contain these sentences, and their transcription.
 
 DEFINED = (
     "the outcome is the same under every reading of what it leaves open",
-    "by the exact sign test where a play is right or wrong, elsewhere by Student's test of the "
-    "differences, with and without Hall's correction for skewness, whichever is less sure",
+    "by the exact sign test where a run is right or wrong, elsewhere by Student's test of the "
+    "differences, with and without Hall's correction for skewness, whichever has the larger "
+    "p-value; where all differences are equal the point stays undecided",
     "family-wise error of 1 % (Holm's method)",
     "All comparisons of a sentence, over its points, rivals and readings, are decided together",
     "A point is decided for the sentence if every comparison there is, and against it if one is "
     "decided the other way",
-    '"Always" holds if every point is decided for the sentence; points at which neither side loses '
-    "anything in any play are left out and counted",
+    '"Always" holds if every point is decided for the sentence; points at which neither strategy '
+    "has a loss in any run are left out and counted",
     "It fails if one point is decided against it",
     '"Most" holds if more than half of all points are decided for the sentence, and fails if more '
     "than half are decided against it",
     "What neither holds nor fails is undecided",
-    "one reading holds and another fails",
+    "one reading holds and another fails, or if all points that are decided against \"always\" "
+    "under one are decided for it under another",
     "If some readings are undecided and the others agree, the sentence is undecided")
 
 
 def by_the_page(readings, quantifier):
-    """The verdict on {name: (a, b)} as the ledger defines it, in plain loops."""
+    """Return the verdict on {name: (a, b)} as the ledger's page defines it, in plain loops."""
     p = {}
     for name, (a, b) in readings.items():
         for point in range(a.shape[1]):
@@ -166,14 +288,14 @@ def by_the_page(readings, quantifier):
                     test = scipy.stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1
                 else:
                     wins, losses = y.mean(), x.mean()
-                    test = larger_p(x, y) if (x != y).any() else 1
+                    test = larger_p(x, y) if np.ptp(np.round(y - x, 9)) else 1
                 p[name, point, rival] = test, np.sign(float(wins) - float(losses))
     decided = {}
     for rejected, (key, (test, sign)) in enumerate(sorted(p.items(), key=lambda item: item[1][0])):
         if test > 0.01 / (len(p) - rejected):
             break
         decided[key] = sign
-    said = set()
+    said = []
     for name, (a, b) in readings.items():
         outcomes, seen = [], []
         for point in range(a.shape[1]):
@@ -185,9 +307,14 @@ def by_the_page(readings, quantifier):
             holds, fails = left and all(x == 1 for x in left), -1 in outcomes
         else:
             holds, fails = (2 * outcomes.count(x) > len(outcomes) for x in (1, -1))
-        said.add("fails" if fails else "holds" if holds else "undecided")
-    if {"holds", "fails"} <= said:
-        return "not comparable"
+        said.append(("fails" if fails else "holds" if holds else "undecided", outcomes))
+    for word, outcomes in said:
+        for other_word, others in said:
+            opposed = other_word == "undecided" and quantifier == "always"
+            if word == "fails" and (other_word == "holds" or opposed and all(
+                    y == 1 for x, y in zip(outcomes, others, strict=True) if x == -1)):
+                return "not comparable"
+    said = {word for word, _ in said}
     return "undecided" if "undecided" in said else said.pop()
 
 

@@ -1,4 +1,4 @@
-"""Chromium, for the tests of the site and of the panel in which a reader plays."""
+"""Chromium fixtures, for the tests of the site and of the interactive panel."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ FLAGS += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # reaches
 
 @pytest.fixture(scope="module")
 def browser():
-    """Start Chromium; without it there is nothing to test, unless CI asks for it."""
+    """Start Chromium; skip the tests without it, unless CI requires it."""
     if not Path(CHROMIUM).exists() and not os.environ.get("TOPK_SITE_REQUIRED"):
         pytest.skip("no Chromium")
     from playwright.sync_api import sync_playwright
@@ -25,7 +25,7 @@ def browser():
 
 
 def opened(browser, **options):
-    """Open a window whose waits end, but not because the machine is busy."""
+    """Open a browser context with a timeout long enough for a busy machine."""
     context = browser.new_context(**options)
     context.set_default_timeout(120_000)
     yield context
@@ -34,13 +34,13 @@ def opened(browser, **options):
 
 @pytest.fixture(scope="module")
 def window(browser):
-    """A window for pages that leave nothing behind; they share what the browser has cached."""
+    """A browser context shared by pages that do not change it."""
     yield from opened(browser)
 
 
 @pytest.fixture
 def own_window(browser):
-    """A window for one test.
+    """A browser context for one test.
 
     A clock that stands still does so in all pages of a window, and a search has the next page of
     its window mark the words.
@@ -50,5 +50,5 @@ def own_window(browser):
 
 @pytest.fixture
 def plain_window(browser):
-    """A window in which no script runs."""
+    """A browser context without scripts."""
     yield from opened(browser, java_script_enabled=False)

@@ -1,4 +1,4 @@
-"""The book's build: what makes a notebook run again, what survives a kill, what is reported."""
+"""The book's build: the cache, execution, interruption, and reports."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def cell(code, tag=""):
 
 @pytest.fixture
 def root(tmp_path):
-    """Lay out a small repository: a library of two files, a lock, a folder for notebooks."""
+    """Create a small repository: a library of two files, a lock, and a folder for notebooks."""
     for name in ("topk/data", "notebooks"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "topk/core.py").write_text("answer = 42\n")
@@ -40,7 +40,7 @@ def notebook(name, *cells, **options):
 
 
 def executed(*outputs):
-    """Return an executed notebook of one cell that has shown these outputs."""
+    """Return an executed notebook with one cell that has the given outputs."""
     shown = [{"output_type": "display_data", "metadata": {}, "data": data} for data in outputs]
     one = {"cell_type": "code", "metadata": {}, "source": "x", "outputs": shown}
     return {"cells": [{"cell_type": "markdown", "metadata": {}, "source": "text"}, one]}
@@ -52,15 +52,15 @@ def executed(*outputs):
 def test_key_reacts_to_text_parameters_and_files_but_not_to_compiled_ones(root):
     books = notebook("a", cell("1")), notebook("a", cell("2"))
     books += (notebook("a", cell("1"), parameters={"runs": 5}),)
-    keys = [execution.key(book, execution.library_digest(root)) for book in books]
+    keys = [execution.cache_key(book, execution.library_digest(root)) for book in books]
     for changed in ("core.py", "data/crowd.csv", "look.mplstyle", "../requirements.lock", "new.py"):
         (root / "topk" / changed).write_text("")
-        keys.append(execution.key(books[0], execution.library_digest(root)))
+        keys.append(execution.cache_key(books[0], execution.library_digest(root)))
     (root / "topk/core.py").rename(root / "topk/kernel.py")
-    keys.append(execution.key(books[0], execution.library_digest(root)))
+    keys.append(execution.cache_key(books[0], execution.library_digest(root)))
     assert len({*keys}) == len(keys) == 9
     (root / "topk/core.nbi").write_bytes(b"x")
-    assert execution.key(books[0], execution.library_digest(root)) == keys[-1]
+    assert execution.cache_key(books[0], execution.library_digest(root)) == keys[-1]
 
 
 def test_the_longest_pages_are_begun_first(root, monkeypatch):
@@ -73,14 +73,14 @@ def test_the_longest_pages_are_begun_first(root, monkeypatch):
 
 def test_damaged_entry_is_not_used(tmp_path):
     path, result = tmp_path / "entry", execution.Result("a", {"cells": ["é"], "metadata": {}}, 1.5)
-    execution.store(path, result)
-    assert execution.load(path, "a") == result
+    execution.store_result(path, result)
+    assert execution.load_result(path, "a") == result
     text = path.read_text()
     for damaged in (text[: len(text) // 2], text.replace("\\u00e9", "e"), "", "[]",
                     '{"cells": [], "metadata": {"build": {"seconds": 1}}}'):
         assert damaged != text
         path.write_text(damaged)
-        assert execution.load(path, "a") is None
+        assert execution.load_result(path, "a") is None
 
 
 def test_write_atomic_keeps_the_old_file_when_the_writer_is_killed(tmp_path):
@@ -131,7 +131,7 @@ def test_cores_are_one_budget(root, monkeypatch):
             assert result.executed["cells"][1]["outputs"][0]["text"] == f"{jobs} 1\n"
 
 
-def test_finished_plays_are_kept_for_this_library_only(root, monkeypatch):
+def test_finished_runs_are_stored_for_this_library_only(root, monkeypatch):
     monkeypatch.delenv("TOPK_STORE")
     old = root / "_build/store/old"
     old.mkdir(parents=True)
@@ -150,13 +150,13 @@ def test_preview_gives_parameters_and_a_full_build_none(root):
     path = root / "notebooks/a.md"
     path.write_text(source)
     for preview, cells, text in ((False, 2, "100 \n"), (True, 3, "5 1\n")):
-        result = execution.execute([execution.read(path, preview)], root, preview)["a"]
+        result = execution.execute([execution.read_notebook(path, preview)], root, preview)["a"]
         assert len(result.executed["cells"]) == cells
         assert result.executed["cells"][-1]["outputs"][0]["text"] == text
 
 
 def test_executed_notebook_names_no_place_no_time_and_no_address_in_memory(root):
-    """And kernels that run side by side share neither ports nor a history."""
+    """Kernels that run at the same time share neither ports nor a history file."""
     seen = "import json; from ipykernel.connect import get_connection_info as told\n"
     seen += "json.loads(told())['transport'], get_ipython().history_manager.enabled"
     cells = cell("print(1)"), cell("print(1)"), cell("object()"), cell(seen)
@@ -184,17 +184,17 @@ def test_streams_are_joined_and_progress_bars_leave_no_trace():
 
 # Records
 
-CLAIM = {"kind": "claim", "id": "zhou2014/figure-2e", "paper": "zhou2014", "where": "Figure 2(e)",
+CLAIM = {"type": "claim", "id": "zhou2014/figure-2e", "paper": "zhou2014", "where": "Figure 2(e)",
          "statement": "at most $5 | *each*", "published": "48", "observed": "47",
          "verdict": "fails"}
-RESULT = {"kind": "result", "id": "zhou2014/lemma-4.1", "paper": "zhou2014", "sort": "lemma",
+RESULT = {"type": "result", "id": "zhou2014/lemma-4.1", "paper": "zhou2014", "kind": "lemma",
           "number": "4.1", "statement": r"QE loses $\epsilon$.", "function": "topk.OptMAI",
           "role": "class", "test": "tests/test_optmai.py::test_lemma_4_1", "anchor": "lemma-4-1"}
 
 
 def test_records_are_taken_out_and_given_a_page():
-    book = executed({records.MIME: [CLAIM], "text/html": "<b>"}, {records.MIME: RESULT})
-    claim, result = found = records.take("02-x", book, "https://example.org/tree")
+    book = executed({records.MIME: [CLAIM]}, {records.MIME: RESULT})
+    claim, result = found = records.extract("02-x", book, "https://example.org/tree")
     assert claim["page"] == "notebooks/02-x.html#claim-zhou2014-figure-2e"
     shown, line = (output["data"] for output in book["cells"][1]["outputs"])
     assert shown == {"text/markdown": tables.claims([claim])}
@@ -214,7 +214,7 @@ def test_record_without_a_field_and_a_repeated_id_are_refused():
         records.select([records.complete(CLAIM, "page")] * 2, "claim")
 
 
-def test_a_claim_stands_on_its_page_and_in_the_ledger():
+def test_a_claim_is_on_its_page_and_in_the_ledger():
     noted = {**CLAIM, "note": "Two readings.", "anchor": "fig-e"}
     record = records.complete(noted, "notebooks/02-x.html")
     here, ledger = tables.claims([record]), records.ledger([record], preview=False)
@@ -227,10 +227,40 @@ def test_a_claim_stands_on_its_page_and_in_the_ledger():
     assert '(<a href="#fig-e">Figure 2(e)</a>)' in here
     assert '(<a href="../notebooks/02-x.html#fig-e">Figure 2(e)</a>)' in ledger
     assert "<span id" not in ledger and "zhou2014/figure-2e" not in ledger
-    assert "Claims: 1 (holds: 0, fails: 1, undecided: 0, not comparable: 0)" in ledger
+    assert "\n1 fails.\n" in ledger and "**0 hold** and **1 fails**; none of these state " in ledger
     assert "not judged" in records.ledger([record], preview=True)
     plain = tables.claims([records.complete(CLAIM, "notebooks/02-x.html")])
     assert "(Figure 2(e))" in plain and "details" not in plain
+    vague = {**CLAIM, "judged": "direction", "vague": "slightly"}
+    text = tables.claims([records.complete(vague, "notebooks/02-x.html")])
+    assert "direction contradicted, size not stated" in text and "Why no verdict" not in text
+    open_ = {**CLAIM, "verdict": "not comparable", "why": "The readings disagree."}
+    assert "*Why no verdict:* The readings disagree." in tables.claims(
+        [records.complete(open_, "notebooks/02-x.html")])
+
+
+def test_the_ledger_answers_first_and_draws_it():
+    """Two sentences and a bar chart come before the first row."""
+    given = [("holds", "direction", ""), ("fails", "", ""), ("undecided", "direction", ""),
+             ("not comparable", "", "The readings disagree: it holds a, and fails b."),
+             ("not comparable", "", "It is not printed. It cannot be played.")]
+    rows = [records.complete({**CLAIM, "id": f"zhou2014/{i}", "verdict": verdict, "judged": judged,
+                              "why": why}, "notebooks/02-x.html")
+            for i, (verdict, judged, why) in enumerate(given)]
+    text = records.ledger(rows, preview=False)
+    told, _, rest = text.partition("<figure")
+    assert told.count(". ") == 1 and told.strip().endswith("no reading can be run.")
+    assert "**1 holds** and **1 fails**; one of these states a direction" in told
+    assert "**1 open**, and **2 cannot be judged**: for one the readings" in told
+    assert "and for one no reading can be run" in told
+    picture = rest.partition("</figure>")[0]
+    assert picture.count("<rect") == 4 and 'role="img"' in picture and "\n\n" not in picture
+    label = "1 holds, 1 fails, 1 undecided, 2 not comparable"
+    assert f'aria-label="Zhou, Chen and Li (2014): {label}"' in picture
+    assert rest.index("topk-ledger-filter") < rest.index("{list-table}")
+    bar = records.bars({"A, B (2001): C": [{"verdict": x} for x in ("holds", "fails", "holds")]})
+    placed = [[*map(int, x)] for x in re.findall(r'<rect.*? x="(\d+)".*?width="(\d+)"', bar)]
+    assert placed == [[placed[0][0], 2 * placed[1][1]], [sum(placed[0]), placed[1][1]]]
 
 
 FORMULAS = {
@@ -246,7 +276,7 @@ FORMULAS = {
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_what_is_spelled_in_letters_becomes_a_formula(text):
+def test_formulas_spelled_in_ascii_are_typeset(text):
     assert tables.formulas(text) == FORMULAS[text]
 
 
@@ -258,7 +288,7 @@ def test_register_names_what_is_there_and_what_is_missing():
     assert r"QE loses $\epsilon$." in text and "{py:class}`topk.OptMAI`" in text
     assert text.count("not yet on a page") == 52 and "without a number" not in text
     assert "not yet" not in records.register([entry], "", preview=True)
-    proved = {**CLAIM, "kind": "proved", "anchor": "thm-x", "verdict": "proved"}
+    proved = {**CLAIM, "type": "proved", "anchor": "thm-x", "verdict": "proved"}
     found = [entry, records.complete(proved, "notebooks/02-x.html")]
     assert records.select(found, "claim") == []
     (proved,) = records.select(found, "proved")
@@ -296,8 +326,8 @@ def test_every_public_name_is_in_the_reference():
     assert {*topk.__all__} - packages <= {*named}
 
 
-def test_the_site_as_one_file_depends_on_nothing_but_the_site(tmp_path):
-    """Not on when or in what order its files were written."""
+def test_the_zipped_site_is_reproducible(tmp_path):
+    """The archive does not depend on the times or the order in which its files were written."""
     files = {"index.html": "door", "book/intro.html": "page", "_static/a.js": "x" * 5000}
     packed = []
     for number, order in enumerate((sorted(files), sorted(files, reverse=True))):

@@ -1,4 +1,4 @@
-"""JupyterLab as `make lab` opens it: chapters read as on the site, and a save changes no source.
+"""JupyterLab as opened by `make lab`: chapters look as on the site, and saving changes no source.
 
 The browser tests work in a copy of the repository, with preview parameters and without a network.
 """
@@ -18,12 +18,13 @@ from chapters.cells import SOURCES
 from book import execution, lab, pairs
 from book.build import ROOT
 
-# What jupyterlab-myst sets, and what book/lab.js adds to it.
-DIRECTIVES = {"code-cell", "admonition", "exercise", "solution", "solution-start", "solution-end"}
+# Elements rendered by jupyterlab-myst, and those added by book/lab.js.
+DIRECTIVES = {"code-cell", "admonition", "index"}
+DIRECTIVES |= {"exercise", "solution", "solution-start", "solution-end"}
 PROVED = "algorithm corollary definition example lemma proof proposition remark theorem"
 DIRECTIVES |= {f"prf:{name}" for name in PROVED.split()}
 ROLES = {"cite:p", "cite:t", "cite:ts", "doc", "eq", "math", "numref", "prf:ref", "ref"}
-SHOWN = {"glue:text", "py:class", "py:func", "py:meth"}  # plain text without book/lab.js
+SHOWN = {"glue:text", "py:class", "py:func", "py:meth", "py:mod"}  # plain text without book/lab.js
 SMALL = ("31-two-coins", "41-errata")
 
 
@@ -42,7 +43,7 @@ def test_every_name_that_a_chapter_refers_to_is_known():
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
-def test_what_a_chapter_is_written_with_is_set_in_the_lab(source):
+def test_the_lab_renders_the_elements_of_a_chapter(source):
     text = source.read_text(encoding="utf-8")
     directives = set(re.findall(r"^[`:]{3,}\{([\w:-]+)\}", text, re.M))
     assert directives - {"only"} <= DIRECTIVES  # `only` is for the printed book
@@ -50,9 +51,9 @@ def test_what_a_chapter_is_written_with_is_set_in_the_lab(source):
 
 
 def small(path):
-    """Write the preview's parameters into a source, as a reader would."""
+    """Write the preview's parameters into a source."""
     text = path.read_text(encoding="utf-8")
-    for name, value in execution.read(path, preview=True).parameters.items():
+    for name, value in execution.read_notebook(path, preview=True).parameters.items():
         text, count = re.subn(rf"^{name} = [^#\n]*", f"{name} = {value!r}  ", text, flags=re.M)
         assert count == 1, name
     return pairs.canonical(text)
@@ -60,7 +61,7 @@ def small(path):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of what JupyterLab and the chapters need, with preview parameters in two of them."""
+    """A copy of the files that JupyterLab needs, with preview parameters in two chapters."""
     root = tmp_path_factory.mktemp("copy")
     for name in ("benchmarks", "book", "notebooks", "topk"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -73,7 +74,7 @@ def copy(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(copy, tmp_path_factory):
-    """Start JupyterLab on the copy, and return its address once it says that it runs."""
+    """Start JupyterLab on the copy, and return its address when it is ready."""
     home = tmp_path_factory.mktemp("home")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -102,6 +103,7 @@ def address(copy, tmp_path_factory):
     os.killpg(server.pid, 9)  # its kernels, too
     server.wait()
     drain.wait()
+    server.stderr.close()
 
 
 STATE = """() => {
@@ -120,7 +122,7 @@ OPENED = """(path) => {
     const shown = window.jupyterapp?.shell.currentWidget;
     return shown?.context?.path === path && shown.sessionContext.session?.kernel;
 }"""
-# No number, citation or reference is left unset in what is drawn.
+# All numbers, citations and references in the page are rendered.
 NOTHING_LACKS = """(names) => {
     const cells = [...document.querySelectorAll(".jp-MarkdownCell .myst")];
     const text = cells.map((cell) => cell.textContent).join(" ");
@@ -169,7 +171,7 @@ def test_jupytext_itself_changes_nothing(tmp_path):
         assert {path: path.read_bytes() for path in files} == before
 
 
-def test_what_was_written_into_the_ipynb_alone_is_not_lost(tmp_path):
+def test_cells_edited_only_in_the_ipynb_are_not_lost(tmp_path):
     source = tmp_path / SOURCES[0].name
     target = source.with_suffix(".ipynb")
     source.write_text(SOURCES[0].read_text(encoding="utf-8"), encoding="utf-8")
@@ -179,7 +181,7 @@ def test_what_was_written_into_the_ipynb_alone_is_not_lost(tmp_path):
     cell["source"] = "# Another title"
     target.write_text(json.dumps(notebook), encoding="utf-8")
     changed, (left,) = pairs.sync(tmp_path)
-    assert changed == [] and left == pairs.Edited(target, ("# Another title",))
+    assert changed == [] and left == pairs.EditedPair(target, ("# Another title",))
     assert json.loads(target.read_text(encoding="utf-8")) == notebook
     pairs.sync(tmp_path, keep="ipynb")
     assert "# Another title" in source.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""pyproject, the hash lock, the constraints and the conda environment say the same thing."""
+"""pyproject.toml, the lock, the constraints and the conda environment agree."""
 
 import ast
 import re
@@ -19,10 +19,11 @@ ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text())
 
 
 def asked_for():
-    """Return every requirement of the project: core, extras, and what builds it."""
+    """Return all requirements of the project: core, extras and build."""
     project = PROJECT["project"]
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
-    groups = [line for lines in PROJECT["dependency-groups"].values() for line in lines]
+    groups = [line for lines in PROJECT["dependency-groups"].values() for line in lines
+              if isinstance(line, str) and not line.startswith(project["name"])]
     lines = project["dependencies"] + extras + groups + PROJECT["build-system"]["requires"]
     return [Requirement(line) for line in lines]
 
@@ -47,7 +48,7 @@ def imported(files):
     return {name.split(".")[0] for name in names} - {"topk", *sys.stdlib_module_names}
 
 
-def test_what_is_required_is_what_is_imported():
+def test_requirements_agree_with_imports():
     extras = PROJECT["project"]["optional-dependencies"]
     core = {Requirement(line).name.replace("-", "_") for line in PROJECT["project"]["dependencies"]}
     wanted = {name: {Requirement(line).name for line in lines} for name, lines in extras.items()}
@@ -81,4 +82,8 @@ def test_environment_installs_the_locked_versions():
 
 def test_citation_names_the_same_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    config = yaml.safe_load((ROOT / "_config.yml").read_text())
+    landing = " ".join((ROOT / "book/intro.md").read_text(encoding="utf-8").split())
     assert citation["version"] == PROJECT["project"]["version"]
+    assert f"Version {citation['version']}," in config["html"]["extra_footer"]
+    assert f"version = {{{citation['version']}}}" in landing and citation["title"] in landing

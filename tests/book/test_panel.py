@@ -1,7 +1,7 @@
-"""The panel in which a reader plays: its rules are those of the library, and it can be used.
+"""The interactive panel: its rules agree with the library, and its controls work.
 
-Chromium plays recorded rewards by `panel-rules.js`, a live session plays the same ones. Neither
-needs a built site, and no page here asks for anything.
+Chromium runs `panel-rules.js` and a live session runs the library on the same rewards. The tests
+need no built site and no network.
 """
 
 import re
@@ -14,12 +14,12 @@ from book.build import ROOT
 
 STATIC = ROOT / "book/_static"
 N, TAPES, LENGTH = 8, 100, 1000
-PROMISES = ("LUCB1", "KLLUCB")
-NAMES = ("Uniform", "SAR", "OptMAI", *PROMISES)
+FIXED_CONFIDENCE = ("LUCB1", "KLLUCB")
+NAMES = ("Uniform", "SAR", "OptMAI", *FIXED_CONFIDENCE)
 
 
 def watched(page):
-    """Note in ``page.wrong`` what goes wrong in a page, and whatever it asks for."""
+    """Collect a page's console messages, errors and requests in ``page.wrong``."""
     page.wrong = []
     page.on("console", lambda message: page.wrong.append(message.text))
     page.on("pageerror", lambda error: page.wrong.append(str(error)))
@@ -28,9 +28,9 @@ def watched(page):
 
 
 def parameters(name, rng):
-    """Return random ones; some promises are never sure within the budget, some are soon."""
+    """Return random parameters; some fixed-confidence runs reach their budget, some do not."""
     k, least = int(rng.integers(1, N)), N + (name == "SAR")
-    if name not in PROMISES:
+    if name not in FIXED_CONFIDENCE:
         return {"k": k, "budget": int(rng.integers(least, 1500))}
     epsilon, delta = rng.choice([0, 0.1, 0.3, 0.5]), rng.choice([0.01, 0.05, 0.3])
     budget = int(rng.integers(N, 1000))
@@ -38,12 +38,13 @@ def parameters(name, rng):
 
 
 def played_live(strategy, tape):
-    """Play a tape in a live session."""
+    """Run a strategy on a tape of rewards in a live session."""
     session, used = strategy.start(N), np.zeros(N, dtype=int)
     while not session.done:
         arms, counts = session.ask()
         wanted = zip(arms, used[arms], counts, strict=True)
-        session.tell(arms, [tape[arm, at : at + count].sum() for arm, at, count in wanted], counts)
+        sums = [tape[arm, at : at + count].sum() for arm, at, count in wanted]
+        session.tell(arms, sums=sums, counts=counts)
         used[arms] += counts
     assert used.max() <= LENGTH, "tape too short for this test"
     return {
@@ -67,10 +68,11 @@ PLAY = """([name, parameters, tape]) => {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_panel_plays_as_the_library(name, browser):
-    """A hundred tapes: the same pulls of every arm, the same set and bounds, the same end.
+def test_the_panel_agrees_with_the_library(name, browser):
+    """On a hundred tapes both make the same pulls and return the same set, bounds and ending.
 
-    A tape has the rewards, 0 or 1, of every arm and pull; some arms are equal, some certain.
+    A tape has the reward, 0 or 1, of every arm and pull; some arms have equal means, some have mean
+    0 or 1.
     """
     page = watched(browser.new_page())
     page.evaluate((STATIC / "panel-rules.js").read_text(encoding="utf-8"))
@@ -85,7 +87,7 @@ def test_the_panel_plays_as_the_library(name, browser):
         assert found == expected
         ends.add(found["stopped"])
     assert page.wrong == []
-    assert ends == ({"rule", "budget"} if name in PROMISES else {"budget"})
+    assert ends == ({"rule", "budget"} if name in FIXED_CONFIDENCE else {"budget"})
 
 
 def test_the_rules_are_short():
@@ -94,7 +96,7 @@ def test_the_rules_are_short():
 
 @pytest.fixture
 def panel(browser):
-    """A page with nothing but the panel; its clock can be moved on."""
+    """A page that contains only the panel, with a clock under the test's control."""
     page = watched(browser.new_page())
     page.clock.install()
     style, rules, script = (
@@ -118,17 +120,17 @@ def told(page):
 
 
 def now(page):
-    """Return how the play stands, as it is shown."""
+    """Return the state of the run as displayed."""
     rows = page.locator(".topk-panel-now > div").all()
     return {row.locator("dt").inner_text(): row.locator("dd").inner_text() for row in rows}
 
 
 def press(page, name):
-    page.get_by_role("button", name=name).press("Enter")
+    page.get_by_role("button", name=name, exact=True).press("Enter")
 
 
-def test_a_play_is_told_decision_by_decision(panel):
-    """SAR settles the eight arms one by one: seven decisions, each a sentence of its own."""
+def test_a_run_is_described_decision_by_decision(panel):
+    """SAR makes seven decisions about the eight arms, each described by its own sentence."""
     sentences = [told(panel)]
     while "budget spent" not in now(panel)["Stopped"]:
         press(panel, "One decision")
@@ -137,13 +139,13 @@ def test_a_play_is_told_decision_by_decision(panel):
     assert all(re.search("arms? [1-8].* (accepted|rejected)", text) for text in sentences[1:])
     marks = "".join(panel.locator(".topk-panel-arms i").all_inner_texts())
     assert sorted(marks) == sorted("✓✓✓✗✗✗✗✗")
-    known = {"Tries": "317 of 320", "Its set now": "1, 2 and 3", "Right": "✓ yes"}
+    known = {"Samples": "317 of 320", "Current set": "1, 2 and 3", "Correct": "✓ yes"}
     assert known.items() <= now(panel).items()
-    assert "Its set is 1, 2 and 3: right." in told(panel)
+    assert "The set is 1, 2 and 3: correct." in told(panel)
     read = panel.locator(".topk-panel-read").all_inner_texts()
     assert read[0].startswith("Arm 1: accepted, ") and "between" in read[7]
     before = told(panel)
-    press(panel, "One decision")  # it is over
+    press(panel, "One decision")  # after the end
     assert told(panel) == before
 
 
@@ -153,14 +155,14 @@ def test_means_are_dragged_with_the_keyboard(panel):
     slider.focus()
     for _ in range(3):
         panel.keyboard.press("ArrowUp")
-    assert slider.input_value() == "0.68" and now(panel)["Tries"] == "0 of 320"
+    assert slider.input_value() == "0.68" and now(panel)["Samples"] == "0 of 320"
     panel.keyboard.press("End")
     assert slider.input_value() == "1"
     assert panel.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
 
 
 def test_the_thumb_is_where_the_mean_is_drawn(panel):
-    """Dragged from the height of its mean to another one."""
+    """A thumb is dragged from the height of its mean to another height."""
     plot = panel.locator(".topk-panel-plot svg").bounding_box()
     x, slider = plot["x"] + plot["width"] * 7.5 / 8, panel.get_by_label("true mean of arm 8")
     panel.mouse.move(x, plot["y"] + plot["height"] * (1 - 0.2))
@@ -168,21 +170,21 @@ def test_the_thumb_is_where_the_mean_is_drawn(panel):
     panel.mouse.move(x, plot["y"] + plot["height"] * (1 - 0.7), steps=5)
     panel.mouse.up()
     assert abs(float(slider.input_value()) - 0.7) < 0.015
-    panel.mouse.click(x, plot["y"] + plot["height"] * 0.9)  # elsewhere it cannot be touched
+    panel.mouse.click(x, plot["y"] + plot["height"] * 0.9)  # outside the thumb
     assert abs(float(slider.input_value()) - 0.7) < 0.015
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_play_runs_to_its_end_and_again_with_another_seed(name, panel):
+def test_a_run_goes_to_its_end_and_again_with_another_seed(name, panel):
     panel.get_by_label("Strategy").select_option(name)
-    if name in PROMISES:
+    if name in FIXED_CONFIDENCE:
         panel.get_by_label("Tolerance").select_option("0.2")
         assert not panel.get_by_label("Budget").is_visible()
     pulls = []
     for start in ("Run", "Again, seed 2"):
         press(panel, start)
         panel.clock.run_for(30_000)
-        assert now(panel)["Stopped"].startswith("yes") and ": right." in told(panel)
+        assert now(panel)["Stopped"].startswith("yes") and ": correct." in told(panel)
         pulls.append(panel.locator(".topk-panel-arms span[aria-hidden]").all_inner_texts())
     assert name == "Uniform" or pulls[0] != pulls[1]
 
@@ -192,46 +194,46 @@ def test_a_run_can_be_paused(panel):
     press(panel, "Run")
     panel.clock.run_for(1000)
     press(panel, "Pause")
-    tries = now(panel)["Tries"]
+    samples = now(panel)["Samples"]
     panel.clock.run_for(1000)
-    assert now(panel)["Tries"] == tries and int(tries) > 8
+    assert now(panel)["Samples"] == samples and int(samples) > 8
     assert panel.locator(".topk-panel-told").get_attribute("aria-live") == "polite"
 
 
-def test_a_rule_that_cannot_be_sure_gives_up(panel):
-    """And whoever wants no motion sees the end at once."""
+def test_a_rule_that_cannot_decide_stops_at_the_limit(panel):
+    """With reduced motion the end is displayed at once."""
     slider = panel.get_by_label("true mean of arm 4")
     slider.fill("0.75")
     panel.get_by_label("Strategy").select_option("LUCB1")
     panel.emulate_media(reduced_motion="reduce")
     press(panel, "Run")
-    known = {"Tries": "50,000", "Stopped": "gave up", "Right": "✓ yes"}
+    known = {"Samples": "50,000", "Stopped": "limit reached", "Correct": "✓ yes"}
     assert known.items() <= now(panel).items()
 
 
-def test_many_plays_are_counted(panel):
-    """As often right as the library is, whose plays are others."""
-    press(panel, "100 plays")
+def test_many_runs_are_counted(panel):
+    """The share of correct runs agrees with the library's, within sampling error."""
+    press(panel, "100 runs")
     panel.clock.run_for(60_000)
     found = re.fullmatch(
-        r"SAR, K = 3, budget 320: right in (\d+) of 100 plays, 3\d\d tries on average.",
+        r"SAR, K = 3, budget 320: correct in (\d+) of 100 runs, 3\d\d samples on average.",
         panel.locator(".topk-panel-tally li").inner_text(),
     )
-    assert 75 <= int(found[1]) <= 98  # 0.88 in the long run
+    assert 75 <= int(found[1]) <= 98  # the expected number is 88
 
 
-def test_who_guesses_first_sees_no_mean(panel):
+def test_guess_first_hides_the_means(panel):
     panel.get_by_label("Guess first").check()
     slider = panel.locator(".topk-panel-means input").first
     assert not slider.is_visible()
     press(panel, "Run")
     panel.clock.run_for(30_000)
-    assert now(panel)["Right"] == "hidden" and "right" not in told(panel)
+    assert now(panel)["Correct"] == "hidden" and "correct" not in told(panel)
     panel.get_by_label("Guess first").uncheck()
-    assert slider.is_visible() and re.search(": (right|wrong)", told(panel))
+    assert slider.is_visible() and re.search(": (correct|wrong)", told(panel))
 
 
 @pytest.mark.parametrize("source", ["book/intro.md", "notebooks/01-problem.md"])
-def test_without_scripts_a_page_says_what_is_missing(source):
+def test_without_scripts_a_page_explains_what_is_missing(source):
     text = (ROOT / source).read_text(encoding="utf-8")
     assert re.search('<div class="topk-panel">\n<p>[^<]*scripts[^<]*</p>\n</div>', text)

@@ -1,4 +1,4 @@
-"""What the printed book makes of the site's notebooks."""
+"""The conversion of the site's notebooks for the PDF."""
 
 import yaml
 
@@ -32,7 +32,7 @@ def test_the_reference_of_names_is_left_out(tmp_path):
     (tmp_path / "api").mkdir()
     toc = {"root": "a", "parts": [{"chapters": [{"file": "b"}, {"file": "c", "sections": [1]}]}]}
     (tmp_path / "_toc.yml").write_text(yaml.safe_dump(toc))
-    pdf.leave_out_reference(tmp_path)
+    pdf.remove_reference(tmp_path)
     left = yaml.safe_load((tmp_path / "_toc.yml").read_text())
     assert left == {"root": "a", "parts": [{"chapters": [{"file": "b"}, {"file": "c"}]}]}
     assert not (tmp_path / "api").exists()

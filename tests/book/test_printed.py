@@ -1,4 +1,4 @@
-"""The reader of printed figures, on a drawing whose numbers are known."""
+"""The program that reads published figures, on drawings with known data."""
 
 import zlib
 
@@ -13,12 +13,12 @@ LOADS = {2: 3, 5: 1, 143: 2}
 
 
 def at(x, y):
-    """Coordinates of a point: K from 0 to 100, values of up to 0.05."""
+    """Return the coordinates of a point: K from 0 to 100, values up to 0.05."""
     return f"{700 + 40 * x:g} {475 + 60_000 * y:g}"
 
 
 def tick(start, end, value):
-    """A tick of an axis with its number, between two that have other numbers."""
+    """Return a tick of an axis with its label, between two other ticks."""
     return f"{start} m\n{end} l\nS\n0 g\nq\n10 0 0 10 0 0 cm BT\n/R8 18 Tf\n({value:g})Tj\nET\nQ\n"
 
 
@@ -46,7 +46,7 @@ def pdf(**drawings):
 
 
 def curves():
-    """The five curves and their legend, whose samples are drawn in the same colours."""
+    """Return the five curves, and their legend in the same colours."""
     lines = []
     for colour, points in zip(COLOURS, REGRET.values(), strict=True):
         steps = [f"{at(k, y)} {'lm'[k == 10]}" for k, y in points.items()]

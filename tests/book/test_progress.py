@@ -1,4 +1,4 @@
-"""What a build says while it runs."""
+"""The progress messages of a build."""
 
 import io
 import queue
@@ -14,11 +14,11 @@ from book import build, execution, progress
 
 @pytest.fixture
 def clock():
-    """A clock that stands still until it is moved."""
+    """A clock under the control of the test."""
     return mock.Mock(return_value=0.0)
 
 
-def test_a_new_build_takes_what_the_last_one_took(clock):
+def test_a_build_predicts_the_recorded_times(clock):
     pages = {"a": [10.0, 50.0], "b": [30.0], "c": [20.0, 20.0]}
     assert progress.Progress(pages, at_once=2, clock=clock).seconds_left() == 65
 
@@ -32,7 +32,7 @@ def test_half_of_a_cell_is_half_of_its_time(clock):
     clock.return_value = 50
     assert state.seconds_left() == 40
     assert state.line() == "0 of 1 pages, about 1 min left, a: cell 2 of 2 (56%)"
-    clock.return_value = 500  # longer than expected: the page is about to end, not past its end
+    clock.return_value = 500  # longer than expected: the page is nearly finished
     assert state.seconds_left() == 0
 
 
@@ -66,11 +66,11 @@ def test_times_follow_the_cells_and_not_their_numbers():
 
 
 def test_the_times_of_every_page_are_recorded():
-    """Or a long page might be begun last, and the other cores wait for it."""
+    """Otherwise a long page could start last, with the other cores idle."""
     assert {path.stem for path in cells.SOURCES} == progress.recorded(build.ROOT).keys()
 
 
-def test_what_a_build_writes_is_found_by_the_cells_of_the_same_source(tmp_path):
+def test_recorded_times_are_matched_to_the_cells_of_the_source(tmp_path):
     cells = [new_code_cell("1"), new_markdown_cell("text"), new_code_cell("2"), new_code_cell("1")]
     source = jupytext.writes(new_notebook(cells=cells), fmt="md:myst")
     done = execution.tidy(new_notebook(cells=cells))
@@ -85,7 +85,7 @@ def test_what_a_build_writes_is_found_by_the_cells_of_the_same_source(tmp_path):
 def test_a_line_on_a_pipe_and_over_the_last_one_on_a_terminal(terminal, begin, end):
     events, out = queue.Queue(), io.StringIO()
     out.isatty = lambda: terminal
-    with progress.told(progress.Progress({"a": [1.0]}, timed=False), events, out):
+    with progress.printing(progress.Progress({"a": [1.0]}, timed=False), events, out):
         events.put(("a", 0))
         events.put(("a", None))
     text = out.getvalue()
@@ -96,6 +96,6 @@ def test_a_line_on_a_pipe_and_over_the_last_one_on_a_terminal(terminal, begin, e
 
 def test_nothing_to_execute_says_nothing():
     out = io.StringIO()
-    with progress.told(progress.Progress({}, pages=5), queue.Queue(), out):
+    with progress.printing(progress.Progress({}, pages=5), queue.Queue(), out):
         pass
     assert out.getvalue() == ""

@@ -1,4 +1,4 @@
-"""Code that a reader of the site sees, or unfolds, uses no name from code that nobody sees."""
+"""Visible and folded code uses no name that is defined in removed code."""
 
 import builtins
 import symtable
@@ -7,7 +7,7 @@ import pytest
 from chapters import cells
 
 LEFT_OUT = {"remove-cell", "remove-input"}
-GIVEN = {*dir(builtins), "__name__", "display", "get_ipython"}  # what every notebook starts with
+GIVEN = {*dir(builtins), "__name__", "display", "get_ipython"}  # defined in every notebook
 
 
 def names(table):

@@ -1,4 +1,4 @@
-"""Proofs are folded under their own names, and a statement says what it is used for."""
+"""Postprocessing of pages: folded proofs, lists and code, and links to uses of statements."""
 
 import re
 
@@ -8,9 +8,9 @@ from chapters.cells import SOURCES
 from book import reading
 
 
-def stated(label, title, sort="theorem", body="<p>It holds.</p>"):
+def stated(label, title, kind="theorem", body="<p>It holds.</p>"):
     """Return a statement as sphinx-proof renders it."""
-    return (f'<div class="proof {sort} admonition" id="{label}">\n<p class="admonition-title">'
+    return (f'<div class="proof {kind} admonition" id="{label}">\n<p class="admonition-title">'
             f'<span class="caption-number">{title} </span> (its name)</p>\n'
             f'<section id="content">\n{body}\n</section>\n</div>')
 
@@ -39,7 +39,7 @@ def test_a_proof_is_folded_whole_and_nothing_else_changes():
 
 
 def test_a_proof_belongs_to_the_last_statement_without_one():
-    """To a definition or an algorithm only where nothing else is left."""
+    """A proof belongs to a definition or an algorithm only if no other statement is left."""
     text = (stated("alg-a", "Algorithm 1.1", "algorithm") + stated("thm-b", "Theorem 1.2")
             + stated("lem-c", "Lemma 1.3") + stated("def-d", "Definition 1.4", "definition")
             + proved("Of c.") + proved("Of b.") + proved("Of d.") + proved("Of a.") + proved("?"))
@@ -47,7 +47,7 @@ def test_a_proof_belongs_to_the_last_statement_without_one():
     assert summaries(reading.fold(text)) == [f"Proof of {name}" for name in names] + ["Proof"]
 
 
-def test_a_proof_may_say_itself_what_it_proves():
+def test_a_proof_may_name_its_statement():
     link = '<a class="reference internal" href="#thm-a"><span>Theorem 1.1</span></a>'
     text = (stated("thm-a", "Theorem 1.1") + stated("lem-b", "Lemma 1.2", "lemma")
             + proved(f"<em>Of {link}, part 1.</em> First.") + proved("Of b.")
@@ -65,7 +65,7 @@ def test_the_idea_stays_in_sight(idea):
     assert shown.endswith(f"<p>{idea} Look.</p>\n") and "<p>First, …</p>" in hidden
 
 
-def test_a_statement_names_whose_proofs_link_to_it():
+def test_a_statement_links_to_the_statements_whose_proofs_use_it():
     link = '<a class="reference internal" href="{}#lem-b"><span>Lemma</span></a>'
     pages = {
         "notebooks/1.html": stated("lem-b", "Lemma 1.1", "lemma") + link.format("")
@@ -73,22 +73,22 @@ def test_a_statement_names_whose_proofs_link_to_it():
         "notebooks/2.html": stated("thm-c", "Theorem 2.1") + proved(link.format("1.html")),
     }
     used = reading.uses(pages)
-    said = reading.name_users("notebooks/1.html", pages["notebooks/1.html"], used)
+    said = reading.link_users("notebooks/1.html", pages["notebooks/1.html"], used)
     line = ('<p class="topk-used">Used to prove <a href="#thm-a">Theorem 1.2</a>, '
             '<a href="2.html#thm-c">Theorem 2.1</a>.</p>\n</div>')
     assert said.count("topk-used") == 1 and said.index(line) < said.index("thm-a", said.index(line))
     text = pages["notebooks/2.html"]
-    assert reading.name_users("notebooks/2.html", text, used) == text
+    assert reading.link_users("notebooks/2.html", text, used) == text
 
 
 def test_a_box_that_is_not_closed_is_refused():
     with pytest.raises(ValueError, match="not closed"):
-        reading.closing("<div><div></div>", 0)
+        reading.element_end("<div><div></div>", 0)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_no_proof_is_folded_by_hand(path):
-    """The theme's way to fold a box needs a title, which a proof has not: the build would crash."""
+    """The theme folds only boxes with a title; a proof has none, and the build would crash."""
     heads = re.findall(r"\{prf:proof\}[^\n]*\n((?::[^\n]*\n)*)", path.read_text(encoding="utf-8"))
     assert not [head for head in heads if re.search("dropdown|toggle", head)]
 
@@ -106,20 +106,20 @@ def test_decisions_and_exercises_are_folded_under_their_names():
                 '<section id="exercise-content">\n<p>Why?</p>\n</section>\n</div>\n')
     box = ('<div class="dropdown admonition">\n<p class="admonition-title">Provenance: all</p>\n'
            '</div>\n')
-    text = (headed("what-we-had-to-decide", decided + "<p>After.</p>\n")
+    text = (headed("implementation-choices", decided + "<p>After.</p>\n")
             + headed("exercises", exercise * 2 + box))
     fold = '<details class="topk-list"><summary>{}</summary>\n{}</details>\n'
     assert reading.fold_lists(text) == (
-        headed("what-we-had-to-decide", fold.format("Ties", decided) + "<p>After.</p>\n")
+        headed("implementation-choices", fold.format("Ties", decided) + "<p>After.</p>\n")
         + headed("exercises", fold.format("A mirror · A mirror", exercise * 2) + box))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_what_is_folded_has_names(path):
-    """A fold says what it hides: every exercise has a title, and every decision begins with one."""
+def test_folded_lists_have_names(path):
+    """Folds have names: every exercise and every implementation choice has a title."""
     text = path.read_text(encoding="utf-8")
     assert not re.findall(r"^`+\{exercise\} *$|^`+\{admonition\} Exercise", text, re.M)
-    decided = re.search(r"^## What we had to decide\n(.*?)(?=^## )", text, re.M | re.S)
+    decided = re.search(r"^## Implementation choices\n(.*?)(?=^## )", text, re.M | re.S)
     items = re.findall(r"^(?:\d+\.|[*-]) (.)", decided[1], re.M) if decided else ["*"]
     assert items and set(items) == {"*"}
 
@@ -127,4 +127,63 @@ def test_what_is_folded_has_names(path):
 def test_a_stop_stays_with_its_formula():
     one, two = (f'<span class="math notranslate nohighlight">\\({x}\\)</span>' for x in "nk")
     kept = f'Of {one} arms <span class="topk-together">{two}).</span> All'
-    assert reading.keep_stops(f"Of {one} arms {two}). All") == kept
+    assert reading.keep_punctuation(f"Of {one} arms {two}). All") == kept
+
+
+def test_a_percent_sign_stays_with_its_number():
+    glued = '<span class="pasted-text">84</span>'
+    code = '<pre>f"{x:.0f} %", 7 % 3</pre> and <code>7 % 3</code>'
+    kept = f"<p>95&nbsp;% of {glued}&nbsp;% in {code}, 5&nbsp;%.</p>"
+    assert reading.keep_percents(f"<p>95 % of {glued}\n% in {code}, 5 %.</p>") == kept
+
+
+def test_other_pages_than_chapters_keep_their_percent_signs(tmp_path):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book/intro.html").write_text("<p>In 77 % of runs.</p>", encoding="utf-8")
+    reading.postprocess(tmp_path)
+    found = (tmp_path / "book/intro.html").read_text(encoding="utf-8")
+    assert found == "<p>In 77&nbsp;% of runs.</p>"
+
+
+def hidden(prompt, code, output=""):
+    """Return a cell whose input is folded, as MyST-NB renders it."""
+    shown = f'<div class="cell_output docutils container">\n{output}\n</div>\n' if output else ""
+    return ('<div class="cell tag_hide-input docutils container">\n'
+            '<details class="admonition hide above-input">\n<summary aria-label="Toggle">\n'
+            f'<p class="collapsed admonition-title">{prompt}</p>\n'
+            '<p class="expanded admonition-title">Hide it</p>\n</summary>\n'
+            f'<div class="cell_input docutils container">{code}</div>\n</details>\n{shown}</div>\n')
+
+
+def test_the_code_of_a_figure_is_one_link_below_it():
+    text = hidden("The runs", "a") + hidden(reading.UNNAMED, "b", "<img>") + "<p>Seen.</p>"
+    below = reading.move_code_below(text)
+    assert below.index("<img>") < below.index("<summary>Code: The runs</summary>")
+    assert below.index(">a<") < below.index(">b<") < below.index("</details>")
+    assert below.count("<details") == below.count('class="cell ') == 1
+    assert below.count("<div") == below.count("</div>") and below.endswith("<p>Seen.</p>")
+    several = reading.move_code_below(hidden("The rules", "r") + text)
+    assert several.count("<summary>") == 1 and "<summary>Code: The rules; The runs<" in several
+    assert several.index(">r<") < several.index(">a<") < several.index(">b<")
+    kept = hidden("Check: it holds", "a")
+    assert reading.move_code_below(kept + text).startswith(kept + '<div class="cell tag_hide-input')
+    small = reading.move_code_below(hidden("Parameters and imports", "p") + text)
+    assert small.index("<summary>Parameters and imports</summary>") < small.index("<img>")
+    assert small.count('<details class="topk-code">') == 2 and "admonition hide" not in small
+
+
+def test_the_title_of_code_below_an_output():
+    assert reading.code_title([]) == "Code"
+    assert reading.code_title(["The runs"]) == "Code: The runs"
+    assert reading.code_title(["Check: it holds"]) == "Check: it holds"
+    assert reading.code_title(["A pair", "Check: it holds"]) == "Code: A pair; check: it holds"
+    assert reading.code_title(["A", "B", "C", "D"]) == "Code: A; …; D (4 cells)"
+
+
+def test_the_names_of_an_index_stand_beside_the_columns():
+    head = ('<table border="1" class="dataframe">\n<thead>\n<tr>\n{}</tr>\n<tr>\n{}</tr>\n</thead>')
+    split = head.format("<th></th>\n<th>pulls</th>\n", "<th>arm</th>\n<th></th>\n")
+    joined = reading.join_headers(split)
+    assert "<th>arm</th>\n<th>pulls</th>" in joined and joined.count("<tr>") == 1
+    kept = head.format("<th>budget</th>\n<th>10</th>\n", "<th>arm</th>\n<th></th>\n")
+    assert reading.join_headers(kept) == kept

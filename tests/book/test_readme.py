@@ -1,4 +1,4 @@
-"""The README's tables name what is there."""
+"""The tables of README name existing objects, and the first examples of README and site run."""
 
 import re
 
@@ -8,7 +8,7 @@ from book.build import ROOT
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_matrix_says_what_strategies_do():
+def test_the_readme_matrix_agrees_with_the_strategies():
     ticks = r"\| (✓?) *\| (✓?) *\| (✓?) *\|$"
     rows = re.findall(rf"^\| `(\w+)` \|[^|]*{ticks}", README, re.M)
     found = {name: [bool(tick) for tick in marks] for name, *marks in rows}
@@ -18,11 +18,18 @@ def test_matrix_says_what_strategies_do():
                      for name in found}
 
 
+def begun(text):
+    """Return the names defined by the first code block of a page."""
+    names, code = {}, re.search(r"```python\n(.*?)```", text, re.S)[1]
+    exec(compile(code.replace("runs=100", "runs=2"), "page", "exec"), names)
+    return names
+
+
 def test_the_lines_to_begin_with_run():
-    code = re.search(r"```python\n(.*?)```", README, re.S)[1]
-    names = {}
-    exec(compile(code.replace("runs=100", "runs=2"), "README.md", "exec"), names)
+    names = begun(README)
     assert len(names["session"].selected) == 20 and len(names["plays"].frame()) == 2
+    names = begun((ROOT / "book/intro.md").read_text(encoding="utf-8"))
+    assert len(names["outcome"].selected) == 20 and names["counts"].sum() > 0
 
 
 def test_links_to_files_lead_somewhere():

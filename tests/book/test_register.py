@@ -1,4 +1,4 @@
-"""Every numbered result of the papers is stated, executed and guarded on some page."""
+"""Every numbered result of the papers is stated, checked and tested on some page."""
 
 import ast
 import re
@@ -37,7 +37,7 @@ def test_every_numbered_result_is_entered_once():
 @pytest.mark.parametrize(
     ("page", "text", "values", "tags", "source"), ENTRIES, ids=[each[2]["id"] for each in ENTRIES])
 def test_entry_leads_somewhere(page, text, values, tags, source):
-    """Its statement is on the page, its cell asserts, its function and its test exist."""
+    """The statement is on the page, the cell asserts, and function and test exist."""
     assert re.search(rf"^:label: {re.escape(values['anchor'])}$", text, re.M), page
     assert any(tag.startswith("check-") for tag in tags), page
     assert "assert " in source or "assert(" in source, page

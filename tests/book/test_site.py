@@ -1,4 +1,4 @@
-"""The built site, opened page by page in Chromium with no network but this machine.
+"""The built site, opened page by page in Chromium without a network.
 
 `make browser-test` runs these after `make book`. Without a built site they are skipped, unless
 TOPK_SITE_REQUIRED is set, as it is in CI.
@@ -37,16 +37,16 @@ pytestmark = [
 def address():
     """Serve the site on 127.0.0.1 and return its address."""
     files = partial(SimpleHTTPRequestHandler, directory=SITE)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), files)
-    server.handle_error = lambda *args: None  # a page that is closed early hangs up
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+    with ThreadingHTTPServer(("127.0.0.1", 0), files) as server:
+        server.handle_error = lambda *args: None  # a page that is closed early hangs up
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 @contextmanager
 def opened(window, url, width=1280, mode="light", own_clock=False):
-    """Open a page and wait for its formulas; at the end nothing must have gone wrong in it.
+    """Open a page and wait for its formulas; at the end assert that there were no errors.
 
     What does stands in ``page.wrong``.  With a clock of its own, time stands still from then on in
     all pages of the window.
@@ -74,7 +74,7 @@ def opened(window, url, width=1280, mode="light", own_clock=False):
 
 
 def turn(page, width, mode, **media):
-    """Show an open page in another width and mode, as if it had been opened in them."""
+    """Change the width and mode of an open page, and let it settle."""
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=mode, **media)
     page.wait_for_function(TURNED, arg=mode)  # which, unlike `evaluate`, gives up
@@ -91,7 +91,7 @@ def unfold(page):
 
 
 def fold(page):
-    """Close what `unfold` has opened."""
+    """Close the folds opened by `unfold`."""
     page.evaluate("folds.forEach(e => { e.open = false; })")
     page.wait_for_function(AT_REST)
 
@@ -122,6 +122,19 @@ def test_records_point_at_anchors_that_exist():
     assert sorted(result["id"] for result in found["results"]) == sorted(expected)
 
 
+def test_a_row_without_a_verdict_says_why():
+    """By readings that disagree, both sides named, or by two sentences; see test_verdict_cells."""
+    claims = json.loads((SITE.parent / "claims.json").read_text(encoding="utf-8"))
+    for claim in claims:
+        apart = claim["verdict"] == "not comparable"
+        assert bool(claim["why"]) == apart, claim["id"]
+        assert bool(claim["vague"]) == (claim["judged"] == "direction"), claim["id"]
+        if claim["why"].startswith("The readings disagree"):
+            assert " fails " in claim["why"], claim["id"]
+        elif apart:
+            assert claim["why"].count(". ") == 1 and claim["why"].endswith("."), claim["id"]
+
+
 def test_the_figure_of_the_readme_is_the_one_that_the_build_draws():
     """Up to what another processor rounds otherwise; `cp _build/readme-figure.png book/_static`."""
     drawn, shown = (
@@ -133,7 +146,7 @@ def test_the_figure_of_the_readme_is_the_one_that_the_build_draws():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_has_one_description(page):
-    """Axe asks for a language and a title."""
+    """Axe requires a language and a title."""
     text = (SITE / page).read_text(encoding="utf-8")
     (described,) = re.findall(r'<meta[^>]*name="description"[^>]*>', text)
     assert len(re.search(r'content="([^"]*)"', described)[1]) > 30
@@ -162,7 +175,7 @@ def test_page_in_four_views(page, window, address):
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_keyboard_reaches_the_content(width, window, address):
-    """The first Tab finds a visible link that leads past the navigation."""
+    """The first Tab focuses a visible link that skips the navigation."""
     with opened(window, f"{address}/book/intro.html", width) as view:
         view.evaluate("() => window.scrollTo(0, 0)")
         view.keyboard.press("Tab")
@@ -179,7 +192,7 @@ def test_keyboard_reaches_the_content(width, window, address):
             assert view.evaluate(f"getComputedStyle(({focused})()).outlineStyle") != "none"
 
 
-def test_a_recorded_play_can_be_watched_with_the_keyboard(own_window, address):
+def test_a_recorded_run_is_controlled_with_the_keyboard(own_window, address):
     with opened(own_window, f"{address}/book/intro.html", own_clock=True) as view:
         player = view.locator(".topk-player").first
         told, slider = player.locator(".topk-player-told"), player.locator("input[type=range]")
@@ -203,7 +216,7 @@ def test_a_recorded_play_can_be_watched_with_the_keyboard(own_window, address):
         assert player.locator("svg").count() == 2
 
 
-def test_without_scripts_a_recorded_play_is_a_still_picture(plain_window, address):
+def test_without_scripts_a_recorded_run_is_a_static_picture(plain_window, address):
     page = plain_window.new_page()
     page.goto(f"{address}/book/intro.html")
     player = page.locator(".topk-player").first
@@ -212,7 +225,7 @@ def test_without_scripts_a_recorded_play_is_a_still_picture(plain_window, addres
 
 
 @pytest.mark.parametrize("page", ["book/intro.html", "notebooks/01-problem.html"])
-def test_a_reader_can_play(page, window, address):
+def test_the_panel_works_on_the_page(page, window, address):
     """And nothing that axe finds in the panel after a play, wide and narrow, light and dark."""
     with opened(window, f"{address}/{page}") as view:
         panel = view.locator(".topk-panel")
@@ -224,7 +237,7 @@ def test_a_reader_can_play(page, window, address):
         for (width, mode), name in zip(VIEWS, ("SAR", "LUCB1", "KLLUCB", "Uniform"), strict=True):
             turn(view, width, mode, reduced_motion="reduce")  # plays are over at once
             panel.get_by_label("Strategy").select_option(name)
-            panel.get_by_role("button", name="Run").press("Enter")
+            panel.get_by_role("button", name="Run", exact=True).press("Enter")
             view.wrong += [rule["id"] for rule in view.evaluate(looked_at)]
 
 
@@ -244,7 +257,7 @@ def test_the_player_is_small():
 
 
 def chapter_with(pattern):
-    """Return the first chapter whose text has a pattern, and what it found."""
+    """Return the first chapter that matches a pattern, and the match."""
     for page in PAGES:
         text = (SITE / page).read_text(encoding="utf-8")
         if page.startswith("notebooks/") and (found := re.search(pattern, text, re.S)):

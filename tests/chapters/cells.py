@@ -1,4 +1,4 @@
-"""Run single cells of a notebook, to show that the checks of a page can fail.
+"""Run single cells of a notebook, to test that the checks of a page can fail.
 
 A cell that executes a numbered result is tagged ``check-<name>``. It may use what cells tagged
 ``parameters`` or ``setup`` define, and nothing else, so that it runs without the experiments.
@@ -7,6 +7,7 @@ A cell that executes a numbered result is tagged ``check-<name>``. It may use wh
 import contextlib
 import functools
 import io
+import linecache
 import os
 import warnings
 from unittest import mock
@@ -28,6 +29,12 @@ def read(name):
     cells = [(tuple(cell.metadata.get("tags", ())), cell.source) for cell in notebook.cells
              if cell.cell_type == "code"]
     return cells, dict(notebook.metadata.get("topk", {}).get("preview", {}))
+
+
+def compile_cell(source, file):
+    """Compile a cell; its lines are found again, as those of a notebook are."""
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    return compile(source, file, "exec")
 
 
 def checks(name):
@@ -56,7 +63,7 @@ def run(name, check, old=None, new=None):
         with preview, contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("error")
             for tags, source in chosen:
-                exec(compile(source, f"{name}:{tags}", "exec"), space)
+                exec(compile_cell(source, f"{name}:{tags}"), space)
                 if "parameters" in tags:
                     space.update(parameters)
     finally:

@@ -1,4 +1,4 @@
-"""The checks of every page pass, and each fails when it is broken on purpose."""
+"""The checks of every page pass, and each fails when it is altered."""
 
 from pathlib import Path
 

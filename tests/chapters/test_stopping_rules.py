@@ -1,4 +1,4 @@
-"""The transcriptions of chapter 28 on cases worked out by hand from each rule's source."""
+"""The transcriptions of chapter 28, on cases computed by hand from the sources of the rules."""
 
 import contextlib
 import io
@@ -26,7 +26,7 @@ def page():
 
 
 def counts(pulls, means, variances):
-    """Pulls, sums and squares with these sample variances, as arrays of one look."""
+    """Return arrays of pulls, sums and squares with the given means and sample variances."""
     pulls, means, variances = (np.atleast_2d(np.array(x, float)) for x in (pulls, means, variances))
     return pulls, pulls * means, (pulls - 1) * variances + pulls * means**2
 

@@ -1,4 +1,4 @@
-"""Cells that make verdicts are short, and no verdict comes from a bare truth value."""
+"""Cells that compute verdicts are short, and judgements are not plain booleans."""
 
 import ast
 
@@ -7,20 +7,20 @@ from chapters import cells
 
 LONGEST = 40
 PAGES = [path.stem for path in cells.SOURCES]
-MAKERS = {"Claim", "Ledger", "Verdict", "Points", "Judgement",
-          "paired", "counts", "exact", "always", "most", "fact", "not_comparable"}
+MAKERS = {"Claim", "Ledger", "Verdict", "Points", "Judgement", "NOT_COMPARABLE",
+          "paired", "counts", "exact", "always", "most", "read_as", "fact", "unprinted"}
 
 
 def makes_verdicts(source):
-    """Whether a cell compares, judges or enters claims."""
+    """Return whether a cell compares, judges or enters claims."""
     return any(isinstance(node, ast.Attribute) and (
-        node.attr in ("judge", "proved", "not_comparable")
+        node.attr in ("judge", "proved")
         or node.attr in MAKERS and ast.unparse(node.value) in ("claims", "verdicts"))
         for node in ast.walk(ast.parse(source)))
 
 
 def bare(source):
-    """Judgements that are truth values: `topk.book.verdicts` has no say in them."""
+    """Return the judgements that are booleans instead of results of `topk.book.verdicts`."""
     tree = ast.parse(source)
     given = [node.args[0] if node.args else node.keywords[0].value for node in ast.walk(tree)
              if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".judge")]
@@ -29,13 +29,13 @@ def bare(source):
     found = [named.get(ast.unparse(x), x) for x in given]
     return [ast.unparse(x) for x in found
             if isinstance(x, (ast.Compare, ast.BoolOp, ast.UnaryOp))
-            or isinstance(x, ast.Constant) and x.value is not None
+            or isinstance(x, ast.Constant)
             or isinstance(x, ast.Call) and ast.unparse(x.func) in ("bool", "all", "any")
             or isinstance(x, ast.Call) and ast.unparse(x.func).endswith((".all", ".any"))]
 
 
 def sources(name):
-    """The cells of a page that make verdicts."""
+    """Return the cells of a page that compute verdicts."""
     return [source.strip() for _, source in cells.read(name)[0] if makes_verdicts(source)]
 
 
@@ -51,10 +51,22 @@ def test_every_page_with_a_ledger_has_such_cells():
     assert with_ledger and all(sources(name) for name in with_ledger)
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_no_row_is_set_aside_but_by_readings_that_disagree_or_by_two_sentences(name):
+    """Only `unprinted` gives the verdict by declaration, and it requires two sentences."""
+    for source in sources(name):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Attribute):
+                assert node.attr not in ("not_comparable", "NOT_COMPARABLE", "Judgement",
+                                         "_replace"), source
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("unprinted"):
+                assert len(node.args) >= 2 and not node.keywords, source
+
+
 @pytest.mark.parametrize("source, judges, truths", [
     ("claims.Ledger(rows)", True, []),
     ("x = verdicts.most(points)\nrow = claim('a').judge(x, 'seen')", True, []),
-    ("row = claim('a').judge(None, 'seen', 'why')", True, []),
+    ("row = claim('a').judge(None, 'seen', 'why')", True, ["None"]),
     ("row = claim('a').judge(largest == 143)", True, ["largest == 143"]),
     ("ok = bool(a > b)\nrow = claim('a').judge(ok)", True, ["bool(a > b)"]),
     ("row = claim('a').judge((loads == 143).all())", True, ["(loads == 143).all()"]),

@@ -1,4 +1,4 @@
-"""Plays whose bounds are means -+ s / sqrt(pulls), with s and the counts as a test says."""
+"""Runs with bounds means -+ s / sqrt(pulls), with s and the counts set by a test."""
 
 import math
 from dataclasses import dataclass
@@ -7,8 +7,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 import topk
-from topk.engine.state import begin_run, python_form
-from topk.rules import base
+from topk.engine.assemble import plain_form
+from topk.engine.state import begin_run
+from topk.rules import NO_ARM, Stored, base
 from topk.rules.marks import rule
 from topk.rules.search import ugape_scan as candidates
 
@@ -26,15 +27,14 @@ BATCHES = st.lists(
 
 @dataclass(frozen=True)
 class Searching(topk.Indices):
-    """Looks for winners and never ends."""
+    """A rule that finds winners and never ends."""
 
     k: int
     roles = topk.Indices.roles | {"radius": candidates.radius}
-    memory = {"level": 0.0}
 
-    def arrays(self, bandits, n):
-        kept = {"kept": ("flag", bandits * n), "smallest": ("real", bandits)}
-        return super().arrays(bandits, n) | kept
+    def state(self, arms):
+        kept = {"kept": Stored("flag", arms.n), "smallest": Stored("real", arms.bandits)}
+        return kept | {"now": {"level": 0.0}}
 
     @rule
     def scale(s):
@@ -45,12 +45,12 @@ class Searching(topk.Indices):
         return 1 / math.sqrt(s.pulls[arm]), 0.0
 
     @rule
-    def pick(s, arms):
-        return 0
+    def pick(s):
+        return NO_ARM, NO_ARM
 
 
 def begin(search, pulls, ones, k, s):
-    """Return a play in which every arm has been pulled."""
+    """Return a run in which every arm has been pulled."""
     play = begin_run(Searching(k), len(pulls), search=search)
     tell(play, range(len(pulls)), pulls, ones, s)
     return play
@@ -65,8 +65,8 @@ def tell(play, arms, counts, ones, s):
 
 
 def call(play, function, *arguments):
-    """Call an open function, as the play's search gives it."""
-    return python_form(function, play.given)(play.s, *arguments)
+    """Call an open function, as the run's search defines it."""
+    return plain_form(function, play.substitutions)(play.s, *arguments)
 
 
 def active_of(play):
@@ -74,7 +74,7 @@ def active_of(play):
 
 
 def tell_random(plays, data, batches, s):
-    """Tell plays the same batches, with s growing and arms leaving; yield after each of them."""
+    """Tell runs the same batches while s grows and arms are withdrawn; yield after each batch."""
     yield s
     for batch in batches:
         active = active_of(plays[0])

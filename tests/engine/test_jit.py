@@ -1,10 +1,11 @@
-"""What is compiled and kept: new when code changes, never in the way, nobody else's business."""
+"""The cache of compiled code: invalidation, damage, permissions, and private options."""
 
 import contextlib
 import gc
 import io
 import json
 import os
+import re
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,10 @@ from processes import SOURCES, environment, python
 from strategies.registry import ENTRIES, cases
 
 import topk
-from topk.engine import jit
+from topk.engine import jit, seal
+from topk.engine.state import begin_run
+from topk.rules import indices
+from topk.rules.indices import restore
 from topk.simulate.play import Play
 
 kept_only = pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
@@ -25,38 +29,38 @@ kept_only = pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
 SHARE = """
 import warnings
 import numpy as np
+from engine.share import first_share
 from topk.engine import jit
-from topk.rules.base import equal_shares
-
-def first_share(counts):
-    equal_shares(7, 3, counts)
-    return counts[0]
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    first_share = jit.compiled(first_share, (), "test", lean=False)
-    share = first_share(np.zeros(3, dtype=np.int64))
-stats = first_share.stats
-print(share, *(sum(x.values()) for x in (stats.cache_hits, stats.cache_misses)),
-      sum("topk keeps no compiled code" in str(one.message) for one in caught))
+    compiled = jit.compiled(first_share, (), "test", lean=False)
+    share = compiled(np.zeros(3, dtype=np.int64))
+stats = compiled.dispatcher.stats
+print(share, *(sum(x.values()) for x in (stats.cache_hits, stats.cache_misses)), len(caught))
 """
 COMPILED, LOADED, WARNED = [3, 0, 1, 0], [3, 1, 0, 0], [3, 0, 1, 1]
 
 
 def shared(*paths, **more):
-    """Run SHARE as if nothing had been compiled yet; with paths in a process apart."""
+    """Run SHARE without compiled code in memory; with paths, in a separate process."""
     if paths:
         said = python(SHARE, *paths, **more)
     else:
-        out, jit_as_new = io.StringIO(), mock.patch.multiple(jit, _loops={}, _warned=[])
+        out, jit_as_new = io.StringIO(), mock.patch.multiple(jit, _loops={})
         with mock.patch.dict(os.environ), jit_as_new, contextlib.redirect_stdout(out):
             os.environ.clear()
             os.environ.update(environment(**more))
-            jit.folder.cache_clear()
+            forget()
             exec(SHARE, {"__name__": "share"})
-        jit.folder.cache_clear()
+        forget()
         said = out.getvalue()
     return [int(word) for word in said.split()]
+
+
+def forget():
+    seal.folder.cache_clear()
+    jit.compiled.cache_clear()
 
 
 @kept_only
@@ -74,24 +78,89 @@ def test_an_edited_callee_takes_effect_in_the_next_process(tmp_path):
     assert shared(tmp_path, **where) == LOADED  # the old file is still good, and was looked at
 
 
+def damages(content):
+    """Yield damaged forms of a file's content: empty, other, cut short, one bit turned."""
+    yield from (b"", b"junk", content[: len(content) // 2])
+    for place in range(0, len(content), max(1, len(content) // 5)):
+        yield content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
 @kept_only
 @pytest.mark.slow
-def test_a_damaged_file_is_compiled_again(tmp_path):
-    """With one warning; afterwards the file is whole."""
-    where = {"NUMBA_CACHE_DIR": str(tmp_path)}  # respected
+@pytest.mark.parametrize("kind", ["py", "nbi", "nbc", "seal"])
+def test_a_damaged_file_is_compiled_again(tmp_path, kind):
+    """With one warning; afterwards the file is whole.  A module is only written again."""
+    where = {"XDG_CACHE_HOME": str(tmp_path)}
     assert shared(**where) == COMPILED
-    (file,) = (tmp_path / "topk").iterdir()
-    whole = file.read_bytes()
-    for content in (b"", b"junk", whole[: len(whole) // 2]):
+    (file,) = tmp_path.rglob(f"*.{kind}")
+    for content in damages(file.read_bytes()):
         file.write_bytes(content)
-        assert shared(**where) == WARNED
+        assert shared(**where) == (LOADED if kind == "py" else WARNED)
         assert shared(**where) == LOADED
+        (file,) = tmp_path.rglob(f"*.{kind}")
+
+
+@kept_only
+@pytest.mark.slow
+def test_a_file_that_is_gone_or_cannot_be_read_is_compiled_again(tmp_path):
+    """A loop without its seal was not stored to the end, which is no damage."""
+    where = {"XDG_CACHE_HOME": str(tmp_path)}
+    assert shared(**where) == COMPILED
+    for kind in ("py", "nbi", "nbc", "seal"):
+        (file,) = tmp_path.rglob(f"*.{kind}")
+        file.unlink()
+        assert shared(**where) == (LOADED if kind == "py" else COMPILED)
+        assert shared(**where) == LOADED
+    (file,) = tmp_path.rglob("*.nbc")
+    file.unlink()
+    file.mkdir()
+    assert shared(**where) == WARNED
+
+
+@kept_only
+def test_a_second_signature_is_sealed_as_well(tmp_path):
+    """The library's loops have one each, since the type of a state follows from its name."""
+    code = SHARE + "print(compiled(np.zeros(3, dtype=np.int32)))\n"
+    code += "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), len(caught))"
+    where = {"XDG_CACHE_HOME": str(tmp_path)}
+    assert python(code, **where).split()[4:] == ["3", "0", "2", "0"]
+    assert python(code, **where).split()[4:] == ["3", "2", "0", "0"]
+    assert len([*tmp_path.rglob("*.nbc")]) == 2
+
+
+@kept_only
+def test_the_folder_of_numba_is_respected(tmp_path):
+    """All is in it, and a damaged file is noticed there."""
+    where = {"NUMBA_CACHE_DIR": str(tmp_path), "HOME": "/proc/nowhere"}
+    assert shared(SOURCES.parent, **where) == COMPILED
+    assert shared(SOURCES.parent, **where) == LOADED
+    (file,) = tmp_path.rglob("*.nbc")
+    file.write_bytes(file.read_bytes()[::-1])
+    assert shared(SOURCES.parent, **where) == WARNED
+
+
+@kept_only
+def test_what_cannot_be_stored_is_compiled_with_a_warning(tmp_path, monkeypatch):
+    """As on a full disk, or where numba finds no place for its files."""
+    where = {"XDG_CACHE_HOME": str(tmp_path)}
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", full)
+    assert shared(**where) == WARNED
+    monkeypatch.undo()
+    monkeypatch.setattr("numba.core.caching.InTreeCacheLocator.from_function", lambda *_: None)
+    monkeypatch.setattr("numba.core.caching.UserWideCacheLocator.from_function", lambda *_: None)
+    assert shared(**where)[3] == 1
+    monkeypatch.undo()
+    assert shared(**where) == COMPILED
 
 
 @kept_only
 @pytest.mark.parametrize("way", ["file", "nowhere", "homeless", "writable", "foreign"])
-def test_without_a_folder_of_its_own_the_library_plays_with_one_warning(tmp_path, way):
-    """Nothing goes where others could put code; root may write anywhere but below a file."""
+def test_without_a_cache_folder_the_library_works_with_one_warning(tmp_path, way):
+    """Unsafe or unwritable folders are not used; root can write anywhere except below a file."""
     (tmp_path / "file").touch()
     folder = tmp_path / "cache" / "topk"
     folder.mkdir(mode=0o700, parents=True)
@@ -133,8 +202,8 @@ bandit = topk.BernoulliBandit([0.9, 0.5, 0.1])
 for strategy in {strategies}:
     play = Play(strategy, bandit, 0, 0)
     play.advance()
-    loop = play.state.compiled(topk.engine.loop.play)
-    made.append([sum(loop.stats.cache_hits.values()), play.outcome().pulls.tolist()])
+    loop = play.state.compiled(topk.engine.loop.run_batches)
+    made.append([sum(loop.dispatcher.stats.cache_hits.values()), play.outcome().pulls.tolist()])
 print(json.dumps(made))
 """
 FORMS = "topk.Uniform(1, 30)", "topk.SAR(1, 30)"
@@ -150,8 +219,8 @@ class SAR(topk.SAR):
 
 @kept_only
 @pytest.mark.slow
-def test_what_is_kept_is_found_whatever_was_played_and_imported(tmp_path):
-    """A user's strategy of the same name, from a module that later processes lack, as well."""
+def test_the_cache_is_found_after_any_runs_and_imports(tmp_path):
+    """This includes a user's strategy with the same name in a module that other processes lack."""
     where = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     (tmp_path / "users.py").write_text(USERS)
     mine = "import users\n" + PLAY.format(strategies=f"[users.SAR(1, 30), {', '.join(FORMS)}]")
@@ -185,12 +254,12 @@ assert ended > 2 * len(ENTRIES), ended
 
 
 def test_a_live_session_compiles_nothing():
-    """Every strategy of the registry, from the import to its end."""
+    """Every strategy of the registry runs from the import to the end."""
     python(LIVE)
 
 
 def play_some(*names):
-    """Play some short plays of the strategies with these names."""
+    """Make some short runs of the strategies with these names."""
     out = []
     for entry in (entry for entry in ENTRIES if entry.name in names):
         plays = [(s, bandit, rng) for s, bandit, rng in cases(entry, 40, 21, sizes=(2, 5, 9))
@@ -204,25 +273,33 @@ def play_some(*names):
 
 PLAY_SOME = "import json\nfrom engine.test_jit import *\nprint(json.dumps(play_some(*{names})))\n"
 WITHOUT = """
-import numba.core.serialize
-kept = numba.core.serialize.dumps
-del numba.core.serialize.dumps
-import topk.engine.jit
-numba.core.serialize.dumps = kept
+import numba
+known = numba.njit
+def njit(*given, **options):
+    if "_nrt" in options:
+        raise KeyError("_nrt")
+    return known(*given, **options)
+numba.njit = njit
+"""
+BLOCKED = """
+import sys
+sys.modules["numba"] = None  # importing it raises ImportError
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("names", "before", "more"), [
     (("SAR", "OptMAI", "LUCB1", "MultiBanditUGapEc"), "", {"NUMBA_DISABLE_JIT": "1"}),
-    (("SAR", "LUCB1"), WITHOUT, {}),  # one of each shape: code takes long to compile
-], ids=["no compiler", "a numba without the private names"])
+    (("SAR", "OptMAI", "LUCB1", "MultiBanditUGapEc"), BLOCKED, {}),
+    (("SAR", "LUCB1"), WITHOUT, {}),  # one of each form: code takes long to compile
+], ids=["the compiler turned off", "no numba", "a numba without the private options"])
 def test_results_are_the_same_with(names, before, more, tmp_path):
-    """Without the private names references are counted everywhere, and nothing is kept."""
-    code = before + PLAY_SOME.format(names=names) + "assert not jit.PRIVATE"
+    """Without the private options references are counted everywhere."""
+    code = before + PLAY_SOME.format(names=names)
+    code += "assert not jit.PRIVATE" if before else ""
     found = json.loads(python(code, NUMBA_CACHE_DIR=str(tmp_path), **more))
     assert len(found) >= 5 * len(names) and found == play_some(*names)
-    assert not list(tmp_path.rglob("*.nb?"))
+    assert not list(tmp_path.rglob("*.nb?")) or before == WITHOUT
 
 
 NUMBAS = """
@@ -249,14 +326,14 @@ print(json.dumps({k: [v, after.get(k)] for k, v in before.items() if after.get(k
 
 
 @kept_only
-def test_numba_knows_every_state_again_whatever_was_played_before(monkeypatch):
+def test_numba_recognizes_every_state_after_other_runs(monkeypatch):
     """Its quick look at an argument does not see the class of a named tuple.
 
     It never recognises a generator: the states of rules that draw random numbers, and only
     these, are looked up in Python.
     """
     first = [next(iter(cases(entry, 1000, seed=5)))[:2] for entry in ENTRIES]
-    plays = [topk.run(strategy, bandit) for strategy, bandit in first]
+    plays = [topk.run(strategy, bandit, rng=0) for strategy, bandit in first]
     slow, quick = [], jit.njit(lambda: 0).typeof_pyval.__func__
 
     def noted(self, value):
@@ -264,19 +341,61 @@ def test_numba_knows_every_state_again_whatever_was_played_before(monkeypatch):
         return quick(self, value)
 
     monkeypatch.setattr(type(jit.njit(lambda: 0)), "typeof_pyval", noted)
-    assert [topk.run(strategy, bandit) for strategy, bandit in first] == plays
+    assert [topk.run(strategy, bandit, rng=0) for strategy, bandit in first] == plays
     drawing = {type(Play(strategy, bandit, 0, 0).state.s) for strategy, bandit in first
                if strategy.random}
     assert drawing
     assert {kind for kind in slow if issubclass(kind, tuple)} == drawing
+    made = [loop.dispatcher for loop in jit._loops.values() if loop.dispatcher]
+    numbers = {len(dispatcher.signatures) for dispatcher in made}
+    assert numbers - {0} == {1}  # 0: a loop that another test could not compile
 
 
 def test_numba_is_left_as_it_was():
     assert json.loads(python(NUMBAS)) == {}
 
 
+def own_scale(s):
+    """Do in a rule what numba allows in any function."""
+    print("scale of", s.n, "arms")
+    if s.k > 2:
+        raise ValueError("k is", s.k)
+    return 2.0 if is_even(s.n) else 1.0
+
+
+def is_even(n):
+    return n == 0 or is_odd(n - 1)
+
+
+def is_odd(n):
+    return n != 0 and is_even(n - 1)
+
+
+def restored(s):
+    restore(s)
+    return s.now.scale
+
+
+@kept_only
+def test_a_users_function_below_the_librarys_has_all_that_numba_offers(capfd):
+    """It prints, calls another one in a circle, and raises an error with a computed argument."""
+    given = ((indices.scale, own_scale),)
+    for store in (False, True, True):  # not stored, because of the circle
+        jit._loops.clear()
+        jit.compiled.cache_clear()
+        compiled = jit.compiled(restored, given, "test_restored", lean=True, store=store)
+        shapes = (1, 4), (1, 5), (3, 4)
+        states = {(k, n): begin_run(topk.LUCB1(k, 0.1, 0.1), n).s for k, n in shapes}
+        for s in states.values():
+            s.now.rounds = 1
+        assert (compiled(states[1, 4]), compiled(states[1, 5])) == (2.0, 1.0)
+        with pytest.raises(ValueError, match=re.escape("('k is', 3)")):
+            compiled(states[3, 4])
+        assert capfd.readouterr().out.split("\n")[:2] == ["scale of 4 arms", "scale of 5 arms"]
+
+
 def alive():
-    """Return how many arrays compiled code has made, or taken in, and not let go."""
+    """Return the number of arrays that compiled code holds."""
     from numba.core.runtime import rtsys
 
     gc.collect()
@@ -295,8 +414,8 @@ def counted():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_plays_leave_no_array_behind(entry, counted):
-    """Code that counts no references must neither lose an array nor hold on to one."""
+def test_runs_leak_no_array(entry, counted):
+    """Code without reference counts must neither free an array too early nor leak one."""
     plays, left = list(cases(entry, 6, seed=2)), []
     for _ in range(3):  # the first time compiles
         for strategy, bandit, _ in plays:
@@ -317,7 +436,7 @@ def arrays_of(state):
     topk.SAR(2, 1000), topk.LUCB1(2, epsilon=0.0, delta=0.1, budget=1000),
     topk.UGapEb(2, 1000, epsilon=0.1), topk.CLUCB(2, delta=0.1, budget=1000),
 ], ids=lambda strategy: type(strategy).__name__)
-def test_a_play_gives_back_what_it_was_lent(strategy):
+def test_a_run_keeps_no_extra_references(strategy):
     play = Play(strategy, topk.BernoulliBandit([0.9, 0.5, 0.4, 0.3, 0.2]), 0, 0)
     play.warm()
     gc.collect()  # what the compiler left behind

@@ -1,4 +1,4 @@
-"""Index strategies stand very long plays, and compiled loops come back to Python."""
+"""Very long runs of index strategies, and the return of compiled loops to Python."""
 
 import math
 import sys
@@ -22,7 +22,7 @@ from topk.rules.search.ugape_trees import UGAPE_TREES
 from topk.simulate.play import Play
 
 PATIENCE = 1.0  # seconds of a processor that a slice may take on a busy machine; 0.2 on an idle one
-T = 10**8  # pulls of the longest plays that are looked at
+T = 10**8  # pulls of the longest runs tested
 
 
 def linear(n, tied=False):
@@ -33,7 +33,7 @@ def linear(n, tied=False):
 
 
 def after(strategy, n, search, total, seed=1):
-    """Return a play after ``total`` pulls, most of them of a few arms, and as many rounds."""
+    """Return a run after ``total`` pulls, most of them of a few arms, and as many rounds."""
     play = begin_run(strategy, n, search=search)
     rng = np.random.default_rng(seed)
     share = rng.dirichlet(np.full(n, 0.3))
@@ -60,7 +60,7 @@ LONG = [
 
 @pytest.mark.parametrize(("strategy", "search", "transcription"), LONG)
 @pytest.mark.parametrize("total", [10**5, 10**7, T])
-def test_long_plays_follow_the_published_formula(strategy, search, transcription, total):
+def test_long_runs_follow_the_published_formula(strategy, search, transcription, total):
     """t^4 and 4 n t^3 do not fit into 64 bits there; nothing may overflow or become nan."""
     n = 40
     play = after(strategy, n, search, total)
@@ -91,12 +91,12 @@ INDEX = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", INDEX, ids=repr)
-def test_slices_do_not_change_a_play(strategy):
+def test_slices_do_not_change_a_run(strategy):
     """One call to the end, and calls that end before or at certain totals after a step each."""
     bandit, rng, until, status = linear(50, tied=True), np.random.default_rng(4), 0, None
     play = Play(strategy, bandit, 3, 0)
     while status != DONE:
-        before, (status, _) = play.total, play._slice(until, 1)
+        before, (status, _) = play.total, play._run_slice(until, 1)
         if status == CROSSING:
             assert play.total == before <= until
             until += int(rng.integers(1, 300))
@@ -115,7 +115,7 @@ def test_a_million_arms_come_back_to_python_in_time(strategy, monkeypatch):
     """The first batch, with its sort and its trees, is one step; later steps are short."""
     play, slices = Play(strategy, linear(10**6), 1, 0), []
     play.warm()
-    plain = play._slice
+    plain = play._run_slice
 
     def measured(until, steps):
         start = time.thread_time()
@@ -123,7 +123,7 @@ def test_a_million_arms_come_back_to_python_in_time(strategy, monkeypatch):
         slices.append(time.thread_time() - start)
         return status
 
-    monkeypatch.setattr(play, "_slice", measured)
+    monkeypatch.setattr(play, "_run_slice", measured)
     assert play.advance() == DONE
     assert play.total == strategy.budget
     assert max(slices) < PATIENCE

@@ -1,4 +1,4 @@
-"""240 recorded plays of 20 strategies come out the same.
+"""240 recorded runs of 20 strategies are reproduced.
 
 They are simulated; strategies/test_agreement.py has a live session, which is plain Python, make the
 same play as a simulation.
@@ -20,7 +20,7 @@ NAMES = sorted({play["strategy"] for play in RECORDED})
 
 
 def bandit_of(play):
-    """Return the arms; Beta laws have a + b = 4."""
+    """Return the arms; Beta distributions have a + b = 4."""
     means = np.array(play["means"])
     if play["law"] == "beta":
         return topk.BetaBandit(4 * means, 4 - 4 * means)
@@ -32,7 +32,7 @@ def digest(array):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_plays_are_those_of_the_file(name):
+def test_runs_agree_with_the_file(name):
     plays = [play for play in RECORDED if play["strategy"] == name]
     assert len(plays) == 12
     for play in plays:

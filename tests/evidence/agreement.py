@@ -1,6 +1,6 @@
-"""Whether evidence says of certified runs what the rule says: 1,000 runs of each strategy.
+"""Check that the evidence of certified runs is at most delta, in 1,000 runs of each strategy.
 
-Run with ``python -m evidence.agreement`` in the folder tests; the tests make the first ones.
+Run ``python -m evidence.agreement`` in the folder tests; the tests repeat the first runs.
 """
 
 import sys
@@ -35,7 +35,7 @@ EXACT = ("CLUCB", "LUCBPlusPlus")
 
 
 def cases():
-    """Yield strategy and instance of all that is played."""
+    """Yield the pairs of strategy and instance."""
     for name in STRATEGIES:
         for title, (bandit, *_) in BANDITS.items():
             bounded = name in ("KLLUCB, published", "BettingLUCB")
@@ -43,12 +43,12 @@ def cases():
                 yield name, title
 
 
-def doubtful(name, title, runs):
-    """Return in how many runs the rule ended, and in how many of these evidence exceeds delta."""
+def count_doubtful(name, title, runs):
+    """Return the number of certified runs, and how many of these have evidence above delta."""
     bandit, *parameters = BANDITS[title]
     delta, epsilon = parameters[-1], 0.0 if name in EXACT else parameters[1]
     strategy = STRATEGIES[name](*parameters)
-    if strategy.uses_squares:  # replications do not keep them
+    if strategy.uses_squares:  # Replications has no squares
         outcomes = [topk.run(strategy, bandit, np.random.default_rng([1, x])) for x in range(runs)]
         chosen, pulls, sums, squares = (
             np.array([getattr(outcome, x) for outcome in outcomes])
@@ -76,8 +76,8 @@ def main():
     """Print a row for each strategy and instance."""
     for name, title in cases():
         if name in (sys.argv[1:] or STRATEGIES):
-            ended, above = doubtful(name, title, RUNS)
-            print(f"{name}, {title}: {ended} ended by the rule, {above} above delta", flush=True)
+            ended, above = count_doubtful(name, title, RUNS)
+            print(f"{name}, {title}: {ended} stopped by the rule, {above} above delta", flush=True)
 
 
 if __name__ == "__main__":

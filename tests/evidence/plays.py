@@ -1,7 +1,7 @@
-"""Plays that hold KL-LUCB, top two and the evidence to their promises: ``make evidence``.
+"""Simulations that check the guarantees of KL-LUCB, TopTwo and the evidence: ``make evidence``.
 
-A file beside this one, ``recorded.json``, keeps what they came to.  The tests make the first of
-them again, and chapter 37 shows the counts.
+The results are stored in ``recorded.json`` in this folder.  The tests repeat the first runs, and
+chapter 37 shows the counts.
 """
 
 import datetime
@@ -16,10 +16,19 @@ from pathlib import Path
 import numpy as np
 
 import topk
-from topk.confidence import pairs
+from topk.confidence import pair_count
 from topk.engine.jit import compiled
-from topk.kl import kl_fall_of, mixture_cost_of, pair_minimiser
-from topk.rules.base import ACCEPTED, ACTIVE, WITHDRAWN, ask, count, keep_active, left, update
+from topk.kl import kl_log_ratio_scalar, mixture_cost_scalar, pair_minimiser
+from topk.rules.base import (
+    ACCEPTED,
+    ACTIVE,
+    WITHDRAWN,
+    ask,
+    count,
+    keep_active,
+    on_withdraw,
+    update,
+)
 from topk.rules.marks import rule
 from topk.simulate.play import Play
 from topk.stats import proportion_interval
@@ -28,15 +37,15 @@ from topk.strategies.toptwo import divergence
 
 RESULT = Path(__file__).with_name("recorded.json")
 SEED, PLAYS, REPLAYED, SHORT = 20, 10_000, 200, 1000
-DELTAS = (0.05, 0.2, 0.5)  # at which watched plays are counted
+DELTAS = (0.05, 0.2, 0.5)  # levels at which small evidence is counted
 FACTORS = (0.7, 0.5, 0.35, 0.25)  # of the thresholds of `Short` strategies
 HORIZON, BATCH, LATE = 2000, 10, 200  # pulls
 
-# How often a promise is broken
+# How often a guarantee fails
 
 
 def cases():
-    """Yield title, bandit, k, epsilon and delta; gaps are just above epsilon, or 0.3 and more."""
+    """Yield title, bandit, k, epsilon and delta; gaps are just above epsilon, or at least 0.3."""
     shapes = {"pair": (2, 1), "one good": (5, 1), "one bad": (5, 4), "halves": (6, 3),
               "twelve": (12, 2)}  # fmt: skip
     for epsilon, delta, tops, gap in (
@@ -56,8 +65,8 @@ def cases():
     yield "normal laws, 1.55 and 0", topk.GaussianBandit([1.55, 0, 0], 1.0), 1, 1.5, 0.2
 
 
-def broken(strategy, bandit, runs):
-    """Return in which plays some arm left out is more than epsilon better than a chosen one."""
+def certified_errors(strategy, bandit, runs):
+    """Return which certified runs chose a set that is not epsilon-correct, and all runs."""
     reps = topk.replicate(strategy, bandit, runs, SEED)
     assert reps.certified.all() or strategy.budget
     chosen, means = reps.selected[:, 0], bandit.means
@@ -67,9 +76,9 @@ def broken(strategy, bandit, runs):
 
 
 def failures(name, case, runs=PLAYS):
-    """Return the row of a strategy and a case; ``first`` is about the plays that tests repeat."""
+    """Return the row of a strategy and a case; ``first`` covers the runs that the tests repeat."""
     title, bandit, k, epsilon, delta = case
-    bad, reps = broken(getattr(topk, name)(k, epsilon, delta), bandit, runs)
+    bad, reps = certified_errors(getattr(topk, name)(k, epsilon, delta), bandit, runs)
     first = [reps.selected[:REPLAYED], reps.total_pulls[:REPLAYED]]
     return {
         "strategy": name, "case": title, "epsilon": epsilon, "delta": delta,
@@ -79,14 +88,14 @@ def failures(name, case, runs=PLAYS):
 
 
 def digest(arrays):
-    """Return a hash of whole numbers."""
+    """Return a hash of integer arrays."""
     found = hashlib.sha256()
     for array in arrays:
         found.update(np.ascontiguousarray(array, dtype=np.int64).tobytes())
     return found.hexdigest()[:12]
 
 
-# What the counts would notice: strategies that ask for too little
+# Strategies with thresholds that are too small, which the counts should detect
 
 
 @dataclass(frozen=True)
@@ -94,49 +103,50 @@ class ShortKLLUCB(topk.KLLUCB):
     shrink: float = 1.0
 
     @rule
-    def line(s, arm):
+    def interval(s, arm):
         u, ones = s.pulls[arm], s.sums[arm]
         mean, other = ones / u, (u - ones) / u
         level = s.shrink * (s.log_ratio + math.log(u) / 2) / u
-        low = mean * math.exp(-kl_fall_of(mean, other, level))
-        return low, mean - other * math.expm1(-kl_fall_of(other, mean, level)), 0.0
+        low = mean * math.exp(-kl_log_ratio_scalar(mean, other, level))
+        return low, mean - other * math.expm1(-kl_log_ratio_scalar(other, mean, level))
 
 
 @dataclass(frozen=True)
 class ShortTopTwo(topk.TopTwo):
     shrink: float = 1.0
 
-    def constants(self, n):
-        found = super().constants(n)
+    def state(self, arms):
+        found = super().state(arms)
         return found | {"log_ratio": self.shrink * found["log_ratio"]}
 
     @rule
-    def line(s, arm):
-        s.lacks[arm] = s.shrink * mixture_cost_of(s.pulls[arm], s.sums[arm])
-        return 0.0, 0.0, 0.0
+    def pulled(s, arm):
+        s.costs[arm] = s.shrink * mixture_cost_scalar(s.pulls[arm], s.sums[arm])
 
 
 def shrunk(name, factor):
-    """Return in how many of 19 cases `SHORT` plays with a smaller threshold show that it is.
+    """Return the row of a strategy with its threshold multiplied by ``factor``.
 
-    With a budget: one that has dropped an arm too early may have equal ones to tell apart.
+    ``noticed`` is the number of cases in which `SHORT` runs refute the error probability delta.
+    There is a budget, because a run that has dropped an arm too early may have to separate equal
+    arms.
     """
     made, zero_one = {"KLLUCB": ShortKLLUCB, "TopTwo": ShortTopTwo}[name], [*cases()][:-2:2]
     least, worst, noticed = significant(SHORT, len(zero_one)), 0.0, 0
     for _, bandit, k, epsilon, delta in zero_one:
-        bad, _ = broken(made(k, epsilon, delta, 20_000, shrink=factor), bandit, SHORT)
+        bad, _ = certified_errors(made(k, epsilon, delta, 20_000, shrink=factor), bandit, SHORT)
         worst = max(worst, float(bad.mean()) / delta)
         noticed += int(bad.sum()) >= least(delta)
     return {"strategy": name, "factor": factor, "worst": round(worst, 3), "noticed": noticed}
 
 
 def significant(plays, comparisons):
-    """Return what says from how many failures on a delta is refuted, at 0.1 % of all together."""
+    """Return the function from delta to the failures that refute it, at level 0.1 % overall."""
     limits = proportion_interval(np.arange(plays + 1), plays, 1 - 2e-3 / comparisons).low
     return lambda delta: int(np.searchsorted(limits, delta, side="right"))
 
 
-# Evidence, watched at every moment
+# The evidence after every reward
 
 
 Seen = namedtuple("Seen", "pulls sums")
@@ -153,11 +163,11 @@ WATCHED = {
     "SAR": lambda k: topk.SAR(k, budget=HORIZON),
     "Uniform": lambda k: topk.Uniform(k, budget=HORIZON),
 }
-BATCHED = ("KLLUCB", "TopTwo", "LUCB1")  # the others ask for batches, or do not bear larger ones
+BATCHED = ("KLLUCB", "TopTwo", "LUCB1")  # the others use batches already, or allow no larger ones
 
 
 def wrong_evidence(u, ones, status, means, k, taken):
-    """Return `topk.confidence.evidence` for the set named now, if it is wrong; else 2."""
+    """Return `topk.confidence.evidence` for the current set if the set is wrong, else 2."""
     seen, n = Seen(u, ones), u.size
     for i in range(n):
         taken[i] = status[i] == ACCEPTED
@@ -176,7 +186,7 @@ def wrong_evidence(u, ones, status, means, k, taken):
             wrong |= not taken[b] and status[b] != WITHDRAWN and means[b] > means[a]
     if not wrong:
         return 2.0
-    log_c, most = math.log(pairs(n, k)), -math.inf
+    log_c, worst = math.log(pair_count(n, k)), -math.inf
     for a in range(n):
         for b in range(n if taken[a] else 0):
             if not taken[b] and status[b] != WITHDRAWN:
@@ -186,16 +196,16 @@ def wrong_evidence(u, ones, status, means, k, taken):
                     z = divergence(seen, a, x) + divergence(seen, b, x)
                 if log_c >= z:  # g is at least 1
                     return 1.0
-                cost = mixture_cost_of(u[a], ones[a]) + mixture_cost_of(u[b], ones[b])
-                most = max(most, log_c + cost - z)
-    return math.exp(min(most, 0.0))
+                cost = mixture_cost_scalar(u[a], ones[a]) + mixture_cost_scalar(u[b], ones[b])
+                worst = max(worst, log_c + cost - z)
+    return math.exp(min(worst, 0.0))
 
 
-def watch(s, means, rng, arms, counts, sums, u, ones, taken, line_up, times, leaves):
-    """Play on, and return the least evidence that there is for a wrong set at any time.
+def watch(s, means, rng, arms, counts, sums, u, ones, taken, queue, times, leaves):
+    """Continue a run, and return the smallest evidence for a wrong set at any time.
 
-    What is asked for is pulled ``times`` as often, and arrives in a random order, one reward
-    after the other; after ``leaves`` pulls an arm leaves.
+    Every requested pull is made ``times`` times.  The rewards of a batch arrive one by one in
+    random order.  After ``leaves`` pulls an arm is withdrawn.
     """
     least = 2.0
     while True:
@@ -215,11 +225,11 @@ def watch(s, means, rng, arms, counts, sums, u, ones, taken, line_up, times, lea
         size = 0
         for j in range(m):
             for _ in range(counts[j]):
-                line_up[size] = j
+                queue[size] = j
                 size += 1
         for place in range(size):
             other = place + int(rng.random() * (size - place))
-            j, line_up[other] = line_up[other], line_up[place]
+            j, queue[other] = queue[other], queue[place]
             reward = 1.0 if rng.random() < means[arms[j]] else 0.0
             sums[j] += reward
             ones[arms[j]] += reward
@@ -230,7 +240,7 @@ def watch(s, means, rng, arms, counts, sums, u, ones, taken, line_up, times, lea
 
 
 def without_one(s, m, arms, counts, arm):
-    """Withdraw an arm, if it may leave; return how many of the arms that are asked for stay."""
+    """Withdraw an arm if that is allowed; return the number of requested arms that remain."""
     staying = 0
     for i in range(s.n):
         staying += s.status[i] >= ACTIVE
@@ -238,7 +248,7 @@ def without_one(s, m, arms, counts, arm):
         return m
     s.status[arm] = WITHDRAWN
     keep_active(s)
-    left(s, arm)
+    on_withdraw(s, arm)
     kept = 0
     for j in range(m):
         if arms[j] != arm:
@@ -248,34 +258,34 @@ def without_one(s, m, arms, counts, arm):
 
 
 def watched(name, title, way, plays):
-    """Return the least evidence for a wrong set in each play, and a digest of what was seen."""
+    """Return the smallest evidence for a wrong set in each run, and a digest of the rewards."""
     means, k = INSTANCES[title]
     bandit, strategy, n = topk.BernoulliBandit(means), WATCHED[name](k), len(means)
     found, seen = [], []
     for number in range(plays):
         play = Play(strategy, bandit, SEED, number)
         u, ones, taken = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)
-        line_up = np.zeros(HORIZON + 1, np.int64)
-        room = play.arms, play.counts, play.rewards[0], u, ones, taken, line_up
+        queue = np.zeros(HORIZON + 1, np.int64)
+        buffers = play.arms, play.counts, play.rewards[0], u, ones, taken, queue
         leaves = n + number % (HORIZON // 2) if way == "an arm leaves" else HORIZON + 1
         times = BATCH if way == "in batches" else 1
         run = play.state.compiled(watch)
-        found.append(run(play.state.s, play.means, play.rng, *room, times, leaves))
+        found.append(run(play.state.s, play.means, play.rng, *buffers, times, leaves))
         if number < REPLAYED:
             seen += [u, ones]
     return np.array(found), digest(seen)
 
 
-# Results that are late
+# Delayed results
 
 
-# By exponential delays of 200 pulls on average; the zeros of the worse arms 200 pulls late, counted
-# as they arrive; the same, counted in the order of each arm's pulls: p(1 + ln(C/p)).
+# Exponential delays with mean 200 pulls; zeros of the worse arms delayed by 200 pulls, counted as
+# they arrive; the same, counted in the order of each arm's pulls, with p(1 + ln(C/p)).
 WAYS = ("late at random", "late zeros", "late zeros in order")
 
 
 def follow(arms, rewards, u, ones, status, taken, means, k):
-    """Return the least evidence for a wrong set while rewards are counted one after the other."""
+    """Return the smallest evidence for a wrong set while rewards are counted one by one."""
     least = 2.0
     for j in range(arms.size):
         u[arms[j]] += 1
@@ -285,7 +295,7 @@ def follow(arms, rewards, u, ones, status, taken, means, k):
 
 
 def late(title, way, plays):
-    """Return what `watched` does, of arms that are pulled in turn, with results that are late."""
+    """Return the same as `watched` for arms pulled in turn, with delayed results."""
     means, k = INSTANCES[title]
     means, n, found, seen = np.array(means), len(means), [], []
     run = compiled(follow, (), "late", True, False)
@@ -305,7 +315,7 @@ def late(title, way, plays):
         u, ones, taken = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)
         least = run(arms[order], rewards[order], u, ones, np.zeros(n, np.int64), taken, means, k)
         if way == "late zeros in order" and least <= 1:
-            least = min(1.0, least * (1 + math.log(pairs(n, k) / least)))
+            least = min(1.0, least * (1 + math.log(pair_count(n, k) / least)))
         found.append(least)
         if number < REPLAYED:
             seen += [u, ones]
@@ -315,7 +325,7 @@ def late(title, way, plays):
 def watched_row(name, title, way, plays=PLAYS):
     """Return the row of a strategy, or of arms in turn, on an instance.
 
-    ``too_small`` is the factor by which p could be too small before the counts would show it.
+    ``too_small`` is the factor by which p could be too small without the counts detecting it.
     """
     least, first = (late(title, way, plays) if way in WAYS else watched(name, title, way, plays))
     enough = np.sort(least)[significant(plays, 1)(DELTAS[0]) - 1]
@@ -328,9 +338,9 @@ def watched_row(name, title, way, plays=PLAYS):
 
 
 def watched_rows():
-    """Return strategy, instance and way of everything that is watched."""
+    """Return the triples of strategy, instance and way."""
     rows = [(name, title, "alone") for name in WATCHED for title in INSTANCES]
-    larger, waiting = [*INSTANCES][1:], [*WATCHED][:-1]  # Uniform asks for all at once
+    larger, waiting = [*INSTANCES][1:], [*WATCHED][:-1]  # Uniform makes a single batch
     rows += [(name, title, "an arm leaves") for name in waiting for title in larger]
     rows += [(name, title, "in batches") for name in BATCHED for title in INSTANCES]
     return rows + [("in turn", title, way) for way in WAYS for title in INSTANCES]
@@ -340,7 +350,7 @@ def watched_rows():
 
 
 def main():
-    """Make all plays, or those of the parts that are named, and write the file after each part."""
+    """Make the runs of all parts, or of those named, and write the file after each part."""
     both = ("KLLUCB", "TopTwo")
     parts = {
         "watched": (watched_row, watched_rows()),
@@ -360,7 +370,7 @@ def main():
 
 
 def in_lines(value):
-    """Return JSON text, a line for each row."""
+    """Return a value as JSON, with one line for each row of a table."""
     if not (isinstance(value, list) and value and isinstance(value[0], dict)):
         return json.dumps(value)
     return "[\n" + ",\n".join(json.dumps(row) for row in value) + "\n]"

@@ -1,6 +1,6 @@
-"""The recorded plays of ``make evidence`` keep their promises; the first of them come out again.
+"""The recorded runs of ``make evidence`` keep their guarantees, and the first ones are reproduced.
 
-No chance enters: seeds are fixed.
+Seeds are fixed, so the tests are deterministic.
 """
 
 import json
@@ -12,7 +12,7 @@ from evidence import plays
 from evidence.plays import DELTAS, REPLAYED, RESULT, watch, wrong_evidence
 
 import topk
-from topk.engine.composing import compose
+from topk.engine.assemble import plain_form
 from topk.rules.base import WITHDRAWN
 from topk.rules.ranking import best_of
 from topk.simulate.play import Play
@@ -21,7 +21,7 @@ RECORDED = json.loads(RESULT.read_text(encoding="utf-8"))
 CASES = {case[0]: case for case in plays.cases()}
 
 
-def test_the_file_is_whole():
+def test_the_file_is_complete():
     made = {"seed": plays.SEED, "plays": 10_000, "replayed": REPLAYED, "deltas": [*DELTAS]}
     assert RECORDED | made == RECORDED
     rows = [(row["strategy"], row["case"]) for row in RECORDED["failures"]]
@@ -31,7 +31,7 @@ def test_the_file_is_whole():
 
 
 @pytest.mark.parametrize("name", ["KLLUCB", "TopTwo"])
-def test_promises_fail_in_at_most_delta_of_the_plays(name):
+def test_guarantees_fail_in_at_most_delta_of_the_runs(name):
     for row in RECORDED["failures"]:
         if row["strategy"] == name:
             assert row["failures"] <= row["delta"] * RECORDED["plays"] and row["pulls"] <= 3000
@@ -45,7 +45,7 @@ def test_watched_evidence_for_a_wrong_set_is_rarely_small(name):
     for row in RECORDED["watched"]:
         if row["strategy"] == name:
             within = row["counts"] <= np.array(DELTAS) * RECORDED["plays"]
-            if row["way"] == "late zeros":  # why delays must not depend on the reward
+            if row["way"] == "late zeros":  # delays must not depend on the reward
                 assert row["instance"] != "two alike" or not within.any()
             else:
                 assert within.all(), row
@@ -53,7 +53,7 @@ def test_watched_evidence_for_a_wrong_set_is_rarely_small(name):
             assert again["first"] == row["first"], row
 
 
-def test_a_shorter_threshold_is_noticed():
+def test_a_smaller_threshold_is_detected():
     for name in ("KLLUCB", "TopTwo"):
         rows = [row for row in RECORDED["shrunk"] if row["strategy"] == name]
         assert [row["factor"] for row in rows] == [*plays.FACTORS] and rows[-1]["noticed"] > 0
@@ -61,8 +61,8 @@ def test_a_shorter_threshold_is_noticed():
 
 @pytest.mark.parametrize("way", ["alone", "an arm leaves", "in batches"])
 @pytest.mark.parametrize("name", plays.WATCHED)
-def test_what_is_watched_is_the_evidence_of_the_set_named_now(name, way):
-    """The compiled watch against `topk.confidence.evidence` and `topk.metrics`, at every moment."""
+def test_the_compiled_evidence_is_that_of_the_current_set(name, way):
+    """`watch` agrees with `topk.confidence.evidence` and `topk.metrics` after every reward."""
     looked = []
 
     def plainly(u, ones, status, means, k, taken):
@@ -82,7 +82,7 @@ def test_what_is_watched_is_the_evidence_of_the_set_named_now(name, way):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(plays, "HORIZON", 300)
                 play = Play(plays.WATCHED[name](k), topk.BernoulliBandit(means), 3, 0)
-                run, _ = compose(watch, dict(play.state.given) | given)
+                run = plain_form(watch, (*play.state.substitutions, *given.items()))
             n, leaves = len(means), 150 if way == "an arm leaves" else math.inf
             room = play.arms, play.counts, play.rewards[0], np.zeros(n, np.int64), np.zeros(n)
             room += np.zeros(n, np.bool_), np.zeros(301, np.int64), 1 + 9 * (way == "in batches")

@@ -1,11 +1,12 @@
-"""Strategies as a user would write them: in plain Python, and rules of both shapes."""
+"""Strategies as a user would write them: in plain Python, and rules of both forms."""
 
 import math
 from dataclasses import dataclass
 
 import topk
 from topk._checks import check_integer
-from topk.rules.base import BY_BUDGET, NOBODY
+from topk.rules import Stored
+from topk.rules.base import BY_BUDGET, NO_ARM
 from topk.rules.indices import highest, lowest
 from topk.rules.ranking import rank
 from topk.rules.rounds import end_with
@@ -14,7 +15,7 @@ from topk.rules.strategy import positive
 
 @dataclass(frozen=True)
 class Doubling(topk.Strategy):
-    """Pull the active arms 1, 2, 4, ... times; each time the worse half of them leaves."""
+    """Pull the active arms 1, 2, 4, ... times, and reject the worse half each time."""
 
     k: int
     budget: int
@@ -40,7 +41,7 @@ class Doubling(topk.Strategy):
 
 @dataclass(frozen=True)
 class BigBatches(topk.Strategy):
-    """Batches of unequal counts, any number of times: ends by its own rule after some."""
+    """Batches with unequal counts; stops by its own rule after some of them."""
 
     k: int
     size: int
@@ -65,19 +66,16 @@ class BigBatches(topk.Strategy):
 
 @dataclass(frozen=True)
 class Settled(topk.Rounds):
-    """Pull all arms alike until the same k have led for some rounds."""
+    """Pull all arms equally often until the same k have led for some rounds."""
 
     k: int
     budget: int
     patience: int
     checks = topk.Rounds.checks | {"patience": lambda value, name: check_integer(value, name, 1)}
-    memory = {"same": 0}
 
-    def constants(self, n):
-        return {"each": 3 + n // 4}
-
-    def arrays(self, bandits, n):
-        return super().arrays(bandits, n) | {"leading": ("flag", n)}
+    def state(self, arms):
+        leading = Stored("flag", arms.n)
+        return {"each": 3 + arms.n // 4, "leading": leading, "now": {"same": 0}}
 
     @topk.rule
     def share(s):
@@ -98,7 +96,7 @@ class Settled(topk.Rounds):
 
 @dataclass(frozen=True)
 class Coin(topk.Indices):
-    """Toss a coin for the side of the boundary on which to pull."""
+    """Pull on a random side of the boundary."""
 
     k: int
     budget: int
@@ -111,7 +109,6 @@ class Coin(topk.Indices):
         return math.sqrt(s.a)
 
     @topk.rule
-    def pick(s, arms):
+    def pick(s):
         heads = s.rng.random() < 0.5
-        arms[0] = highest(s) if heads and highest(s) != NOBODY else lowest(s)
-        return 1
+        return highest(s) if heads and highest(s) != NO_ARM else lowest(s), NO_ARM

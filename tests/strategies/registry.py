@@ -1,6 +1,6 @@
-"""Every strategy with its transcription and a maker of random parameters.
+"""Every strategy with its transcription and a generator of random parameters.
 
-Whoever adds a strategy adds one `Entry`; all tests that are common to the strategies
+For a new strategy add one `Entry`; all tests that are common to the strategies
 (transcription, three-way agreement, live sessions, withdrawal, storage, replication) then cover it.
 """
 
@@ -15,6 +15,7 @@ from strategies import transcriptions
 from strategies.plain import BigBatches, Coin, Doubling, Settled
 
 import topk
+from topk.strategies.guarded import GuardedLUCB1
 
 
 @dataclass(frozen=True)
@@ -61,16 +62,16 @@ class Entry:
 
     @property
     def name(self):
-        """What the tests of this entry are called."""
+        """Return the name of this entry in test ids."""
         return self.strategy.__name__ + self.form
 
     @property
     def several(self):
-        """Whether the strategy plays several bandits at once."""
+        """Return whether the strategy handles several bandits."""
         return self.strategy.several
 
     def layout(self, n, bandits=2):
-        """Return what the strategy is started with, for n arms (in each bandit)."""
+        """Return the argument of ``start`` for n arms (in each bandit)."""
         return (bandits, n) if self.several else n
 
     def draw(self, rng, n, k):
@@ -108,7 +109,7 @@ def log_uniform(rng, low, high):
 
 
 def chosen(**values):
-    """Return a maker of parameters, each one of its values."""
+    """Return a function that draws each parameter from its values."""
     return lambda rng: {name: any_of(rng, *these) for name, these in values.items()}
 
 
@@ -133,7 +134,7 @@ def published(rng):
 
 
 def some_hundreds(given, n, k):
-    """Tell an index strategy to stop by itself where some hundred pulls suffice."""
+    """Return whether an index strategy stops by its rule within some hundred pulls."""
     return 0.4 * (given["epsilon"] == 0.95 and given["delta"] > 1e-3)
 
 
@@ -231,12 +232,11 @@ ENTRIES = [
     Entry(Coin, parameters=lambda rng: {"a": log_uniform(rng, -1, 1)}, most=15),
 ]
 
-# a second form of LUCB1, for what the forms of a strategy have in common
+# it is not among the public strategies
 GUARDED = Entry(
-    topk.LUCB1,
-    parameters=lambda rng: {"epsilon": 0.9, "delta": any_of(rng, 0.1, 0.5), "guard": True},
+    GuardedLUCB1,
+    parameters=lambda rng: {"epsilon": 0.9, "delta": any_of(rng, 0.1, 0.5)},
     endless=lambda given, n, k: 0.5,
-    form="-guard",
 )
 
 each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
@@ -244,14 +244,14 @@ each_form = pytest.mark.parametrize("entry", [*ENTRIES, GUARDED], ids=lambda e: 
 
 
 def start(strategy, n, rng=0):
-    """Start a session; a rule that draws random numbers gets always the same ones."""
+    """Start a session with a fixed seed for rules that draw random numbers."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"delta = 0\.")  # meant: plays are short
         return strategy.start(n, rng=rng if strategy.random else None)
 
 
 def one_by_one(strategy, bandit, tapes):
-    """Play a session to its end on rewards that are fixed; whole batches are told by their sums."""
+    """Run a session to its end on fixed rewards; whole batches are told as sums."""
     session = start(strategy, bandit.layout)
     while not session.done:
         tapes.tell(session, *session.ask())
@@ -259,7 +259,7 @@ def one_by_one(strategy, bandit, tapes):
 
 
 def shown(session):
-    """Return all that a session shows and stores, bit by bit."""
+    """Return the complete visible and stored state of a session."""
     public = session.done, session.certified, session.stopped, session.withdrawn
     arrays = session.selected, session.pulls, session.means, session.in_flight, session.surplus
     arrays = [np.asarray(x).tolist() for x in (*arrays, *session.ask(), *session.bounds())]
@@ -274,9 +274,9 @@ def numbers(selected, n):
 
 
 class Beta(topk.Bandit):
-    """Arms that follow Beta laws, of one bandit or several.
+    """Arms with Beta distributions, of one bandit or several.
 
-    They are asked for every reward: in compiled code engine/test_laws.py has them drawn, and
+    They are asked for every reward: in compiled code engine/test_reward_laws.py has them drawn, and
     engine/test_recorded_plays.py by every strategy.
     """
 

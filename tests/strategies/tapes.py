@@ -1,13 +1,13 @@
-"""Rewards that are fixed in advance, for plays that differ in who asks and when."""
+"""Rewards fixed in advance, for runs with different orders of pulls."""
 
 
 class Tapes:
-    """Pull i of an arm returns the same reward whenever it is made.
+    """Rewards such that pull i of an arm always returns the same value.
 
     Parameters
     ----------
     bandit : topk.Bandit
-        Where the rewards come from.
+        The source of the rewards.
     rng : numpy.random.Generator
         Its randomness.
     length : int
@@ -29,7 +29,7 @@ class Tapes:
         return self.rewards[arm][begin : begin + count]
 
     def tell(self, session, arms, counts):
-        """Tell a session the next rewards of some arms, by their sums."""
+        """Tell a session the sums of the next rewards of some arms."""
         rewards = [self.take(arm, count) for arm, count in zip(arms, counts, strict=True)]
         sums, squares = [x.sum() for x in rewards], [(x * x).sum() for x in rewards]
-        session.tell(arms, sums, counts=counts, squares=squares)
+        session.tell(arms, sums=sums, counts=counts, squares=squares)

@@ -1,4 +1,4 @@
-"""One decision, written once: run, replicate, a trace and a session make the same play."""
+"""The functions run, replicate, trace and a session make the same run."""
 
 import dataclasses
 import pickle
@@ -9,17 +9,19 @@ from strategies.registry import cases, each_strategy, numbers, real_bandit, star
 
 import topk
 from topk.engine.streams import RULE, stream
+from topk.simulate.buffer import BufferedBandit, needs_buffer
 
 
 def by_hand(strategy, bandit, seed, play=0):
-    """Drive a session against a bandit, with the streams of a play; return arms as asked for."""
+    """Run a session on a bandit with the streams of a run; return the arms in order."""
     order, rng = topk.streams(seed, play, bandit.layout)
+    bandit = BufferedBandit(bandit, seed, play) if needs_buffer(bandit) else bandit
     session, asked = start(strategy, bandit.layout, stream(seed, play, RULE)), []
     sums = np.zeros(bandit.n)
     while not session.done:
         arms, counts = session.ask()
         rewards = bandit.pull(order[arms], counts, rng)
-        session.tell(arms, rewards.sums, counts=counts, squares=rewards.squares)
+        session.tell(arms, sums=rewards.sums, counts=counts, squares=rewards.squares)
         asked.append(np.repeat(order[arms], counts))
         sums[order[arms]] += rewards.sums
     selected = sorted(order[numbers(session.selected, bandit.layout)].tolist())
@@ -28,7 +30,7 @@ def by_hand(strategy, bandit, seed, play=0):
 
 
 def check_trace(traced, asked, whole):
-    """A trace lists the pulls as they were asked for, and its rewards add up."""
+    """A trace lists the pulls in order, and its rewards add up to the sums."""
     arms, rewards = traced.trace
     assert np.array_equal(arms, asked) and ((rewards >= 0) & (rewards <= 1)).all()
     found = np.bincount(arms, rewards, minlength=traced.sums.size)
@@ -77,7 +79,7 @@ def test_a_strategy_is_a_frozen_hashable_picklable_value(entry):
         with pytest.raises(dataclasses.FrozenInstanceError):
             strategy.k = 3
         before = dict(vars(strategy))
-        topk.run(strategy, bandit)
+        topk.run(strategy, bandit, rng=0)
         assert vars(strategy) == before
 
 
@@ -97,10 +99,10 @@ def test_nothing_leaks_through_the_order_of_the_arms(entry):
 
 
 def test_a_trace_of_many_slices_is_that_of_one(monkeypatch):
-    """Each slice writes down its own pulls; the last pair is cut in two by the budget."""
+    """Each slice records its own pulls; the budget cuts the last pair."""
     strategy, bandit = topk.LUCB1(1, 0.0, 0.1, budget=3_001), topk.BernoulliBandit([0.5] * 4)
     whole = topk.run(strategy, bandit, rng=5, trace=True).trace
-    monkeypatch.setattr(topk.simulate.play, "FIRST", 0)
-    monkeypatch.setattr(topk.simulate.play, "SLICE", 0.0)  # none is longer than the one before
+    monkeypatch.setattr(topk.simulate.play, "FIRST_SLICE", 0)
+    monkeypatch.setattr(topk.simulate.play, "SLICE_SECONDS", 0.0)  # none gets longer
     assert np.array_equal(whole, topk.run(strategy, bandit, rng=5, trace=True).trace)
     assert whole[0].size == 3_001

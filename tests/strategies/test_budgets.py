@@ -1,4 +1,4 @@
-"""Phase lengths of SAR, and what every strategy does with its budget."""
+"""Phase lengths of SAR, and the use of the budget by all strategies."""
 
 import dataclasses
 from fractions import Fraction
@@ -41,8 +41,8 @@ def whole_quotient(n):
 
 
 @pytest.mark.parametrize("entry", CUT_SHORT, ids=lambda entry: entry.name)
-def test_a_budget_ends_a_play_where_a_checkpoint_would_look_at_it(entry):
-    """With the same rewards: what is chosen with budget b is what is selected after b pulls."""
+def test_a_budget_may_end_a_run_at_a_checkpoint(entry):
+    """With the same rewards, the set under budget b is the set selected after b pulls."""
     cut, largest = 0, 1
     for strategy, bandit, rng in cases(entry, 60, seed=14, sizes=(2, 3, 5, 8)):
         endless = dataclasses.replace(strategy, budget=2**40)

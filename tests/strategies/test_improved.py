@@ -16,7 +16,7 @@ LEFT_OUT = [0.55] * 1430 + [0.15] * 10 + [0.1] * 1440
 
 
 def compare(strategy, means, seed):
-    """Return where the play parts from the transcription, or None."""
+    """Return the first difference between the run and the transcription, or None."""
     rng = np.random.default_rng(seed)
     return disagreement(ENTRY, strategy, topk.BernoulliBandit(rng.permutation(means)), rng)
 
@@ -36,7 +36,7 @@ SLACK_CASES = {
 
 
 @pytest.mark.parametrize("case", SLACK_CASES)
-def test_plays_with_slack_are_those_of_the_pseudo_code(case):
+def test_runs_with_slack_agree_with_the_pseudo_code(case):
     strategy, means = SLACK_CASES[case]
     assert improved.constants(strategy.k, strategy.epsilon, 0.1)[1] > 0 or case == "quarters"
     assert compare(strategy, means, seed=1) is None
@@ -53,26 +53,26 @@ def test_arms_that_left_do_not_fill_the_set():
                 session.withdraw(arm)
             gone = []
             continue
-        session.tell(arms, np.round(counts * np.asarray(LEFT_OUT)[arms]), counts=counts)
+        session.tell(arms, sums=np.round(counts * np.asarray(LEFT_OUT)[arms]), counts=counts)
     assert session.selected.tolist() == [*range(1430), *range(1440, 1450)]
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_nobody_is_rejected_by_a_tournament_that_was_left(left):
+def test_an_abandoned_tournament_rejects_no_arm(left):
     """Rewards below 0, so that a threshold of 0 would reject all; two arms are wanted."""
     session = topk.ImprovedTopK(2, 0.5, 0.1).start(40, sigma=0.5)
-    while (stage := session._play.s.now.stage) != improved.SORTING:
+    while (stage := session.engine.s.now.stage) != improved.SORTING:
         arms, counts = session.ask()
         if stage == improved.REFERENCE:
             for arm in arms[left:]:
                 session.withdraw(arm)
             arms, counts = session.ask()
-        if session._play.s.now.stage != improved.SORTING:
-            session.tell(arms, -5.0 * counts, counts=counts)
+        if session.engine.s.now.stage != improved.SORTING:
+            session.tell(arms, sums=-5.0 * counts, counts=counts)
     arms, counts = session.ask()
     assert arms.size == 35 + left
-    session.tell(arms, -5.0 * counts, counts=counts)
-    assert not session.done and session._play.active.sum() == 35 + left
+    session.tell(arms, sums=-5.0 * counts, counts=counts)
+    assert not session.done and session.engine.active.sum() == 35 + left
 
 
 # The k-th arm
@@ -90,7 +90,7 @@ def test_nobody_is_rejected_by_a_tournament_that_was_left(left):
         (np.linspace(0.2, 0.8, 30), 30, 0),
     ],
 )
-def test_the_value_of_the_kth_arm_on_plays(means, k, slack):
+def test_the_value_of_the_kth_arm_in_simulations(means, k, slack):
     eta, ordered = 0.1, np.sort(means)[::-1]
     low = ordered[k - 1] - 2 * eta
     high = ordered[k - 3 * slack - 1] + eta if k > 3 * slack else math.inf
@@ -114,11 +114,11 @@ def test_the_kth_arm_and_the_strategy_make_the_same_pulls():
     session, asked = strategy.start(n), []
     means = np.linspace(0, 1, n)
     constant = topk.ReplayBandit(means[:, None])  # arms that always give their mean
-    while session._play.s.now.stage <= improved.REFERENCE:
+    while session.engine.s.now.stage <= improved.REFERENCE:
         arms, counts = session.ask()
         asked.append((arms.size, int(counts[0])))
-        session.tell(arms, counts * means[arms], counts=counts)
-    found = topk.kth_arm(constant, k, 0.5, delta=p * (4 + 5 * k))
-    assert session._play.s.now.bar / asked[-1][1] == pytest.approx(found.estimate)
+        session.tell(arms, sums=counts * means[arms], counts=counts)
+    found = topk.kth_arm(constant, k, 0.5, delta=p * (4 + 5 * k), rng=0)
+    assert session.engine.s.now.bar / asked[-1][1] == pytest.approx(found.estimate)
     assert [size for size, _ in asked] == [40, 20, 10, 5]
     assert session.pulls.sum() == found.pulls.sum()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import topk
+from topk.rules import Arms
 from topk.stats import proportion_interval
 from topk.strategies.lucb_plus_plus import log_part
 
@@ -38,8 +39,9 @@ def test_a_level_above_a_tenth_is_replaced_by_a_tenth():
 def test_both_sides_have_their_own_level():
     """One pull of 0 and of 1: l = 1 + U(1, delta/2k), or 0 - U(1, delta/2(n-k))."""
     strategy = topk.LUCBPlusPlus(2, 0.05)
-    found = strategy.constants(10)
-    assert found == {"log_below": log_part(0.05 / 16), "log_above": log_part(0.05 / 4)}
+    found = strategy.state(Arms(10))
+    levels = {"log_below": log_part(0.05 / 16), "log_above": log_part(0.05 / 4)}
+    assert found == levels | {"shared": 10}  # the number of arms that share delta
 
 
 def test_the_level_is_kept_and_the_set_is_found():

@@ -1,4 +1,4 @@
-"""Sequential Halving: its rounds, and what they spend."""
+"""Sequential Halving: its rounds and their pulls."""
 
 import math
 
@@ -24,7 +24,7 @@ def test_with_a_budget_that_divides_evenly_rounds_are_karnins(k):
         arms, counts = session.ask()
         assert arms.size == n // 2**r
         assert set(counts.tolist()) == {budget // (arms.size * rounds)}
-        session.tell(arms, counts * 1.0, counts=counts)
+        session.tell(arms, sums=counts * 1.0, counts=counts)
     assert session.done and session.pulls.sum() == budget
 
 
@@ -36,7 +36,7 @@ def test_no_more_is_left_over_than_an_arm_of_the_last_round_could_share(reuse):
                 session = topk.SequentialHalving(k, budget, reuse).start(n)
                 while not session.done:
                     arms, counts = session.ask()
-                    session.tell(arms, counts * 0.5, counts=counts)
+                    session.tell(arms, sums=counts * 0.5, counts=counts)
                 last = n
                 while math.ceil(last / 2) > k:
                     last = math.ceil(last / 2)

@@ -1,4 +1,4 @@
-"""Several bandits at once: one of them is nothing new, and what is shared is shared."""
+"""Strategies for several bandits: agreement for one bandit, and shared budgets and errors."""
 
 import numpy as np
 import pytest
@@ -14,21 +14,21 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("one", "several"), PAIRS, ids=lambda s: type(s).__name__)
-def test_one_bandit_is_played_as_by_the_strategy_for_one(one, several):
+def test_one_bandit_is_run_as_by_the_strategy_for_one(one, several):
     sessions, rng = (one.start(6), several.start((1, 6))), np.random.default_rng(41)
     while not sessions[0].done:
         (arms, counts), (same, as_often) = (session.ask() for session in sessions)
         assert (arms.tolist(), counts.tolist()) == (same.tolist(), as_often.tolist())
         sums = rng.binomial(counts, arms / 10).astype(float)
         for session in sessions:
-            session.tell(arms, sums, counts=counts)
+            session.tell(arms, sums=sums, counts=counts)
         for plain, row in zip(*(session.bounds() for session in sessions), strict=True):
             np.testing.assert_allclose(row[0], plain, atol=1e-12)
     assert sessions[1].done and sessions[1].stopped == sessions[0].stopped
     assert sessions[1].selected.tolist() == [sessions[0].selected.tolist()]
 
 
-def test_the_promise_of_ugape_for_several_bandits_is_kept():
+def test_the_guarantee_of_ugape_for_several_bandits_holds():
     """Errors are far rarer than delta: more than 20 in 200 have probability below 1e-9."""
     strategy = topk.MultiBanditUGapEc(2, epsilon=0.2, delta=0.02)
     draw = lambda rng: topk.MultiBandit(rng.random((3, 4)))  # noqa: E731
@@ -42,7 +42,7 @@ def test_the_variance_radius_covers():
     strategy, rng = topk.UGapEb(1, 10**6, 0.1, a=3.0, variance=True), np.random.default_rng(7)
     failed, runs, mean = 0, 4000, 0.2
     for pulls in (2, 5, 30, 200):
-        state = strategy.start(2).tell([0, 1], [1, 1], [2, 2], squares=[1, 1])._play.s
+        state = strategy.start(2).tell([0, 1], [1, 1], [2, 2], squares=[1, 1]).engine.s
         for _ in range(runs):
             ones = rng.binomial(pulls, mean)
             state.pulls[:], state.sums[:], state.squares[:] = pulls, ones, ones

@@ -1,4 +1,4 @@
-"""Every strategy asks, pull by pull, what the paper's pseudo-code asks."""
+"""Every strategy makes the same pulls as the paper's pseudo-code."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def test_every_strategy_has_a_transcription():
 
 
 def disagreement(entry, strategy, bandit, rng):
-    """Feed both the same rewards; return where they part, or None."""
+    """Give both the same rewards; return the first difference, or None."""
     session = start(strategy, bandit.layout, rng=0)
     own = [np.random.default_rng(0)] if strategy.random else []
     paper = entry.transcription(strategy, bandit.layout, *own)
@@ -34,7 +34,7 @@ def disagreement(entry, strategy, bandit, rng):
                 return f"after {batch} batches: {found}, the paper returns {ended}"
             return None
         sums = bandit.pull(arms, counts, rng).sums
-        session.tell(arms, sums, counts=counts, squares=sums)
+        session.tell(arms, sums=sums, counts=counts, squares=sums)
         batch += 1
 
 

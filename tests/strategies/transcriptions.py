@@ -1,4 +1,4 @@
-"""The papers' pseudo-code, word by word, slow and plain; one form for each family of algorithms.
+"""Literal transcriptions of the papers' pseudo-code, slow and plain, by family of algorithms.
 
 A transcription is a generator.  It is given a strategy, of which it reads the parameters, and the
 number n of arms or the pair (M, n).  It yields the pulls that it wants, a list of ``(arm, count)``
@@ -6,9 +6,9 @@ with counts of at least 1, is sent the sum of the rewards of each entry (0/1 rew
 numbers), and returns ``(set of arms, 'rule' or 'budget')``.  Means are fractions, so that nothing
 is rounded; nothing is imported from the library.
 
-The house's conventions, where the papers are silent: arms are ranked by mean, then by lower
-index, and ranks decide; of equal gaps the larger rank distance from the boundary counts; if
-that is equal too, the last rank is rejected.
+Where the papers leave it open, this library ranks arms by mean, then by lower index, and ranks
+decide.  Of equal gaps the one with the larger rank distance from the boundary counts; if that is
+equal, too, the last rank is rejected.
 """
 
 import math
@@ -19,7 +19,7 @@ from types import SimpleNamespace
 
 
 class Seen:
-    """Pulls and rewards so far; arm i of bandit m is number m * n + i."""
+    """Pulls and rewards so far; arm i of bandit m has index m * n + i."""
 
     def __init__(self, shape):
         bandits, n = shape if isinstance(shape, tuple) else (1, shape)
@@ -27,7 +27,7 @@ class Seen:
         self.bandits = [range(m * n, (m + 1) * n) for m in range(bandits)]
 
     def sample(self, batch):
-        """Pull; return what this batch alone has shown."""
+        """Pull; return the results of this batch alone."""
         own = Seen(len(self.pulls))
         batch = [(arm, count) for arm, count in batch if count > 0]
         sums = (yield batch) if batch else ()
@@ -387,7 +387,7 @@ def kl_limit(u, ones, beta, end):
 
 
 def kl(p, q):
-    """The divergence of Bernoulli laws."""
+    """The divergence of Bernoulli distributions."""
     if (q == 0 and p > 0) or (q == 1 and p < 1):
         return math.inf
     low = p * math.log(p / q) if p > 0 else 0.0
@@ -520,7 +520,7 @@ def sample_variance(seen, arm):
 
 
 def estimate(s, seen, arms, variance):
-    """H_epsilon, equation (6), with larger gaps and smaller deviations: the house's choice."""
+    """H_epsilon, equation (6), with larger gaps and smaller deviations, as the library chooses."""
     ranked, total = seen.ranked(arms), 0.0
     for arm in arms:
         doubt, root = math.sqrt(1 / (2 * seen.pulls[arm])), 1.0
@@ -624,7 +624,7 @@ def adaptive_top_k(s, n):
 
 
 class Spent(Exception):
-    """The budget has ended the play."""
+    """The budget is spent."""
 
 
 def improved_top_k(s, n):

@@ -1,4 +1,4 @@
-"""The hard instances behind the lower bounds, and what the proofs make of them."""
+"""The hard instances of the lower bounds, and the steps of the proofs."""
 
 import itertools
 import math

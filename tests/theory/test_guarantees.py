@@ -1,4 +1,4 @@
-"""Every bound against its formula and its inverse; what a page checks itself is not repeated."""
+"""Every bound against its formula and its inverse, except for what pages check."""
 
 import itertools
 import math
@@ -134,7 +134,7 @@ def test_theorem_6_sums_lemma_5():
     assert published == pytest.approx(435_233, rel=1e-3)
 
 
-def test_halving_pulls_are_what_halving_makes_and_below_the_closed_form():
+def test_halving_pulls_agrees_with_runs_and_is_below_the_closed_form():
     for n, k, epsilon in [(8, 2, 0.5), (20, 3, 0.5), (21, 10, 0.5), (1000, 100, 0.1)]:
         bandit = topk.BernoulliBandit(np.linspace(0.1, 0.9, n))
         made = topk.run(topk.Halving(k, epsilon=epsilon, delta=0.1), bandit, rng=0).total_pulls
@@ -257,6 +257,20 @@ def test_plan_is_sorted_and_worst_without_means():
     both = worst.merge(known, on=["strategy", "theorem"])
     assert (both["pulls_y"] <= both["pulls_x"]).all() and len(both) == len(worst)
     assert "SAR" not in set(worst["strategy"]) and "SAR" in set(known["strategy"])
+
+
+def test_a_plan_in_the_units_of_the_rewards():
+    """A regression test: grades from 1 to 9 were treated as rewards in [0, 1]."""
+    means = np.linspace(0.25, 0.875, 12)
+    unit, grades = g.plan(12, 3, 0.125, 0.05), g.plan(12, 3, 1.0, 0.05, bounds=(1, 9))
+    assert grades.equals(unit) and g.plan(12, 3, 0.125, 0.05, bounds=(0, 1)).equals(unit)
+    known = g.plan(12, 3, 0.125, 0.05, means)
+    assert g.plan(12, 3, 1.0, 0.05, 1 + 8 * means, bounds=(1, 9)).equals(known)
+    for name, wrong in {"epsilon": {"epsilon": 8.0}, "means": {"means": [0.5] * 12},
+                        "bounds": {"bounds": (9, 1)}, "n": {"n": 1}}.items():
+        given = {"n": 12, "k": 3, "epsilon": 1.0, "delta": 0.05, "bounds": (1, 9)} | wrong
+        with pytest.raises(ValueError, match=f"^{name} must be"):
+            g.plan(**given)
 
 
 def test_tied_boundary_without_tolerance_gives_inf():

@@ -1,4 +1,4 @@
-"""Every measure against its plain definition, the papers' relations, the certificates."""
+"""Measures of hardness: definitions, relations from the papers, and certificates."""
 
 import math
 import warnings
@@ -55,7 +55,7 @@ def inverse_square(x):
 
 
 def random_instance(rng):
-    """Means and epsilon as decimals with few digits, so that ties and equalities happen."""
+    """Means and epsilon as decimals with few digits, so that ties and equalities occur."""
     n = int(rng.integers(2, 10))
     steps = int(rng.choice([4, 20, 1000]))
     means = [Fraction(int(v), steps) for v in rng.integers(0, steps + 1, n)]

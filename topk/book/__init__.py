@@ -1,4 +1,4 @@
-"""What the pages are written with: claims, figures, recorded plays, rules, results, numbers."""
+"""Tools for the pages of the book: claims, figures, recorded runs, rules, and glued numbers."""
 
 from __future__ import annotations
 
@@ -14,41 +14,46 @@ import numpy as np
 from topk import plots
 from topk._checks import refuse
 from topk.book import claims, recording
-from topk.engine.composing import looked_up
+from topk.engine.assemble import names_in
 from topk.rules.strategy import Strategy
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
+    from numpy.typing import NDArray
 
-__all__ = ["claims", "glue_all", "plots", "recording", "rule_of", "scientific"]
-RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-SHARED = ("topk.rules", "topk.engine", "topk.confidence", "topk.kl", "topk.betting", "topk.finite",
-          "topk._", "numpy")
-RULE = ("batch", "share", "decide", "scale", "line", "radius", "form", "weight", "pick", "done")
+    from topk.bandits import Bandit
+    from topk.live.session import Session
+
+__all__ = ["claims", "glue_all", "plots", "recording", "rule_of", "same_pulls", "scientific"]
+SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+SHARED_MODULES = ("topk.rules", "topk.engine", "topk.confidence", "topk.kl", "topk.betting",
+                  "topk.finite", "topk._", "numpy")
+RULE_FUNCTIONS = ("batch", "share", "decide", "scale", "interval", "line", "radius", "form",
+                  "pulled", "weight", "pick", "done")
 
 
 def glue_all(prefix: str) -> Callable[..., None]:
-    """Return a function that hands numbers over to the text of a notebook.
+    """Return a function that glues numbers for the text of a notebook.
 
     Parameters
     ----------
     prefix : str
-        Put before every name, with an underscore: names are global over the book.
+        Prepended to every name, with an underscore, because names are global in the book.
 
     Returns
     -------
     callable
-        ``keep(name=number, ...)`` glues each number as ``prefix_name``, NumPy's numbers as
-        Python's, so that the text can give them a format.
+        ``keep(name=number, ...)`` glues each number as ``prefix_name``.  NumPy scalars are
+        converted to Python numbers, so that the text can format them.
 
     Raises
     ------
     ValueError
-        If ``prefix`` is not a name.
+        If ``prefix`` is not a valid identifier.
 
     Notes
     -----
-    Needs MyST-NB, which comes with the extra ``book``.
+    Requires MyST-NB, which the extra ``book`` installs.
 
     Examples
     --------
@@ -71,7 +76,7 @@ def glue_all(prefix: str) -> Callable[..., None]:
 
 
 def scientific(number: float) -> str:
-    """Return a number with two digits, one below a thousandth with a power of ten.
+    """Format a number with two significant digits, below 0.001 with a power of ten.
 
     Examples
     --------
@@ -81,25 +86,24 @@ def scientific(number: float) -> str:
     if number >= 0.001 or number == 0:
         return f"{number:.2g}"
     digits, power = f"{number:.1e}".split("e")
-    return f"{digits}·10{str(int(power)).translate(RAISED)}"
+    return f"{digits}·10{str(int(power)).translate(SUPERSCRIPTS)}"
 
 
 def rule_of(strategy: type[Strategy], *shown: type[Strategy]) -> Markdown:
-    """Return the rule of a strategy, the code that plays, for a page to print.
+    """Return the rule of a strategy as source code, for display on a page.
 
     Parameters
     ----------
     strategy : type
-        A strategy's class.
+        The class of a strategy.
     shown : type
-        Strategies whose rules stand on other pages; what they print is not printed again.
+        Strategies with rules on other pages; functions they share are left out.
 
     Returns
     -------
     IPython.display.Markdown
-        The source of the functions of its rule, inherited ones too, and of the functions of the
-        strategies' own files that they call; then in whose rule the functions are that are left
-        out, if there are any.
+        The source of the rule's functions, including inherited ones, and of the functions in files
+        of strategies that they call; then, for each function left out, the strategy that has it.
 
     Raises
     ------
@@ -119,26 +123,74 @@ def rule_of(strategy: type[Strategy], *shown: type[Strategy]) -> Markdown:
         common = [f for f in _functions_of(other) if f in found]
         found = [f for f in found if f not in common]
         elsewhere += [f"`{f.__name__}` is in the rule of {other.__name__}." for f in common]
-    marks = re.compile(r"(@(rule|allocates)\n)*")  # of the engine's, not of the rule's
+    marks = re.compile(r"(@(rule|allocates)\n)*")  # for the engine only
     source = (marks.sub("", textwrap.dedent(inspect.getsource(f)), count=1) for f in found)
     code = ["```python\n" + "\n".join(source) + "```"] if found else []
     return Markdown("\n\n".join(code + elsewhere))
 
 
+def same_pulls(session: Session, bandit: Bandit, seed: int) -> Callable[..., NDArray[np.float64]]:
+    """Return a function that pulls, for a plain implementation of the rule of a session.
+
+    Parameters
+    ----------
+    session : Session
+        A session of the library's strategy, without pulls.
+    bandit : Bandit
+        Where the rewards come from.
+    seed : int
+        Of the rewards.
+
+    Returns
+    -------
+    callable
+        ``pull(arms, count)`` makes ``count`` pulls of each of the arms and returns the sums of
+        their rewards, in the order of ``arms``.  The session receives the same rewards.
+
+    Raises
+    ------
+    AssertionError
+        From ``pull``: if the session asks for other pulls.
+
+    Examples
+    --------
+    >>> import topk
+    >>> session = topk.Uniform(k=1, budget=20).start(2)
+    >>> pull = same_pulls(session, topk.BernoulliBandit([1.0, 0.0]), seed=0)
+    >>> pull([0, 1], 10).tolist(), session.selected.tolist()
+    ([10.0, 0.0], [0])
+    """
+    rng = np.random.default_rng(seed)
+
+    def pull(arms, count):
+        arms = np.atleast_1d(arms)
+        asked, counts = session.ask()
+        wanted = np.bincount(arms, minlength=bandit.n) * count
+        if not np.array_equal(np.bincount(asked, counts, minlength=bandit.n), wanted):
+            raise AssertionError(f"{count} pulls of {arms}, where the session asks {counts} of "
+                                 f"{asked}")
+        drawn = bandit.pull(asked, counts, rng)
+        session.tell(asked, sums=drawn.sums, counts=counts, squares=drawn.squares)
+        sums = np.zeros(bandit.n)
+        sums[asked] = drawn.sums
+        return sums[arms]
+
+    return pull
+
+
 def _functions_of(strategy):
-    """Return the functions of a rule, and those of the strategies' own files that they call."""
-    own = (getattr(strategy, name, None) for name in RULE)
+    """Return the functions of a rule, and the functions in files of strategies that they call."""
+    own = (getattr(strategy, name, None) for name in RULE_FUNCTIONS)
     found: list = [f for f in own if isinstance(f, FunctionType) and _is_of_a_strategy(f)]
     if not found:
         refuse("strategy", strategy, "a class with a rule")
-    for function in found:  # grows while it is walked through
-        names = looked_up(function.__code__)
-        called = (function.__globals__.get(name) for name in names)
+    for function in found:  # the list grows during the iteration
+        called = (function.__globals__.get(name) for name in names_in(function))
         found += [f for f in called if f not in found and _is_of_a_strategy(f)]
     return found
 
 
 def _is_of_a_strategy(function):
-    """Tell whether it is a function of a strategy's file, and not of what all of them use."""
+    """Return whether a function is defined in a strategy's file, not in a shared module."""
     own = inspect.getmodule(function) if isinstance(function, FunctionType) else None
-    return own is not None and not own.__name__.startswith(SHARED)
+    return own is not None and not own.__name__.startswith(SHARED_MODULES)

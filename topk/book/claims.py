@@ -1,20 +1,19 @@
-r"""What a page enters into the book: a claim with its verdict, or a numbered result it executed.
+r"""Records that a page enters into the book: claims with their verdicts, and numbered results.
 
-A `Claim` says what a paper published and where.  `Claim.judge` joins to it what we
-observed and a judgement that `topk.book.verdicts` makes from plays; the verdict is derived from
-that and is never typed.  In a notebook a `Verdict`, or several in a `Ledger`, shows
-as a table and carries the same content as data for the book's ledger.
+A `Claim` is a published statement with its place in the paper.  `Claim.judge` adds the observation
+and a judgement computed by `topk.book.verdicts`, which determines the verdict.  As the output of a
+cell, a `Verdict`, or a `Ledger` of several, emits its content as data; the build renders this data
+as a table on the page and in the ledger.
 
-A page that has stated, proved and executed a numbered result says so with `checked`, as the last
-line of the cell that executes it: the cell gets there only if none of its assertions failed.
+A page that states, proves and checks a numbered result calls `checked` in the last line of the cell
+with the check, which is reached only if every assertion has passed.
 
-A preview runs a fraction of the papers' scale, which decides nothing: with the environment
-variable ``TOPK_PREVIEW`` set to 1 every verdict reads "not judged", and no data is emitted.
+With the environment variable ``TOPK_PREVIEW`` set to 1, as in a preview at a fraction of the
+papers' scale, every verdict is "not judged" and no data is emitted.
 """
 
 from __future__ import annotations
 
-import html
 import inspect
 import os
 import pydoc
@@ -26,14 +25,11 @@ from typing import NamedTuple
 import numpy as np
 
 from topk._checks import refuse
-from topk.book.verdicts import FAILS, HOLDS, NOT_COMPARABLE, UNDECIDED, Judgement, fact
+from topk.book.verdicts import NOT_COMPARABLE, Judgement, fact
 
 __all__ = ["Claim", "Verdict", "Ledger", "Checked", "checked"]
 MIME = "application/vnd.topk+json"
 PROVED, NOT_JUDGED = "proved", "not judged"
-MARKS = {HOLDS: "\u2713", FAILS: "\u2717", UNDECIDED: "?", NOT_COMPARABLE: "\u2013"}
-_MARKS = MARKS | {PROVED: "\u220e", NOT_JUDGED: "\u2026"}
-_COLUMNS = ("Where", "The paper says", "Published", "Observed here", "Verdict")
 
 
 @dataclass(frozen=True)
@@ -81,23 +77,22 @@ class Claim:
 
     def judge(
         self,
-        judgement: bool | np.bool_ | Judgement | None,
+        judgement: bool | np.bool_ | Judgement,
         observed: str = "",
         note: str = "",
         anchor: str = "",
     ) -> Verdict:
-        r"""Join what we observed to the claim.
+        r"""Judge the claim.
 
         Parameters
         ----------
-        judgement : Judgement or bool or None
-            From `topk.book.verdicts`, whose text and reasons are added to what was observed and
-            to the note; a truth value is `topk.book.verdicts.fact` of it; ``None`` when what we
-            ran cannot be compared with what the paper ran, and then ``note`` says why.
+        judgement : Judgement or bool
+            A judgement made by `topk.book.verdicts`; its text is appended to ``observed``.  A
+            truth value is passed to `topk.book.verdicts.fact`.
         observed : str
-            What was seen here, with its uncertainty; may be empty where the judgement says it.
+            The observation, with its uncertainty; may be empty if the judgement has a text.
         note : str, optional
-            A choice or a limit that the reader must know.
+            A choice or limitation that the reader must know.
         anchor : str, optional
             Label, on the same page, of the figure or section that shows it.
 
@@ -109,21 +104,20 @@ class Claim:
         Raises
         ------
         ValueError
-            If ``judgement`` is none of these, nothing says what was observed, or ``judgement`` is
-            ``None`` and there is no note.
+            If ``judgement`` has another type, there is no observation, or the verdict is "not
+            comparable" without a reason.
         """
         if isinstance(judgement, (bool, np.bool_)):
             judgement = fact(judgement)
-        elif judgement is None:
-            check_text(note, "note")
-            judgement = Judgement(NOT_COMPARABLE, "", {})
         elif not isinstance(judgement, Judgement):
-            refuse("judgement", judgement, "a Judgement, True, False or None")
+            refuse("judgement", judgement, "a Judgement, True or False")
+        if judgement.verdict == NOT_COMPARABLE:
+            check_text(judgement.why, "the reason of not comparable")
         return Verdict(self, judgement.verdict, _joined("observed", observed, judgement.text),
-                       _joined("note", judgement.why, note), anchor)
+                       note, anchor, judgement.why, judgement.vague)
 
     def proved(self, anchor: str, observed: str = "Proved.", note: str = "") -> Verdict:
-        """Enter a statement that is proved, or true by construction: it is not for plays to judge.
+        """Enter a statement that is proved or true by construction, and not judged by simulation.
 
         Parameters
         ----------
@@ -132,12 +126,12 @@ class Claim:
         observed : str, optional
             Where and how it is proved, in a sentence.
         note : str, optional
-            A limit that the reader must know.
+            A limitation that the reader must know.
 
         Returns
         -------
         Verdict
-            That reads "proved", and goes to the register instead of the ledger.
+            With the verdict "proved"; it is listed in the register instead of the ledger.
         """
         check_text(anchor, "anchor")
         return Verdict(self, PROVED, observed, note, anchor)
@@ -145,16 +139,18 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, what we observed, and the verdict; made by `Claim.judge` and `Claim.proved`."""
+    """A claim with the observation and the verdict; made by `Claim.judge` and `Claim.proved`."""
 
     claim: Claim
     outcome: str
     observed: str
     note: str = ""
     anchor: str = ""
+    why: str = ""
+    vague: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("observed", "note", "anchor"):
+        for name in ("observed", "note", "anchor", "why", "vague"):
             check_text(getattr(self, name), name, empty=name != "observed")
 
     @property
@@ -163,17 +159,22 @@ class Verdict:
         return NOT_JUDGED if is_preview() else self.outcome
 
     def as_dict(self) -> dict[str, str]:
-        """Return the entry of the book's ledger or register: every field a string."""
-        entry = {"kind": "proved" if self.outcome == PROVED else "claim", **vars(self.claim)}
-        return entry | {"observed": self.observed, "verdict": self.verdict,
-                        "note": self.note, "anchor": self.anchor}
+        """Return the entry of the ledger or register, with strings in all fields.
+
+        ``why`` is the reason for "not comparable".  ``judged`` is "direction" if the sentence
+        states no size, and ``vague`` is its word without a size.
+        """
+        entry = {"type": "proved" if self.outcome == PROVED else "claim", **vars(self.claim)}
+        return entry | {"observed": self.observed, "verdict": self.verdict, "note": self.note,
+                        "anchor": self.anchor, "why": self.why,
+                        "judged": "direction" if self.vague else "", "vague": self.vague}
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return _bundle([self], self.as_dict())
 
 
 class Ledger:
-    r"""Several verdicts in one table.
+    r"""Several verdicts, shown in one table.
 
     Parameters
     ----------
@@ -183,12 +184,12 @@ class Ledger:
     Raises
     ------
     ValueError
-        If there is none, one is no `Verdict`, or two share a claim id.
+        If it is empty, an item is not a `Verdict`, or two claims have the same id.
 
     Examples
     --------
     >>> claim = Claim("zhou2014/figure-2e-sar", "zhou2014", "Figure 2(e)", "At most 143.")
-    >>> ledger = Ledger([claim.judge(True, "143 in every play")])
+    >>> ledger = Ledger([claim.judge(True, "143 in every run")])
     >>> [verdict.verdict for verdict in ledger]
     ['holds']
     """
@@ -211,37 +212,21 @@ class Ledger:
 
 
 def is_preview() -> bool:
-    """Whether a preview runs, which judges nothing and emits no data."""
+    """Return whether this is a preview, in which nothing is judged and no data is emitted."""
     return os.environ.get("TOPK_PREVIEW", "") == "1"
 
 
 def _bundle(verdicts, payload):
-    text = "\n".join(f"[{each.verdict}] {each.claim.id}: {each.observed}" for each in verdicts)
-    bundle = {"text/plain": text, "text/html": _as_html(verdicts)}
+    bundle = {"text/plain": "\n".join(_as_text(verdict) for verdict in verdicts)}
     return bundle if is_preview() else bundle | {MIME: payload}
 
 
-def _as_html(verdicts):
-    head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
-    rows = "\n".join(_row(verdict) for verdict in verdicts)
-    return (f'<div class="topk-ledger"><table class="table topk-claims">\n'
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>")
-
-
-def _row(verdict):
-    claim, escape = verdict.claim, html.escape
-    where = escape(claim.where)
-    if verdict.anchor:
-        where = f'<a href="#{escape(verdict.anchor)}">{where}</a>'
-    observed = escape(verdict.observed)
-    if verdict.note:
-        observed += f'<br><small class="topk-note">{escape(verdict.note)}</small>'
-    word = verdict.verdict
-    badge = (f'<span class="topk-verdict topk-{word.replace(" ", "-")}">'
-             f'<span aria-hidden="true">{_MARKS[word]} </span>{word}</span>')
-    cells = (where, escape(claim.statement), escape(claim.published), observed, badge)
-    name = "claim-" + re.sub(r"[^A-Za-z0-9-]+", "-", claim.id).lower()
-    return f'<tr id="{name}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+def _as_text(verdict):
+    claim = verdict.claim
+    parts = {"Published": claim.published, "Observed": verdict.observed, "Why": verdict.why,
+             "Note": verdict.note}
+    lines = [f"[{verdict.verdict}] {claim.statement} ({claim.where})"]
+    return "\n".join(lines + [f"    {name}: {text}" for name, text in parts.items() if text])
 
 
 def _joined(name, *texts):
@@ -251,7 +236,7 @@ def _joined(name, *texts):
 
 
 def check_text(value, name, empty=False):
-    """Refuse what is no text, or an empty one unless that is allowed."""
+    """Raise ValueError unless the value is a string, not blank unless ``empty`` allows it."""
     if not isinstance(value, str) or not (empty or value.strip()):
         refuse(name, value, "a text" if empty else "a text that is not empty")
 
@@ -284,45 +269,45 @@ class Checked(
         ],
     )
 ):
-    """One numbered result that a page has executed; see `checked`."""
+    """A numbered result that a page has checked; see `checked`."""
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        """Return what a notebook shows, with the payload that the build collects."""
+        """Return the displayed text, with the data that the build collects."""
         paper, kind, number = re.split("[/-]", self.id, maxsplit=2)
         text = (f"✓ The assertions of this cell hold: {kind.capitalize()} {number} "
-                f"({paper}) is computed by {self.function} and guarded by {self.test}.")
+                f"({paper}) is computed by {self.function} and tested by {self.test}.")
         role = "class" if inspect.isclass(pydoc.locate(self.function)) else "func"
-        payload = {"kind": "result", "paper": paper, "sort": kind, "number": number, "role": role}
+        payload = {"type": "result", "paper": paper, "kind": kind, "number": number, "role": role}
         bundle = {"text/plain": text}
         return bundle if is_preview() else bundle | {MIME: payload | self._asdict()}
 
 
 def checked(id: str, statement: str, *, function: str, test: str, anchor: str) -> Checked:
-    """Enter a numbered result into the book.
+    """Enter a numbered result in the register.
 
     Parameters
     ----------
     id : str
         ``paper/kind-number``, such as "bubeck2013/theorem-1"; one of `RESULTS`.
     statement : str
-        What the result says, in one sentence of Markdown, formulas between dollars.
+        The statement, in one sentence of Markdown with formulas between dollar signs.
     function : str
         The public function or class that computes it, such as "topk.guarantees.sar_error".
     test : str
-        The test that guards it, ``tests/….py::name`` from the repository's root.
+        The test of this function, ``tests/….py::name`` relative to the repository's root.
     anchor : str
         The label of the directive that states it on the page.
 
     Returns
     -------
     Checked
-        Shows a line with function and test on the page.
+        Shown on the page as a line with function and test.
 
     Raises
     ------
     ValueError
-        If the id is not one of the papers' numbered results, the function does not exist,
-        or a text is not of the form given above.
+        If the id is not in `RESULTS`, the function does not exist, or a text does not have the
+        form given above.
 
     Examples
     --------

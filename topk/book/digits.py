@@ -1,7 +1,7 @@
-"""How the results of chapter 27 were made: 43 classifiers asked for 899 handwritten digits.
+"""Train the 43 classifiers of chapter 27 and test each on 899 handwritten digits.
 
 ``python -m topk.book.digits`` trains the classifiers and writes ``topk/data/digits.csv``; the
-README beside that file names the versions. It needs scikit-learn, of the extra ``book``.
+README in that folder lists the versions. It requires scikit-learn, from the extra ``book``.
 """
 
 import csv
@@ -14,7 +14,7 @@ from topk import data
 
 
 def classifiers():
-    """Return the 43 classifiers, untrained, each under the name it has in the figures."""
+    """Return the 43 untrained classifiers, by their names in the figures."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as LDA
     from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as QDA
     from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
@@ -56,17 +56,17 @@ def classifiers():
 
 
 def results(names=None):
-    """Train classifiers on one half of the digits and ask each for every digit of the other half.
+    """Train classifiers on one half of the digits, and test them on the other half.
 
     Parameters
     ----------
     names : sequence of str, optional
-        Which of `classifiers`; without it all of them.
+        A subset of `classifiers`; all by default.
 
     Returns
     -------
     pandas.DataFrame of int8, shape (43, 899)
-        A row per classifier, under its name; 1 where it is right about the digit of the column.
+        One row per classifier, indexed by name; 1 if the column's digit is classified correctly.
     """
     import pandas as pd
     from sklearn.datasets import load_digits
@@ -75,7 +75,7 @@ def results(names=None):
     pixels, digits = load_digits(return_X_y=True)
     train, test, learned, asked = train_test_split(
         pixels / 16, digits, test_size=0.5, random_state=0, stratify=digits)
-    with warnings.catch_warnings():  # pixels that are always white have no deviation
+    with warnings.catch_warnings():  # some pixels are constant
         warnings.filterwarnings("ignore", "self.within_class_std_dev_", UserWarning)
         right = {name: model.fit(train, learned).predict(test) == asked
                  for name, model in classifiers().items() if names is None or name in names}

@@ -1,4 +1,4 @@
-"""A play, recorded step by step, for a page that lets a reader watch it decide."""
+"""Record runs step by step, and show them as an animation on a page."""
 
 import html
 import json
@@ -9,10 +9,9 @@ import numpy as np
 from topk._checks import check_integer, refuse
 from topk.bandits import Bandit, BernoulliBandit, check_bandit
 from topk.engine.allocation import water_fill
-from topk.rules.base import ACTIVE
 from topk.rules.strategy import Indices, Strategy
 
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 244, 34, 14, 40  # of the drawing, in its own units
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 244, 34, 14, 40  # of the drawing, in SVG units
 
 
 class Frame(
@@ -28,21 +27,21 @@ class Frame(
         ],
     )
 ):
-    """What is known at one moment of a play.
+    """The state of a run at one moment.
 
     Attributes
     ----------
     pulls : int
         Pulls made so far.
     means, low, high : tuple of float, shape (n,)
-        Empirical means and the strategy's confidence bounds; both bounds are the mean if its
-        rule looks at none.
+        Empirical means, and the strategy's confidence bounds; both equal the mean if its rule uses
+        no bounds.
     state : str, length n
-        One letter an arm: "a" accepted, "r" rejected, "c" in the set that the strategy would
-        return now, "o" out of it.
+        One letter per arm: "a" accepted, "r" rejected, "c" in the set that the strategy would
+        return now, "o" not in this set.
     boundary : float or None
-        Halfway between the last mean inside that set and the first outside, of the arms that
-        are not settled; None where one side is empty, and with several bandits.
+        Halfway between the lowest mean in that set and the highest outside, among the active arms;
+        None if one side is empty or there are several bandits.
     """
 
 
@@ -58,20 +57,20 @@ class Recording(
         ],
     )
 ):
-    """A recorded play; see `record`.
+    """A recorded run; see `record`.
 
     Attributes
     ----------
     name : str
-        What the strategy is called.
+        Name of the strategy.
     task : str
-        What it looks for.
+        The set to be found, in words.
     truth : tuple of float, shape (n,)
         The arms' true means.
     frames : tuple of Frame
-        The play, from the moment at which every arm has one pull.
+        Moments of the run, from the first with one pull of every arm.
     ended : str
-        Why it ended, in words.
+        The reason why it stopped, in words.
     """
 
     def _repr_html_(self) -> str:
@@ -79,18 +78,18 @@ class Recording(
 
 
 def record(strategy: Strategy, bandit: Bandit, seed: int = 0, frames: int = 60) -> Recording:
-    """Record a play of a strategy, arms in the order in which they are given.
+    """Record a run of a strategy; the arms keep their order.
 
     Parameters
     ----------
     strategy : topk.Strategy
-        What plays; its play must end.
+        The strategy; its run must end.
     bandit : topk.Bandit
-        The arms; those of several bandits are shown one bandit after the other.
+        The arms; several bandits are shown one after the other.
     seed : int
-        Of the generator that draws the rewards.
+        Seed of the generator of the rewards, at least 0.
     frames : int
-        The most moments that are kept, at least 2; they are spread evenly over the pulls.
+        Largest number of recorded moments, at least 2; they are evenly spaced in pulls.
 
     Returns
     -------
@@ -99,13 +98,13 @@ def record(strategy: Strategy, bandit: Bandit, seed: int = 0, frames: int = 60) 
     Raises
     ------
     ValueError
-        If ``bandit`` is no bandit, ``seed`` is negative or ``frames`` below 2.
+        If ``bandit`` is not a bandit, ``seed`` is negative or ``frames`` is below 2.
 
     Notes
     -----
-    A moment may fall inside a batch.  The pulls up to then are spread evenly over the batch, and
-    which of an arm's rewards of 0 and 1 are among them is drawn from a generator of its own: the
-    play stays what it is.  With other rewards the next whole batch is waited for.
+    A moment may fall inside a batch.  The pulls up to it are distributed evenly over the batch's
+    arms, and for Bernoulli rewards a separate generator draws which rewards are among them, so that
+    recording does not change the run.  With other rewards the moment moves to the batch's end.
 
     Examples
     --------
@@ -118,57 +117,59 @@ def record(strategy: Strategy, bandit: Bandit, seed: int = 0, frames: int = 60) 
     check_bandit(bandit)
     check_integer(seed, "seed", 0)
     check_integer(frames, "frames", 2)
-    last = max(int(session.pulls.sum()) for session in _moments(strategy, bandit, seed))
+    last = max(int(session.pulls.sum()) for session in _sessions_at(strategy, bandit, seed))
     step = max(1, -(-(last - bandit.n) // (frames - 1)))
-    due, kept = [*range(bandit.n, last, step), last], []
-    for session in _moments(strategy, bandit, seed, due):
+    marks, frames_kept = [*range(bandit.n, last, step), last], []
+    for session in _sessions_at(strategy, bandit, seed, marks):
         pulls = int(session.pulls.sum())
-        if due and pulls >= due[0]:
-            kept.append(_frame(session, pulls))
-            due = [mark for mark in due if mark > pulls]
+        if marks and pulls >= marks[0]:
+            frames_kept.append(_frame(session, pulls))
+            marks = [mark for mark in marks if mark > pulls]
     truth = tuple(bandit.means.ravel().tolist())
     task = f"the best {strategy.k} of {bandit.means.shape[-1]}"
     if bandit.means.ndim > 1:
         task += f" in each of {len(bandit.means)} bandits"
-    return Recording(type(strategy).__name__, task, truth, tuple(kept), _ended(session))
+    return Recording(type(strategy).__name__, task, truth, tuple(frames_kept), _ended(session))
 
 
-def _moments(strategy, bandit, seed, due=()):
-    """Play live; yield the session after every batch, and inside one where a moment is due."""
+def _sessions_at(strategy, bandit, seed, marks=()):
+    """Run a session; yield it after every batch, and within a batch when a moment is due."""
     session, rng = strategy.start(bandit.layout), np.random.default_rng(seed)
     split, zero_one = np.random.default_rng([seed, 1]), isinstance(bandit, BernoulliBandit)
     while not session.done:
         made, (arms, counts) = session.pulls.sum(), session.ask()
         drawn = bandit.pull(arms, counts, rng)
-        had, ones = np.zeros((2, arms.size), dtype=np.int64)
-        for mark in due if zero_one else ():
+        counted, ones = np.zeros((2, arms.size), dtype=np.int64)
+        for mark in marks if zero_one else ():
             if made < mark < made + counts.sum():
                 part, left = water_fill(counts, mark - made), drawn.sums.astype(np.int64) - ones
-                gained = split.hypergeometric(left, counts - had - left, part - had)
-                session.tell(arms, gained, counts=part - had, squares=gained)
-                had, ones = part, ones + gained
+                gained = split.hypergeometric(left, counts - counted - left, part - counted)
+                session.tell(arms, sums=gained, counts=part - counted, squares=gained)
+                counted, ones = part, ones + gained
                 yield session
-        session.tell(arms, drawn.sums - ones, counts=counts - had, squares=drawn.squares - ones)
+        session.tell(
+            arms, sums=drawn.sums - ones, counts=counts - counted, squares=drawn.squares - ones
+        )
         yield session
 
 
 def _ended(session):
-    """Return in words why a play has ended."""
+    """Return in words why a run has stopped."""
     if session.certified:
-        return "its own rule has ended it"
+        return "stopped by its rule"
     if session.strategy.certifies:
-        return "its budget has ended it, before its own rule did"
+        return "stopped by its budget, before its rule"
     return "its budget is spent"
 
 
 def _frame(session, pulls):
-    """Return what the session knows."""
+    """Return the frame of a session's current state."""
     low, high = session.bounds() if _has_bounds(session.strategy) else (session.means,) * 2
     selected, several = session.selected, session.selected.ndim == 2
-    if several:  # from each bandit's own numbers to those of all arms
+    if several:  # from indices within each bandit to indices of all arms
         selected = selected + session.means.shape[1] * np.arange(len(selected))[:, None]
     chosen = np.isin(np.arange(session.n), selected)
-    settled = getattr(session._play.seen, "status", np.zeros(session.n)) != ACTIVE
+    settled = session.snapshot().settled
     letters = np.where(settled, np.where(chosen, "a", "r"), np.where(chosen, "c", "o"))
     inside, outside = (session.means.ravel()[letters == letter] for letter in "co")
     boundary = None
@@ -183,15 +184,15 @@ def _frame(session, pulls):
 
 
 def _has_bounds(strategy):
-    """Tell whether a strategy's rule looks at bounds; `Strategy.bounds` are for readers alone."""
+    """Return whether a strategy's rule uses bounds; `Strategy.bounds` is for display only."""
     own = type(strategy).bounds not in (Strategy.bounds, Indices.bounds)
-    return own or hasattr(strategy, "scale") or hasattr(strategy, "line")
+    return own or any(hasattr(strategy, name) for name in ("scale", "interval", "line"))
 
 
 class SideBySide(
     NamedTuple("SideBySide", [("recordings", tuple[Recording, ...]), ("lesson", str)])
 ):
-    """Recordings that a page plays together; see `side_by_side`."""
+    """Recordings shown with common controls; see `side_by_side`."""
 
     def _repr_html_(self) -> str:
         names = html.escape(" and ".join(recording.name for recording in self.recordings))
@@ -200,7 +201,7 @@ class SideBySide(
         lesson = f'<p class="topk-player-lesson">{html.escape(self.lesson)}</p>'
         text = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
         stages = "".join(_stage(recording) for recording in self.recordings)
-        return (f'<div class="topk-player" role="group" aria-label="A recorded play of {names}">'
+        return (f'<div class="topk-player" role="group" aria-label="Recorded runs: {names}">'
                 f'{lesson if self.lesson else ""}<div class="topk-player-stages">{stages}</div>'
                 f'<div class="topk-player-controls" hidden></div>'
                 f'<p class="topk-player-key">{_KEY}</p>'
@@ -211,14 +212,14 @@ class SideBySide(
 
 
 def side_by_side(*recordings: Recording, lesson: str = "") -> SideBySide:
-    """Show recorded plays with common controls; without scripts, their last moment.
+    """Show recorded runs with common controls; without scripts, their last moment.
 
     Parameters
     ----------
     *recordings : Recording
         One or more.
     lesson : str
-        What there is to be seen, one sentence; it stands above the plays.
+        One sentence above the runs, on what to notice.
 
     Returns
     -------
@@ -228,7 +229,7 @@ def side_by_side(*recordings: Recording, lesson: str = "") -> SideBySide:
     Raises
     ------
     ValueError
-        If one is not a recording, or there is none.
+        If there is no recording, or an argument is not a recording.
     """
     if not recordings or not all(isinstance(one, Recording) for one in recordings):
         refuse("recordings", recordings, "one or more of topk.book.recording.Recording")
@@ -238,13 +239,13 @@ def side_by_side(*recordings: Recording, lesson: str = "") -> SideBySide:
 _MARKS = {"a": "✓", "r": "✗"}
 _KEY = (
     "Dots: empirical means, filled in the set that would be returned now. Short lines: true means. "
-    "Dashed: the boundary of that set. Bars: confidence bounds, if the rule looks at any. "
+    "Dashed: the boundary of that set. Bars: confidence bounds, if the rule uses any. "
     "✓ accepted, ✗ rejected."
 )
 
 
 def _stage(recording):
-    """Return the drawing of a recording's last moment; the script moves its parts."""
+    """Return the drawing of a recording's last moment, which the script animates."""
     frame, n = recording.frames[-1], len(recording.truth)
     step = (WIDTH - LEFT - 8) / n
     parts = []
@@ -277,5 +278,5 @@ def _stage(recording):
 
 
 def _y(value):
-    """Return the height of a reward in the drawing."""
+    """Return the y coordinate of a reward in the drawing."""
     return round(TOP + (1 - value) * (HEIGHT - TOP - BOTTOM), 1)

@@ -1,29 +1,35 @@
-r"""From plays to a verdict on a published sentence.
+r"""Compute verdicts on published sentences from simulated runs.
 
-Four words, in the ledger and here:
+There are four verdicts:
 
 *holds*, *fails*
-    The paper states everything that decides the outcome, or the outcome is the same under every
-    reading of what it leaves open that was played, and the row lists those readings.  Comparisons
-    are decided at a family-wise error of 1 % per sentence: by Holm's method over all its points,
-    rivals and readings; paired where plays are paired.
+    The paper states everything that determines the outcome, or the outcome is the same under every
+    reading that was run; the row lists the readings.  Comparisons are decided at a family-wise
+    error of 1 % per sentence, by Holm's method over all its points, rivals and readings, and
+    paired if the runs are paired.
 *undecided*
-    The data cannot tell; the row says how many plays would.
+    The data do not decide; the row gives the number of runs that would, and the likely side.
 *not comparable*
-    What decides is not printed, or the outcome depends on a reading; the numbers stand all the
-    same.
+    The readings that were run disagree, or what decides is not printed and cannot be run.  This
+    module finds disagreements and names the readings.  The other case is `unprinted`, which takes
+    a sentence on what is not printed and one on why it cannot be run.  Nothing else gives this
+    verdict, and nothing overrides the outcome of runs.
 
-A point (an arm count and a budget, say) is decided *for* the sentence if every comparison there is
-decided for it, and *against* it if one is decided the other way.  `always` holds if every point is
-decided for it, points at which no play of either side loses anything left out and counted; it fails
-if one point is decided against it.  `most` holds, or fails, if more than half of all points are
-decided for it, or against it.  What is neither is undecided.  A sentence that is proved, or true by
-construction, has no verdict: `topk.book.claims.Claim.proved` enters it in the register.
+A point (such as a number of arms and a budget) is decided *for* the sentence if every comparison
+there is decided for it, and *against* it if one is decided the other way.  `always` holds if every
+point is decided for it, apart from points without a loss in any run, which are left out and
+counted; it fails if one point is decided against it.  `most` holds, or fails, if more than half of
+all points are decided for it, or against it.  Otherwise the verdict is undecided.  If the
+quantifier itself is open, `read_as` takes one for each reading.  A sentence that is proved or true
+by construction has no verdict; `topk.book.claims.Claim.proved` enters it in the register.
 
-A cell of a page compares, names the readings, and leaves the rest to this module::
+If a sentence states a direction with a vague size ("slightly better", "much lower"), the direction
+is judged, and `Judgement.direction` records the vague word.
+
+A cell of a page makes the comparisons and names the readings::
 
     def lower(name, ties):
-        "The regret of one strategy against all of its rivals, plays x points x rivals."
+        "Compare the regret of one strategy with its rivals: shape (runs, points, rivals)."
         others = [points(regret[ties], other) for other in compared if other != name]
         return verdicts.paired(points(regret[ties], name), np.stack(others, axis=-1))
 
@@ -33,15 +39,20 @@ A cell of a page compares, names the readings, and leaves the rest to this modul
         .judge(verdicts.most({ties: lower(opt8, ties) for ties in regret}), anchor="fig-regret"),
         claim("data", "Figure 2(a)", "The data have 164 workers.", "164")
         .judge(verdicts.fact(n == 164), f"{n} workers"),
-        claim("lucb-range", "Figure 2(e)", "Under LUCB a worker gets 6 to 17 tasks.", "6 to 17")
-        .judge(verdicts.fact({rule: loads == (6, 17) for rule, loads in lucb.items()}),
-               f"{loads} with ties in a fixed order"),
+        claim("skewed", "Figure 2(e)", "Loads are much more skewed under SAR.")
+        .judge(verdicts.always(skewed).direction("much"), f"Gini coefficients {ginis}"),
+        claim("budget", "Section 5", "The budget is roughly H1.")
+        .judge(verdicts.unprinted("How near roughly is, is not printed.",
+                                  "A ratio of 0.9 is as rough as one of 0.5."), f"{ratios}"),
     ])
 """
 
 from __future__ import annotations
 
+import bisect
 import math
+import re
+import statistics
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -57,6 +68,9 @@ from topk.metrics import SLACK
 HOLDS, FAILS = "holds", "fails"
 UNDECIDED, NOT_COMPARABLE = "undecided", "not comparable"
 LEVEL, POWER = 0.01, 0.9
+REPETITIONS, MAX_DOUBLINGS = 100, 14  # simulated repetitions; with up to 2^14 times as many runs
+SIDES = {"for the sentence": 1, "against it": -1, "open": 0}
+DISAGREE = "The readings disagree"
 
 
 class Points(
@@ -70,35 +84,34 @@ class Points(
         ],
     )
 ):
-    """What was seen at the points of one sentence; made by `paired`, `counts` or `exact`.
+    """Comparisons at the points of one sentence; made by `paired` or `exact`.
 
     Attributes
     ----------
     sign : ndarray of int, shape (points, comparisons)
-        1 where the sample speaks for the sentence, -1 against it, 0 neither.
+        1 if the sample favours the sentence, -1 if it contradicts it, 0 if neither.
     p : ndarray of float, shape (points, comparisons)
-        Two-sided p-values of "no difference".
+        Two-sided p-values of the hypothesis of no difference.
     plays : ndarray, shape (points, comparisons)
-        From how many plays.
+        Numbers of runs.
     visible : ndarray of bool, shape (points,)
-        Whether some play of either side lost something.
+        Whether any run of either side has a loss.
     """
 
     def __add__(self, other: Points) -> Points:  # type: ignore[override]
-        """Return the points of both, such as those of two experiments with as many rivals."""
+        """Return the points of both, such as two experiments with the same number of rivals."""
         return Points(*map(np.concatenate, zip(self, other, strict=True)))
 
 
 def paired(a: ArrayLike, b: ArrayLike) -> Points:
-    r"""Hold a's losses against b's, play by play; the sentence says that a's are smaller.
+    r"""Compare losses run by run, for the sentence that the losses of `a` are smaller.
 
     Parameters
     ----------
     a, b : array_like, shape (runs,), (runs, points) or (runs, points, comparisons)
-        Losses of a play at a point, 0 where nothing was lost: regrets, errors (bool), loads;
-        for precisions give 1 - precision.  The last two axes broadcast, so that (runs, points)
-        is held against (runs, points, rivals).  At least two plays; play r of a and b belong
-        together, or are independent.
+        Nonnegative losses of each run, such as regrets, errors (bool), loads or 1 - precision.
+        The last two axes broadcast, so that (runs, points) can be compared with (runs, points,
+        rivals).  At least two runs; run r of `a` and run r of `b` are paired or independent.
 
     Returns
     -------
@@ -110,15 +123,19 @@ def paired(a: ArrayLike, b: ArrayLike) -> Points:
     Raises
     ------
     ValueError
-        If the numbers of plays differ, or a value is not finite.
+        If the numbers of runs differ, or a value is not finite.
 
     Notes
     -----
-    Student's test alone decides too often where few plays make most of the loss: with 200
-    differences that are 0 but for one in ten, 23 times too often at a level of .001 and 130
-    times at .0001, as Holm's method asks for.  With Hall (1992), Journal of the Royal
-    Statistical Society B 54, 221-228, both kept within the level in all laws tried.  Where all
-    differences of a point are equal there is no scale, and the sign test stands in.
+    The sign test is exact.  The test of a mean is approximate: no test of a mean is exact for
+    every bounded distribution.  Student's test alone rejects too often if a few runs make up most
+    of the loss: with 200 differences of which nine in ten are 0, it rejects 23 times too often at
+    the level .001 and 130 times too often at .0001, levels that Holm's method uses.  Together with
+    the correction of Hall (1992), Journal of the Royal Statistical Society B 54, 221-228, it keeps
+    the level in that case.  It does not if large values are too rare to be in the sample: if the
+    differences are 9 with probability .02, -1 with probability .18 and else 0, about 11 % of
+    samples of 100 are decided at a nominal .0001.  If all differences of a point are equal, the
+    sample does not show how large others can be, and the point stays open.
 
     Examples
     --------
@@ -133,45 +150,13 @@ def paired(a: ArrayLike, b: ArrayLike) -> Points:
     sign, p = _sign_test((each > 0).sum(axis=0), (each < 0).sum(axis=0))
     if not a.dtype == b.dtype == bool:
         varied = (each != each[0]).any(axis=0)
-        p[varied] = _mean_test(each[:, varied])
-        sign = np.where(varied, np.sign(each.mean(axis=0)), sign)
+        p[~varied], p[varied] = 1.0, _mean_test(each[:, varied])
+        sign = np.sign(each.mean(axis=0))
     return Points(sign.astype(int), p, np.full(p.shape, len(a)), visible)
 
 
-def counts(wins: ArrayLike, losses: ArrayLike, plays: ArrayLike) -> Points:
-    """Compare by counts: of so many plays at a point, so many speak for and against the sentence.
-
-    Parameters
-    ----------
-    wins, losses, plays : array_like of int, shape (points,) or (points, comparisons)
-        Plays that tell for the sentence, against it, and all plays; the others tell nothing.
-        They broadcast.
-
-    Returns
-    -------
-    Points
-        All visible, with p-values of the exact sign test.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative, or wins and losses are more than the plays.
-
-    Examples
-    --------
-    >>> always(counts([30], [2], 100)).text
-    'For the sentence at 1, against it at 0, open at 0 of 1 point.'
-    """
-    wins, losses, plays = (np.atleast_1d(np.asarray(x)) for x in (wins, losses, plays))
-    if min(wins.min(), losses.min()) < 0 or (wins + losses > plays).any():
-        refuse("wins and losses", (wins, losses), "from 0 to plays together")
-    sign, p = _sign_test(wins, losses)
-    sign, p, plays = (x.reshape(len(p), -1) for x in (sign, p, np.broadcast_to(plays, p.shape)))
-    return Points(sign, p, plays, np.ones(len(p), bool))
-
-
 def exact(gaps: ArrayLike) -> Points:
-    """Compare numbers that no chance enters: for the sentence where positive, a tie at 0.
+    """Compare numbers without randomness: a positive gap favours the sentence, 0 is a tie.
 
     Parameters
     ----------
@@ -180,12 +165,12 @@ def exact(gaps: ArrayLike) -> Points:
     Returns
     -------
     Points
-        All visible; decided wherever the gap is not within `topk.metrics.SLACK` of 0.
+        All visible, and decided unless the gap is within `topk.metrics.SLACK` of 0.
 
     Examples
     --------
     >>> most(exact([1.0, 2.0, -0.5])).text
-    'For the sentence at 2, against it at 1, open at 0 of 3 points.'
+    'For the sentence at 2 of 3 points, against it at 1.'
     """
     gaps = np.atleast_1d(np.asarray(gaps, dtype=float))
     gaps = gaps.reshape(len(gaps), -1)
@@ -194,125 +179,197 @@ def exact(gaps: ArrayLike) -> Points:
 
 
 class _Judgement(NamedTuple):
-    """The fields of a `Judgement`, which may be left out only here."""
+    """The fields of a `Judgement`, with their defaults."""
 
     verdict: str
     counts: str
     readings: dict[str, str]
     plays: float | None = None
+    side: str = ""
     why: str = ""
+    vague: str = ""
 
 
 class Judgement(_Judgement):
-    """A verdict, what it rests on in words, and what each reading says; made by this module.
+    """A verdict with its justification in words and the verdict of each reading.
 
     Attributes
     ----------
     verdict : str
         "holds", "fails", "undecided" or "not comparable".
     counts : str
-        At how many points it is decided, for every reading.
+        The number of points decided for each side, for every reading.
     readings : dict of str to str
         The verdict under each reading.
     plays : float or None
-        Where the verdict is undecided: plays a point that would decide it with a power of 90 %
-        at the differences observed; infinite if none would.
+        If the verdict is undecided: the number of runs per point with which nine of ten
+        repetitions would decide; infinite if 16,384 times the number of runs would not.
+    side : str
+        The most frequent verdict of those repetitions: "holds", "fails" or "not comparable".
     why : str
-        What is not printed, where that was said by `not_comparable`.
+        If the verdict is "not comparable": which readings disagree and how, or what is not printed
+        and why it cannot be run.
+    vague : str
+        If the direction is judged: the word without a size.
+
+    Notes
+    -----
+    The largest observed difference among the open points overestimates the true one, because it
+    was selected for being the largest.  To compute `plays`, all observed differences are therefore
+    shrunk towards 0.  If the true standardised differences were normal with mean 0 and variance t,
+    the squares of the observed ones would have mean 1 + t, and the true difference given an
+    observed z would have mean z t / (1 + t).  We estimate t from the open comparisons, by 0 if the
+    estimate is negative.  This is the James-Stein estimator as in Efron (2010), Large-Scale
+    Inference, chapter 1, with the number of comparisons in place of that number less 2, so that it
+    exists for one or two comparisons, too.  Comparisons are treated as independent.
     """
 
     @property
     def text(self) -> str:
-        """What the row of the ledger says: the counts, and how many plays would decide."""
+        """The text of the ledger's row: the counts, and the number of runs that would decide."""
         if self.plays is None:
             return self.counts
-        if self.plays == math.inf:
-            return f"{self.counts} At these differences no number of plays would decide."
-        return f"{self.counts} About {float(f'{self.plays:.1e}'):,.0f} plays would decide."
+        number, side = "No number of runs", ""
+        if self.plays < math.inf:
+            number = f"About {float(f'{self.plays:.1e}'):,.0f} runs a point"
+            sides = {HOLDS: "for the sentence", FAILS: "against it"}
+            side = f", most likely {sides.get(self.side, 'that the readings disagree')}"
+        return (f"{self.counts} {number} would decide{side}, if the true differences are those "
+                "observed, less what chance adds to them.")
 
-    def not_comparable(self, why: str) -> Self:
-        """Return the same numbers without a verdict: ``why`` says what the paper leaves out."""
-        if not isinstance(why, str) or not why.strip():
-            refuse("why", why, "a text that says what is not printed")
-        return self._replace(verdict=NOT_COMPARABLE, plays=None, why=why)
+    def direction(self, vague: str) -> Self:
+        """Return a copy that judges a direction; ``vague`` is the sentence's word without a size.
+
+        Examples
+        --------
+        >>> always(exact([1.0])).direction("slightly").vague
+        'slightly'
+        """
+        if not isinstance(vague, str) or not vague.strip():
+            refuse("vague", vague, "the word of the sentence that has no size")
+        return self._replace(vague=vague)
+
+
+def unprinted(missing: str, unplayable: str) -> Judgement:
+    """Return "not comparable", because what decides is not printed and cannot be run.
+
+    Parameters
+    ----------
+    missing : str
+        What the paper does not print, in a sentence.
+    unplayable : str
+        Why no reading of it can be run, in a sentence.
+
+    Examples
+    --------
+    >>> unprinted("How near roughly is, is not printed.", "No margin can be named.").verdict
+    'not comparable'
+    """
+    for name, text in (("missing", missing), ("unplayable", unplayable)):
+        if not isinstance(text, str) or len(text.split()) < 3 or text.strip()[-1] != ".":
+            refuse(name, text, "a sentence, with its full stop")
+    return Judgement(NOT_COMPARABLE, "", {}, why=f"{missing} {unplayable}")
 
 
 def always(readings: Points | Mapping[str, Points]) -> Judgement:
-    """Judge a sentence that is about every point; of one point, or of an average, too.
+    """Judge a sentence about every point, about a single point, or about an average.
 
     Parameters
     ----------
     readings : Points or dict of str to Points
-        The points, under every reading of what the paper leaves open.
+        The points, or the points under every reading of what the paper leaves open.
 
     Returns
     -------
     Judgement
-        Under one reading: *holds* if all visible points, at least one, are decided for the
-        sentence; *fails* if any is decided against it; else *undecided*.  Under several: what
-        all agree on; *not comparable* if one holds and one fails; else *undecided*.
+        Under one reading: *fails* if any point is decided against the sentence; *holds* if there
+        are visible points and all are decided for it; else *undecided*.  Under several readings:
+        *not comparable* if one holds and one fails, or if all points that are decided against the
+        sentence under one are decided for it under another with the same number of points; else
+        the common verdict, or *undecided* if they differ.
 
     Examples
     --------
-    >>> judgement = always({"ties by rank": counts([40, 9], [2, 4], 100),
-    ...                     "ties at random": counts([45, 30], [1, 3], 100)})
+    >>> run = np.arange(100)[:, np.newaxis]
+    >>> judgement = always({"ties by rank": paired(run >= [98, 96], run < [40, 9]),
+    ...                     "ties at random": paired(run >= [99, 97], run < [45, 30])})
     >>> judgement.verdict, judgement.readings["ties at random"]
     ('undecided', 'holds')
     >>> judgement.counts
-    'Points for the sentence, against it, open: ties by rank: 1, 0, 1; ties at random: 2, 0, 0.'
-    >>> judgement.plays > 1000
-    True
+    'Ties by rank: for the sentence at 1 of 2 points, open at 1. Ties at random: for the sentence \
+at both points.'
+    >>> judgement.plays > 1000, judgement.side
+    (True, 'holds')
     """
-
-    def rule(outcome, visible):
-        if (outcome < 0).any():
-            return FAILS
-        return HOLDS if visible.any() and (outcome[visible] > 0).all() else UNDECIDED
-
-    return _judge(rule, readings)
+    return _judge({name: ("always", x) for name, x in _by_name(readings).items()})
 
 
 def most(readings: Points | Mapping[str, Points]) -> Judgement:
-    """Judge a sentence that is about most points: more than half of all, each decided.
+    """Judge a sentence about most points, which are more than half of all.
 
-    Parameters and result are those of `always`.
+    Parameters and return value are those of `always`.
 
     Examples
     --------
-    >>> most(counts([40, 30, 9], [2, 3, 4], 100)).verdict
+    >>> most(exact([1.0, 2.0, 0.0])).verdict
     'holds'
     """
+    return _judge({name: ("most", x) for name, x in _by_name(readings).items()})
 
-    def rule(outcome, visible):
-        shares = {HOLDS: (outcome > 0).mean(), FAILS: (outcome < 0).mean()}
-        return next((word for word, share in shares.items() if share > 0.5), UNDECIDED)
 
-    return _judge(rule, readings)
+def read_as(readings: Mapping[str, tuple[str, Points]]) -> Judgement:
+    """Judge a sentence whose quantifier is open.
+
+    Parameters
+    ----------
+    readings : dict of str to (str, Points)
+        The quantifier, "always" or "most", and the points, under every reading.
+
+    Returns
+    -------
+    Judgement
+        As returned by `always` and `most`, with all comparisons decided together.
+
+    Examples
+    --------
+    >>> points = exact([1.0, 2.0, -0.5])
+    >>> judgement = read_as({"at every K": ("always", points), "at most K": ("most", points)})
+    >>> judgement.verdict, judgement.why
+    ('not comparable', 'The readings disagree: it holds at most K, and fails at every K.')
+    """
+    if not isinstance(readings, dict) or not all(
+            isinstance(x, tuple) and len(x) == 2 and x[0] in RULES for x in readings.values()):
+        refuse("readings", readings, 'pairs of "always" or "most" and Points, by name')
+    return _judge(readings)
 
 
 def fact(readings: bool | np.bool_ | Mapping[str, bool | np.bool_]) -> Judgement:
-    """Judge a published number or a fact that no chance enters.
+    """Judge a published number or a fact without randomness.
 
     Parameters
     ----------
     readings : bool or dict of str to bool
-        Whether it is as published, under every reading of what the paper leaves open.
+        Whether the value is as published, or this under every reading of what the paper leaves
+        open.
 
     Examples
     --------
-    >>> fact({"rounded up": True, "rounded down": False}).verdict
-    'not comparable'
+    >>> fact({"rounded up": True, "rounded down": False}).why
+    'The readings disagree: it holds rounded up, and fails rounded down.'
     """
-    given = readings if isinstance(readings, dict) else {"": readings}
+    given = _by_name(readings)
     if not given or not all(isinstance(x, (bool, np.bool_)) for x in given.values()):
         refuse("readings", readings, "True or False, or these by the name of a reading")
     words = {name: HOLDS if agrees else FAILS for name, agrees in given.items()}
-    text = "; ".join(f"{name}: {word}" for name, word in words.items() if name)
-    return Judgement(_combined(words.values()), f"{text}." if text else "", words)
+    verdict = _combined(words.values())
+    texts = {name: "as published" if word == HOLDS else "not as published"
+            for name, word in words.items()}
+    text = _sentences(texts) if len(given) > 1 else ""
+    return Judgement(verdict, text, words, why=_disagreement(words, verdict))
 
 
 def holm(p: Floats, level: float = LEVEL) -> Flags:
-    """Return which of all hypotheses Holm's method rejects at a family-wise error ``level``."""
+    """Return which hypotheses Holm's method rejects at the family-wise error ``level``."""
     order = np.argsort(p, kind="stable")
     rejected = np.zeros(p.size, bool)
     rejected[order] = np.logical_and.accumulate(p[order] <= level / np.arange(p.size, 0, -1))
@@ -320,19 +377,37 @@ def holm(p: Floats, level: float = LEVEL) -> Flags:
 
 
 def _sign_test(wins, losses):
-    """Return sign and two-sided p-value of the exact test that a win is as likely as a loss."""
-    told = wins + losses
-    p = np.minimum(1, 2 * special.bdtr(np.minimum(wins, losses), told, 0.5))
+    """Return sign and two-sided p-value of the exact sign test."""
+    decided = wins + losses
+    p = np.minimum(1, 2 * special.bdtr(np.minimum(wins, losses), decided, 0.5))
     return np.sign(wins - losses), p
 
 
 def _mean_test(values):
-    """Return two-sided p-values of a mean of 0: Student's or, if larger, with Hall's correction."""
+    """Return two-sided p-values for mean 0: the larger of Student's and Hall's corrected one."""
     runs, mean, spread = len(values), values.mean(axis=0), values.std(axis=0, ddof=1)
     skew, size = ((values - mean) ** 3).mean(axis=0) / spread**3, mean / spread
     hall = size + skew * size**2 / 3 + skew**2 * size**3 / 27 + skew / (6 * runs)
-    surest = np.minimum(np.abs(size), np.abs(hall)) * np.sqrt(runs)
-    return 2 * special.stdtr(runs - 1, -surest)
+    smaller = np.minimum(np.abs(size), np.abs(hall)) * np.sqrt(runs)
+    return 2 * special.stdtr(runs - 1, -smaller)
+
+
+def _always(outcome, visible):
+    if (outcome < 0).any():
+        return FAILS
+    return HOLDS if visible.any() and (outcome[visible] > 0).all() else UNDECIDED
+
+
+def _most(outcome, visible):
+    shares = {HOLDS: (outcome > 0).mean(), FAILS: (outcome < 0).mean()}
+    return next((word for word, share in shares.items() if share > 0.5), UNDECIDED)
+
+
+RULES = {"always": _always, "most": _most}
+
+
+def _by_name(readings):
+    return readings if isinstance(readings, dict) else {"": readings}
 
 
 def _combined(words):
@@ -342,55 +417,129 @@ def _combined(words):
     return UNDECIDED if UNDECIDED in words else words.pop()
 
 
-def _judge(rule, readings):
-    given = readings if isinstance(readings, dict) else {"": readings}
-    if not given or not all(isinstance(x, Points) for x in given.values()):
-        refuse("readings", readings, "Points, or Points by the name of a reading")
-    p, plays = (np.concatenate([getattr(x, name).ravel() for x in given.values()])
-                for name in ("p", "plays"))
-    cuts = np.cumsum([x.p.size for x in given.values()])[:-1]
+def _judge(given):
+    points = [x for _, x in given.values()]
+    if not given or not all(isinstance(x, Points) for x in points):
+        refuse("readings", given, "Points, or Points by the name of a reading")
+    p, sign, plays = (np.concatenate([getattr(x, name).ravel() for x in points])
+                      for name in ("p", "sign", "plays"))
+    cuts = np.cumsum([x.p.size for x in points])[:-1]
 
-    def judged(decided):
-        """Return outcome of every point and the verdict, for each reading."""
+    def judged(signed):
+        """Return rule, outcomes of the points and verdict for each reading, and the verdict."""
         found = {}
-        for (name, x), part in zip(given.items(), np.split(decided, cuts), strict=True):
-            signed = x.sign * part.reshape(x.sign.shape)
-            outcome = np.where((signed < 0).any(axis=1), -1, (signed > 0).all(axis=1))
-            found[name] = outcome, rule(outcome, x.visible)
-        return found, _combined(word for _, word in found.values())
+        for (name, (rule, x)), part in zip(given.items(), np.split(signed, cuts), strict=True):
+            part = part.reshape(x.sign.shape)
+            outcome = np.where((part < 0).any(axis=1), -1, (part > 0).all(axis=1))
+            found[name] = rule, outcome, RULES[rule](outcome, x.visible)
+        words = [word for _, _, word in found.values()]
+        return found, NOT_COMPARABLE if _opposed(found) else _combined(words)
 
     decided = holm(p)
-    found, verdict = judged(decided)
-    needed = None
+    found, verdict = judged(sign * decided)
+    needed, side = None, ""
     if verdict == UNDECIDED:
-        needed = _plays_to_decide(p, plays, decided, lambda some: judged(some)[1])
-    told = _told({name: (found[name][0], x.visible) for name, x in given.items()})
-    return Judgement(verdict, told, {name: word for name, (_, word) in found.items()}, needed)
+        needed, side = _plays_to_decide(p, sign, plays, decided, lambda some: judged(some)[1])
+    text = _sentences({name: _points_in_words(found[name][1], x.visible)
+                       for name, (_, x) in given.items()})
+    words = {name: word for name, (_, _, word) in found.items()}
+    why = _disagreement(words, verdict, _opposed(found))
+    return Judgement(verdict, text, words, needed, side, why)
 
 
-def _plays_to_decide(p, plays, decided, verdict):
-    """Return the fewest plays a point that decide, each comparison at Bonferroni's level."""
-    reach = special.ndtri(1 - LEVEL / (2 * p.size)) + special.ndtri(POWER)
-    with np.errstate(divide="ignore"):
-        needed = plays * (reach / special.ndtri(p / 2)) ** 2
-    for number in np.unique(needed[~decided & np.isfinite(needed)]):
-        if verdict(decided | (needed <= number)) != UNDECIDED:
-            return float(number)
-    return math.inf
+def _opposed(found):
+    """Return the readings decided for the sentence wherever another decides against "always"."""
+    every = {name: (outcome, word) for name, (rule, outcome, word) in found.items()
+             if rule == "always"}
+    against = [outcome for outcome, word in every.values() if word == FAILS]
+    return [name for name, (outcome, word) in every.items() if word != FAILS and any(
+        other.size == outcome.size and (outcome[other < 0] > 0).all() for other in against)]
 
 
-def _told(found):
-    """Return at how many points each reading is decided, as the ledger shows it."""
+def _plays_to_decide(p, sign, plays, decided, verdict):
+    """Return the number of runs per point that decides with probability `POWER`, and the verdict.
 
-    def numbers(outcome, visible):
-        unseen = (~visible).sum()
-        return (*((outcome == sign).sum() for sign in (1, -1, 0)), outcome.size,
-                f" ({unseen} of them without a loss in any play)" * bool(unseen))
+    Repetitions are simulated with the differences shrunk as in the notes of `Judgement`; decided
+    comparisons stay decided.
+    """
+    z = -sign * special.ndtri(np.maximum(p, 1e-300) / 2)
+    spread = (z[~decided] ** 2).mean() - 1 if not decided.all() else 0
+    if spread <= 0:
+        return math.inf, ""
+    shrunk = z * spread / (1 + spread)
+    noise = np.random.default_rng(0).standard_normal((REPETITIONS, p.size))
 
-    if list(found) == [""]:
-        won, lost, left, size, unseen = numbers(*found[""])
-        return (f"For the sentence at {won}, against it at {lost}, open at {left} of {size} "
-                f"point{'s' * (size > 1)}{unseen}.")
-    rows = ((name, *numbers(*both)) for name, both in found.items())
-    return "Points for the sentence, against it, open: " + "; ".join(
-        f"{name}: {won}, {lost}, {left}{unseen}" for name, won, lost, left, _, unseen in rows) + "."
+    def decided_verdicts(step):
+        """Return the decided verdicts of repetitions with 2^(step/5) times the runs."""
+        words = []
+        for each in shrunk * 2 ** (step / 10) + noise:
+            tail = np.where(decided, 0.0, 2 * special.ndtr(-np.abs(each)))
+            words.append(verdict(np.where(decided, sign, np.sign(each)) * holm(tail)))
+        return [word for word in words if word != UNDECIDED]
+
+    def is_enough(step):
+        return len(decided_verdicts(step)) >= POWER * REPETITIONS
+
+    step = bisect.bisect_left(range(5 * MAX_DOUBLINGS), True, key=is_enough)
+    words = decided_verdicts(step)
+    if len(words) < POWER * REPETITIONS:
+        return math.inf, ""
+    return float(plays[~decided].max() * 2 ** (step / 5)), statistics.mode(words)
+
+
+def _enumerated(names):
+    """Return names as an enumeration, the last after "and"."""
+    *first, last = names
+    return f"{', '.join(first)}, and {last}" if first else last
+
+
+def _disagreement(words, verdict, opposed=()):
+    """Return which readings hold and which fail, if the verdict is "not comparable"."""
+    if verdict != NOT_COMPARABLE:
+        return ""
+    verbs = {HOLDS: "holds", FAILS: "fails", "opposed": "is decided for at those points",
+             UNDECIDED: "is open"}
+    found = {name: "opposed" if word == UNDECIDED and name in opposed else word
+             for name, word in words.items()}
+    parts = [f"{verb} {_grouped_names(names)}" for word, verb in verbs.items()
+            if (names := [name for name in found if found[name] == word])]
+    return f"{DISAGREE}: it {_enumerated(parts)}."
+
+
+def _grouped_names(names):
+    """Return names as an enumeration, with common parts before a comma written once."""
+    rests: dict[tuple[str, bool], list[str]] = {}
+    for name in names:
+        begin, comma, rest = name.partition(", ")
+        rests.setdefault((begin, bool(comma)), []).append(rest)
+    begins: dict[str, list[str]] = {}
+    for (begin, _), each in rests.items():
+        begins.setdefault("; ".join(each), []).append(begin)
+    return "; ".join(f"{' or '.join(each)} ({rest})" if rest else "; ".join(each)
+                     for rest, each in begins.items())
+
+
+def _sentences(texts):
+    """Return the texts of all readings as sentences, one for readings with the same text."""
+    groups: dict[str, list[str]] = {}
+    for name, text in texts.items():
+        groups.setdefault(text, []).append(name)
+    sentences = (f"{_grouped_names(names)}: {text}." if any(names) else f"{text}."
+                 for text, names in groups.items())
+    # Capitalize words, but not names of quantities such as s.
+    return " ".join(re.sub("^[a-z](?=[a-z])", lambda first: first[0].upper(), x)
+                    for x in sentences)
+
+
+def _points_in_words(outcome, visible):
+    """Return in words at how many points one reading is decided, and for which side."""
+    size, unseen = outcome.size, (~visible).sum()
+    (side, count), *rest = [(side, count) for side, sign in SIDES.items()
+                            if (count := (outcome == sign).sum())]
+    if rest:
+        text = f"{side} at {count} of {size} points"
+        text += "".join(f", {other} at {number}" for other, number in rest)
+    else:
+        text = f"{side} at " + {1: "the one point", 2: "both points"}.get(
+            size, f"all {size} points")
+    return text + f" ({unseen} of them without a loss in any run)" * bool(unseen)

@@ -1,6 +1,6 @@
-r"""Two sets of recorded results: the crowd of Snow et al. (2008), and classifiers of digits.
+r"""Two data sets: answers of workers (Snow et al. 2008), and results of digit classifiers.
 
-``README.md`` beside the numbers says where they come from and how they were made.
+``README.md`` in this directory documents their origin.
 """
 
 import csv
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Counts", "digits", "rte_counts"]
 
-DIGITS = 899  # of the test set; a row of the file has bits to spare
+DIGITS = 899  # items of the test set; rows of the file are padded to whole bytes
 
 
 class Counts(NamedTuple("Counts", [("answers", Integers), ("correct", Integers)])):
@@ -25,14 +25,14 @@ class Counts(NamedTuple("Counts", [("answers", Integers), ("correct", Integers)]
     Attributes
     ----------
     answers : ndarray of int, shape (164,)
-        How many tasks the worker answered.
+        Number of tasks that the worker answered.
     correct : ndarray of int, shape (164,)
-        How many of these answers equal the gold label.
+        Number of these answers that equal the gold label.
     """
 
 
 def rte_counts() -> Counts:
-    r"""Answers and correct answers of each of the 164 workers.
+    r"""Return the numbers of answers and correct answers of each of the 164 workers.
 
     Returns
     -------
@@ -56,17 +56,18 @@ def rte_counts() -> Counts:
 
 
 def digits() -> "pandas.DataFrame":
-    r"""Results of 43 classifiers on 899 handwritten digits: chapter 27 of the book.
+    r"""Return the results of 43 classifiers on 899 handwritten digits, used in chapter 27.
 
     Returns
     -------
     pandas.DataFrame of int8, shape (43, 899)
-        A row per model, under its name, and a column per digit; 1 where the model is right.
+        One row per model, labelled with its name, and one column per digit; 1 where the model is
+        right.
 
     Notes
     -----
-    The digits are one half of those that come with scikit-learn; the models are scikit-learn's,
-    trained on the other half by ``python -m topk.book.digits``.
+    The digits are one half of scikit-learn's data set; the models are scikit-learn's, trained on
+    the other half by ``python -m topk.book.digits``.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""What plays a rule: two shapes of strategy, what has been counted, and searches for winners."""
+"""Running a rule: the state of a run, its compiled loop, its random streams."""

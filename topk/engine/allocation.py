@@ -1,23 +1,25 @@
-"""Pulls shared out among arms, as evenly as their limits allow."""
+"""Distribution of pulls among arms, as evenly as their limits allow."""
 
 import numpy as np
 
 
 def spread(have, most, pulls):
-    """Share out pulls so that those who have the fewest catch up.
+    """Distribute pulls so that the arms with the fewest pulls catch up.
 
-    The plain form hands out one at a time to who has the fewest, of equal ones to the first.
+    The plain form adds one pull at a time to the arm with the fewest pulls among the arms below
+    their limits; ties go to the first arm.
 
     Parameters
     ----------
     have, most : ndarray of int, shape (n,)
-        What each has, and how many it may be given.
+        The pulls of each arm, and the limit of its additional pulls.
     pulls : int
-        How many there are, at least 0; those for which nobody has room are not handed out.
+        Number of pulls to distribute, at least 0; pulls beyond all limits are dropped.
 
     Returns
     -------
     ndarray of int, shape (n,)
+        Additional pulls of each arm.
 
     Examples
     --------
@@ -26,20 +28,20 @@ def spread(have, most, pulls):
     """
     pulls = min(pulls, most.sum())
     low, high = have.min(), have.max() + pulls
-    while low < high:  # the highest level to which all can be filled
+    while low < high:  # bisect: the highest level to which every arm can be raised
         middle = (low + high + 1) // 2
         enough = np.clip(middle - have, 0, most).sum() <= pulls
         low, high = (middle, high) if enough else (low, middle - 1)
     shares = np.clip(low - have, 0, most)
+    # the remainder: one more pull for each of the first arms that are at the level, below the limit
     shares[np.flatnonzero((have + shares == low) & (shares < most))[: pulls - shares.sum()]] += 1
     return shares
 
 
 def water_fill(counts, pulls):
-    """Spread ``pulls`` evenly over entries that take at most ``counts`` each.
+    """Spread ``pulls`` evenly over entries with the limits ``counts``.
 
-    The plain form hands out one pull at a time, going round and round over the entries
-    that still have room, in order.
+    The plain form adds one pull at a time, cycling in order over the entries below their limits.
 
     Examples
     --------
@@ -47,7 +49,7 @@ def water_fill(counts, pulls):
     [4, 1, 3]
     """
     level, more = divmod(pulls, counts.size)
-    if level < counts.min():  # there is room everywhere
+    if level < counts.min():  # no limit is reached
         shares = np.full_like(counts, level)
         shares[:more] += 1
         return shares

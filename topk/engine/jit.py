@@ -1,207 +1,281 @@
-"""The only file that knows numba: its options, some of them private, and its disk cache.
+"""Compilation by numba, and the compiled loops on disk; no other file depends on numba.
 
-Compiled code counts the references to every array that it hands from function to function,
-with an atomic instruction each time; a loop that makes one pull a turn hands on a whole state
-some ten times a turn, and the counting would take longer than the rest.  A function that makes
-no array and keeps none has nothing to count (``_nrt=False``): its caller holds on to them.  So are
-the library's functions, of rules in rounds only the engine's, unless they are marked with
-`allocates`.  What Python calls counts, or it would never give a generator back.
+A loop is compiled from a module that `topk.engine.assemble` writes.  The module lies in a folder of
+the library's own and is named by the hash of its text; numba's ordinary cache keeps the machine
+code beside it, so no edit anywhere can make it stale.  That cache does not detect damaged files.
+Therefore a *seal*, the digests of numba's files, is written when a loop is stored and compared
+before it is loaded.  If the folder or a file is unusable, a warning is issued and the loop is
+compiled again.
 
-The loops of a strategy are kept on disk in a folder of the library's own, one file for each
-strategy, named by a hash of everything that was compiled into it: an edit anywhere begins a new
-file, and no two strategies share one.  Whatever goes wrong with the folder or a file, the loop
-is compiled again and, once, a warning says so.
+Private options of numba
+------------------------
+Compiled code counts the references to each array that it passes to a function, with an atomic
+instruction each time.  A loop that makes one pull per step passes a whole state to some ten
+functions per step, and LUCB1 takes 60 times as long if references are counted.  Two options
+avoid this:
+
+* ``_nrt=False``: a function that neither makes nor stores an array counts no references.  The
+  library's functions are compiled this way unless they are marked with `allocates`.  The functions
+  of users' strategies, and of the library's strategies in rounds, always count references.  So does
+  the entry point, which Python calls; otherwise the generator would leak.
+* ``forceinline=True``: such a function is inlined into its caller, unless marked with `apart`.
+
+``no_cpython_wrapper`` and ``no_cfunc_wrapper`` change no code that runs: they leave out the form of
+each function for calls from Python or C.  They save compilation: without them the first compiled
+run of CLUCB takes a third more processor time (24 s instead of 18).  If numba does not know one of
+the options, all are left out (`PRIVATE` is False); the results are the same, but runs are slower.
+Without numba everything runs as plain Python.
 """
 
-import os
-import pickle
-import stat
 import sys
-import warnings
+import threading
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from pickle import PicklingError
+from typing import Any
 
-import numba
-from numba import config, njit, types
-from numba.extending import intrinsic
+import numpy as np
 
-from topk.engine.composing import compose, digest
-from topk.rules.marks import larger
+from topk.engine.assemble import Assembly, plain_form
+from topk.engine.seal import folder, is_text, remove, seal, unsealed, warn, write
 from topk.rules.ranking import order, order_by_digits
 
-GIVEN = {order: order_by_digits}  # where a loop in plain words is a faster form
-SOURCE = sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # how things are compiled
+try:
+    import numba
+    from llvmlite import __version__ as llvmlite_version  # type: ignore[import-untyped]
+    from llvmlite import binding
+    from numba import types
+    from numba.extending import intrinsic
 
-try:  # not documented by numba
-    from numba.core.compiler import CompileResult
-    from numba.core.serialize import dumps
+    config: Any = numba.config
+    njit: Any = numba.njit
+    COMPILES = not config.DISABLE_JIT
+except ImportError:
+    COMPILES = False
 
-    PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # never called from Python
-    _ = njit(_nrt=False, forceinline=True, **PART)(lambda: 0).get_call_template  # type: ignore[call-overload]
-    PRIVATE = True
-except Exception:  # noqa: BLE001  whatever another version of numba raises
-    PRIVATE = False
+GIVEN = {order: order_by_digits}  # the second is faster when compiled
+PATIENCE = 1.0  # seconds; a longer compilation is announced
+SOURCE = sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # identifies the way of compiling
 
+# The decorators of a written module: how each function of a loop is compiled
 
-@intrinsic
-def larger_float(typing_context, a, b):
-    """Compile `topk.rules.marks.larger`: with leave to look at several floats at once."""
+PRIVATE = False
+if COMPILES:
+    options: list[dict[str, Any]] = [{}, {}, {}]
+    try:  # an option that is left out would be inherited from the first caller
+        bare = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # only a loop calls it
+        private = [bare | {"_nrt": counts, "forceinline": into}
+                   for counts, into in ((True, False), (False, False), (False, True))]
+        for one in private:
+            njit(**one)(lambda: 0)
+        options, PRIVATE = private, True
+    except Exception:  # noqa: BLE001  whatever another version of numba raises
+        pass
 
-    def code(context, builder, signature, arguments):
-        flags = ("nnan", "nsz")
-        is_larger = builder.fcmp_ordered(">", *arguments, flags=flags)
-        return builder.select(is_larger, *arguments, flags=flags)
+    entry = njit(nogil=True)  # the function that Python calls
+    stored_entry = njit(nogil=True, cache=True)
+    counting, apart, inlined = (njit(**one) for one in options)
 
-    return types.float64(types.float64, types.float64), code
+    @intrinsic
+    def larger_float(typing_context, a, b):
+        """Compile `topk.rules.marks.larger` to an instruction that can be vectorised."""
 
+        def code(context, builder, signature, arguments):
+            flags = ("nnan", "nsz")
+            is_larger = builder.fcmp_ordered(">", *arguments, flags=flags)
+            return builder.select(is_larger, *arguments, flags=flags)
 
-def inner(function, lean):
-    """Compile a function that becomes part of a loop; nothing of its own goes to disk."""
-    if getattr(function, "shared", False):
-        return kept(function)
-    if function is larger:
-        return larger_float
-    if not PRIVATE:
-        return njit(function, nogil=True)
-    trusted = function.__module__.startswith("topk." if lean else ("topk.engine.", "topk.rules."))
-    counts = not trusted or getattr(function, "allocates", False)
-    inlined = not counts and not getattr(function, "apart", False)
-    return by_types(njit(function, _nrt=counts, nogil=True, forceinline=inlined, **PART))
-
-
-def by_types(dispatcher):
-    """Have a function compiled once for whole numbers, not anew for each constant it is given."""
-    find = dispatcher.get_call_template
-
-    def find_by_types(args, kws):
-        return find([types.unliteral(arg) for arg in args], kws)
-
-    dispatcher.get_call_template = find_by_types
-    return dispatcher
+        return types.float64(types.float64, types.float64), code
 
 
-@cache
-def kept(function):
-    """Compile a function of plain arrays once, for all loops that call it.
-
-    Whether it counts references must not depend on the loop that happens to be the first.
-    """
-    options = PART | {"_nrt": getattr(function, "allocates", False)} if PRIVATE else {}
-    return whole(function, GIVEN, "shared", lean=True, store=True, **options)
+def mark_of(function, lean):
+    """Return the name of the decorator of a function in a loop; for ``lean`` see `compiled`."""
+    name = f"{function.__module__}."
+    if not name.startswith("topk.") or (name.startswith("topk.strategies.") and not lean):
+        return "counting"
+    if getattr(function, "allocates", False):
+        return "counting"
+    return "apart" if getattr(function, "apart", False) else "inlined"
 
 
 @cache
 def compiled(function, given, name, lean, store=True):
-    """Return ``function`` compiled with ``given`` in the place of open functions.
+    """Return a function compiled with the substitutions ``given``.
 
     Parameters
     ----------
     function : function
-        A loop; see `topk.engine.composing.compose`.
+        The entry point, such as `topk.engine.loop.run_batches`.
     given : tuple of pair
-        What takes the place of what.
+        (function, replacement); see `topk.engine.assemble.Assembly`.
     name : str
-        What its file is called: the strategy first, and what tells its loops apart.
+        The first part of its file's name: the strategy, and what distinguishes its loops.
     lean : bool
-        Whether the library's functions count references only where they are marked.
+        Whether the library's strategies count references only in functions marked with `allocates`.
     store : bool
-        Whether to keep it on disk.
+        Whether to store the loop on disk, unless numba cannot load it again.
+
+    Returns
+    -------
+    callable
+        A `Loop`; the function as plain Python if there is no compiler, or if an included function
+        has no source text.
     """
-    if config.DISABLE_JIT:
-        return compose(function, dict(given))[0]
-    return whole(function, dict(given) | GIVEN, name, lean, store)
+    if not COMPILES:
+        return plain_form(function, given)
+    assembly = Assembly(function, dict(given) | GIVEN)
+    for part, reason in assembly.without_source.items():
+        played = f"topk runs {name.partition('_')[0]} as plain Python, slowly"
+        warn(f"{played}: the source text of {part.__qualname__} cannot be read ({reason})")
+        return plain_form(function, given)
+    # numba crashes when it loads stored functions that call each other in a circle
+    storable = not (assembly.values or assembly.calls_in_circle())
+    loop = Loop(assembly, name, lean, store and storable)
+    return _loops.setdefault(loop.text, loop)
 
 
-_loops: dict = {}  # a class sent to another process has new functions each time it arrives there
+_loops: dict = {}  # by text: a class sent to another process has new functions at each arrival
 
 
-def whole(function, given, name, lean, store, **options):
-    """Compile a function that others have become part of; on disk it has a name of its own."""
-    copy, made = compose(
-        function, given, lambda f: f if f.__code__ is function.__code__ else inner(f, lean)
-    )
-    copy.__qualname__ = key = f"{function.__name__}_{name}_{digest(made)}_{SOURCE}"
-    if key in _loops:
-        return _loops[key]
-    dispatcher = njit(copy, nogil=True, **options)
-    if PRIVATE:
-        dispatcher._cache = Cache(key, name, folder() if store else None)
-    if not any(getattr(f, "__closure__", None) for f in made):  # whose hash tells too little
-        _loops[key] = dispatcher
-    return dispatcher
+def environment():
+    """Return a name for the folder: all that machine code depends on except its source."""
+    features = config.CPU_FEATURES or binding.get_host_cpu_features().flatten()
+    cpu = config.CPU_NAME or binding.get_host_cpu_name(), features
+    found = sha256(repr((cpu, np.__version__, llvmlite_version)).encode()).hexdigest()[:12]
+    return f"{sys.implementation.cache_tag}-numba-{numba.__version__}-{found}"
 
 
-@cache
-def folder():
-    """Return the folder of compiled loops, made if need be; None if it cannot be used.
+class Loop:
+    """A compiled function, with its module and its seal.
 
-    It is in NUMBA_CACHE_DIR, if that is set.
-    """
-    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    try:
-        path = Path(base or Path.home() / ".cache") / "topk"
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.stat()
-        if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & stat.S_IWOTH):
-            raise OSError("it belongs to another user, or others may write to it")
-        if not os.access(path, os.W_OK):
-            raise OSError("it cannot be written")
-        return path
-    except (OSError, RuntimeError) as reason:
-        _warn(reason)
-        return None
+    Parameters
+    ----------
+    assembly : topk.engine.assemble.Assembly
+        The included functions.
+    name, lean, store
+        As for `compiled`.
 
-
-def _warn(reason):
-    """Say once a process why nothing is kept."""
-    if not _warned:
-        _warned.append(reason)
-        text = f"topk keeps no compiled code: {type(reason).__name__}: {reason}"
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
-
-
-_warned: list = []
-
-
-class Cache:
-    """What numba asks of a function's cache; without a folder it keeps nothing.
-
-    Each signature has a file of its own, named by all that its code depends on and written whole:
-    of two processes that save at once one overwrites what the other wrote with the same.
+    Attributes
+    ----------
+    text : str
+        The text of the module.
+    path : path or None
+        The file of the module; None before the first call, or if nothing is stored.
+    dispatcher
+        The entry point as compiled by numba; None before the first call.
     """
 
-    def __init__(self, key, name, folder):
-        self.key, self.name, self.folder, self.cache_path = key, name, folder, str(folder)
+    def __init__(self, assembly, name, lean, store):
+        self._assembly, self._name, self._lean = assembly, name, lean
+        self._folder = folder(environment()) if store else None
+        self.text, self.path, self.dispatcher = self._written(), None, None
+        self._sealed = 0  # number of sealed signatures
 
-    def file(self, signature, codegen):
-        """Return where the code of a signature is."""
-        what = signature, codegen.magic_tuple(), numba.__version__, sys.implementation.cache_tag
-        return self.folder / f"{self.key}_{sha256(repr(what).encode()).hexdigest()[:16]}.nbc"
+    def _written(self):
+        """Return the text of the module."""
+        first, begin = "stored_entry" if self._folder else "entry", self._assembly.entry
+        title = f"The function {begin.__name__} of {self._name}, as topk compiles it.\n\n"
+        title += f"Written by topk.engine.assemble, for topk.engine.jit ({SOURCE}).\n"
+        return self._assembly.text(title, lambda f: first if f is begin else mark_of(f, self._lean))
 
-    def load_overload(self, signature, target_context):
-        """Return what was compiled for a signature; else None, and say why it takes a while."""
-        target_context.refresh()
+    def __call__(self, *arguments):
+        """Call the function; the first call loads or compiles it."""
+        if not self.dispatcher:
+            return self._first_call(*arguments)
+        found = self.dispatcher(*arguments)
+        if self.path and len(self.dispatcher.signatures) != self._sealed:
+            self._seal()
+        return found
+
+    def _first_call(self, *arguments):
+        """Load or compile the function and call it; seal the files that numba has stored."""
         try:
-            if self.folder:
-                stored = self.file(signature, target_context.codegen()).read_bytes()
-                return CompileResult._rebuild(target_context, *pickle.loads(stored))
-        except FileNotFoundError:
+            stored = self._open()
+        except (OSError, RuntimeError) as reason:  # numba finds no place for its files
+            stored = []
+            self._keep_nothing(reason)
+        try:
+            with nullcontext() if stored else self._announced():
+                return self.dispatcher(*arguments)
+        except Exception as reason:
+            compiled = bool(self.dispatcher.signatures)
+            if compiled and isinstance(reason, OSError | PicklingError):  # it was not stored
+                warn(f"topk keeps no compiled code: {reason!r}")
+            elif stored and not compiled:  # it was not loaded
+                self._keep_nothing(reason)
+            else:
+                raise
+            return self.dispatcher(*arguments)
+        finally:
+            if self.path and self.dispatcher.stats.cache_misses:
+                self._seal()
+            self._sealed = len(self.dispatcher.signatures)
+
+    @contextmanager
+    def _announced(self):
+        """Announce on standard error a compilation that takes longer than `PATIENCE`.
+
+        Nothing is printed if a notebook or a test captures standard error as output.
+        """
+        kind = self._name.partition("_")[0]
+
+        def say():
+            captured = sys.stderr is not sys.__stderr__ or sys.stderr is None
+            if not (captured or self.dispatcher.signatures):  # otherwise it runs
+                print(f"topk compiles {kind}: a few seconds, once; see topk.warm", file=sys.stderr)
+
+        timer = threading.Timer(PATIENCE, say)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()  # a fork of the process needs a single thread
+
+    def _open(self):
+        """Write the module, check its seal, and return the files with its machine code."""
+        name = f"{self._name}_{self._assembly.entry.__name__}"
+        if self._folder:
+            found = sha256(self.text.encode()).hexdigest()[:16]
+            self.path = self._folder / f"{name}_{found}.py"
+            if not is_text(self.path, self.text):
+                write(self.path, self.text)
+        dispatcher = self._assembly.execute(self.text, self.path)
+        stored = self._files(dispatcher)
+        if unsealed(self._seal_path, stored):
+            if self._seal_path.exists():  # otherwise another process is about to write it
+                warn(f"topk compiles {name} again: its files in {self._folder} are damaged")
+            remove([*stored, self._seal_path])
+            stored = []
+        self.dispatcher = dispatcher
+        return stored
+
+    @property
+    def _seal_path(self):
+        return self.path and self.path.with_suffix(".seal")
+
+    def _files(self, dispatcher):
+        """Return the files in which numba stores the loop."""
+        if not self.path:
+            return []
+        return sorted(Path(dispatcher.stats.cache_path).glob(f"{self.path.stem}.*.nb?"))
+
+    def _seal(self):
+        """Seal the stored files."""
+        self._sealed = len(self.dispatcher.signatures)
+        try:
+            seal(self._seal_path, self._files(self.dispatcher))
+        except FileNotFoundError:  # another process is compiling the loop again and will seal it
             pass
-        except Exception as reason:  # noqa: BLE001  a damaged file can raise anything
-            _warn(reason)
-        if sys.stderr.isatty() and self.name != "shared":
-            text = f"topk compiles {self.name.split('_')[0]}: a few seconds, once; see topk.warm"
-            print(text, file=sys.stderr)
+        except OSError as reason:
+            warn(f"topk keeps no compiled code: {reason!r}")
 
-    def save_overload(self, signature, found):
-        """Keep what was compiled for a signature, unless it holds addresses of this process."""
-        if self.folder is None or found.lifted or found.library.has_dynamic_globals:
-            return
-        try:
-            file = self.file(signature, found.library.codegen)
-            part = file.with_suffix(f".{os.getpid()}.nbc")
-            part.write_bytes(dumps(found._reduce()))
-            part.replace(file)
-        except Exception as reason:  # noqa: BLE001  a full disk, a type that cannot be pickled
-            _warn(reason)
+    def _keep_nothing(self, reason):
+        """Warn, and compile in memory only."""
+        warn(f"topk keeps no compiled code: {type(reason).__name__}: {reason}")
+        self._folder = self.path = None
+        self.text = self._written()
+        self.dispatcher = self._assembly.execute(self.text)

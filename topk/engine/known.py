@@ -1,31 +1,33 @@
-"""Batches on a finite test set, of strategies that do not know that an arm's items run out.
+"""Batches on a finite test set, for strategies unaware that an arm's items run out.
 
-An arm with N items has at most N results.  What a batch wants beyond that is left out of it, and an
-arm that is known completely goes on with its exact mean.
+An arm with N items has at most N results.  A batch is truncated to the results that are left.  An
+arm is known when all its items have been drawn; it stays in the run with its exact mean.
 """
 
 import numpy as np
 
 from topk._checks import check_integer, refuse
+from topk.engine.plain import PlainRunState
+from topk.rules.strategy import Indices
 
 
 def limit_batch(play, items, arms, counts, m):
-    """Cut a batch to what each arm has left; return its length.
+    """Truncate a batch to the results that each arm has left; return its length.
 
     Parameters
     ----------
-    play : topk.engine.state.RuledPlay or PlainPlay
-        What has asked for the batch.
+    play : topk.engine.state.RunState or PlainRunState
+        The state of the run that asks for the batch.
     items : int
-        How many results an arm has.
+        Number of results of each arm.
     arms, counts : ndarray of int64, shape (n,)
         The batch, in the first ``m`` entries; changed in place.
 
     Notes
     -----
-    When all arms of a round are known, the best of them are, too: nothing is left to be pulled, and
-    the play ends.  A strategy that picks its arms one by one would pick a known arm for ever: in
-    its place the arm with the fewest results is pulled that is not known yet and still in the play.
+    If all arms of a round are known, so are the best of them: no pull is needed, and the run ends.
+    An index strategy would pick a known arm forever; instead the active unknown arm with the fewest
+    results is pulled.
     """
     pulls = play.seen.pulls
     counts[:m] = np.minimum(counts[:m], items - pulls[arms[:m]])
@@ -33,11 +35,11 @@ def limit_batch(play, items, arms, counts, m):
     arms[: kept.size], counts[: kept.size] = arms[kept], counts[kept]
     if kept.size or m == 0:
         return kept.size
-    if not hasattr(play, "end"):
+    if isinstance(play, PlainRunState):
         allowed = f"of arms with fewer than {items} results, while there are any"
         refuse("arms of Strategy.ask", arms[:m].tolist(), allowed)
     unknown = np.flatnonzero(play.active & (pulls < items))
-    if unknown.size == 0 or not hasattr(play.strategy, "pick"):
+    if unknown.size == 0 or not isinstance(play.strategy, Indices):
         play.end()
         return 0
     arms[0], counts[0] = unknown[pulls[unknown].argmin()], 1
@@ -45,7 +47,7 @@ def limit_batch(play, items, arms, counts, m):
 
 
 def check_cells(strategy, n, items):
-    """Refuse a budget of more pulls than the test set has cells."""
+    """Refuse a budget that exceeds the number of cells of the test set."""
     budget = getattr(strategy, "budget", None)
     if budget is not None:
         check_integer(budget, "budget", 1, n * items)

@@ -1,4 +1,4 @@
-"""The loops that play: batches of pulls are drawn, counted, and handed to the rule."""
+"""The loops of a run: draw a batch of pulls, count its rewards, update the rule."""
 
 from collections import namedtuple
 
@@ -7,162 +7,176 @@ import numpy as np
 from topk import bandits
 from topk.bandits import BetaBandit, GaussianBandit, ReplayBandit, unit_sums
 from topk.rules.base import WRONG, ask, count, update
-from topk.rules.marks import allocates, open_function, shared
+from topk.rules.marks import allocates, apart, open_function
 from topk.testset import Deal
 
-DONE, CROSSING, PAUSED = 0, 1, 2  # why `play` came back
+DONE, CROSSING, PAUSED = 0, 1, 2  # why `run_batches` returned
+SHORT, BY_HAND = 3, 4  # ... rewards must be drawn first; an arm is pulled more than twice
 
 
-draw_bernoulli = shared(bandits.draw_bernoulli)
+draw_bernoulli = apart(bandits.draw_bernoulli)
 
 
 def total_of(m, counts):
-    """Return the pulls of a batch of ``m`` entries."""
+    """Return the number of pulls of a batch of ``m`` entries."""
     total = 0
     for j in range(m):
         total += counts[j]
     return total
 
 
-# What the loop writes down.  At some numbers of pulls, marks (c,) int64, increasing, what had been
-# seen: pulls (c, n) int64, sums (c, n) and status (c, n) int64 of each arm; at (1,) int64, which
-# mark is next.  And every pull, of batches of one pull an arm, in order: arms (p,) int64, their
-# rewards (p,); made (1,) int64, how many there are.
-Notes = namedtuple("Notes", "marks pulls sums status at arms rewards made")
+# What the loop records.
+# The counts at given totals of pulls:
+#   marks (c,) int64, the totals, increasing;
+#   pulls (c, n) int64, sums (c, n), status (c, n) int64, each arm's counts and status at each mark;
+#   at (1,) int64, the index of the next mark.
+# All pulls in order, if each entry of a batch is one pull:
+#   arms (p,) int64, rewards (p,); made (1,) int64, their number so far.
+History = namedtuple("History", "marks pulls sums status at arms rewards made")
 
 
-def notes_for(n, marks=(), most=0):
-    """Return `Notes` with room for n arms at some marks, and for so many single pulls."""
+def history_for(n, marks=(), most=0):
+    """Return a `History` for n arms, of counts at ``marks`` and ``most`` single pulls."""
     whole, shape = np.int64, (len(marks), n)
     seen = np.empty(shape, whole), np.empty(shape), np.empty(shape, whole), np.zeros(1, whole)
     made = np.empty(most, whole), np.empty(most), np.zeros(1, whole)
-    return Notes(np.array(marks, whole), *seen, *made)
+    return History(np.array(marks, whole), *seen, *made)
 
 
-# What goes with a state.  Plays of one strategy may be made one after the other in one place:
-# memory (w,) uint64 has all that a play changes, the content of its generator first; plays (p, w),
-# what is there as each play begins, and then what is there when it has ended; at (1,) int64, which
-# play goes on; bits (4,) uint64, the memory of the generator itself.  And notes, of a play alone.
-Batch = namedtuple("Batch", "memory plays at bits notes")
-NOTHING = np.zeros((0, 1), np.uint64)
-ALONE = Batch(NOTHING[:, 0], NOTHING, np.zeros(1, np.int64), NOTHING[:, 0], notes_for(0))
+# What belongs to a state.  Several runs of a strategy can be made in turn in the same memory:
+#   memory (w,) uint64, all that a run changes, beginning with a copy of its generator's state;
+#   runs (p, w) uint64, the initial content of that memory for each run, then the final content;
+#   at (1,) int64, the index of the present run;
+#   bits (4,) uint64, the generator's own memory;
+#   history, the `History` of a single run.
+Chain = namedtuple("Chain", "memory runs at bits history")
+NO_MEMORY = np.zeros((0, 1), np.uint64)
+NO_CHAIN = Chain(
+    NO_MEMORY[:, 0], NO_MEMORY, np.zeros(1, np.int64), NO_MEMORY[:, 0], history_for(0)
+)
 
 
-def play(s, batch, law, rng, arms, counts, rewards, until, steps):
-    """Play whole batches of pulls, and then the next play if there is one.
+def run_batches(s, chain, law, rng, arms, counts, rewards, until, steps):
+    """Make whole batches of pulls, and continue with the next run if there is one.
 
     Parameters
     ----------
     s : named tuple
-        A play's state; changed in place.
-    batch : Batch
-        What goes with the state.
+        The state of a run; changed in place.
+    chain : Chain
+        What belongs to the state.
     law : ndarray of float, shape (n,), or tuple
-        Bernoulli arms' reward probabilities, in the play's order; of other arms see `law_of`.
+        The reward probabilities of Bernoulli arms, in the order of the run; see `law_of` for other
+        arms.
     rng : numpy.random.Generator
-        Where rewards come from.
+        The generator of the rewards.
     arms, counts : ndarray, shape (n,)
-        Room for a batch of pulls.
+        Buffers for a batch of pulls.
     rewards : ndarray of float, shape (n,) or (2, n)
-        Room for its sums of rewards, and of their squares if there are others than 0 and 1.
+        Buffer for the sums of rewards and, unless all rewards are 0 or 1, of their squares.
     until : int
         Stop before a batch that would take the total above this; -1 for no limit.
     steps : int
-        Come back after this many batches, so that Ctrl-C and progress work.
+        Return after this many batches, so that Ctrl-C and progress bars work.
 
     Returns
     -------
     status : int
-        ``DONE``, ``CROSSING`` (the next batch, not yet drawn, passes ``until``, or a mark that
-        `look_back` cannot look back to) or ``PAUSED``.
+        ``DONE``, ``PAUSED``, ``CROSSING`` (the next batch, not yet drawn, passes ``until``, or a
+        mark whose counts `record_checkpoint` cannot recover), or what `halts` returns.
     m : int
-        The size of the batch that is not yet drawn, 0 if there is none.
+        Number of entries of the batch that is not yet drawn, 0 if there is none.
     """
     for _ in range(steps):
-        status, m = turn(s, batch, law, rng, arms, counts, rewards, until)
+        status, m = bernoulli_batch(s, chain, law, rng, arms, counts, rewards, until)
         if status != PAUSED:
             return status, m
     return PAUSED, 0
 
 
-def turn(s, batch, means, rng, arms, counts, sums, until):
-    """Play a batch of pulls of Bernoulli arms, or begin the next play; see `play`."""
-    notes, m = batch.notes, ask(s, arms, counts)
+def bernoulli_batch(s, chain, means, rng, arms, counts, sums, until):
+    """Make a batch of pulls of Bernoulli arms, or begin the next run; see `run_batches`."""
+    history, m = chain.history, ask(s, arms, counts)
     if m == 0:
-        goes_on = s.now.ended != WRONG and has_next(batch)
+        goes_on = s.now.ended != WRONG and next_run(chain)
         return (PAUSED if goes_on else DONE), 0
-    if crosses(s.now.total, m, counts, until, notes):
+    if crosses(s.now.total, m, counts, until, history):
         return CROSSING, m
     draw_bernoulli(means, arms, counts, m, rng, sums)
     count(s, m, arms, counts, sums, sums)
-    if notes.arms.size > 0:
-        write_down(notes, m, arms, sums)
-    while is_due(notes, s.now.total - 1):  # a mark inside the batch
-        look_back(notes, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
+    if history.arms.size > 0:
+        record_pulls(history, m, arms, sums)
+    while checkpoint_due(history, s.now.total - 1):  # a mark inside the batch
+        record_checkpoint(history, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
     update(s, m, arms)
-    while is_due(notes, s.now.total):  # or at its end
-        look_back(notes, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
+    while checkpoint_due(history, s.now.total):  # or at its end
+        record_checkpoint(history, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
     return PAUSED, 0
 
 
-def crosses(total, m, counts, until, notes):
-    """Tell whether a batch after ``total`` pulls passes ``until``, or has a mark inside it that
-    `look_back` cannot look back to, as it pulls an arm more than once."""
-    if until < 0 and notes.at[0] == notes.marks.size:
+def crosses(total, m, counts, until, history):
+    """Return whether a batch after ``total`` pulls passes ``until`` or an unrecoverable mark.
+
+    `record_checkpoint` cannot recover the counts at a mark inside a batch that pulls an arm more
+    than once.
+    """
+    if until < 0 and history.at[0] == history.marks.size:
         return False
     after = total + total_of(m, counts)
-    return 0 <= until < after or (after - total > m and is_due(notes, after - 1))
+    return 0 <= until < after or (after - total > m and checkpoint_due(history, after - 1))
 
 
-@shared
-def write_down(notes, m, arms, rewards):
-    """Keep the pulls of a batch of one pull an arm."""
+@apart
+def record_pulls(history, m, arms, rewards):
+    """Record the pulls of a batch in which each entry is one pull."""
     for j in range(m):
-        notes.arms[notes.made[0]], notes.rewards[notes.made[0]] = arms[j], rewards[j]
-        notes.made[0] += 1
+        at = history.made[0]
+        history.arms[at], history.rewards[at] = arms[j], rewards[j]
+        history.made[0] += 1
 
 
-def is_due(notes, total):
-    """Tell whether the next mark is at no more pulls than there have been."""
-    at = notes.at[0]
-    return at < notes.marks.size and notes.marks[at] <= total
+def checkpoint_due(history, total):
+    """Return whether the next mark is at most ``total`` pulls."""
+    at = history.at[0]
+    return at < history.marks.size and history.marks[at] <= total
 
 
-@shared
-def look_back(notes, total, pulls, sums, status, m, arms, rewards):
-    """Write down what had been seen at a mark, inside or at the end of a batch of one pull an arm.
+@apart
+def record_checkpoint(history, total, pulls, sums, status, m, arms, rewards):
+    """Record the counts at the next mark, which is inside or at the end of the last batch.
 
-    At the end of it any other batch will do.
+    The pulls after the mark are subtracted from the present counts, so inside a batch each entry
+    must be one pull.  At its end nothing is subtracted, and any batch is allowed.
     """
-    at = notes.at[0]
+    at = history.at[0]
     for arm in range(pulls.size):
-        notes.pulls[at, arm], notes.sums[at, arm] = pulls[arm], sums[arm]
-        notes.status[at, arm] = status[arm]
-    for j in range(m - (total - notes.marks[at]), m):
-        notes.pulls[at, arms[j]] -= 1
-        notes.sums[at, arms[j]] -= rewards[j]
-    notes.at[0] += 1
+        history.pulls[at, arm], history.sums[at, arm] = pulls[arm], sums[arm]
+        history.status[at, arm] = status[arm]
+    for j in range(m - (total - history.marks[at]), m):
+        history.pulls[at, arms[j]] -= 1
+        history.sums[at, arms[j]] -= rewards[j]
+    history.at[0] += 1
 
 
-@shared
-def has_next(batch):
-    """Keep what a play has left, and put everything to where the next one begins."""
-    at, words = batch.at[0], batch.memory.size
+@apart
+def next_run(chain):
+    """Store the final state of a run and load the next run; return whether there is one."""
+    at, words = chain.at[0], chain.memory.size
     for place in range(words):
-        batch.plays[at, place] = batch.memory[place]
+        chain.runs[at, place] = chain.memory[place]
     at += 1
-    if at >= batch.plays.shape[0]:
+    if at >= chain.runs.shape[0]:
         return False
-    batch.at[0] = at
+    chain.at[0] = at
     for place in range(words):
-        batch.memory[place] = batch.plays[at, place]
-    for place in range(batch.bits.size):
-        batch.bits[place] = batch.memory[place]
+        chain.memory[place] = chain.runs[at, place]
+    for place in range(chain.bits.size):
+        chain.bits[place] = chain.memory[place]
     return True
 
 
-# Plays that pull an arm or two at a time, against arms that are not Bernoulli: a reward is drawn as
-# the bandit's `sample` draws it, from the same stream
+# Runs on arms that are not Bernoulli, with at most two pulls of an arm in a batch: a reward is
+# drawn as the bandit's `sample` draws it, from the same stream
 
 
 @open_function
@@ -187,7 +201,7 @@ def draw_recorded(law, arm, rng):
 
 
 def draw_dealt(law, arm, rng):
-    """Return the next result in an arm's order of a `topk.testset.Deal`, which takes note."""
+    """Return an arm's next result in the order of a `topk.testset.Deal`; advance its position."""
     own = law[2][arm]
     place = law[1][own]
     law[1][own] = place + 1
@@ -195,14 +209,14 @@ def draw_dealt(law, arm, rng):
 
 
 def law_of(bandit, order):
-    """Return how a bandit's arms, in some order, are drawn from; None if that is not known.
+    """Return how rewards of a bandit's arms are drawn, in an order of the arms; None if unknown.
 
     Returns
     -------
     draw : function
         See `draw`.
     law : tuple
-        What it looks at, and of the rewards' `topk.bandits.Scale` the ``numbers``.
+        The first argument of `draw`, and the ``numbers`` of the bandit's `reward_range`.
     """
     kind = type(bandit)  # a subclass may sample in another way
     if kind is Deal:
@@ -217,16 +231,25 @@ def law_of(bandit, order):
         found = draw_recorded, ((sizes.cumsum() - sizes)[order], sizes[order], records)
     else:
         return None
-    return found[0], (found[1], bandit.units.numbers)
+    return found[0], (found[1], bandit.reward_range.numbers)
 
 
-def turn_singly(s, batch, law, rng, arms, counts, rewards, until):
-    """Play a batch of at most two pulls an arm; the sum of two rewards is correctly rounded."""
+@open_function
+def halts(law, arm, count):
+    """Return `SHORT` or `BY_HAND` if the loop cannot draw an entry of a batch, otherwise 0."""
+
+
+def general_batch(s, chain, law, rng, arms, counts, rewards, until):
+    """Make a batch of at most two pulls of an arm; the sum of two rewards is correctly rounded."""
     m = ask(s, arms, counts)
     if m == 0:
         return DONE, 0
     if 0 <= until < s.now.total + total_of(m, counts):
         return CROSSING, m
+    for j in range(m):
+        status = halts(law[0], arms[j], counts[j])
+        if status:
+            return status, m
     for j in range(m):
         total, squares = 0.0, 0.0
         for _ in range(counts[j]):
@@ -239,7 +262,7 @@ def turn_singly(s, batch, law, rng, arms, counts, rewards, until):
 
 
 def step(s, m, arms, counts, sums, squares):
-    """Take note of a batch with its rewards; write the next one and return its length."""
+    """Count a batch with its rewards; write the next batch and return its length."""
     count(s, m, arms, counts, sums, squares)
     update(s, m, arms)
     return ask(s, arms, counts)

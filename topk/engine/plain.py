@@ -1,19 +1,19 @@
-"""The state of a strategy written in plain Python, with the same methods as `RuledPlay`."""
+"""The state of a run of a strategy in plain Python, with the methods of `RunState`."""
 
 from types import SimpleNamespace
 
 import numpy as np
 
 from topk._checks import check_arms, check_budget, check_counts, check_json, refuse
-from topk._json import plain, put_back
+from topk._json import restore_arrays, to_json_list
 from topk.rules.base import BY_BUDGET, BY_RULE, RUNNING
 from topk.rules.view import View
 
 
-class PlainPlay:
-    """A play of a strategy in plain Python; the same face as `RuledPlay`."""
+class PlainRunState:
+    """A run of a strategy in plain Python, with the methods of `topk.engine.state.RunState`."""
 
-    pools = active = False  # who is still in the play, only the strategy knows
+    accepts_unsolicited = active = False  # only the strategy knows which arms are still in the run
 
     def __init__(self, strategy, shape, rng=None):
         bandits, n = strategy.check_shape(shape)
@@ -31,7 +31,7 @@ class PlainPlay:
         return self.view.total
 
     def _plan(self):
-        """Ask the strategy for the next batch; refuse what cannot be."""
+        """Ask the strategy for the next batch; refuse an invalid one."""
         answer = self.strategy.ask(self.view)
         if not isinstance(answer, tuple | list | np.ndarray) or len(answer) != 2:
             refuse("what Strategy.ask returns", answer, "a pair (arms, counts)")
@@ -57,18 +57,22 @@ class PlainPlay:
         return m
 
     def count(self, arms, counts, sums, squares):
-        """Add a batch to what has been seen."""
+        """Add a batch to the counts."""
         for total, more in zip(vars(self.seen).values(), (counts, sums, squares), strict=True):
             if total.size:
                 np.add.at(total, arms, more)
 
     def update(self, arms, surplus=False):
-        """Take note that a whole batch has been counted."""
+        """Update the strategy after a whole batch has been counted, and plan the next one."""
         self.strategy.update(self.view)
         self._plan()
 
+    def agrees(self):
+        """Return True: a strategy in plain Python is not asked again whether it is done."""
+        return True
+
     def recommend(self):
-        """Return the set that would be returned now, sorted."""
+        """Return the set that is recommended now, sorted."""
         k = self.bandits * self.strategy.k
         found = np.asarray(self.strategy.recommend(self.view))
         arms = check_arms(found, self.view.n, "Strategy.recommend")
@@ -77,23 +81,23 @@ class PlainPlay:
         return np.sort(arms)
 
     def withdraw(self, arm):
-        """Take an arm out of the play, if the strategy says how."""
+        """Withdraw an arm from the run, if the strategy supports it."""
         self.strategy.withdraw(self.view, arm)
 
     def dump(self):
-        """Return the state as JSON values; refuse a memory that JSON would change."""
+        """Return the state as JSON values; refuse a memory that JSON would alter."""
         memory, allowed = self.view.memory, "a dict of plain JSON values with text as keys"
         if not isinstance(memory, dict):
             refuse("memory", memory, allowed)
-        counted = {name: plain(array) for name, array in vars(self.seen).items()}
+        counted = {name: to_json_list(array) for name, array in vars(self.seen).items()}
         kept = {"memory": check_json(memory, "memory", allowed), "ended": self.ended}
         if self.strategy.random:
             kept["rng"] = self.view.rng.bit_generator.state
         return counted | kept | {"wanted": [part.tolist() for part in self.wanted]}
 
     def load(self, stored):
-        """Put a stored state in place of the present one."""
-        put_back(self.seen, {"pulls": "count", "sums": "real", "squares": "real"}, stored)
+        """Replace the present state by a stored one."""
+        restore_arrays(self.seen, {"pulls": "count", "sums": "real", "squares": "real"}, stored)
         self.view.memory, self.ended = check_json(stored["memory"], "memory"), stored["ended"]
         arms = check_arms(stored["wanted"][0], self.view.n, "wanted")
         self.wanted = arms, check_counts(stored["wanted"][1], arms.size, "wanted")

@@ -1,7 +1,8 @@
-"""What decides in a play: it asks for pulls, is told what they came to, and names a set.
+"""The state of a run: it asks for pulls, counts their rewards, and recommends a set.
 
-Two kinds have the same face: `RuledPlay`, and `PlainPlay` for strategies in plain Python, for
-whoever wants to write one without a shape.  Live sessions and simulations go through nothing else.
+`RunState` runs a strategy that has a rule, in rounds or with indices; `PlainRunState` of
+`topk.engine.plain` runs one in plain Python, with the same methods.  Live sessions and simulations
+use only these two.
 """
 
 import dataclasses
@@ -16,148 +17,193 @@ from operator import itemgetter
 import numpy as np
 
 from topk._checks import check_choice, refuse
-from topk._json import KINDS, plain, put_back
-from topk.engine.composing import compose
-from topk.engine.plain import PlainPlay
+from topk._json import KINDS, restore_arrays, to_json_list
+from topk.engine.assemble import Assembly, plain_form
+from topk.engine.plain import PlainRunState
 from topk.rules import base, indices
 from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, RUNNING, WRONG
+from topk.rules.declaration import Arms
 from topk.rules.strategy import Indices, Ruled
 
-# the scalars of a play, in one block
-COUNTERS = ("total", "live", "wanted", "rounds", "most", "each", "cut", "ended", "picked")
+# the scalars of a state that change, in one block
+COUNTERS = ("total", "n_active", "wanted", "rounds", "most", "each", "cut", "ended", "picked")
 NOW = dict.fromkeys(COUNTERS, 0) | {"scale": 0.0}
 STOPPED = {RUNNING: None, BY_RULE: "rule", BY_BUDGET: "budget"}
-KEPT = 4096  # arms; of so many the beginning of a play is kept, to begin others with
+KEPT = 4096  # arms; up to this number the first state of a run is cached, and others are copies
 
 
 def new_state(strategy, bandits, n, search, rng=None):
-    """Return the state of a new play, a named tuple, and its arrays that are stored with it.
+    """Return the state of a new run, and the kinds of its arrays that are stored with a run.
 
     Returns
     -------
     s : named tuple
         ``s.n`` arms in ``s.bandits`` bandits; ``s.now`` the scalars that change; ``s.pulls``,
-        ``s.sums``, ``s.squares`` (n,), the last empty if nobody looks at it; ``s.status`` (n,);
-        ``s.active`` (n,), of which ``s.now.live`` count; the parameters, constants and arrays of
-        the strategy.
+        ``s.sums``, ``s.squares`` (n,), the last empty without ``uses_squares``; ``s.status`` (n,);
+        ``s.active`` (n,), whose first ``s.now.n_active`` entries are the active arms; the
+        parameters, constants and arrays of the strategy.
     kinds : dict
         name -> kind.
     """
     size = bandits * n
     counted = {"pulls": ("count", size), "sums": ("real", size), "status": ("flag", size)}
     counted |= {"squares": ("real", size if strategy.uses_squares else 0)}
-    own, constants, given = strategy.arrays(bandits, n), strategy.constants(size), numbers(strategy)
+    constants, own, numbers = strategy.declared(Arms(size, bandits))
+    given = parameters(strategy)
     kinds = {name: kind for name, (kind, _) in (counted | own).items()}
     for name, kind in kinds.items():
         check_choice(kind, f"the kind of {name}", KINDS)
-    first = new_block(type(strategy), tuple(block(strategy).items())).copy()
-    first["live"], first["wanted"] = size, strategy.target(n)
-    now = first[0]
+    check_free(type(strategy), {*NOW} & {*numbers} - {"wanted"})
+    first = NOW | {"n_active": size, "wanted": int(strategy.k)} | numbers
+    now = new_block(type(strategy), tuple((x, isinstance(y, float)) for x, y in first.items()))
+    for name, value in first.items():
+        now[name] = value
     budget = getattr(strategy, "budget", None)
     fields = {"n": size, "bandits": bandits, "now": now, "active": np.arange(size)}
-    fields |= strategy.room(search, bandits, n)
+    fields |= strategy.search_arrays(search, bandits, n)
     if strategy.random:
         fields["rng"] = rng if rng is not None else np.random.default_rng()
     check_free(type(strategy), {*fields, *counted} & {*given, *own, *constants})
-    fields |= given | {"k": int(strategy.k), "first": int(strategy.first)}
+    fields |= given | {"k": int(strategy.k), "initial_pulls": int(strategy.initial_pulls)}
     fields |= {"budget": -1 if budget is None else int(budget)}
     fields |= {x: np.zeros(shape, KINDS[kind][0]) for x, (kind, shape) in (counted | own).items()}
     fields |= constants
-    return state_type(type(strategy), tuple(sorted(fields)))(**fields), kinds
+    types = tuple((name, type_of(fields[name])) for name in sorted(fields))
+    return state_type(type(strategy), types)(**fields), kinds
 
 
 @lru_cache(maxsize=16)
-def opened(strategy, normal, bandits, n, search, rng=None):
-    """Return what `new_state` does for a play of which the first batch is settled.
+def first_state(strategy, normal, bandits, n, search, rng=None):
+    """Return the result of `new_state` with the first batch determined.
 
-    ``normal`` is the strategy's; it does not count where strategies are compared.
+    ``normal`` is an argument because the cache compares strategies, and their equality ignores it.
     """
     s, kinds = new_state(strategy, bandits, n, search, rng)
-    with hinted(strategy):
-        python_form(base.open_play, functions_of(strategy, search))(s)
+    with explain_errors(strategy):
+        plain_form(base.open_play, functions_of(strategy, search))(s)
     return s, kinds
 
 
+@lru_cache(maxsize=16)
+def axes_of_arms(strategy, n):
+    """Return which axes of a state's arrays have an entry for each of n arms: name -> (bool, ...).
+
+    These are the axes that grow with n, which excludes a table that happens to have n entries.
+    """
+    few, more = (new_state(strategy, 1, size, None)[0]._asdict() for size in (n, n + 1))
+    found = {
+        name: tuple((a, b) == (n, n + 1) for a, b in zip(x.shape, more[name].shape, strict=True))
+        for name, x in few.items()
+        if isinstance(x, np.ndarray) and name not in ("active", "picked")
+    }
+    return {name: axes for name, axes in found.items() if any(axes)}
+
+
 HINT = (
-    "Does the rule of {} return numbers? `share` returns how many pulls, `pick` how many arms it "
-    "has written (1 or 2), `done` True or False, `scale` one number, `line` three. Is all that it "
-    "looks up in s declared? `s.rng` is there with random = True."
+    "Does the rule of {} return what it should? `share` returns how many pulls, `pick` two arms "
+    "(the second may be NO_ARM), `done` True or False, `scale` one number, `interval` two. Is all "
+    "that it looks up in s declared? Parameters that are numbers, and what `state` returns, are "
+    "`s.name`, the numbers under \"now\" there are `s.now.name`; `s.rng` is there with "
+    "random = True. Is every function imported by name, as in `from topk.rules import lowest`?"
 )
 
 
 @contextmanager
-def hinted(strategy):
-    """Say of an error in a rule what to look at first."""
+def explain_errors(strategy):
+    """Add advice to an error that a rule raises."""
     try:
         yield
-    except (AttributeError, TypeError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         error.add_note(HINT.format(type(strategy).__name__))
         raise
 
 
 def check_free(cls, taken):
-    """Refuse names of a rule's own that mean something else."""
+    """Refuse names of a strategy that the state of every run uses already."""
     if taken:
-        own, allowed = ", ".join(sorted(taken)), "free of those that every play has"
+        own, allowed = ", ".join(sorted(taken)), "free of those that every run has"
         refuse(f"names in {cls.__name__}", own, allowed)
 
 
-def twin(s):
-    """Return a copy of a state; it shares the generator of a rule that draws random numbers."""
-    kept = (np.ndarray, np.void)
-    copies = [x.copy() if isinstance(x, kept) else twin(x) if hasattr(x, "_make") else x for x in s]
-    return s._make(copies)
+def copy_state(s):
+    """Return a copy of a state; the generator of a rule that draws random numbers is shared."""
+    copied = (np.ndarray, np.void)
+
+    def copy(x):
+        return x.copy() if isinstance(x, copied) else copy_state(x) if hasattr(x, "_make") else x
+
+    return s._make(map(copy, s))
+
+
+def new_block(cls, scalars):
+    """Return a structured scalar of zeros: (name, whether it is a float) for each number of a run.
+
+    It is ``s.now``, used as an object with attributes, as in ``s.now.total += 1``, by Python and by
+    compiled code.
+    """
+    return np.zeros(1, block_type(cls, scalars))[0]
 
 
 @lru_cache(maxsize=256)
-def new_block(cls, scalars):
-    """Return an array of one entry with the scalars of a play, name and first value each.
+def block_type(cls, scalars):
+    """Return the type of a strategy's structured scalar.
 
-    numba takes two states for the same whose fields have the same types, and then finds its
-    compiled loop a hundred times slower: a field named after the class tells them apart.
+    Two states whose fields have the same types are one type to numba, and then finding the compiled
+    loop takes a hundred times as long: an unused field named after the class distinguishes them.
     """
-    types = [(name, "f8" if isinstance(value, float) else "i8") for name, value in scalars]
-    fields = {name: field(name) for name, _ in scalars}  # those of `numpy.record` are slow
+    types = [(name, "f8" if real else "i8") for name, real in scalars]
+    fields = {name: field(name) for name, _ in scalars}  # attributes of `numpy.record` are slow
     now = type("Now", (np.void,), fields | {"__slots__": ()})
     types.append((f"{cls.__module__}.{cls.__qualname__}", "i8"))
-    values = tuple(value for _, value in scalars)
-    return np.array([(*values, 0)], np.dtype((now, types)))
+    return np.dtype((now, types))
 
 
 def field(name):
-    """Return a property that leads to a field of a structured scalar."""
+    """Return a property that reads and writes a field of a structured scalar."""
     return property(itemgetter(name), lambda now, value: now.__setitem__(name, value))
 
 
-def block(strategy):
-    """Return the scalars of a play that change, by name, with their first values."""
-    check_free(type(strategy), {*NOW} & {*strategy.memory})
-    return NOW | strategy.memory
-
-
-def numbers(strategy):
-    """Return the parameters that are numbers, each of the type that its annotation says."""
+def parameters(strategy):
+    """Return the numeric parameters, converted to the types of their annotations."""
     found = [(x, kind, getattr(strategy, x)) for x, kind in annotated(type(strategy))]
     return {name: kind(value) for name, kind, value in found if value is not None}
 
 
 @cache
 def annotated(cls):
-    """Return name and type of the parameters that are numbers."""
+    """Return the names and types of the numeric parameters.
+
+    In a module with postponed evaluation an annotation is text, so each type is also listed under
+    its text.
+    """
     kinds = {kind: kind for kind in (int, float, bool)}
-    kinds |= {kind | None: kind for kind in kinds}  # one that may be left out
+    kinds |= {kind | None: kind for kind in kinds}  # an optional number
     kinds |= {getattr(form, "__name__", str(form)): kind for form, kind in kinds.items()}
     found = {field.name: kinds.get(field.type) for field in dataclasses.fields(cls)}
     return tuple((name, kind) for name, kind in found.items() if kind)
 
 
-@cache
-def state_type(cls, names):
-    """Return the named tuple of a strategy's plays, one type for each set of names.
+def type_of(value):
+    """Describe the type of a part of a state, as numba distinguishes types."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        return f"{value.dtype}, {value.ndim}, {flags.c_contiguous}, {flags.writeable}"
+    if hasattr(value, "_make"):
+        parts = ", ".join(f"{x}: {type_of(y)}" for x, y in value._asdict().items())
+        return f"{type(value).__name__}({parts})"
+    return str(value.dtype) if isinstance(value, np.void) else type(value).__name__
 
-    Code kept on disk names the type: it must not depend on what else a process has played.
+
+@cache
+def state_type(cls, fields):
+    """Return the type of a strategy's states, a named tuple, for some names and types of fields.
+
+    Stored machine code refers to the type by name, so the name must not depend on earlier runs of
+    the process.  The name determines the types of all fields, so each loop is compiled for a single
+    signature.
     """
-    label = f"Play_{sha256(repr((cls.__module__, names)).encode()).hexdigest()[:8]}"
+    label = f"Play_{sha256(repr((cls.__module__, fields)).encode()).hexdigest()[:8]}"
+    names = [name for name, _ in fields]
     made = namedtuple(label, names, module=cls.__module__)
     made.__qualname__ = f"{cls.__qualname__}.{label}"
     setattr(cls, label, made)  # where pickle looks for it
@@ -166,64 +212,72 @@ def state_type(cls, names):
 
 @lru_cache(maxsize=1024)
 def functions_of(strategy, search):
-    """Return which function takes the place of which open one; looking that up takes a while."""
-    return tuple(strategy.given(search).items())
+    """Return the substitutions for open functions, as pairs (function, replacement).
+
+    They are cached because the lookup is slow.  A class that other processes cannot import is sent
+    to them by value, and its functions have no file there: their source text must be read here.
+    """
+    given = strategy.substitutions(search)
+    if not is_importable(type(strategy)):
+        for function in strategy.own_rule().values():
+            Assembly(function, given)
+    return tuple(given.items())
 
 
-@cache
-def python_form(function, given):
-    """Return a function of a shape as plain Python, with the given functions put in."""
-    return compose(function, dict(given))[0]
+def is_importable(cls):
+    """Return whether another process can import a class by its name."""
+    found = getattr(sys.modules.get(cls.__module__), cls.__qualname__, None)
+    return found is cls and cls.__module__ != "__main__"
 
 
-class RuledPlay:
-    """A play of a strategy that has a rule.
+class RunState:
+    """A run of a strategy that has a rule.
 
     Parameters
     ----------
     strategy : topk.rules.strategy.Ruled
-        What is played.
+        The strategy.
     shape : int or pair of int
         Number n of arms, or the pair (M, n).
     rng : numpy.random.Generator, optional
-        Where a rule that draws random numbers takes them from.
+        The generator of a rule that draws random numbers.
     search : topk.rules.search.interface.Search, optional
-        How the arms at risk are found; see `topk.rules.strategy.Ruled.search_for`.
+        The search for the arms at risk; see `topk.rules.strategy.Ruled.search_for`.
 
     Attributes
     ----------
     s : named tuple
-        Its state; see `new_state`.
+        The state; see `new_state`.
     """
 
     def __init__(self, strategy, shape, rng=None, search=None):
         self.strategy, self.search = strategy, search
         self.bandits, n = strategy.check_shape(shape)
-        self.given = functions_of(strategy, search)
+        self.substitutions = functions_of(strategy, search)
         given = strategy, strategy.normal, self.bandits, n, search
-        if strategy.random or self.bandits * n > KEPT:
-            self.s, self.kinds = opened.__wrapped__(*given, rng)
+        if strategy.random or strategy.reserve or self.bandits * n > KEPT:
+            self.s, self.kinds = first_state.__wrapped__(*given, rng)
         else:
-            s, self.kinds = opened(*given)
-            self.s = twin(s)
+            s, self.kinds = first_state(*given)
+            self.s = copy_state(s)
+        # whether the rule is given the remaining arms only, once an arm has been withdrawn
+        self.cuts_withdrawn = isinstance(strategy, Indices) and strategy.cuts_withdrawn(self.s.n)
 
-    def _python(self, function):
-        return python_form(function, self.given)
+    def _plain(self, function):
+        return plain_form(function, self.substitutions)
 
     def compiled(self, function):
-        """Return `topk.engine.loop.play` or ``step`` compiled for this kind of play."""
+        """Return `topk.engine.loop.run_batches` or ``step`` compiled for this type of state."""
         from topk.engine.jit import compiled
 
-        cls = type(self.strategy)
-        known = getattr(sys.modules.get(cls.__module__), cls.__qualname__, None) is cls
-        store = known and cls.__module__ != "__main__"
-        search = self.search.name if self.search else "none"
+        cls, search = type(self.strategy), self.search.name if self.search else "none"
         name = f"{cls.__name__}_{search}_{type(self.s).__name__}"
-        return compiled(function, self.given, name, isinstance(self.strategy, Indices), store)
+        lean = isinstance(self.strategy, Indices)
+        return compiled(function, self.substitutions, name, lean, is_importable(cls))
 
     @property
     def seen(self):
-        """What has been counted: ``pulls``, ``sums``, ``squares``."""
+        """The counts: an object with the arrays ``pulls``, ``sums``, ``squares``."""
         return self.s
 
     @property
@@ -233,141 +287,204 @@ class RuledPlay:
 
     @property
     def ended(self):
-        """``RUNNING``, ``BY_RULE`` or ``BY_BUDGET``; a rule that picks no arm is refused."""
+        """``RUNNING``, ``BY_RULE`` or ``BY_BUDGET``; an invalid decision of the rule is refused."""
         if self.s.now.ended == WRONG and not hasattr(self.s, "picked"):
             name, missing = type(self.strategy).__name__, int(self.s.now.wanted)
             if missing < 0:
                 allowed = "arms that are wanted, each once"
                 refuse(f"what `decide` of {name} accepts", f"{-missing} too many", allowed)
-            allowed = "a positive number of pulls before very many rounds have passed without any"
+            allowed = "a positive number of pulls before too many successive rounds have none"
             refuse(f"what `share` of {name} returns", int(self.s.now.each), allowed)
         if self.s.now.ended == WRONG:
             self._refuse(self.s.picked[: max(0, self.s.now.picked)])
         return int(self.s.now.ended)
 
     def _refuse(self, arms):
-        allowed = "one or two different arms that can be pulled (NOBODY, -1, is none)"
+        allowed = "one or two different arms that can be pulled (NO_ARM, -1, is none)"
         refuse(f"the arms that {type(self.strategy).__name__} picks", arms.tolist(), allowed)
 
     def ask(self, arms, counts):
         """Write the next batch into ``arms`` and ``counts`` (n,); return its length."""
-        m = 0 if self.ended else self._python(base.ask)(self.s, arms, counts)
+        m = 0 if self.ended else self._plain(base.ask)(self.s, arms, counts)
         wanted = arms[:m]
-        if (self.s.status[wanted] != ACTIVE).any():  # one has been withdrawn since it was picked
+        if (self.s.status[wanted] != ACTIVE).any():  # an arm has been withdrawn since it was picked
             self._refuse(wanted)
         return m
 
     def end(self):
-        """End the play as a budget does: nothing is left to be pulled."""
+        """End the run as an exhausted budget does, because no pull is left."""
         self.s.now.ended = BY_BUDGET
 
     def count(self, arms, counts, sums, squares):
-        """Add a batch to what has been seen."""
-        base.count(self.s, len(arms), arms, counts, sums, squares)
+        """Add a batch to the counts."""
+        self._plain(base.count)(self.s, len(arms), arms, counts, sums, squares)
 
     def update(self, arms, surplus=False):
-        """Take note that a batch of these arms, or ``surplus`` more than that, has been counted.
+        """Update the rule after a batch of these arms, and perhaps a ``surplus``, has been counted.
 
-        From then on the clock of rounds, below which pulls may stay in radii, is no longer enough.
+        Radii need a clock that no arm's pulls exceed.  The number of rounds is enough until there
+        are surplus pulls; from then on ``s.now.most``, the largest number of pulls, is updated too.
         """
         if surplus or self.s.now.most:
             self.s.now.most = self.s.pulls.max()
-        with hinted(self.strategy):
-            self._python(base.update)(self.s, len(arms), arms)
+        with explain_errors(self.strategy):
+            self._tell_rule(base.update, self.s, arms)
+
+    def _tell_rule(self, function, s, arms):
+        """Call a function of the form with the arms of a batch.
+
+        A rule that reads all arms itself is given the state of the remaining arms, as in a smaller
+        run; see `topk.rules.strategy.Indices.cuts_withdrawn`.
+        """
+        if s.now.n_active == s.n or not self.cuts_withdrawn:
+            self._plain(function)(s, len(arms), arms)
+            return
+        axes = axes_of_arms(self.strategy, s.n)
+        arms, seen = arms[s.status[arms] == ACTIVE], indices.without_withdrawn(s, axes)
+        kept = s.active[: s.now.n_active]
+        self._plain(function)(seen, arms.size, np.searchsorted(kept, arms))
+        indices.with_withdrawn(s, seen, axes)
 
     @property
-    def pools(self):
-        """Whether the rule takes all results at once; see `topk.Strategy.pools`."""
-        return self.strategy.pools(self.s)
+    def accepts_unsolicited(self):
+        """Whether the rule accepts all results at once; see `topk.Strategy.accepts_unsolicited`."""
+        return self.strategy.accepts_unsolicited(self.s)
 
     @property
     def active(self):
-        """Whether each arm is neither settled nor withdrawn, (n,)."""
+        """Whether each arm is active: not accepted, rejected or withdrawn, (n,)."""
         return self.s.status == ACTIVE
 
     def can_begin(self, pulls):
-        """Tell whether the rule's bounds can be formed after so many pulls of each arm."""
-        return (pulls[self.active] >= self.s.first).all()
+        """Return whether ``pulls`` (n,) suffice to form the bounds of all active arms."""
+        return (pulls[self.active] >= self.s.initial_pulls).all()
 
     def imagine(self, told, flight, pulls):
-        """Return how the next ``pulls`` are shared out if rewards come at the arms' means, (n,).
+        """Return each arm's share of the next ``pulls`` if rewards equal the arms' means, (n,).
 
-        None are where the rule does not pick arms one by one, or has nobody to pick.
+        All shares are 0 if the rule does not pick arms one by one, or has no arm to pick.
 
         Parameters
         ----------
         told : tuple of ndarray, shape (n,) each
-            Counts, sums and sums of squares that have been told and not been counted yet.
+            Counts, sums and sums of squares that have been told but not yet counted.
         flight : ndarray of int64, shape (n,)
-            Pulls whose rewards are imagined as well.
+            Pulls in flight, whose rewards are imagined as well.
+        pulls : int
+            Number of pulls to divide; more than 100 per picked arm are divided in larger steps.
         """
-        s, shares, left = twin(self.s), np.zeros(self.s.n, dtype=np.int64), pulls
+        s, shares, left = copy_state(self.s), np.zeros(self.s.n, dtype=np.int64), pulls
         if not hasattr(self.strategy, "pick") or s.now.rounds == 0:
             return shares
-        guess = self._python(indices.imagine)
         arms = np.flatnonzero(self.active & (told[0] + flight > 0))
         if arms.size:
             base.count(s, arms.size, arms, *(x[arms] for x in told))
             count_at_means(s, arms, flight[arms])
-            guess(s, arms.size, arms)
+            self._tell_rule(indices.imagine, s, arms)
         while left > 0 and s.now.picked > 0:
             arms = s.picked[: s.now.picked]
             arms = arms[s.status[arms] == ACTIVE]  # one of a pair may have been withdrawn
-            room = left if s.budget < 0 else s.budget - s.now.total
-            if left < arms.size <= room and s.now.total % 2:
-                arms = arms[::-1]  # who asks for one pull at a time gets both in turn
+            allowed = left if s.budget < 0 else s.budget - s.now.total
+            if left < arms.size <= allowed and s.now.total % 2:
+                arms = arms[::-1]  # requests for one pull at a time get the two arms in turn
             each = np.full(arms.size, max(1, pulls // (100 * arms.size)))
             each = np.diff(np.minimum(each.cumsum(), left), prepend=0)
             count_at_means(s, arms, each)
             shares[arms] += each
             left -= each.sum()
-            guess(s, arms.size, arms)
+            self._tell_rule(indices.imagine, s, arms)
         return shares
 
+    def agrees(self):
+        """Return whether an index rule is done according to the present counts.
+
+        Also True if that is not asked: of a rule in rounds, also one that has taken over from an
+        index rule, one that is given the remaining arms only, and one that draws random numbers.
+        """
+        s, rule = copy_state(self.s), dict(self.substitutions).get(indices.done)
+        asks = isinstance(self.strategy, Indices) and rule and self.accepts_unsolicited
+        if not asks or self.cuts_withdrawn or self.strategy.random:
+            return True
+        return bool(s.now.rounds > 0 and self._plain(rule)(s))
+
     def recommend(self):
-        """Return the set that would be returned now, (k,) or (M k,), sorted."""
+        """Return the set that is recommended now, (k,) or (M k,), sorted."""
         chosen = np.empty(self.bandits * self.strategy.k, dtype=np.int64)
-        self._python(base.recommend)(self.s, chosen)
+        self._plain(base.recommend)(self.s, chosen)
         chosen.sort()
         return chosen
 
     def withdraw(self, arm):
-        """Take an arm out of the play; see `topk.rules.base.withdraw`."""
-        self._python(base.withdraw)(self.s, arm, self.strategy.k)
+        """Withdraw an arm from the run; see `topk.rules.base.withdraw`."""
+        self._plain(base.withdraw)(self.s, arm, self.strategy.k)
+
+    def go_on(self, earlier, withdrawn):
+        """Continue a run with fewer arms: take over its counts and the withdrawn arms.
+
+        No arm stays accepted or rejected.  An index rule waits for a first pull of the arms that
+        have joined, see `set_clock`; a rule in rounds opens its next round.
+
+        Parameters
+        ----------
+        earlier : RunState
+            A run of the same strategy; its arms are the first ones of this run.
+        withdrawn : sequence of int
+            The arms that have been withdrawn.
+        """
+        s = self.s
+        for name in ("pulls", "sums", "squares"):
+            values = getattr(earlier.s, name)
+            getattr(s, name)[: values.size] = values
+        s.now.total, s.now.most = earlier.s.now.total, earlier.s.now.most
+        for arm in withdrawn:
+            self.withdraw(arm)
+        if self.strategy.random:
+            s.rng.bit_generator.state = earlier.s.rng.bit_generator.state
+        if not isinstance(self.strategy, Indices):
+            s.now.rounds = max(earlier.s.now.rounds - 1, 0)
+            self._plain(base.open_play)(s)
+
+    def set_clock(self, rounds):
+        """Continue after ``rounds`` rounds, once all arms have been pulled."""
+        self.s.now.rounds = rounds
+        self._plain(base.restore)(self.s)
 
     def dump(self):
-        """Return the state as JSON values; what follows from the counts is left out."""
-        stored = {name: plain(getattr(self.s, name)) for name in self.kinds}
-        put_back(self.s, self.kinds, stored)  # nothing is stored that would be refused
-        skipped = {"total", "live", "scale"}
-        stored["now"] = {x: self.s.now[x].item() for x in block(self.strategy) if x not in skipped}
+        """Return the state as JSON values, except what follows from the counts."""
+        stored = {name: to_json_list(getattr(self.s, name)) for name in self.kinds}
+        restore_arrays(self.s, self.kinds, stored)  # refuses what could not be loaded
+        own = self.s.now.dtype.names[:-1]  # the last one names the class, see `block_type`
+        skipped = {"total", "n_active", "scale"}
+        stored["now"] = {x: self.s.now[x].item() for x in own if x not in skipped}
         if self.strategy.random:
             stored["rng"] = self.s.rng.bit_generator.state
         return stored
 
     def load(self, stored):
-        """Put a stored state in place of the present one, checked by kind, size and range."""
+        """Replace the present state by a stored one, whose kinds, sizes and ranges are checked."""
         s = self.s
-        put_back(s, self.kinds, stored)
+        restore_arrays(s, self.kinds, stored)
         for name, value in dict(stored.get("now") or {}).items():
             s.now[name] = value
-        s.now.total, s.now.live = s.pulls.sum(), s.n
+        s.now.total, s.now.n_active = s.pulls.sum(), s.n
         s.active[:] = np.arange(s.n)
-        base.keep_active(s)
+        self._plain(base.keep_active)(s)
         if self.strategy.random:
             s.rng.bit_generator.state = stored["rng"]
-        self._python(base.restore)(s)
+        self._plain(base.restore)(s)
 
 
 def count_at_means(s, arms, counts):
-    """Count pulls whose rewards are imagined: all at their arm's mean, with its mean square."""
+    """Count pulls with imagined rewards: each arm's mean, and its mean square."""
     sums = s.sums[arms] / s.pulls[arms] * counts
     squares = s.squares[arms] / s.pulls[arms] * counts if s.squares.size else sums
     base.count(s, arms.size, arms, counts, sums, squares)
 
 
 def by_bandit(chosen, layout):
-    """Return sorted arms (..., M k) as a row for each bandit, in its own numbers; or as they are.
+    """Return sorted arms (..., M k) as one row a bandit, (..., M, k), in the bandit's own numbers.
+
+    For a single bandit they are returned unchanged.
 
     Examples
     --------
@@ -379,15 +496,15 @@ def by_bandit(chosen, layout):
     return chosen.reshape(*chosen.shape[:-1], layout[0], -1) % layout[1]
 
 
-def peek(play, pulls, sums):
-    """Return the set that would be recommended now if so much had been counted.
+def recommend_with(play, pulls, sums):
+    """Return the set that would be recommended for other counts.
 
     Parameters
     ----------
-    play : RuledPlay or PlainPlay
-        Left as it was.
+    play : RunState or PlainRunState
+        The state of a run; unchanged on return.
     pulls, sums : ndarray, shape (n,)
-        Of every arm.
+        The counts of every arm.
     """
     seen = play.seen
     before = seen.pulls.copy(), seen.sums.copy()
@@ -398,8 +515,11 @@ def peek(play, pulls, sums):
         seen.pulls[:], seen.sums[:] = before
 
 
-def begin_run(strategy, shape, rng=None, search=None):
-    """Return the state of a new run of a strategy: `RuledPlay`, or `PlainPlay` of plain Python."""
+def begin_run(strategy, shape, rng=None, search=None, size=math.inf):
+    """Return the state of a new run: a `RunState`, or without a rule a `PlainRunState`.
+
+    By default ``search`` is the fastest one for ``size`` arms.
+    """
     if not isinstance(strategy, Ruled):
-        return PlainPlay(strategy, shape, rng)
-    return RuledPlay(strategy, shape, rng, search or strategy.search_for(math.inf))
+        return PlainRunState(strategy, shape, rng)
+    return RunState(strategy, shape, rng, search or strategy.search_for(size))

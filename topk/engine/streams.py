@@ -1,30 +1,30 @@
-"""The random streams of every run: its order of the arms, its rewards, and others."""
+"""The random streams of a run: one for the order of its arms, one for its rewards, and others."""
 
 import numpy as np
 
 from topk._checks import check_integer, check_n
 from topk._types import Integers
 
-ORDER, REWARDS, INSTANCE, SPLIT, RULE, DEAL = range(6)  # what a play's streams are for
+ORDER, REWARDS, INSTANCE, SPLIT, RULE, DEAL = range(6)  # purposes of a run's streams
 
 
 def stream(seed: int, play: int, purpose: int) -> np.random.Generator:
-    """Return one stream of a play: ``ORDER``, ``REWARDS`` or another purpose from above."""
+    """Return a run's stream for a purpose: ``ORDER``, ``REWARDS``, ..."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(play, purpose)))
 
 
 def streams(seed: int, play: int, n: int | tuple[int, int]) -> tuple[Integers, np.random.Generator]:
-    """Return a play's own arm order and reward generator.
+    """Return a run's arm order and its generator of rewards.
 
-    Every play has streams of its own, children of one ``SeedSequence``: play r is the same
-    play whether 200 or 1,000 are asked for, and in whatever order they are computed.
+    Each run has its own streams, children of one ``SeedSequence``: run r is the same whether the
+    study has 200 runs or 1,000, and in whatever order they are computed.
 
     Parameters
     ----------
     seed : int
-        Non-negative; the same for all plays of a study.
+        Non-negative; the same for all runs of a study.
     play : int
-        Number of the play, from 0.
+        Number of the run, from 0.
     n : int or pair of int
         Number of arms; for several bandits the pair (M, n).
 
@@ -32,9 +32,9 @@ def streams(seed: int, play: int, n: int | tuple[int, int]) -> tuple[Integers, n
     -------
     order : ndarray of int64, shape (n,) or (M n,)
         The strategy's arm j is the bandit's arm ``order[j]``.  Several bandits are put in
-        a random order, and so are the arms of each.
+        random order, and so are the arms of each.
     rng : numpy.random.Generator
-        Where the rewards come from.
+        The generator of the rewards.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def streams(seed: int, play: int, n: int | tuple[int, int]) -> tuple[Integers, n
 
 
 def order_from(rng: np.random.Generator, n: int | tuple[int, int]) -> Integers:
-    """Return the order of n arms that a generator at its beginning gives; see `streams`."""
+    """Return the random order of n arms that a new generator gives; see `streams`."""
     if not isinstance(n, tuple):
         return rng.permutation(n)
     orders = [m * n[1] + rng.permutation(n[1]) for m in rng.permutation(n[0])]

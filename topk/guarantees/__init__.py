@@ -1,4 +1,8 @@
-"""What the papers guarantee: right-hand sides of the upper bounds, and a table of them."""
+"""Guarantees of the papers: right-hand sides of the upper bounds, and a table of them.
+
+All functions raise a ValueError if an argument is outside the range that they document.  Their
+notes say whether a constant is published, repaired, recalled or derived here.
+"""
 
 from topk.guarantees.adaptive import (
     adaptive_topk_pulls,

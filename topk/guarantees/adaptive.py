@@ -5,20 +5,20 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from topk import hardness
 from topk._checks import (
     between,
 )
 from topk._ranges import (
-    checked,
     improved_topk_constants,
     inverse_square,
     smallest_integer,
+    validated,
 )
 from topk.guarantees.optmai import BETA
-from topk.hardness import measures as hardness
 
 
-@checked()
+@validated()
 def clucb_pac_pulls(
     means: ArrayLike, k: int, epsilon: float, delta: float, R: float = 0.5,
 ) -> int | float:
@@ -41,17 +41,12 @@ def clucb_pac_pulls(
     delta : float
         In (0, 1).
     R : float
-        Sub-Gaussian scale of the rewards; 1/2 for rewards in [0, 1]. Positive.
+        Sub-Gaussian parameter of the rewards, positive; 1/2 for rewards in [0, 1].
 
     Returns
     -------
     int or float
         Total pulls; ``inf`` when epsilon is 0 and the boundary is tied.
-
-    Raises
-    ------
-    ValueError
-        For bad ``means``, ``k``, ``epsilon``, ``delta`` or ``R``.
 
     Notes
     -----
@@ -66,12 +61,12 @@ def clucb_pac_pulls(
     >>> clucb_pac_pulls([0.9, 0.5, 0.1], 1, epsilon=0.1, delta=0.05)
     3359
     """
-    with_half = float(inverse_square(np.maximum(hardness.gaps(means, k), 2 * epsilon)).sum())
-    n, factor, constant = len(means), 32 * R * R * with_half, math.log(4 * len(means) / delta)
+    complexity = float(inverse_square(np.maximum(hardness.gaps(means, k), 2 * epsilon)).sum())
+    n, factor, constant = len(means), 32 * R * R * complexity, math.log(4 * len(means) / delta)
     return smallest_integer(lambda t: t > n + factor * (constant + 3 * math.log(t)), 1) - 1
 
 
-@checked()
+@validated()
 def adaptive_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Pulls that AdaptiveTopK exceeds with probability at most delta.
 
@@ -86,7 +81,7 @@ def adaptive_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) 
     Parameters
     ----------
     means, k, delta
-        As for `clucb_pac_pulls`.
+        As in `clucb_pac_pulls`.
     epsilon : float
         Average regret, in [0, 1).
 
@@ -94,11 +89,6 @@ def adaptive_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) 
     -------
     int or float
         Total pulls; ``inf`` when epsilon is 0 and :math:`\Delta_{k-t}=0`.
-
-    Raises
-    ------
-    ValueError
-        For bad ``means``, ``k``, ``epsilon`` or ``delta``.
 
     Notes
     -----
@@ -125,7 +115,7 @@ def adaptive_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) 
     return total
 
 
-@checked(epsilon=between(0, 1))
+@validated(epsilon=between(0, 1))
 def improved_topk_order(
     means: ArrayLike, k: int, epsilon: float, delta: float, constant: float = 1.0,
 ) -> float:
@@ -149,18 +139,13 @@ def improved_topk_order(
     Returns
     -------
     float
-        With the default constant 1 an order of magnitude, not a number of pulls.
-
-    Raises
-    ------
-    ValueError
-        For bad ``means``, ``k``, ``epsilon``, ``delta`` or ``constant``.
+        An order of magnitude with the default constant 1, not a number of pulls.
 
     Notes
     -----
-    Chen et al. (2017), Theorem 2, which hides C; its algorithm has not been recovered.  For
-    the algorithm derived in its place (`topk.ImprovedTopK`) the proof's C is astronomical
-    and the measured one is some tens for k = n / 2 and 10^4 for k much smaller than n.
+    Chen et al. (2017), Theorem 2, which hides C; its algorithm has not been recovered.  For the
+    algorithm derived here instead (`topk.ImprovedTopK`), the C of the proof is astronomical; the
+    measured C is some tens for k = n / 2 and 10^4 for k much smaller than n.
 
     Examples
     --------
@@ -173,7 +158,7 @@ def improved_topk_order(
     return constant * hardness.topk_complexity(means, k, epsilon) * logs
 
 
-@checked(epsilon=between(0, 1))
+@validated(epsilon=between(0, 1))
 def improved_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> float:
     r"""Pulls that `topk.ImprovedTopK` exceeds with probability at most delta.
 
@@ -185,28 +170,24 @@ def improved_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) 
     .. math:: \Bigl(\frac32h+33a\Bigr)(M+Z+W)+\Bigl(\frac32h+9a\Bigr)Z'
               +24\varphi\bigl(\max_{r\le\rho}4^rc_r+Z+W+Z'\bigr),
 
-    where :math:`a=\frac L2+\frac14` pays for a batch of S, :math:`h=360L+2880\ln2+\frac58`
-    for a halving tournament and :math:`\varphi=O(1+\ln\frac1\delta)` for the final step.
+    where :math:`a=\frac L2+\frac14` bounds the cost of a batch of S,
+    :math:`h=360L+2880\ln2+\frac58` for a halving tournament and
+    :math:`\varphi=O(1+\ln\frac1\delta)` for the final step.
 
     Parameters
     ----------
     means, k, epsilon, delta
-        As for `improved_topk_order`.
+        As in `improved_topk_order`.
 
     Returns
     -------
     float
         Pulls; of the order of `improved_topk_order`, with a constant above 10^7.
 
-    Raises
-    ------
-    ValueError
-        For bad ``means``, ``k``, ``epsilon`` or ``delta``.
-
     Notes
     -----
-    *Derived* with the algorithm, in "Improved top-K": its proof, with every constant
-    kept.  That the regret is at most epsilon is part of the same event.
+    *Derived* with the algorithm, in "Improved top-K", by its proof with explicit constants.  On the
+    same event the regret is at most epsilon.
 
     Examples
     --------
@@ -231,10 +212,10 @@ def improved_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) 
     Z, Z_late = 40 * p / delta * M, 40 * p / delta * M_late
     W = 240 * p / delta * M * (1 + 5 * p) / (1 - 30 * p)
     a, h = L / 2 + 0.25, 360 * L + 2880 * math.log(2) + 0.625
-    few = min(1.0, 2 / (epsilon * k))  # at least 1 / k' in the final step
+    per_arm = min(1.0, 2 / (epsilon * k))  # at least 1 / k' in the final step
     q, beta = math.exp(-0.1), BETA
-    quarters = (10 + 4 * few * math.log(16 / (delta * (1 - q)))) / (1 - beta)
-    quarters = 4 / (1 - q) ** 2 * (quarters + 0.4 * few * beta / (1 - beta) ** 2) + 1
-    last = 8 * (1 + math.log(4) + few * math.log(16 / delta)) + 0.25
+    quarters = (10 + 4 * per_arm * math.log(16 / (delta * (1 - q)))) / (1 - beta)
+    quarters = 4 / (1 - q) ** 2 * (quarters + 0.4 * per_arm * beta / (1 - beta) ** 2) + 1
+    last = 8 * (1 + math.log(4) + per_arm * math.log(16 / delta)) + 0.25
     batches = (1.5 * h + 33 * a) * (M + Z + W) + (1.5 * h + 9 * a) * Z_late
     return batches + 24 * (quarters + last) * (largest + Z + W + Z_late)

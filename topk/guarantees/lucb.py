@@ -1,4 +1,4 @@
-"""The lemmas behind LUCB1, repaired where needed, and the price of Halving and Direct.
+"""The lemmas behind LUCB1, repaired where necessary, and the pulls of Halving and Direct.
 
 Kalyanakrishnan et al. (2012); Kalyanakrishnan and Stone (2010).
 """
@@ -8,16 +8,16 @@ import math
 from numpy.typing import ArrayLike
 from scipy.special import zeta
 
+from topk import hardness
 from topk._checks import (
     between,
-    check_integer,
     check_real,
 )
 from topk._ranges import (
-    checked,
     integer,
+    up_to_all,
+    validated,
 )
-from topk.hardness import measures as hardness
 
 # Lemma 5's T_1^*: 146 follows from Lemma 4 at 4 u_1^* as published; a proof needs 16 u_1^*.
 PUBLISHED, REPAIRED = 146, 705
@@ -25,7 +25,7 @@ PUBLISHED, REPAIRED = 146, 705
 K1 = 1.25  # the constant k_1 of the radius beta_1
 
 
-@checked(horizon=integer(0))
+@validated(horizon=integer(0))
 def lucb1_coverage(n: int, delta: float, horizon: int | None = None) -> float:
     r"""Probability that some confidence interval of LUCB1 ever fails, on one side of one arm.
 
@@ -39,18 +39,13 @@ def lucb1_coverage(n: int, delta: float, horizon: int | None = None) -> float:
     delta : float
         In (0, 1).
     horizon : int, optional
-        Add up only rounds t up to here; all of them unless given.
+        Last round t of the sum; by default all rounds are summed.
 
     Returns
     -------
     float
         The left-hand side of condition (4) for :math:`\beta_1`, which Theorem 1 needs to be
         at most :math:`\delta/n`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----
@@ -68,7 +63,7 @@ def lucb1_coverage(n: int, delta: float, horizon: int | None = None) -> float:
     return float((zeta(3) - tail) / K1 * delta / n)
 
 
-@checked(t=integer(1))
+@validated(t=integer(1))
 def lucb1_crossing(t: int, delta: float) -> float:
     r"""Probability that any arm has crossed in round t, :math:`\delta/(k_1t^3)`.
 
@@ -84,11 +79,6 @@ def lucb1_crossing(t: int, delta: float) -> float:
     float
         The bound.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
-
     Notes
     -----
     Kalyanakrishnan et al. (2012), Lemma 3; the formula is lost in our copy and *derived*
@@ -103,9 +93,9 @@ def lucb1_crossing(t: int, delta: float) -> float:
     return delta / (K1 * t**3)
 
 
-@checked(t=integer(1))
+@validated(t=integer(1))
 def lucb1_needy(means: ArrayLike, k: int, epsilon: float, delta: float, t: int) -> float:
-    r"""Probability that an arm is still needy in round t although sampled long enough.
+    r"""Probability that some arm is needy in round t in spite of sufficiently many pulls.
 
     .. math:: \Pr\{\exists a:\ u_a^t>16u_1^*(a,t)\wedge\mathrm{NEEDY}_a^t\}
               \le\frac{4\delta H^{\epsilon/2}}{k_1nt^4},\qquad
@@ -115,7 +105,7 @@ def lucb1_needy(means: ArrayLike, k: int, epsilon: float, delta: float, t: int) 
     Parameters
     ----------
     means, k, epsilon, delta
-        As for `lucb1_rounds`.
+        As in `lucb1_rounds`.
     t : int
         Round, at least 1.
 
@@ -124,17 +114,12 @@ def lucb1_needy(means: ArrayLike, k: int, epsilon: float, delta: float, t: int) 
     float
         The bound; ``inf`` when epsilon is 0 and the boundary is tied.
 
-    Raises
-    ------
-    ValueError
-        For bad ``means``, ``k``, ``epsilon``, ``delta`` or ``t``.
-
     Notes
     -----
-    *Repaired*.  Lemma 4 of Kalyanakrishnan et al. (2012) speaks of
-    :math:`4u_1^*`; its formula is lost in our copy.  For :math:`u_1^*` as the words describe
-    it no vanishing bound can hold at 4: there the radius of arms k and k + 1 equals their
-    distance from the middle, and they are needy about half the time.
+    *Repaired*.  Lemma 4 of Kalyanakrishnan et al. (2012) speaks of :math:`4u_1^*`; its formula is
+    lost in our copy.  For :math:`u_1^*` as described in the text no vanishing bound can hold with
+    the factor 4: the radii of arms k and k + 1 then equal their distance from the middle, and they
+    are needy about half the time.
 
     Examples
     --------
@@ -145,11 +130,11 @@ def lucb1_needy(means: ArrayLike, k: int, epsilon: float, delta: float, t: int) 
     return 4 * delta * hardness.lucb_complexity(means, k, epsilon) / (K1 * len(means) * t**4)
 
 
-@checked()
+@validated()
 def lucb1_rounds(
     means: ArrayLike, k: int, epsilon: float, delta: float, *, published: bool = False,
 ) -> int | float:
-    r"""Rounds after which LUCB1 has very probably stopped.
+    r"""Rounds after which LUCB1 has stopped with high probability.
 
     .. math:: T_1^*=\Bigl\lceil C\,H^{\epsilon/2}\ln\frac{H^{\epsilon/2}}\delta\Bigr\rceil,
               \qquad C=705\text{ (repaired)},\quad C=146\text{ (published)}.
@@ -165,18 +150,13 @@ def lucb1_rounds(
     delta : float
         In (0, 1).
     published : bool
-        Give the published constant, whose proof in our reading fails at Lemma 4.
+        Whether to use the published constant, whose proof fails at Lemma 4 in our reading.
 
     Returns
     -------
     int or float
         Rounds (two pulls each, after one pull of every arm); ``inf`` when epsilon is 0 and
         the boundary is tied.
-
-    Raises
-    ------
-    ValueError
-        For bad ``means``, ``k``, ``epsilon``, ``delta`` or ``published``.
 
     Notes
     -----
@@ -202,7 +182,7 @@ def lucb1_overrun(means: ArrayLike, k: int, epsilon: float, delta: float, rounds
     Parameters
     ----------
     means, k, epsilon, delta
-        As for `lucb1_rounds`.
+        As in `lucb1_rounds`.
     rounds : int
         T, at least :math:`T_1^*` (see `lucb1_rounds`).
 
@@ -214,7 +194,7 @@ def lucb1_overrun(means: ArrayLike, k: int, epsilon: float, delta: float, rounds
     Raises
     ------
     ValueError
-        For arguments that `lucb1_rounds` refuses, or a T that Lemma 5 does not cover.
+        If T is less than :math:`T_1^*`: Lemma 5 does not cover it.
 
     Notes
     -----
@@ -240,22 +220,17 @@ def lucb1_expected_pulls(means: ArrayLike, k: int, epsilon: float, delta: float)
     Parameters
     ----------
     means, k, epsilon, delta
-        As for `lucb1_rounds`.
+        As in `lucb1_rounds`.
 
     Returns
     -------
     float
         Pulls; ``inf`` when epsilon is 0 and the boundary is tied.
 
-    Raises
-    ------
-    ValueError
-        For arguments that `lucb1_rounds` refuses.
-
     Notes
     -----
-    Kalyanakrishnan et al. (2012), Theorem 6, states the order (the formula is lost in our
-    copy); the explicit form is *derived* from Lemma 5, with the n first pulls counted.
+    Kalyanakrishnan et al. (2012), Theorem 6, states the order (the formula is lost in our copy);
+    the explicit form is *derived* from Lemma 5, including the n initial pulls.
 
     Examples
     --------
@@ -273,17 +248,12 @@ def lucb1_likely_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -
     Parameters
     ----------
     means, k, epsilon, delta
-        As for `lucb1_rounds`.
+        As in `lucb1_rounds`.
 
     Returns
     -------
     int or float
         Pulls; ``inf`` when epsilon is 0 and the boundary is tied.
-
-    Raises
-    ------
-    ValueError
-        For arguments that `lucb1_rounds` refuses.
 
     Notes
     -----
@@ -299,9 +269,9 @@ def lucb1_likely_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -
     return 2 * lucb1_rounds(means, k, epsilon, delta) + len(means)
 
 
-@checked(k=lambda k, name, given: check_integer(k, name, 1, given["n"]), epsilon=between(0, 1))
+@validated(k=up_to_all, epsilon=between(0, 1))
 def halving_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
-    r"""Pulls of Halving: its schedule is fixed in advance.
+    r"""Pulls of Halving, whose schedule is fixed in advance.
 
     .. math:: \sum_{l=1}^{\lceil\log_2(n/k)\rceil}|R_l|
               \Bigl\lceil\frac2{\epsilon_l^2}\ln\frac{3k}{\delta_l}\Bigr\rceil,\quad
@@ -322,18 +292,13 @@ def halving_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
     Returns
     -------
     int
-        Exactly the pulls made, at most
-        :math:`\frac n{\epsilon^2}(288\ln\frac{6k}\delta+1598)` plus the rounding.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        The exact number of pulls, at most :math:`\frac n{\epsilon^2}(288\ln\frac{6k}\delta+1598)`
+        plus the rounding.
 
     Notes
     -----
-    Kalyanakrishnan and Stone (2010), whose paper we have not seen: the schedule is
-    *recovered* from independent code, its analysis and the closed form *derived*;
+    Kalyanakrishnan and Stone (2010), whose paper was not available to us: the schedule is
+    *recovered* from independent code, its analysis and the closed form are *derived*;
     :math:`O(\frac n{\epsilon^2}\ln\frac k\delta)` is published.
 
     Examples
@@ -349,7 +314,7 @@ def halving_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
     return total
 
 
-@checked(epsilon=between(0, 1))
+@validated(epsilon=between(0, 1))
 def direct_pulls(n: int, epsilon: float, delta: float) -> int:
     r"""Pulls of the direct method, :math:`n\lceil\frac2{\epsilon^2}\ln\frac n\delta\rceil`.
 
@@ -366,11 +331,6 @@ def direct_pulls(n: int, epsilon: float, delta: float) -> int:
     -------
     int
         Total pulls, the same number for each arm; the k largest means are returned.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----

@@ -8,17 +8,18 @@ from topk._checks import (
     check_integer,
 )
 from topk._ranges import (
-    checked,
     integer,
     up_to_all,
+    validated,
 )
+from topk._types import Whole
 
 BETA = 0.75 * math.exp(0.2)  # OptMAI's ratio of budgets in the theorems
 
 
-@checked(k=integer(1))
+@validated(k=integer(1))
 def qe_regret(size: int, k: int, pulls: int, delta: float) -> float:
-    r"""Loss of one quartile elimination, as a bound on the fall of the k best arms' average.
+    r"""Loss of one quartile elimination: bound on the decrease of the k best arms' average.
 
     .. math:: \mathrm{val}_k(V)\ge\mathrm{val}_k(S)-\epsilon,\qquad
               \epsilon=\sqrt{\frac{|S|}Q\Bigl(10+\frac{4\ln(2/\delta)}k\Bigr)}
@@ -31,24 +32,19 @@ def qe_regret(size: int, k: int, pulls: int, delta: float) -> float:
     k : int
         Arms to select.
     pulls : int
-        Q, pulls of the round in all, at least ``size``.
+        Q, total pulls of the round, at least ``size``.
     delta : float
         In (0, 1).
 
     Returns
     -------
     float
-        :math:`\epsilon`; above 1 it says nothing.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        :math:`\epsilon`; vacuous above 1.
 
     Notes
     -----
-    Constant published: Zhou et al. (2014), Lemma 4.1.  Its proof in the supplement misses
-    a factor 2 in one exponent; the constant stands.
+    Constant published: Zhou et al. (2014), Lemma 4.1.  Its proof in the supplement misses a factor
+    2 in one exponent; the constant is correct.
 
     Examples
     --------
@@ -61,9 +57,9 @@ def qe_regret(size: int, k: int, pulls: int, delta: float) -> float:
     return math.sqrt(size / pulls * (10 + 4 * math.log(2 / delta) / k))
 
 
-@checked(k=integer(1))
+@validated(k=integer(1))
 def ar_regret(size: int, k: int, pulls: int, delta: float, *, published: bool = False) -> float:
-    r"""Loss of one accept-reject round, as a bound on the fall of the best attainable average.
+    r"""Loss of one accept-reject round: bound on the decrease of the best attainable average.
 
     .. math:: \epsilon=\sqrt{\frac{|S|}Q\Bigl(32+\frac{8\ln(2/\delta)}k\Bigr)}
               \ \text{(repaired)},\qquad
@@ -75,21 +71,16 @@ def ar_regret(size: int, k: int, pulls: int, delta: float, *, published: bool = 
     size : int
         :math:`|S|`, arms at the start of the round, 1 to 4 k.
     k, delta
-        As for `qe_regret`.
+        As in `qe_regret`.
     pulls : int
-        Q, pulls of the round in all, at least ``size``.
+        Q, total pulls of the round, at least ``size``.
     published : bool
-        Give the printed constant, which the printed proof does not reach.
+        Whether to use the printed constant, which the printed proof does not establish.
 
     Returns
     -------
     float
-        :math:`\epsilon`, holding with probability 1 - delta; above 1 it says nothing.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        :math:`\epsilon`, valid with probability 1 - delta; vacuous above 1.
 
     Notes
     -----
@@ -124,12 +115,12 @@ def _optmai_loss(n, k, delta, beta):
 
 
 def _complement(n, k, epsilon):
-    """Return (k, epsilon) of the problem that is sampled: the smaller side, by 1 - reward."""
+    """Return (k, epsilon) of the smaller side; with k > n / 2 the worst arms are sought."""
     return (k, epsilon) if 2 * k <= n else (n - k, epsilon * k / (n - k))
 
 
-@checked()
-def optmai_regret(n: int, k: int, budget: int, delta: float, beta: float = BETA) -> float:
+@validated()
+def optmai_regret(n: int, k: int, budget: Whole, delta: float, beta: float = BETA) -> float:
     r"""Average regret that OptMAI guarantees with probability 1 - delta.
 
     .. math:: \epsilon=\sum_r\sqrt{\frac{s_r}{\beta^r(1-\beta)Q}\,c_r},\qquad
@@ -156,20 +147,14 @@ def optmai_regret(n: int, k: int, budget: int, delta: float, beta: float = BETA)
     Returns
     -------
     float
-        :math:`\epsilon`; above 1 it says nothing.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        :math:`\epsilon`; vacuous above 1.
 
     Notes
     -----
     Zhou et al. (2014), Theorem 4.3 and 4.5, state the order
-    :math:`O(\sqrt{\frac nQ(1+\frac{\ln(1/\delta)}k)})`.  The constant is *derived* here by
-    adding up Lemma 4.1 and the repaired Lemma 4.2 (with :math:`2^{|S|}` kept) over the
-    rounds, for fresh samples in every round and pulls that divide evenly; it is far from
-    tight.
+    :math:`O(\sqrt{\frac nQ(1+\frac{\ln(1/\delta)}k)})`.  The constant is *derived* here by summing
+    Lemma 4.1 and the repaired Lemma 4.2 (keeping :math:`2^{|S|}`) over the rounds, for fresh
+    samples in every round and pulls that divide evenly; it is far from tight.
 
     Examples
     --------
@@ -177,11 +162,11 @@ def optmai_regret(n: int, k: int, budget: int, delta: float, beta: float = BETA)
     >>> round(optmai_regret(1000, 100, budget=10**9, delta=0.1), 4)
     0.0845
     """
-    side, spread = _complement(n, k, 1.0)
-    return _optmai_loss(n, side, delta, beta) / math.sqrt(budget) / spread
+    side, factor = _complement(n, k, 1.0)
+    return _optmai_loss(n, side, delta, beta) / math.sqrt(budget) / factor
 
 
-@checked(epsilon=between(0, 1), k=up_to_all)
+@validated(epsilon=between(0, 1), k=up_to_all)
 def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BETA) -> int:
     r"""Budget with which OptMAI guarantees average regret epsilon.
 
@@ -191,9 +176,9 @@ def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BET
     Parameters
     ----------
     n, delta, beta
-        As for `optmai_regret`.
+        As in `optmai_regret`.
     k : int
-        Arms to select, 1 to n; with k = n nothing has to be found out.
+        Arms to select, 1 to n; with k = n no pulls are needed.
     epsilon : float
         Average regret, in (0, 1).
 
@@ -202,16 +187,11 @@ def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BET
     int
         Total pulls, at least n; 0 for k = n.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
-
     Notes
     -----
-    The shape is published (Zhou et al. (2014), Corollary 4.4 and Theorem 4.5); the constant
-    is *derived* here, as in `optmai_regret`.  What suffices in practice is several orders of
-    magnitude smaller.
+    The shape is published (Zhou et al. (2014), Corollary 4.4 and Theorem 4.5); the constant is
+    *derived* here, as in `optmai_regret`.  In practice budgets several orders of magnitude smaller
+    suffice.
 
     Examples
     --------
@@ -225,9 +205,9 @@ def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BET
     return max(n, math.ceil((_optmai_loss(n, side, delta, beta) / epsilon) ** 2))
 
 
-@checked()
-def optmai_arm_pulls(n: int, budget: int, beta: float = BETA) -> float:
-    r"""Most pulls that OptMAI can spend on one arm.
+@validated()
+def optmai_arm_pulls(n: int, budget: Whole, beta: float = BETA) -> float:
+    r"""Maximum number of pulls that OptMAI can spend on one arm.
 
     .. math:: \sum_r\frac{\beta^r(1-\beta)Q}{s_r},\qquad s_0=n,\quad
               s_{r+1}=s_r-\lceil s_r/4\rceil .
@@ -244,14 +224,9 @@ def optmai_arm_pulls(n: int, budget: int, beta: float = BETA) -> float:
     Returns
     -------
     float
-        For an arm that stays to the last possible round; of the order
-        :math:`Qn^{-.3}` for the theorem's beta and
-        :math:`Qn^{\ln(4\beta/3)/\ln(4/3)-1}` in general.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        The pulls of an arm that remains until the last possible round; of the order
+        :math:`Qn^{-.3}` for the theorem's beta and :math:`Qn^{\ln(4\beta/3)/\ln(4/3)-1}` in
+        general.
 
     Notes
     -----
@@ -271,7 +246,7 @@ def optmai_arm_pulls(n: int, budget: int, beta: float = BETA) -> float:
     return total
 
 
-@checked(epsilon=between(0, 1))
+@validated(epsilon=between(0, 1))
 def uniform_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
     r"""Pulls with which uniform sampling guarantees average regret epsilon.
 
@@ -293,11 +268,6 @@ def uniform_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
     -------
     int
         Total pulls, the same number for each arm.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----

@@ -1,18 +1,15 @@
-"""A table that lines up what the guarantees of all strategies ask for."""
+"""A table of the pulls that the guarantees of all strategies require."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from topk._checks import (
-    between,
-    refuse,
-)
-from topk._ranges import (
-    checked,
-)
+from topk._checks import as_numbers, check_means, check_real, refuse
+from topk._ranges import validated
+from topk.bandits import reward_range_of
 from topk.guarantees.adaptive import adaptive_topk_pulls, clucb_pac_pulls, improved_topk_order
 from topk.guarantees.lucb import (
     direct_pulls,
@@ -28,11 +25,32 @@ if TYPE_CHECKING:
     import pandas
 
 
-@checked(epsilon=between(0, 1))
+def _unit_epsilon(value, name, arguments):
+    """Return a tolerance as a fraction of the range of the rewards."""
+    width = reward_range_of(arguments["bounds"]).width
+    return check_real(value, name, 0, width, low_open=True, high_open=True) / width
+
+
+def _unit_means(value, name, arguments):
+    """Return means rescaled from the range of the rewards to [0, 1]."""
+    reward_range = reward_range_of(arguments["bounds"])
+    array = as_numbers(value, name, f"an array of means {reward_range}")
+    if (bad := reward_range.impossible(array, 1)).any():
+        refuse(name, float(array[bad][0]), f"made of means {reward_range}")
+    return check_means(np.clip((array - reward_range.low) / reward_range.width, 0.0, 1.0), name)
+
+
+@validated(epsilon=_unit_epsilon, means=_unit_means)
 def plan(
-    n: int, k: int, epsilon: float, delta: float, means: ArrayLike | None = None,
+    n: int,
+    k: int,
+    epsilon: float,
+    delta: float,
+    means: ArrayLike | None = None,
+    *,
+    bounds: Sequence[float] | None = None,
 ) -> "pandas.DataFrame":
-    r"""Table of the pulls that each theorem asks for, smallest first.
+    r"""Return a table of the pulls that each theorem requires, smallest first.
 
     Parameters
     ----------
@@ -41,35 +59,36 @@ def plan(
     k : int
         Arms to select, 1 to n - 1.
     epsilon : float
-        Tolerance, in (0, 1): on the average regret or on every arm, as ``goal`` says.
+        Tolerance in units of reward, above 0 and below the length of their range, for the average
+        regret or for every arm, depending on ``goal``.
     delta : float
-        Probability of failure allowed, in (0, 1).
+        Allowed failure probability, in (0, 1).
     means : array_like, shape (n,), optional
-        True (or guessed) means in [0, 1]. Without them the bounds that depend on the
-        instance are taken at their worst, where all means are equal.
+        True (or guessed) means, each within the bounds. Without them the guarantees that depend on
+        the instance are evaluated in the worst case, where all means are equal.
+    bounds : pair of float, optional
+        The smallest and the largest possible reward; (0, 1) by default.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``strategy``; ``theorem``, an id of the book or, for a
-        result outside it, its source; ``goal``: "average regret",
-        "every arm" within epsilon, or "exact set"; ``pulls``; ``holds``: "always" (a fixed
-        schedule), "with probability 1 - delta" or "in expectation"; ``constant``:
-        "published", "repaired", "derived", "recalled" or "order only".  Rows that are an
-        order only come last, whatever their size.
+        Columns ``strategy``; ``theorem``, its identifier in the book or, for a result outside it,
+        its source; ``goal``: "average regret", "every arm" within epsilon, or "exact set";
+        ``pulls``; ``holds``: "always" (a fixed schedule), "with probability 1 - delta" or "in
+        expectation"; ``constant``: "published", "repaired", "derived", "recalled" or "order only".
+        Rows with "order only" come last, whatever their size.
 
     Raises
     ------
     ValueError
-        If an argument is outside its range, or ``means`` has not n entries.
+        If ``means`` does not have n entries.
 
     Notes
     -----
-    A bound says what is *enough*, and these differ by orders of magnitude in how far they
-    are from what happens: compare strategies by simulation, and use the table to see
-    which theorem would let you sign a promise.  SAR and UGapEb appear with the budgets that
-    their error bounds need.  For rewards from low to high give (means - low) / (high - low) and
-    epsilon / (high - low).
+    A bound gives a *sufficient* number of pulls, and the bounds exceed the typical number of pulls
+    by factors that differ by orders of magnitude.  Compare strategies by simulation, and use the
+    table to find the theorem that guarantees a result.  For SAR and UGapEb the table gives the
+    budgets that their error bounds require.
 
     Examples
     --------
@@ -77,6 +96,11 @@ def plan(
     >>> table = plan(100, 10, epsilon=0.1, delta=0.05)
     >>> table.loc[0, "strategy"], int(table.loc[0, "pulls"])
     ('Uniform', 73500)
+
+    Grades from 0 to 10:
+
+    >>> table.equals(plan(100, 10, epsilon=1.0, delta=0.05, bounds=(0, 10)))
+    True
     """
     import pandas
 

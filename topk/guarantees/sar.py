@@ -5,21 +5,21 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from topk import hardness
 from topk._checks import (
     check_integer,
     up_to,
 )
 from topk._ranges import (
-    checked,
     integer,
     one_or_several,
     several,
+    validated,
 )
-from topk._types import Floats
-from topk.hardness import measures as hardness
+from topk._types import Floats, Whole
 
 
-@checked(n=integer(1))
+@validated(n=integer(1))
 def log_bar(n: int) -> float:
     r"""Return the constant of SAR's schedule.
 
@@ -33,11 +33,7 @@ def log_bar(n: int) -> float:
     Returns
     -------
     float
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is no positive integer.
+        The constant.
 
     Notes
     -----
@@ -52,8 +48,8 @@ def log_bar(n: int) -> float:
     return 0.5 + float(np.sum(1.0 / np.arange(2, n + 1)))
 
 
-@checked()
-def sar_error(means: ArrayLike, k: int, budget: int) -> float:
+@validated()
+def sar_error(means: ArrayLike, k: int, budget: Whole) -> float:
     r"""Bound on the probability that SAR misses one of the k best arms.
 
     .. math:: e_Q\le2n^2\exp\Bigl(-\frac{Q-n}{8\,\overline{\log}(n)\,H_2}\Bigr),
@@ -66,23 +62,18 @@ def sar_error(means: ArrayLike, k: int, budget: int) -> float:
     k : int
         Arms to select, 1 to n - 1.
     budget : int
-        Q, total pulls, at least n. (`topk.SAR` itself needs n + 1: at n it makes no pull,
-        and the bound is 2 n^2.)
+        Q, total pulls, at least n. (`topk.SAR` itself needs n + 1: with n it makes no pull, and the
+        bound is 2 n^2.)
 
     Returns
     -------
     float
-        The bound as it stands; above 1 it says nothing. 2 n^2 when the boundary is tied.
-
-    Raises
-    ------
-    ValueError
-        For bad ``means`` or ``k``, or a budget below n.
+        The bound as it stands; vacuous above 1. 2 n^2 when the boundary is tied.
 
     Notes
     -----
-    Constant published: Bubeck et al. (2013), Theorem 1.  At the budgets of the paper's own
-    experiments the value is above 5 for every m: there it promises nothing.
+    Constant published: Bubeck et al. (2013), Theorem 1.  For the budgets of the paper's own
+    experiments the value is above 5 for every m, so the bound is vacuous there.
 
     Examples
     --------
@@ -93,28 +84,23 @@ def sar_error(means: ArrayLike, k: int, budget: int) -> float:
     return 2 * means.size**2 * math.exp(-sar_exponent(means, k, budget))
 
 
-@checked()
+@validated()
 def sar_budget(means: ArrayLike, k: int, delta: float) -> int | float:
-    r"""Smallest budget at which SAR's bound promises error at most delta.
+    r"""Smallest budget for which SAR's bound guarantees an error of at most delta.
 
     Solves Theorem 1: :math:`Q=n+8\,\overline{\log}(n)\,H_2\ln(2n^2/\delta)`, rounded up.
 
     Parameters
     ----------
     means, k
-        As for `sar_error`.
+        As in `sar_error`.
     delta : float
-        Probability of error allowed, in (0, 1).
+        Allowed error probability, in (0, 1).
 
     Returns
     -------
     int or float
         Total pulls; ``inf`` when the boundary is tied.
-
-    Raises
-    ------
-    ValueError
-        For bad ``means``, ``k`` or ``delta``.
 
     Notes
     -----
@@ -132,8 +118,8 @@ def sar_budget(means: ArrayLike, k: int, delta: float) -> int | float:
     return math.ceil(budget) if math.isfinite(budget) else math.inf
 
 
-@checked(means=several)
-def multibandit_sar_error(means: ArrayLike, budget: int) -> float:
+@validated(means=several)
+def multibandit_sar_error(means: ArrayLike, budget: Whole) -> float:
     r"""Bound on the probability that multi-bandit SAR misses the best arm of some bandit.
 
     .. math:: e_Q\le2M^2n^2\exp\Bigl(-\frac{Q-Mn}{8\,\overline{\log}(Mn)\,H_2^{[M]}}\Bigr).
@@ -141,20 +127,15 @@ def multibandit_sar_error(means: ArrayLike, budget: int) -> float:
     Parameters
     ----------
     means : array_like, shape (M, n)
-        True means in [0, 1], a row for each bandit.
+        True means in [0, 1], one row per bandit.
     budget : int
-        Q, total pulls over all bandits, at least M n. (`topk.MultiBanditSAR` itself needs
-        one more: at M n it makes no pull.)
+        Q, total pulls over all bandits, at least M n. (`topk.MultiBanditSAR` itself needs one more:
+        with M n it makes no pull.)
 
     Returns
     -------
     float
-        The bound as it stands; above 1 it says nothing.
-
-    Raises
-    ------
-    ValueError
-        For bad ``means`` or a budget below M n.
+        The bound as it stands; vacuous above 1.
 
     Notes
     -----
@@ -169,13 +150,14 @@ def multibandit_sar_error(means: ArrayLike, budget: int) -> float:
     return 2 * means.size**2 * math.exp(-sar_exponent(means, 1, budget))
 
 
-def _k_of_sar(value, name, given):
-    """Range of k: of several bandits the best arms are sought."""
-    return check_integer(value, name, 1, given["means"].size - 1 if given["means"].ndim == 1 else 1)
+def _k_of_sar(value, name, arguments):
+    """Range of k; it is 1 for several bandits."""
+    means = arguments["means"]
+    return check_integer(value, name, 1, means.size - 1 if means.ndim == 1 else 1)
 
 
-@checked(means=one_or_several, k=_k_of_sar)
-def sar_exponent(means: ArrayLike, k: int, budget: int) -> float:
+@validated(means=one_or_several, k=_k_of_sar)
+def sar_exponent(means: ArrayLike, k: int, budget: Whole) -> float:
     r"""Exponent of SAR's bound, for one bandit or several; both theorems share its form.
 
     .. math:: \frac{Q-N}{8\,\overline{\log}(N)\,H_2},
@@ -186,7 +168,7 @@ def sar_exponent(means: ArrayLike, k: int, budget: int) -> float:
     Parameters
     ----------
     means : array_like, shape (n,) or (M, n)
-        True means in [0, 1], in any order; two axes mean M bandits.
+        True means in [0, 1], in any order; two axes describe M bandits.
     k : int
         Arms to select, 1 to n - 1; 1 for several bandits.
     budget : int
@@ -196,11 +178,6 @@ def sar_exponent(means: ArrayLike, k: int, budget: int) -> float:
     -------
     float
         At least 0; 0 when a boundary is tied.
-
-    Raises
-    ------
-    ValueError
-        For bad ``means`` or ``k``, or a budget below N.
 
     See Also
     --------
@@ -223,32 +200,27 @@ def sar_exponent(means: ArrayLike, k: int, budget: int) -> float:
     return (budget - means.size) / (8 * log_bar(means.size) * h)
 
 
-@checked(means=one_or_several, k=_k_of_sar, part=up_to(1))
+@validated(means=one_or_several, k=_k_of_sar, part=up_to(1))
 def sar_windows(means: ArrayLike, k: int, part: float = 0.25) -> Floats:
-    r"""How far an average may be off after each phase of SAR, on the event of its proof.
+    r"""Maximum deviation of an average after each phase of SAR, on the event of its proof.
 
     .. math:: \tfrac14\Delta_{(N)},\ \tfrac14\Delta_{(N-1)},\ \dots,\ \tfrac14\Delta_{(2)}
               \qquad\text{after phases }1,\dots,N-1,
 
-    where :math:`\Delta_{(1)}\le\dots\le\Delta_{(N)}` are the gaps of all :math:`N=n` arms of
-    one bandit, or of all :math:`N=Mn` arms of M bandits, each inside its own.
+    where :math:`\Delta_{(1)}\le\dots\le\Delta_{(N)}` are the gaps of all :math:`N=n` arms of one
+    bandit, or of all :math:`N=Mn` arms of M bandits, each within its own bandit.
 
     Parameters
     ----------
     means, k
-        As for `sar_exponent`.
+        As in `sar_exponent`.
     part : float
-        In (0, 1]: the part of a gap that is allowed; a quarter in the proof.
+        Allowed fraction of a gap, in (0, 1]; a quarter in the proof.
 
     Returns
     -------
     ndarray, shape (N - 1,)
-        The widest first.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        The deviations, the largest first.
 
     Notes
     -----

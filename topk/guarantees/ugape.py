@@ -6,58 +6,56 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from topk import hardness
 from topk._checks import (
     as_integers,
+    as_numbers,
     as_vector,
     check_budget,
     check_integer,
     check_real,
+    common_shape,
     refuse,
 )
 from topk._ranges import (
     any_unit,
-    checked,
     one_or_several,
     smallest_integer,
+    validated,
 )
-from topk._types import FloatOrFloats, Floats, Integers
-from topk.hardness import measures as hardness
+from topk._types import FloatOrFloats, Floats, Integers, Whole
 
 
-@checked(mean=any_unit, off=any_unit)
+@validated(mean=any_unit, off=any_unit)
 def average_off(
     mean: ArrayLike, pulls: ArrayLike, off: ArrayLike, slack: float = 1e-9,
 ) -> FloatOrFloats:
-    r"""Exact probability that an average of Bernoulli rewards is off by more than allowed.
+    r"""Exact probability that an average of Bernoulli rewards deviates by more than allowed.
 
     .. math:: \Pr\{|\hat\theta_s-\theta|>x\}\le2e^{-2sx^2}
 
-    by Hoeffding's inequality, which this is to be compared with. Arrays are broadcast.
+    by Hoeffding's inequality, with which the exact value can be compared.  Arrays are broadcast.
 
     Parameters
     ----------
     mean : float or array_like
         :math:`\theta`, in [0, 1].
     pulls : int or array_like of int
-        s, how many rewards are averaged, at least 1.
+        s, the number of rewards, at least 1.
     off : float or array_like
         x, in [0, 1].
     slack : float
-        In [0, 1]: an average that is off by at most x + ``slack`` is not counted, so that
-        rounding does not decide about an average at the very end.
+        In [0, 1]; deviations of at most x + ``slack`` are allowed, so that rounding errors do not
+        matter for an average at an end of the interval.
 
     Returns
     -------
     float or ndarray
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        The probability.
 
     Notes
     -----
-    What the proofs of Theorems 1 and 2 of Bubeck et al. (2013) bound by Hoeffding's
+    The proofs of Theorems 1 and 2 of Bubeck et al. (2013) bound this probability by Hoeffding's
     inequality.
 
     Examples
@@ -89,7 +87,7 @@ class UGapEStep(
         ],
     )
 ):
-    """What UGapE computes in one step.
+    """The quantities that UGapE computes in one step.
 
     Attributes
     ----------
@@ -102,9 +100,9 @@ class UGapEStep(
     worst_inside : int
         l: the arm inside J with the smallest lower bound.
     pulled : int
-        The wider of the two.
+        The one of the two with the wider interval.
     index_of_set : float
-        The largest index in J, which decides when UGapEc stops.
+        The largest index in J, which determines when UGapEc stops.
     between : float
         U of ``best_outside`` minus L of ``worst_inside``; never below ``index_of_set``.
     """
@@ -128,6 +126,7 @@ def ugape_step(means: ArrayLike, radii: ArrayLike, k: int) -> UGapEStep:
     Returns
     -------
     UGapEStep
+        The index of every arm, the set J, and the arm to pull.
 
     Raises
     ------
@@ -137,9 +136,9 @@ def ugape_step(means: ArrayLike, radii: ArrayLike, k: int) -> UGapEStep:
 
     Notes
     -----
-    Gabillon et al. (2012), Figure 2.  Ties of a bound go to the wider arm, as there; all
-    other ties to the lower number.  This is the plain form, with a sort a step, of what
-    `topk.UGapEb` and `topk.UGapEc` keep up to date.
+    Gabillon et al. (2012), Figure 2.  Ties between bounds go to the wider interval, as there; all
+    other ties to the lower number.  This plain form sorts in every step; `topk.UGapEb` and
+    `topk.UGapEc` update the same quantities incrementally.
 
     Examples
     --------
@@ -167,7 +166,7 @@ def ugape_step(means: ArrayLike, radii: ArrayLike, k: int) -> UGapEStep:
 
 
 def ugape_ceiling(gap: ArrayLike, radius: ArrayLike) -> FloatOrFloats:
-    r"""Bound of Lemma 2 on the index of UGapE's set, from the arm that is pulled.
+    r"""Bound of Lemma 2 on the index of UGapE's set in terms of the pulled arm.
 
     .. math:: B_{J(t)}(t)\le\min(0,-\Delta+2\beta)+2\beta .
 
@@ -181,16 +180,11 @@ def ugape_ceiling(gap: ArrayLike, radius: ArrayLike) -> FloatOrFloats:
     Returns
     -------
     float or ndarray
-
-    Raises
-    ------
-    ValueError
-        If ``gap`` is negative or ``radius`` not positive.
+        The bound.
 
     Notes
     -----
-    Gabillon et al. (2012), Lemma 2, equation (8); it holds when every mean lies within its
-    radius.
+    Gabillon et al. (2012), Lemma 2, equation (8); it holds if every mean is within its radius.
 
     Examples
     --------
@@ -198,19 +192,21 @@ def ugape_ceiling(gap: ArrayLike, radius: ArrayLike) -> FloatOrFloats:
     >>> ugape_ceiling([0.5, 0.5], [0.125, 0.5]).tolist()
     [0.0, 1.0]
     """
-    gap, radius = np.asarray(gap, dtype=float), np.asarray(radius, dtype=float)
-    if not (gap >= 0).all():
-        refuse("gap", gap.tolist(), "at least 0")
-    if not (radius > 0).all():
-        refuse("radius", radius.tolist(), "positive")
+    gap = as_numbers(gap, "gap", "numbers of at least 0")
+    radius = as_numbers(radius, "radius", "positive numbers")
+    if not ((gap >= 0) & (gap < np.inf)).all():
+        refuse("gap", gap.tolist(), "numbers of at least 0")
+    if not ((radius > 0) & (radius < np.inf)).all():
+        refuse("radius", radius.tolist(), "positive numbers")
+    common_shape("radius", gap, radius)
     return (np.minimum(0, 2 * radius - gap) + 2 * radius)[()]
 
 
-@checked(means=one_or_several)
+@validated(means=one_or_several)
 def ugapeb_error(
-    means: ArrayLike, k: int, budget: int, epsilon: float, a: float | None = None,
+    means: ArrayLike, k: int, budget: Whole, epsilon: float, a: float | None = None,
 ) -> float:
-    r"""Bound on the probability that UGapEb's arms are not all within epsilon.
+    r"""Bound on the probability that not all arms returned by UGapEb are within epsilon.
 
     .. math:: \tilde\delta\le2nQ\,e^{-2a}\quad\text{for}\quad0<a\le\frac{Q-n}{4H_\epsilon},
               \qquad\text{at best}\quad2nQ\exp\Bigl(-\frac{Q-n}{2H_\epsilon}\Bigr).
@@ -218,23 +214,22 @@ def ugapeb_error(
     Parameters
     ----------
     means, k, epsilon
-        As for `ugapeb_budget`.
+        As in `ugapeb_budget`.
     budget : int
         Q, total pulls, above n.
     a : float, optional
-        Exploration parameter of the radius; the largest that is covered unless given.
+        Exploration parameter of the radius; by default the largest that the theorem covers.
 
     Returns
     -------
     float
-        The bound as it stands; above 1 it says nothing. (The bound multiplies by Q, so
-        it first rises with the budget.)
+        The bound as it stands; vacuous above 1. (The bound multiplies by Q, so it first rises with
+        the budget.)
 
     Raises
     ------
     ValueError
-        For arguments that `topk.hardness.ugape_complexity` refuses, a budget that is too
-        small, or ``a`` not positive or above the theorem's range.
+        If the budget is at most n, or ``a`` is not positive or above the theorem's range.
 
     Notes
     -----
@@ -255,32 +250,27 @@ def ugapeb_error(
     return 2 * means.size * budget * math.exp(-2 * a)
 
 
-@checked(means=one_or_several)
+@validated(means=one_or_several)
 def ugapeb_budget(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
-    r"""Smallest budget from which on UGapEb's bound promises error at most delta.
+    r"""Smallest budget from which on UGapEb's bound guarantees an error of at most delta.
 
     Solves :math:`2nQ\exp(-(Q-n)/(2H_\epsilon))\le\delta` for Q.
 
     Parameters
     ----------
     means : array_like, shape (n,) or (M, n)
-        True means in [0, 1]; two axes mean M bandits.
+        True means in [0, 1]; two axes describe M bandits.
     k : int
         Arms to select in each bandit, 1 to n - 1.
     epsilon : float
         Tolerance per arm, in [0, 1).
     delta : float
-        Probability of error allowed, in (0, 1).
+        Allowed error probability, in (0, 1).
 
     Returns
     -------
     int or float
         Total pulls; ``inf`` when epsilon is 0 and a boundary is tied.
-
-    Raises
-    ------
-    ValueError
-        For bad ``means``, ``k``, ``epsilon`` or ``delta``.
 
     Notes
     -----
@@ -298,7 +288,7 @@ def ugapeb_budget(means: ArrayLike, k: int, epsilon: float, delta: float) -> int
     return smallest_integer(lambda q: constant + math.log(q) <= (q - n) / factor, n + 1)
 
 
-@checked(means=one_or_several)
+@validated(means=one_or_several)
 def ugapec_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Pulls that UGapEc exceeds with probability at most delta.
 
@@ -309,22 +299,17 @@ def ugapec_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> int 
     Parameters
     ----------
     means, k, epsilon, delta
-        As for `ugapeb_budget`.
+        As in `ugapeb_budget`.
 
     Returns
     -------
     int or float
         Total pulls; ``inf`` when epsilon is 0 and a boundary is tied.
 
-    Raises
-    ------
-    ValueError
-        For arguments that `topk.hardness.ugape_complexity` refuses, or bad ``delta``.
-
     Notes
     -----
-    Gabillon et al. (2012), Theorem 2: the implicit bound of its proof, solved; the printed
-    step has lost the factor 4 inside the logarithm.  Several bandits are *derived* here.
+    Gabillon et al. (2012), Theorem 2: the implicit bound of its proof, solved; the printed step
+    omits the factor 4 inside the logarithm.  Several bandits are *derived* here.
 
     Examples
     --------

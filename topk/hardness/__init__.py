@@ -1,4 +1,7 @@
-"""How hard an instance is: gaps, the papers' measures, and the characteristic time."""
+"""Hardness of an instance: gaps, the papers' measures, and the characteristic time.
+
+All functions raise a ValueError if an argument is outside the range that they document.
+"""
 
 from topk.hardness.characteristic import CharacteristicTime, characteristic_time
 from topk.hardness.measures import (

@@ -1,4 +1,4 @@
-"""The characteristic time of exact top-k identification, with a proof attached.
+"""The characteristic time of exact top-k identification, with a certificate.
 
 The problem is a concave max-min.  It is solved as the convex programme
 
@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csc_matrix, identity
 from scipy.sparse.linalg import splu
 
-from topk._checks import as_vector, check_choice, check_means, check_real, refuse
-from topk._ranges import checked
+from topk._checks import as_vector, check_means, check_real, refuse
+from topk._ranges import one_of, validated
 from topk._types import Floats
 from topk.kl import kl_of_step
 
-_GAP = 1e-9  # relative duality gap at which the method stops
-_STEPS = 200  # interior-point steps; 10 to 40 are used in practice
+_RELATIVE_GAP = 1e-9  # relative duality gap at which the method stops
+_MAX_STEPS = 200  # interior-point steps; 10 to 40 are used in practice
 
 
 class CharacteristicTime(
@@ -35,42 +35,42 @@ class CharacteristicTime(
         ],
     )
 ):
-    r"""What `characteristic_time` found, and why it is right.
+    r"""A characteristic time with its certificate, as returned by `characteristic_time`.
 
     Attributes
     ----------
     value : float
         :math:`T^*`, up to the certificate; equal to ``upper``.
     weights : ndarray, shape (n,)
-        Optimal shares of the pulls, in the order of the means; they add up to one.
+        Optimal proportions of the pulls, in the order of the means; they sum to one.
     lower, upper : float
-        :math:`T^*` lies between them.  ``upper`` is attained by ``weights``; ``lower``
-        follows from ``alternatives``.
+        Bounds on :math:`T^*`.  ``upper`` is attained by ``weights``; ``lower`` follows from
+        ``alternatives``.
     alternatives : ndarray, shape (m, 4)
-        The adversary's mixture.  A row (u, v, x, p) stands for: with probability p take
-        an arm of mean u from the top and one of mean v from below, each uniformly among
-        its equals, and move both to x.  No weights can make the expected information
-        :math:`\sum_iw_i\,\mathbb E[\mathrm{kl}(\mu_i,\lambda_i)]` exceed its largest
+        The adversary's mixture.  A row (u, v, x, p) means: with probability p choose a top arm of
+        mean u and another arm of mean v, each uniformly among arms of equal mean, and change both
+        means to x.  For all weights the expected information
+        :math:`\sum_iw_i\,\mathbb E[\mathrm{kl}(\mu_i,\lambda_i)]` is at most its largest
         coefficient, whose inverse is ``lower``.
     """
 
 
-def _means(value, name, given):
-    """Range of the means: in [0, 1], or, of normal arms, any."""
-    return as_vector(value, name) if given["family"] == "gaussian" else check_means(value)
+def _means(value, name, arguments):
+    """Range of the means: in [0, 1], or any finite numbers for normal arms."""
+    return as_vector(value, name) if arguments["family"] == "gaussian" else check_means(value)
 
 
-def _sigma(value, name, given):
-    """Range of sigma: positive with normal arms, and None with others."""
-    if given["family"] == "gaussian":
+def _sigma(value, name, arguments):
+    """Range of sigma: positive for normal arms, None for others."""
+    if arguments["family"] == "gaussian":
         return check_real(value, name, 0, 1e100, low_open=True)
     if value is not None:
-        refuse(name, value, "left out with Bernoulli arms")
+        refuse(name, value, "omitted for Bernoulli arms")
     return value
 
 
-@checked(
-    family=lambda value, name, given: check_choice(value, name, ("bernoulli", "gaussian")),
+@validated(
+    family=one_of("bernoulli", "gaussian"),
     means=_means,
     sigma=_sigma,
 )
@@ -85,49 +85,49 @@ def characteristic_time(
     .. math:: \frac1{T^*}=\max_{w}\ \min_{a\in\mathrm{top},\,b\notin\mathrm{top}}\
               \inf_x\ w_a\,\mathrm{kl}(\mu_a,x)+w_b\,\mathrm{kl}(\mu_b,x),
 
-    over weights w that add up to one; the infimum is at
-    :math:`x=(w_a\mu_a+w_b\mu_b)/(w_a+w_b)`.  Every algorithm that returns the k best
-    arms with probability at least :math:`1-\delta` on every instance needs
+    over weights w that sum to one; the infimum is attained at
+    :math:`x=(w_a\mu_a+w_b\mu_b)/(w_a+w_b)`.  Every algorithm that returns the k best arms with
+    probability at least :math:`1-\delta` on every instance needs
     :math:`T^*\,\mathrm{kl}(\delta,1-\delta)` pulls in expectation.
 
     Parameters
     ----------
     means : array_like, shape (n,)
-        True means, in any order; those of Bernoulli arms in [0, 1], 0 and 1 allowed.
+        True means, in any order; for Bernoulli arms in [0, 1], including 0 and 1.
     k : int
         Arms to select, 1 to n - 1.
     family : {"bernoulli", "gaussian"}
-        The law of the rewards.  With normal rewards kl is the divergence of two normal laws,
-        :math:`(\mu-x)^2/(2\sigma^2)`.
+        The distribution of the rewards.  For normal rewards kl is the divergence of two normal
+        distributions, :math:`(\mu-x)^2/(2\sigma^2)`.
     sigma : float, optional
-        The standard deviation of normal rewards, positive; for these only.
+        Standard deviation of normal rewards, positive; not allowed otherwise.
 
     Returns
     -------
     CharacteristicTime
-        With ``value``, ``weights``, ``lower``, ``upper`` and ``alternatives``.
-        When the boundary is tied (or so close that the time overflows) the value and
-        both bounds are ``inf``, no weights are better than others, ``weights`` is uniform
-        over the arms at the boundary values, and ``alternatives`` is empty.
+        With ``value``, ``weights``, ``lower``, ``upper`` and ``alternatives``.  If the boundary is
+        tied (or so close to a tie that the time overflows), the value and both bounds are ``inf``,
+        all weights are equally good, ``weights`` is uniform over the arms at the boundary values,
+        and ``alternatives`` is empty.
 
     Raises
     ------
     ValueError
-        If ``means`` has fewer than two arms or an entry that cannot be, if ``k`` is
-        not an integer from 1 to n - 1, or if ``family`` and ``sigma`` do not fit.
+        If ``means`` has fewer than two arms or an impossible entry, if ``k`` is not an integer from
+        1 to n - 1, or if ``family`` and ``sigma`` do not fit together.
 
     Notes
     -----
-    The max-min is that of Garivier and Kaufmann (2016) for the alternatives in which one
-    top arm and one other arm swap.  In none of the five papers.  The relative gap
-    (upper - lower) / lower is normally below 1e-9; it is what it says, also when the
-    method has to stop earlier.
+    The max-min is that of Garivier and Kaufmann (2016) for the alternatives in which one top arm
+    and one other arm are exchanged; it is in none of the five papers.  The relative gap (upper -
+    lower) / lower is normally below 1e-9; both bounds remain valid if the method has to stop
+    earlier.
 
-    Arms of equal mean on one side get equal weights (the problem is concave and
-    symmetric), so they are solved as one.  Few pairs matter, nearly always those that
-    contain arm k or arm k + 1 and no others: the method starts from these and adds any
-    pair that the answer violates, until none is left.  A thousand arms take about
-    0.05 s; the last check of all k (n - k) pairs grows fastest with n.
+    Arms of equal mean on one side get equal weights (the problem is concave and symmetric), so each
+    group of equal arms is one variable.  Few pairs are active, nearly always only those that
+    contain arm k or arm k + 1: the method starts with these and adds pairs that the solution
+    violates until there are none.  A thousand arms take about 0.05 s; for large n the check of all
+    k (n - k) pairs dominates.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def characteristic_time(
     inf
     """
     if family == "gaussian" and sigma is None:
-        refuse("sigma", sigma, "given with normal arms")
+        refuse("sigma", sigma, "given for normal arms")
     order = np.argsort(-means, kind="stable")
     top, bottom = means[order[:k]], means[order[k:]]
     problem = _Problem(top, bottom, sigma)
@@ -157,7 +157,7 @@ def characteristic_time(
 
 
 class _Problem:
-    """The programme for distinct means: top groups first, then those below, descending."""
+    """The programme for distinct means: first the top groups, then the others, descending."""
 
     def __init__(self, top, bottom, sigma=None):
         self.sigma = sigma  # None for Bernoulli arms
@@ -167,13 +167,14 @@ class _Problem:
         self.group = np.concatenate([high_of, high.size + low_of])
         self.count = np.concatenate([high_count, low_count]).astype(float)
         self.mean = np.concatenate([self.high, self.low])
-        # A feasible start up to scale: what separating each arm from the middle takes.
-        half = (self.high[-1] - self.low[0]) / 2
-        step = np.concatenate([self.high[-1] - self.high - half, self.low[0] - self.low + half])
-        middle, rest = self.low[0] + half, (1.0 - self.high[-1]) + half
+        # A feasible start up to scale: the cost of separating each arm from the middle.
+        half_gap = (self.high[-1] - self.low[0]) / 2
+        above = self.high[-1] - self.high - half_gap
+        step = np.concatenate([above, self.low[0] - self.low + half_gap])
+        middle, rest = self.low[0] + half_gap, (1.0 - self.high[-1]) + half_gap
         with np.errstate(divide="ignore", over="ignore"):
             self.start = 1.0 / self.kl(self.mean, middle, rest, step)
-        # Times are counted in this unit, so that powers of the weights cannot overflow.
+        # Times are measured in this unit, so that powers of the weights cannot overflow.
         self.unit = self.start[self.high.size - 1]
         self.start = self.start / self.unit if np.isfinite(self.unit) else self.start
 
@@ -193,9 +194,9 @@ class _Problem:
     def information(self, w, a, b):
         """Return G_ab(w), its two partial derivatives, the minimiser x and 1 - x.
 
-        In units: G is ``unit`` times sum_i w_i kl(mu_i, x), dG/dw_i = unit kl(mu_i, x).
-        x and 1 - x are averages of positive numbers and the steps are products with
-        mu_a - mu_b, so nothing cancels.
+        In this unit G is ``unit`` times sum_i w_i kl(mu_i, x), and dG/dw_i = unit kl(mu_i, x).  x
+        and 1 - x are averages of positive numbers and the steps are products with mu_a - mu_b, so
+        nothing cancels.
         """
         total = w[a] + w[b]
         share_a, share_b = w[a] / total, w[b] / total
@@ -207,7 +208,7 @@ class _Problem:
         return w[a] * slope_a + w[b] * slope_b, slope_a, slope_b, x, rest
 
     def weakest(self, w):
-        """Return the smallest G over all pairs, and for every group its weakest partner."""
+        """Return the smallest G over all pairs, and the weakest partner of every group."""
         size, others = self.high.size, self.low.size
         columns, of_high = size + np.arange(others), []
         smallest, of_low = np.full(others, np.inf), np.zeros(others, int)
@@ -227,16 +228,16 @@ class _Problem:
 
 
 def _solve(problem):
-    """Solve on a few pairs, add the pairs that the answer violates, until there are none."""
+    """Solve for a few pairs, and add the pairs that the solution violates until there are none."""
     a, b = problem.pairs()
     size = problem.mean.size
     while True:
         point = _interior_point(problem, a, b)
         smallest, (more_a, more_b) = problem.weakest(point.w)
-        # The lower bound holds as it is: the adversary may ignore alternatives.
+        # The lower bound remains valid: the adversary may ignore alternatives.
         point.upper = float(problem.count @ point.w / smallest)
         known = np.unique(np.concatenate([a, more_a]) * size + np.concatenate([b, more_b]))
-        if point.upper - point.lower <= 2 * _GAP * point.lower or known.size == a.size:
+        if point.upper - point.lower <= 2 * _RELATIVE_GAP * point.lower or known.size == a.size:
             return point
         a, b = np.divmod(known, size)
 
@@ -250,20 +251,20 @@ def _interior_point(problem, a, b):
     """
     count = problem.count
     w = problem.start * 2.0 / problem.information(problem.start, a, b)[0].min()
-    # Each constraint aims at a product q * slack in proportion to what its smaller arm adds
-    # to the time.  With equal products an arm that needs a 1e-8 share would start with far
-    # too much, and Newton's method would not settle.
+    # The target product q * slack of each constraint is proportional to the contribution of its
+    # smaller arm to the time.  With equal products an arm that needs a share of 1e-8 would start
+    # with far too much, and Newton's method would not converge.
     part = np.minimum((count * problem.start)[a], (count * problem.start)[b])
     part /= part.sum()
     q = count @ w / 2.0 * part / (problem.information(w, a, b)[0] - 1.0)
     best = state = _State(problem, a, b, w, q)
-    for _ in range(_STEPS):
-        if state.upper - state.lower <= _GAP * state.lower:
+    for _ in range(_MAX_STEPS):
+        if state.upper - state.lower <= _RELATIVE_GAP * state.lower:
             break
-        # On the central path q @ slack is the gap.  Off it the gap is larger, and aiming at
-        # the gap keeps the constraints from closing before the multipliers are right.
+        # On the central path q @ slack equals the gap.  Elsewhere the gap is larger, and using it
+        # as the target keeps the constraints from closing before the multipliers are accurate.
         gap = min(max(state.q @ state.slack, state.upper - state.lower), count @ state.w)
-        state = _advance(state, 0.1 * gap * part)
+        state = _damped_step(state, 0.1 * gap * part)
         if state is None:
             break
         best = min(best, state, key=lambda each: each.upper - each.lower)
@@ -271,40 +272,41 @@ def _interior_point(problem, a, b):
 
 
 class _State:
-    """w and q with everything that is computed from them."""
+    """The variables w and q, and all quantities computed from them."""
 
     def __init__(self, problem, a, b, w, q):
         self.problem, self.a, self.b, self.w, self.q = problem, a, b, w, q
         value, self.slope_a, self.slope_b, self.x, self.rest = problem.information(w, a, b)
         self.slack = value - 1.0
-        self.c = self.gather(q * self.slope_a, q * self.slope_b)
+        self.c = self.sum_by_group(q * self.slope_a, q * self.slope_b)
         self.lower = float(q.sum() / (self.c / problem.count).max())
         self.upper = float(problem.count @ w / value.min())
 
-    def gather(self, of_a, of_b):
-        """Add up over the pairs what each group gets as their a or their b."""
+    def sum_by_group(self, of_a, of_b):
+        """Sum the contributions of all pairs to each group, as their a or their b."""
         size = self.w.size
         return np.bincount(self.a, of_a, size) + np.bincount(self.b, of_b, size)
 
     def residual(self, scale, target):
-        """How far the KKT conditions are from holding, both parts in units of time."""
+        """Return the norm of the KKT residual, both parts in units of time."""
         dual = scale * (self.problem.count - self.c)
         return np.sqrt(dual @ dual + np.square(self.q * self.slack - target).sum())
 
 
-def _advance(state, target):
-    """Make one damped Newton step towards q * slack = target; None at the end of precision."""
-    move = _newton(state, target)
-    if move is None:
+def _damped_step(state, target):
+    """Make a damped Newton step towards q * slack = target; None at the limit of precision."""
+    step = _newton(state, target)
+    if step is None:
         return None
-    w, q, (move_w, move_q) = state.w, state.q, move
-    length = min(_longest(w, move_w), _longest(q, move_q))
+    w, q, (step_w, step_q) = state.w, state.q, step
+    length = min(_largest_length(w, step_w), _largest_length(q, step_q))
     before = state.residual(state.w, target)
     while length > 1e-10:
-        ahead = _State(state.problem, state.a, state.b, w + length * move_w, q + length * move_q)
-        inside = (ahead.slack > 0.01 * state.slack).all()
-        if inside and ahead.residual(state.w, target) <= (1 - 0.01 * length) * before:
-            return ahead
+        w_ahead, q_ahead = w + length * step_w, q + length * step_q
+        candidate = _State(state.problem, state.a, state.b, w_ahead, q_ahead)
+        inside = (candidate.slack > 0.01 * state.slack).all()
+        if inside and candidate.residual(state.w, target) <= (1 - 0.01 * length) * before:
+            return candidate
         length *= 0.6
     return None
 
@@ -312,7 +314,7 @@ def _advance(state, target):
 def _newton(state, target):
     """Return the Newton step for q_e * (G_e(w) - 1) = target_e, or None if it breaks down.
 
-    Eliminating the multipliers leaves (H + J' diag(q/slack) J) move_w = -count + J'(target/slack),
+    Eliminating the multipliers leaves (H + J' diag(q/slack) J) step_w = -count + J'(target/slack),
     where J holds the slopes and H = -sum_e q_e G_e''; G_e'' is minus
     h (w_b, -w_a)(w_b, -w_a)' with h = unit (mu_a - mu_b)^2 / ((w_a + w_b)^3 x (1 - x)), where
     the variance x (1 - x) is sigma^2 for normal arms.
@@ -323,24 +325,24 @@ def _newton(state, target):
     one, other = (state.rest, state.x) if problem.sigma is None else (problem.sigma, problem.sigma)
     h = state.q * problem.unit * gap / one * (gap / other) / (w_a + w_b) ** 3
     ratio, aim = state.q / state.slack, target / state.slack
-    diagonal = state.gather(h * w_b**2 + ratio * slope_a**2, h * w_a**2 + ratio * slope_b**2)
+    diagonal = state.sum_by_group(h * w_b**2 + ratio * slope_a**2, h * w_a**2 + ratio * slope_b**2)
     # Weights differ by many orders of magnitude: scale the diagonal to one.
     scale = 1.0 / np.sqrt(diagonal)
-    off = (ratio * slope_a * slope_b - h * w_a * w_b) * scale[a] * scale[b]
-    pairs = csc_matrix((off, (a, b)), shape=(size, size))
+    off_diagonal = (ratio * slope_a * slope_b - h * w_a * w_b) * scale[a] * scale[b]
+    pairs = csc_matrix((off_diagonal, (a, b)), shape=(size, size))
     try:
         factor = splu(pairs + pairs.T + identity(size, format="csc"), permc_spec="MMD_AT_PLUS_A",
                       options={"SymmetricMode": True})
     except RuntimeError:  # exactly singular: the end of double precision
         return None
-    right = state.gather(aim * slope_a, aim * slope_b) - problem.count
-    move_w = scale * factor.solve(scale * right)
-    if not np.isfinite(move_w).all():
+    rhs = state.sum_by_group(aim * slope_a, aim * slope_b) - problem.count
+    step_w = scale * factor.solve(scale * rhs)
+    if not np.isfinite(step_w).all():
         return None
-    return move_w, aim - state.q - ratio * (slope_a * move_w[a] + slope_b * move_w[b])
+    return step_w, aim - state.q - ratio * (slope_a * step_w[a] + slope_b * step_w[b])
 
 
-def _longest(x, move):
-    """Return the largest step, at most 1, that keeps x + step * move well above 0."""
-    falling = move < 0
-    return min(1.0, 0.99 * np.min(-x[falling] / move[falling])) if falling.any() else 1.0
+def _largest_length(x, step):
+    """Return the largest length, at most 1, for which x + length * step stays well above 0."""
+    decreasing = step < 0
+    return min(1.0, 0.99 * np.min(-x[decreasing] / step[decreasing])) if decreasing.any() else 1.0

@@ -1,4 +1,4 @@
-"""Gaps, the papers' measures of how hard an instance is, and evenly spread arms."""
+"""Gaps, the papers' measures of hardness, and evenly spread arms."""
 
 import math
 from typing import Literal, NamedTuple
@@ -15,13 +15,13 @@ from topk._checks import (
     check_unit_array,
     refuse,
 )
-from topk._ranges import any_unit, checked, half, inverse_square, means_up_to_b, up_to_b
+from topk._ranges import any_unit, inverse_square, means_up_to_b, up_to_b, up_to_half, validated
 from topk._types import FloatOrFloats, Floats
 from topk.kl import kl_of_step
 from topk.metrics import SLACK
 
 
-@checked(means=lambda value, name, given: as_vector(value, name))
+@validated(means=lambda value, name, arguments: as_vector(value, name))
 def gaps(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "infinite") -> Floats:
     r"""Distance of every arm's mean from the other side of the boundary.
 
@@ -37,10 +37,10 @@ def gaps(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "i
     k : int
         Arms to select, 1 to n - 1.
     ties : {"infinite", "distinct"}
-        What to do when :math:`\theta_k=\theta_{k+1}=v`.  "infinite" is the plain
-        definition: arms at v have gap 0 and every H is infinite (hence the name).
-        "distinct" gives arms at v the distance to the nearest different mean and the
-        others :math:`|\theta_i-v|`.  Without a tie the two agree.
+        Convention for ties at the boundary, :math:`\theta_k=\theta_{k+1}=v`.  "infinite" is the
+        plain definition: arms at v have gap 0, and every H is infinite.  With "distinct" the gap of
+        arms at v is the distance to the nearest different mean, and that of the others
+        :math:`|\theta_i-v|`.  Without a tie the two conventions agree.
 
     Returns
     -------
@@ -50,16 +50,15 @@ def gaps(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "i
     Raises
     ------
     ValueError
-        If ``means`` has fewer than two arms or an entry that is not finite, if ``k`` is
-        not an integer from 1 to n - 1, or if ``ties`` is neither word.
+        If ``means`` has fewer than two arms or an entry that is not finite, or another argument is
+        outside its range.
 
     Notes
     -----
-    Published: Chen et al. (2017), equation (2); Bubeck et al. (2013), section 2;
-    Kalyanakrishnan et al. (2012) and Gabillon et al. (2012) use the same gaps.  The
-    convention "distinct" is ours: four of the six instances of Bubeck et al. tie at
-    the boundary for most m, where the paper is silent.  If all means are equal
-    "distinct" leaves all gaps 0.
+    Published: Chen et al. (2017), equation (2); Bubeck et al. (2013), section 2; Kalyanakrishnan et
+    al. (2012) and Gabillon et al. (2012) use the same gaps.  The convention "distinct" is ours:
+    four of the six instances of Bubeck et al. have a tie at the boundary for most m, a case that
+    the paper does not discuss.  If all means are equal, all gaps are 0 with "distinct" as well.
 
     Examples
     --------
@@ -77,8 +76,8 @@ def gaps(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "i
         if distance.any():
             distance[distance == 0] = distance[distance > 0].min()
         return distance
-    # theta_k > theta_{k+1}: exactly the k top arms are at least theta_k.  With a tie an arm
-    # at the boundary value gets 0 from either line, so membership need not be settled.
+    # If theta_k > theta_{k+1}, exactly the k top arms are at least theta_k.  With a tie both
+    # formulas give 0 at the boundary value, so the sides need not be distinguished.
     return np.where(means >= kth, means - following, kth - means)
 
 
@@ -88,7 +87,7 @@ def h1(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "inf
     Parameters
     ----------
     means, k
-        As for `gaps`.
+        As in `gaps`.
     ties : {"infinite", "distinct"}
         As in `gaps`.
 
@@ -97,11 +96,6 @@ def h1(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "inf
     float
         At least n with means in [0, 1]; ``inf`` when the boundary is tied and ``ties`` is
         "infinite".
-
-    Raises
-    ------
-    ValueError
-        For arguments that `gaps` refuses.
 
     Notes
     -----
@@ -121,7 +115,7 @@ def h1(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "inf
 
 
 def h2(means: ArrayLike, k: int) -> float:
-    r"""Hardness of the sorted gaps, :math:`H_2=\max_i i\,\Delta_{(i)}^{-2}`.
+    r"""Hardness in terms of the sorted gaps, :math:`H_2=\max_i i\,\Delta_{(i)}^{-2}`.
 
     Here :math:`\Delta_{(1)}\le\dots\le\Delta_{(n)}`, and
     :math:`H_2\le H_1\le\ln(2n)\,H_2`.
@@ -129,17 +123,12 @@ def h2(means: ArrayLike, k: int) -> float:
     Parameters
     ----------
     means, k
-        As for `gaps`.
+        As in `gaps`.
 
     Returns
     -------
     float
         ``inf`` when the boundary is tied.
-
-    Raises
-    ------
-    ValueError
-        For arguments that `gaps` refuses.
 
     Notes
     -----
@@ -166,13 +155,13 @@ def h_multibandit(means: ArrayLike) -> tuple[float, float]:
     .. math:: H_1^{[M]}=\sum_{m,i}\Delta_i(m)^{-2},\qquad
               H_2^{[M]}=\max_i i\,(\Delta^{[M]}_i)^{-2},
 
-    where :math:`\Delta^{[M]}_1\le\dots\le\Delta^{[M]}_{Mn}` are all gaps, each taken
-    inside its own bandit with k = 1.
+    where :math:`\Delta^{[M]}_1\le\dots\le\Delta^{[M]}_{Mn}` are the gaps of all arms, each within
+    its own bandit with k = 1.
 
     Parameters
     ----------
     means : array_like, shape (M, n)
-        True means in [0, 1], a row for each bandit; n >= 2.
+        True means in [0, 1], one row per bandit; n >= 2.
 
     Returns
     -------
@@ -182,8 +171,8 @@ def h_multibandit(means: ArrayLike) -> tuple[float, float]:
     Raises
     ------
     ValueError
-        If ``means`` has not two axes, has fewer than two columns, or has an entry
-        outside [0, 1].
+        If ``means`` does not have two axes, or has fewer than two columns or an entry outside [0,
+        1].
 
     Notes
     -----
@@ -200,14 +189,14 @@ def h_multibandit(means: ArrayLike) -> tuple[float, float]:
     return float(inverse_square(all_gaps).sum()), _h2_of_gaps(all_gaps)
 
 
-@checked()
+@validated()
 def lucb_complexity(means: ArrayLike, k: int, epsilon: float) -> float:
     r"""Complexity of LUCB, :math:`H^{\epsilon/2}=\sum_i\max(\Delta_i,\epsilon/2)^{-2}`.
 
     Parameters
     ----------
     means, k
-        As for `gaps`.
+        As in `gaps`.
     epsilon : float
         Tolerance per arm, in [0, 1).
 
@@ -216,11 +205,6 @@ def lucb_complexity(means: ArrayLike, k: int, epsilon: float) -> float:
     float
         Between n and :math:`4n/\epsilon^2`; ``inf`` when epsilon is 0 and the boundary
         is tied.
-
-    Raises
-    ------
-    ValueError
-        For bad ``means`` or ``k`` (see `gaps`) or ``epsilon`` outside [0, 1).
 
     Notes
     -----
@@ -235,7 +219,7 @@ def lucb_complexity(means: ArrayLike, k: int, epsilon: float) -> float:
     return float(inverse_square(np.maximum(gaps(means, k), epsilon / 2)).sum())
 
 
-@checked(means=means_up_to_b, epsilon=up_to_b)
+@validated(means=means_up_to_b, epsilon=up_to_b)
 def ugape_complexity(
     means: ArrayLike, k: int, epsilon: float, b: float = 1.0, *, variances: ArrayLike | None = None,
 ) -> float:
@@ -250,15 +234,15 @@ def ugape_complexity(
     Parameters
     ----------
     means : array_like, shape (n,) or (M, n)
-        True means in [0, b]; two axes mean M bandits, whose terms are added.
+        True means in [0, b]; two axes describe M bandits, whose terms are summed.
     k : int
         Arms to select in each bandit, 1 to n - 1.
     epsilon : float
         Tolerance per arm, in [0, b).
     b : float
-        Rewards lie in [0, b]; 1 for the library's bandits. Positive.
+        Upper end of the rewards' range [0, b], positive; 1 for the library's bandits.
     variances : array_like, same shape as ``means``, optional
-        True variances in [0, b^2]; when given, the variance form is returned.
+        True variances in [0, b^2]; if given, the variance form is returned.
 
     Returns
     -------
@@ -268,14 +252,13 @@ def ugape_complexity(
     Raises
     ------
     ValueError
-        For bad ``means`` or ``k`` (see `gaps`), ``epsilon`` outside [0, b), ``b`` not
-        positive, or ``variances`` of another shape or outside [0, b^2].
+        If an argument is outside its range, or ``variances`` does not have the shape of ``means``.
 
     Notes
     -----
-    :math:`H_\epsilon` is published: Gabillon et al. (2012), equation (6).  The variance
-    form and the sum over bandits are derived here (chapter "One rule for both settings"): the
-    original stands in a technical report that we have not seen.
+    :math:`H_\epsilon` is published: Gabillon et al. (2012), equation (6).  The variance form and
+    the sum over bandits are derived here (chapter "One rule for both settings"): the original is in
+    a technical report that was not available to us.
 
     Examples
     --------
@@ -302,11 +285,11 @@ def ugape_complexity(
     return float(np.where(m > 0, terms, np.inf).sum())
 
 
-@checked()
+@validated()
 def tolerance(
     means: ArrayLike, k: int, epsilon: float, *, sides: Literal["both", "top"] = "both",
 ) -> int:
-    r"""How many boundary arms the average regret lets go wrong, :math:`t(\epsilon,k)`.
+    r"""Number of boundary arms that may be wrong at a given average regret, :math:`t(\epsilon,k)`.
 
     The largest :math:`t\in\{0,\dots,\min(k-1,n-k-1)\}` with
 
@@ -315,7 +298,7 @@ def tolerance(
     Parameters
     ----------
     means, k
-        As for `gaps`.
+        As in `gaps`.
     epsilon : float
         Tolerance on the average regret, in [0, 1).
     sides : {"both", "top"}
@@ -326,20 +309,13 @@ def tolerance(
     int
         t; 0 when k = 1.
 
-    Raises
-    ------
-    ValueError
-        For bad ``means`` or ``k`` (see `gaps`), ``epsilon`` outside [0, 1), or ``sides``
-        neither word.
-
     Notes
     -----
-    Chen et al. (2017), equation (3), restored (the products are garbled in our copy);
-    the cap :math:`n-k-1`, where rank k + t + 1 would not exist, is ours.  Both products
-    are nondecreasing in t, so the condition holds exactly up to the answer.  A positive
-    epsilon is compared with the slack of `topk.metrics` (about 3.6e-15), because
-    t times a gap *equals* k epsilon on many textbook instances, whose decimals are
-    stored rounded.
+    Chen et al. (2017), equation (3), restored (the products are garbled in our copy); the cap
+    :math:`n-k-1`, beyond which rank k + t + 1 does not exist, is ours.  Both products are
+    nondecreasing in t, so the condition holds exactly up to the answer.  A positive epsilon is
+    compared with the slack of `topk.metrics` (about 3.6e-15), because t times a gap *equals* k
+    epsilon on many textbook instances, whose decimals are stored rounded.
 
     Examples
     --------
@@ -365,7 +341,7 @@ def _sorted_gaps(means, k, sides):
     return above[:length], below[:length]
 
 
-@checked()
+@validated()
 def psi(
     means: ArrayLike,
     k: int,
@@ -374,18 +350,18 @@ def psi(
     t: int | None = None,
     sides: Literal["both", "top"] = "both",
 ) -> float:
-    r"""Where the hardness sum is cut off, :math:`\Psi_t^\epsilon=\max(\epsilon,\Psi_t)`.
+    r"""Level at which gaps are truncated from below, :math:`\Psi_t^\epsilon=\max(\epsilon,\Psi_t)`.
 
     .. math:: \Psi_t=\min(\Delta_{k-t},\Delta_{k+t+1}).
 
     Parameters
     ----------
     means, k
-        As for `gaps`.
+        As in `gaps`.
     epsilon : float
         Tolerance on the average regret, in [0, 1).
     t : int, optional
-        0 to min(k, n - k) - 1 (to k - 1 if sides="top"); `tolerance` unless given.
+        0 to min(k, n - k) - 1 (to k - 1 if sides="top"); `tolerance` by default.
     sides : {"both", "top"}
         "top" takes :math:`\Psi_t=\Delta_{k-t}`, as Theorem 4 does.
 
@@ -393,11 +369,6 @@ def psi(
     -------
     float
         In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        For arguments that `tolerance` refuses, or ``t`` out of range.
 
     Notes
     -----
@@ -430,13 +401,13 @@ def topk_complexity(
     Parameters
     ----------
     means, k
-        As for `gaps`.
+        As in `gaps`.
     epsilon : float
         Tolerance on the average regret, in [0, 1).
     t : int, optional
-        0 to min(k, n - k) - 1 (to k - 1 if sides="top"); `tolerance` unless given.
-        With t = 0 this is :math:`H^{(0,\epsilon)}=\sum_i\min\{\Delta_i^{-2},\epsilon^{-2}\}`,
-        the complexity of CLUCB-PAC.
+        0 to min(k, n - k) - 1 (to k - 1 if sides="top"); `tolerance` by default.  With t = 0 this
+        is :math:`H^{(0,\epsilon)}=\sum_i\min\{\Delta_i^{-2},\epsilon^{-2}\}`, the complexity of
+        CLUCB-PAC.
     sides : {"both", "top"}
         "top" gives the (smaller or equal) sum of Theorem 4.
 
@@ -445,11 +416,6 @@ def topk_complexity(
     float
         Between n and :math:`n/\epsilon^2`; ``inf`` when epsilon is 0 and
         :math:`\Psi_t=0`.
-
-    Raises
-    ------
-    ValueError
-        For arguments that `psi` refuses.
 
     Notes
     -----
@@ -466,9 +432,9 @@ def topk_complexity(
     return float(inverse_square(np.maximum(gaps(means, k), level)).sum())
 
 
-@checked(p=any_unit, q=any_unit)
+@validated(p=any_unit, q=any_unit)
 def bernoulli_kl(p: ArrayLike, q: ArrayLike) -> FloatOrFloats:
-    r"""Divergence of Bernoulli(p) from Bernoulli(q), in nats.
+    r"""Kullback-Leibler divergence of Bernoulli(p) from Bernoulli(q), in nats.
 
     .. math:: \mathrm{kl}(p,q)=p\ln\frac pq+(1-p)\ln\frac{1-p}{1-q},\qquad 0\ln0=0.
 
@@ -481,11 +447,6 @@ def bernoulli_kl(p: ArrayLike, q: ArrayLike) -> FloatOrFloats:
     -------
     float or ndarray
         The divergence; ``inf`` where ``p`` puts mass on a value that ``q`` forbids.
-
-    Raises
-    ------
-    ValueError
-        If an entry is NaN or outside [0, 1].
 
     Notes
     -----
@@ -504,7 +465,7 @@ def bernoulli_kl(p: ArrayLike, q: ArrayLike) -> FloatOrFloats:
     return float(value) if value.ndim == 0 else value
 
 
-@checked()
+@validated()
 def spread_constant(means: ArrayLike) -> float:
     r"""Smallest c for which the arms are c-spread.
 
@@ -521,13 +482,8 @@ def spread_constant(means: ArrayLike) -> float:
     Returns
     -------
     float
-        At least 1; ``inf`` when two means are equal. The arms are c-spread exactly for
-        every c from here on.
-
-    Raises
-    ------
-    ValueError
-        If ``means`` has fewer than two arms or an entry outside [0, 1].
+        At least 1; ``inf`` if two means are equal.  The arms are c-spread if and only if c is at
+        least this value.
 
     Notes
     -----
@@ -558,7 +514,7 @@ class SpreadBounds(
         ],
     )
 ):
-    """What Lemma 1 promises of c-spread arms.
+    """The bounds of Lemma 1 for c-spread arms.
 
     Attributes
     ----------
@@ -573,9 +529,9 @@ class SpreadBounds(
     """
 
 
-@checked(k=half, epsilon=between(0, 1))
+@validated(k=up_to_half, epsilon=between(0, 1))
 def spread_bounds(n: int, k: int, epsilon: float, c: float) -> SpreadBounds:
-    r"""Lemma 1 with its constants: bounds that hold for all c-spread arms.
+    r"""Lemma 1 with explicit constants: bounds for all c-spread arms.
 
     With :math:`\gamma=k/n\le\frac12` and cap :math:`\tau=\min(k-1,n-k-1)`,
 
@@ -601,20 +557,13 @@ def spread_bounds(n: int, k: int, epsilon: float, c: float) -> SpreadBounds:
     Returns
     -------
     SpreadBounds
-        ``tolerance``, ``psi``, ``upper``, ``lower``; the last is at least n, which
-        every H is.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        ``tolerance``, ``psi``, ``upper`` and ``lower``; the last is at least n, as is every H.
 
     Notes
     -----
     Chen et al. (2017), Lemma 1, states the orders :math:`O(n/\sqrt\epsilon)` and
-    :math:`\Omega(n/\epsilon)` for constant c and :math:`\gamma`; its proof stands in a
-    full version that we have not seen.  The constants are derived here, in the
-    chapter "Adaptive top-K".
+    :math:`\Omega(n/\epsilon)` for constant c and :math:`\gamma`; its proof is in a full version
+    that was not available to us.  The constants are derived here, in the chapter "Adaptive top-K".
 
     Examples
     --------
@@ -624,9 +573,11 @@ def spread_bounds(n: int, k: int, epsilon: float, c: float) -> SpreadBounds:
     (50, 0.05, 80000, 200000)
     """
     c = check_real(c, "c", 1, math.inf, high_open=True)
-    cap = min(k - 1, n - k - 1)
-    free = math.floor(n * math.sqrt(k / n * epsilon / (2 * c)))
-    level = math.sqrt(k / n * epsilon / (2 * c**3)) if free <= cap else (cap + 1) / (c * n)
-    close = math.floor(epsilon * n / c)
-    lower = max(n, (min(close, k) + min(close, n - k)) / epsilon**2)
-    return SpreadBounds(min(free, cap), level, 4 * c * n / max(level, epsilon), lower)
+    largest = min(k - 1, n - k - 1)
+    tolerated = math.floor(n * math.sqrt(k / n * epsilon / (2 * c)))
+    level = math.sqrt(k / n * epsilon / (2 * c**3))
+    if tolerated > largest:
+        level = (largest + 1) / (c * n)
+    neighbours = math.floor(epsilon * n / c)
+    lower = max(n, (min(neighbours, k) + min(neighbours, n - k)) / epsilon**2)
+    return SpreadBounds(min(tolerated, largest), level, 4 * c * n / max(level, epsilon), lower)

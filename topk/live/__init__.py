@@ -1,1 +1,1 @@
-"""Against the world: sessions, their inbox, their files and their reports."""
+"""Live use: sessions, their incoming results, snapshots, reports and files."""

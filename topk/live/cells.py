@@ -1,45 +1,45 @@
-"""Cells of a live finite test set: their order, and which were handed out, lost and answered.
+"""Cells of a finite test set in a session: their order, and which are handed out or known.
 
-Each arm meets the items in an order of its own that was drawn beforehand.  Results may come in any
-order; an arm's count as its longest prefix of that order without a gap, so that which results come
-first cannot choose which results count.
+Each arm gets the items in its own order, drawn in advance.  Results may arrive in any order; those
+in the longest complete prefix of the arm's order are counted, so that the time of arrival cannot
+select which results count.
 """
 
 import numpy as np
 
 from topk._checks import as_numbers, check_integer, check_integers, refuse
 
-FRESH, OUT, LOST = -1, -2, -3  # what is known of a cell; 0 or 1 is its result
-LETTERS = {OUT: "?", LOST: "-", 0: "0", 1: "1"}  # as they are stored
+FRESH, OUT, LOST = -1, -2, -3  # status of a cell without a result; otherwise the result, 0 or 1
+LETTERS = {OUT: "?", LOST: "-", 0: "0", 1: "1"}  # status in stored sessions
 KNOWN = {letter: status for status, letter in LETTERS.items()}
 
 
 def orders_of(seed, n, items):
-    """Return each arm's order of the items, int32 (n, items): a function of the seed for ever.
+    """Return each arm's order of the items, int32 (n, items), as a function of the seed.
 
-    Random 64-bit numbers are put in order; numpy promises their stream, but not how it shuffles.
+    Random 64-bit numbers are sorted: NumPy guarantees their stream, but not its shuffles.
     """
     numbers = np.random.PCG64(seed).random_raw(n * items).reshape(n, items)
     return numbers.argsort(axis=1, kind="stable").astype(np.int32)
 
 
 class Cells:
-    """The cells of a finite test set in a live session.
+    """The cells of a finite test set in a session.
 
     Parameters
     ----------
     n, items : int
-        How many arms there are, and how many items each has.
+        Number of arms, and number of items of each.
     seed : int
-        Where the orders come from.
+        Seed of the orders.
 
     Attributes
     ----------
     order : ndarray of int32, shape (n, items)
-        ``order[a, t]`` is the item that arm a meets after t others.
+        ``order[a, t]`` is the (t + 1)-th item of arm a.
     given, told, counted, lost : ndarray of int64, shape (n,)
-        Of each arm the cells that were ever handed out, those whose result is known, those of them
-        that count, and those that were lost and not handed out again.
+        For each arm the number of cells that were ever handed out, of known results, of counted
+        results, and of lost cells that were not handed out again.
     """
 
     def __init__(self, n, items, seed):
@@ -47,47 +47,47 @@ class Cells:
         self._begin(n, seed)
 
     def _begin(self, n, seed):
-        """Draw the orders; nothing has been handed out."""
+        """Draw the orders, and mark all cells as new."""
         items = self.items
         self.seed, self.order = seed, orders_of(seed, n, items)
         places = np.broadcast_to(np.arange(items, dtype=np.int32), (n, items))
-        self.place = np.empty_like(self.order)  # of an item in an arm's order
+        self.place = np.empty_like(self.order)  # place of each item in an arm's order
         np.put_along_axis(self.place, self.order, places, axis=1)
         self.status = np.full((n, items), FRESH, dtype=np.int8)  # by place
         self.given, self.told, self.counted, self.lost = np.zeros((4, n), dtype=np.int64)
 
     @property
     def left(self):
-        """How many cells of each arm can be handed out, (n,)."""
+        """Number of cells of each arm that can be handed out, (n,)."""
         return self.items - self.given + self.lost
 
     @property
     def in_flight(self):
-        """How many cells of each arm have been handed out and have not come back, (n,)."""
+        """Number of cells of each arm that were handed out and not answered, (n,)."""
         return self.given - self.told - self.lost
 
     @property
     def waiting(self):
-        """How many results of each arm do not count yet, as earlier ones are missing, (n,)."""
+        """Number of results of each arm that wait for earlier ones, (n,)."""
         return self.told - self.counted
 
     @property
     def uncounted(self):
-        """How many cells of each arm are in flight, or told and waiting, (n,)."""
+        """Number of cells of each arm that are in flight or have waiting results, (n,)."""
         return self.given - self.lost - self.counted
 
     def hand_out(self, shares):
-        """Hand out so many cells of each arm; of an arm lost ones first, all in its order.
+        """Hand out cells of each arm in the arm's order, lost ones first.
 
         Parameters
         ----------
         shares : ndarray of int64, shape (n,)
-            At most what is `left`.
+            Number of cells of each arm, at most `left`.
 
         Returns
         -------
         arms, items : ndarray of int64, shape (m,)
-            By arm.
+            The cells, ordered by arm.
         """
         arms = np.repeat(np.arange(shares.size), shares)
         items = np.empty(arms.size, dtype=np.int64)
@@ -104,20 +104,21 @@ class Cells:
         return arms, items
 
     def take(self, arms, items, results, called):
-        """Take results of cells that have been handed out; check all of them before.
+        """Record results of cells that were handed out, after checking all of them.
 
         Parameters
         ----------
         arms, items : ndarray of int64, shape (m,)
-            Which cells; one may occur twice.
+            The cells; a cell may occur twice.
         results : array_like of 0 and 1, shape (m,)
+            Their results.
         called : callable
-            What the user calls an arm of some number.
+            Function from the number of an arm to its name.
 
         Returns
         -------
         list of (int, ndarray of int8)
-            Arms of which more results count from now on, and these, in their order.
+            Arms with newly counted results, and these results in the arm's order.
         """
         results = checked_results(results, arms.size)
         places = self.place[arms, items]
@@ -133,16 +134,16 @@ class Cells:
                 if (grown := self._grown(arm)).size]
 
     def _check_handed_out(self, arms, items, places, called):
-        """Refuse cells that were never handed out: answering at will would choose what counts."""
+        """Refuse cells that were never handed out, which could bias the counted prefix."""
         if (never := self.status[arms, places] == FRESH).any():
             arm, item = called(arms[never][0]), items[never][0]
             raise ValueError(
                 f"items: the cell of arm {arm!s} and item {item} was never handed out; only cells "
-                "from Session.ask_cells are taken, or a prefix could be chosen by its results"
+                "from Session.ask_cells are accepted, so that results cannot select which count"
             )
 
     def _check_agreement(self, arms, items, places, results, called):
-        """Refuse a cell that is told with two results, now or before."""
+        """Refuse a cell with two different results, now or earlier."""
         status = self.status[arms, places]
         other = (status >= 0) & (status != results)
         cells = arms * self.items + places
@@ -151,11 +152,11 @@ class Cells:
         if other.any():
             arm, item = called(arms[other][0]), items[other][0]
             raise ValueError(
-                f"results: the cell of arm {arm!s} and item {item} was told with another result"
+                f"results: the cell of arm {arm!s} and item {item} was told with a different result"
             )
 
     def _grown(self, arm):
-        """Return the results that an arm's prefix without a gap has gained, and count them."""
+        """Count the results that extend an arm's complete prefix, and return them."""
         begin = self.counted[arm]
         ahead = self.status[arm, begin : self.given[arm]]
         gaps = np.flatnonzero(ahead < 0)
@@ -164,7 +165,7 @@ class Cells:
         return grown.copy()
 
     def lose(self, arms, items, called):
-        """Take note that cells in flight will not come back."""
+        """Mark cells in flight as lost."""
         places = self.place[arms, items]
         cells = arms * self.items + places
         twice = np.ones(cells.size, dtype=bool)
@@ -175,17 +176,28 @@ class Cells:
         self.status[arms, places] = LOST
         self.lost += np.bincount(arms, minlength=self.lost.size)
 
+    def go_on(self, earlier):
+        """Take over the cells of a session with fewer arms, and their orders.
+
+        One stream of random numbers gives the orders arm by arm; hence the orders of the first arms
+        do not depend on the number of arms.
+        """
+        n, size = self.given.size, earlier.given.size
+        self._begin(n, earlier.seed)
+        for name in ("status", "given", "told", "counted", "lost"):
+            getattr(self, name)[:size] = getattr(earlier, name)
+
     def dump(self):
-        """Return everything as JSON values: the seed, and what is known of each arm by place."""
+        """Return the state as JSON values: the seed, and each arm's cells in order."""
         known = [self.status[arm, :given].tolist() for arm, given in enumerate(self.given)]
         return {"seed": self.seed, "known": ["".join(map(LETTERS.get, row)) for row in known]}
 
     def load(self, stored):
-        """Put stored cells in place of the present ones."""
+        """Restore a stored state."""
         n, rows = self.given.size, stored["known"]
         self._begin(n, check_integer(stored["seed"], "seed", 0))
         if len(rows) != n or any(len(x) > self.items or set(x) - KNOWN.keys() for x in rows):
-            refuse("known", rows, f"{n} texts of at most {self.items} of the letters {[*KNOWN]}")
+            refuse("known", rows, f"{n} strings of at most {self.items} of the letters {[*KNOWN]}")
         for arm, row in enumerate(rows):
             status = np.array([KNOWN[letter] for letter in row], dtype=np.int8)
             self.status[arm, : status.size] = status
@@ -195,7 +207,7 @@ class Cells:
 
 
 def checked_items(items, size, most):
-    """Return the items of ``size`` cells as an int64 array."""
+    """Return the items of ``size`` cells, each from 0 to ``most`` - 1, as an int64 array."""
     return check_integers(items if np.iterable(items) else [items], "items", most - 1, size)
 
 

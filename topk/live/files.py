@@ -1,14 +1,18 @@
-"""Sessions in files: plain JSON with a digest, so that what was damaged or changed is refused.
+"""Sessions in files: plain JSON with a digest, so that damaged or changed files are refused.
 
-A stored session holds the strategy's name and parameters, what its play declares to be stored, and
-what has come in and not been counted yet.  What follows from the counts is computed again.
+A stored session holds the strategy's name and parameters, the fields that its run declares to be
+stored, and results that have not been counted yet.  Everything that follows from the counts is
+computed again.
 """
 
+import contextlib
 import dataclasses
 import hashlib
+import importlib
 import json
 import threading
-from fractions import Fraction
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,50 +22,87 @@ import topk
 from topk._checks import check_json, refuse
 from topk.rules.strategy import Strategy
 
-FORMAT, VERSION = "topk-session", 7
+FORMAT, VERSION = "topk-session", 9
 
 
-def state(session: "topk.Session") -> dict[str, Any]:
-    """Return everything needed to go on with a session; see `topk.Session.state`."""
-    strategy = session.strategy
-    stored = {
-        "format": FORMAT,
-        "version": VERSION,
-        "strategy": f"{type(strategy).__module__}.{type(strategy).__name__}",
-        "parameters": parameters(strategy),
-        "n": list(session.layout) if strategy.several else session.names or session.n,
-        "scale": session._scale,
-        "play": session._play.dump(),
-        "withdrawn": list(session._withdrawn),
-        "short": [[arm, str(exact)] for arm, exact in sorted(session._short.items())],
-        "sigma_test": session._sigma_test and session._sigma_test.dump(),
-    }
-    stored |= session._arrivals.dump()
-    if session._cells:
-        stored["cells"] = session._cells.dump()
-    return stored | {"digest": digest(stored)}
+def with_guard_apart(old: dict[str, Any]) -> dict[str, Any]:
+    """Convert a state of version 8, in which the guard of LUCB1 was one of its parameters."""
+    found, now = old | {"version": 9}, old["play"].get("now", {})
+    if "guard" in old["parameters"] and "guarded" in now:  # LUCB1, or derived from it
+        values = {**old["parameters"]}
+        if values.pop("guard"):
+            found["strategy"] = "topk.strategies.guarded.GuardedLUCB1"
+        else:
+            now = {x: y for x, y in now.items() if x != "guarded"}
+            found["play"] = old["play"] | {"now": now}
+        found["parameters"] = values
+    return found
+
+
+# version -> function that converts a state of that version to a later version; a release that
+# changes the format adds a function for the previous version
+UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    7: lambda old: old | {"version": 8, "most_arms": None, "joined": [], "clock": 0},
+    8: with_guard_apart,
+}
+
+
+def sealed(strategy: Strategy, stored: dict[str, Any]) -> dict[str, Any]:
+    """Return a state: the stored values of a session with strategy, format, version and digest."""
+    name = f"{type(strategy).__module__}.{type(strategy).__name__}"
+    head = {"format": FORMAT, "version": VERSION, "strategy": name}
+    found = parameters(strategy)
+    plain = {x: [*y] if isinstance(y, tuple) else y for x, y in found.items()}
+    whole = head | {"parameters": {x: check_json(y, x) for x, y in plain.items()}} | stored
+    if tuples := [name for name, value in found.items() if isinstance(value, tuple)]:
+        whole["tuples"] = tuples  # JSON turns tuples into lists
+    return whole | {"digest": digest(whole)}
+
+
+def opened(state: dict[str, Any] | str) -> tuple[Strategy, dict[str, Any]]:
+    """Return the strategy of a state, and the state; refuse a damaged or changed one."""
+    if isinstance(state, str):
+        state = parsed(state, "state", " (for the path of a file use topk.load)")
+    if not isinstance(state, dict):
+        refuse("state", type(state).__name__, "a dict made by Session.state")
+    if state.get("format") != FORMAT:
+        refuse("format", state.get("format"), f"{FORMAT!r}, as Session.state writes it")
+    known = [*UPGRADES, VERSION]
+    if state.get("version") not in known:
+        ways = "load others with the release that wrote them, and pass its report's sums and counts"
+        refuse("version", state.get("version"), f"one of {known} ({ways} to `observe`)")
+    if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
+        refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
+    try:
+        while state["version"] != VERSION:
+            state = UPGRADES[state["version"]](state)
+        values = {**state["parameters"]}
+        values |= {name: tuple(values[name]) for name in state.get("tuples", [])}
+        return named_strategy(state["strategy"], values), state
+    except (AttributeError, IndexError, KeyError, TypeError) as reason:
+        raise ValueError(f"state: not a state of a session: {reason!r}") from reason
 
 
 def save(session: "topk.Session", path: str | Path) -> None:
     """Write a session to a file; see `topk.Session.save`."""
-    from topk.store import SOURCES, put
+    from topk.store import SOURCES, write_file
 
     with _saving:
         text = json.dumps({"library": SOURCES, "session": session.state()})
-        put(Path(path), f"{text}\n".encode())
+        write_file(Path(path), f"{text}\n".encode())
 
 
-_saving = threading.Lock()  # or the older of two states might be written last
+_saving = threading.Lock()  # without it, the older of two states might be written last
 
 
 def resume(state: dict[str, Any] | str) -> "topk.Session":
-    """Go on with a stored session exactly where it stopped.
+    """Return a session that continues exactly from a stored state.
 
     Parameters
     ----------
     state : dict or str
-        What `Session.state` returned, or JSON text of it.  The session of a strategy of your
-        own can be resumed once its class has been defined.
+        The state that `Session.state` returned, or its JSON text.  For a strategy of your own,
+        its class must have been defined before.
 
     Returns
     -------
@@ -70,7 +111,7 @@ def resume(state: dict[str, Any] | str) -> "topk.Session":
     Raises
     ------
     ValueError
-        If the state is of an unknown version, damaged or changed.
+        If the state has an unknown version, or is damaged or changed.
 
     Examples
     --------
@@ -80,33 +121,11 @@ def resume(state: dict[str, Any] | str) -> "topk.Session":
     >>> again.ask()[1].tolist()
     [1, 2, 1]
     """
-    if isinstance(state, str):
-        state = parsed(state, "state")
-    if not isinstance(state, dict):
-        refuse("state", type(state).__name__, "a dict made by Session.state")
-    for name, right in (("format", FORMAT), ("version", VERSION)):
-        if state.get(name) != right:
-            refuse(name, state.get(name), f"{right!r}, the one that this release reads")
-    if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
-        refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
-    try:
-        strategy = named_strategy(state["strategy"], state["parameters"])
-        session = topk.Session(strategy, state["n"], **state["scale"])
-        session._play.load(state["play"])
-        session._withdrawn = list(state["withdrawn"])
-        session._short = {arm: Fraction(exact) for arm, exact in state["short"]}
-        if session._sigma_test:
-            session._sigma_test.load(state["sigma_test"])
-        session._arrivals.load(state)
-        if session._cells:
-            session._cells.load(state["cells"])
-    except (AttributeError, IndexError, KeyError, TypeError) as reason:
-        raise ValueError(f"state: a session cannot hold this: {reason!r}") from reason
-    return session
+    return topk.Session.from_state(state)
 
 
 def load(path: str | Path) -> "topk.Session":
-    """Go on with a session that `Session.save` has written, exactly where it stopped.
+    """Return a session that continues exactly from a file written by `Session.save`.
 
     Parameters
     ----------
@@ -119,9 +138,15 @@ def load(path: str | Path) -> "topk.Session":
     Raises
     ------
     ValueError
-        If the file is damaged, or was written by other sources of this library.
+        If the file is damaged, or has a format that this release does not read.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
+
+    Warns
+    -----
+    UserWarning
+        If the file was written by a different version of the library's source code, in a format
+        that this release reads.
 
     Examples
     --------
@@ -135,22 +160,23 @@ def load(path: str | Path) -> "topk.Session":
 
     stored = parsed(Path(path).read_text(encoding="utf-8", errors="replace"), "path")
     if not isinstance(stored, dict) or stored.keys() != {"library", "session"}:
-        refuse("path", str(path), "a file that Session.save has written")
+        refuse("path", str(path), "a file written by Session.save")
     if stored["library"] != SOURCES:
-        refuse("path", str(path), "a file written by the same sources of this library")
+        told = f"{path} was written by other sources of this library; its format is known"
+        warnings.warn(told, stacklevel=2)
     return resume(stored["session"])
 
 
-def parsed(text, name):
-    """Return what JSON text holds."""
+def parsed(text, name, hint=""):
+    """Return the value of JSON text; refuse other text, with a hint."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as reason:
-        raise ValueError(f"{name}: this is no JSON, or damaged: {reason}") from reason
+        raise ValueError(f"{name}: not JSON, or damaged{hint}: {reason}") from reason
 
 
 def digest(state):
-    """Return a hash of JSON values; 1.0 is 1 for some writers of JSON, and so it is here."""
+    """Return a hash of JSON values; 1.0 counts as 1, since some JSON writers shorten it."""
 
     def number(text):
         return int(x) if (x := float(text)).is_integer() else x
@@ -161,26 +187,28 @@ def digest(state):
 
 
 def parameters(strategy):
-    """Return a strategy's parameters as JSON values; refuse what JSON would change."""
+    """Return the parameters of a strategy by name, with NumPy scalars as Python scalars."""
     if not dataclasses.is_dataclass(strategy):
         refuse("strategy", type(strategy).__name__, "a dataclass, for its session to be stored")
     found = {field.name: getattr(strategy, field.name) for field in dataclasses.fields(strategy)}
-    plain = {x: y.item() if isinstance(y, np.generic) else y for x, y in found.items()}
-    return {name: check_json(value, name) for name, value in plain.items()}
+    return {x: y.item() if isinstance(y, np.generic) else y for x, y in found.items()}
 
 
 def named_strategy(full_name, values):
-    """Return the strategy of that name.
+    """Return a strategy, given the full name of its class and its parameters.
 
-    If several classes have it, the one of its module, or else the one defined last: a
-    class of a script has another module in another script.
+    If several classes have the name, the one from the named module is chosen, otherwise the one
+    defined last: a class defined in a script has a different module name in every script.
     """
     module, _, name = str(full_name).rpartition(".")
-    getattr(topk.strategies, name, None)  # one of the library may not have been imported yet
+    getattr(topk.strategies, name, None)  # imports the library's strategy if it has the name
+    if module.startswith("topk.strategies."):
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(module)
     classes = [Strategy]
     for cls in classes:
         classes += cls.__subclasses__()
     fitting = [x for x in classes if x.__name__ == name and "__dataclass_fields__" in vars(x)]
     if not fitting:
-        refuse("strategy", name, "a strategy class; import the module of your own before")
+        refuse("strategy", name, "a strategy class; import the module that defines yours first")
     return sorted(fitting, key=lambda cls: cls.__module__ == module)[-1](**values)

@@ -1,66 +1,73 @@
-"""Results on their way from the world to a rule: in flight, new, or waiting to be asked for."""
+"""The inbox of a session: results in flight, new results, and results for later batches."""
 
+import copy
 import math
 from fractions import Fraction
 
 import numpy as np
 
 from topk._checks import check_arms
-from topk._json import plain, put_back
+from topk._json import restore_arrays, to_json_list
+from topk.live.exact import ExactSums
 
-COUNTS = {"wanted": "count", "new": "count", "flight": "count"}  # of each arm, and stored
-MOST = 2**53  # pulls of an arm: up to there sums of 0/1 rewards are exact as floats
-SPLIT = 10**9  # rewards; of more a random part is not drawn
+COUNTS = {"wanted": "count", "new": "count", "flight": "count"}  # stored arrays (n,)
+MOST = 2**53  # maximum pulls of an arm, up to which sums of 0/1 rewards are exact as floats
+SPLIT = 10**9  # larger numbers of rewards are not split at random
 
 
 class Arrivals:
-    """What a play's batch wants of each arm, what has come in, and what is still to come.
+    """The rewards of each arm that a batch needs, that were received, and that are in flight.
 
     Parameters
     ----------
     n : int
         Number of arms.
     bounded : bool
-        Whether a sum may be cut in two, see `divided`.
+        Whether rewards are bounded, so that sums can be split, see `divided`.
     rng : numpy.random.Generator, optional
-        For that; one is made if need be.
+        Source of randomness for splitting sums; created on first use if not given.
 
     Attributes
     ----------
     arms : ndarray of int64, shape (m,)
-        The batch.
+        The arms of the batch.
     wanted, new, flight : ndarray of int64, shape (n,)
-        How many rewards the batch is about, how many have been told since it was opened and go to
-        the rule with it, and how many pulls have been handed out and not come back.
-    sums : dict
-        arm -> the exact sums of its new rewards and of their squares.
+        For each arm the number of rewards that the batch needs, of rewards received for it so far,
+        and of pulls that were handed out and not answered yet.
+    sums, squares : ExactSums
+        Sums of the new rewards of each arm, and of their squares.
     kept : dict
-        arm -> results that wait until the rule asks for them, in the order in which they came.
+        arm -> results for later batches, in order of arrival.
     """
 
     def __init__(self, n, bounded, rng=None):
         self.arms, (self.wanted, self.new, self.flight) = None, np.zeros((3, n), dtype=np.int64)
-        self.sums, self.kept, self.bounded, self.rng = {}, {}, bounded, rng
+        self.sums, self.squares = ExactSums(n), ExactSums(n)
+        self.kept, self.bounded, self.rng = {}, bounded, rng
 
-    def open(self, arms, counts, room):
-        """Open a batch; of it nothing but what was kept has been told."""
+    def open(self, arms, counts, capacity):
+        """Start a batch, and count results that were kept for it."""
         self.arms, self.wanted[:] = arms.copy(), 0
         self.wanted[arms] = counts
-        for arm in sorted(self.kept.keys() & {*arms.tolist()}):  # the same after a restart
+        self.take_kept(arms, capacity)
+
+    def take_kept(self, arms, capacity):
+        """Count the kept results of some arms, up to ``capacity(arm)`` rewards of each."""
+        for arm in sorted(self.kept.keys() & {*arms.tolist()}):  # a resumed run has the same order
             waiting = self.kept.pop(arm)
-            while waiting and room(arm):
-                self.take(arm, waiting.pop(0), room(arm))
-            if waiting:  # after what `take` has put back
+            while waiting and capacity(arm):
+                self.take(arm, waiting.pop(0), capacity(arm))
+            if waiting:  # after the remainder of a result that `take` may have kept
                 self.kept.setdefault(arm, []).extend(waiting)
 
     @property
     def left(self):
-        """What is still wanted of the batch, (n,)."""
+        """Number of rewards that the batch still needs from each arm, (n,)."""
         return np.maximum(self.wanted - self.new, 0)
 
     @property
     def surplus(self):
-        """The number of results that are kept of each arm, (n,)."""
+        """Number of rewards of each arm that are kept for later batches, (n,)."""
         counts = np.zeros_like(self.new)
         for arm, results in self.kept.items():
             counts[arm] = sum(result[0] for result in results)
@@ -68,60 +75,96 @@ class Arrivals:
 
     @property
     def touched(self):
-        """The arms of the batch, and then others that have new results."""
+        """The arms of the batch, followed by other arms with new results."""
         others = self.new > 0
         others[self.arms] = False
         return np.append(self.arms, np.flatnonzero(others))
 
-    def take(self, arm, result, room):
-        """Add up to ``room`` rewards of a result to what is new, and keep the rest."""
-        part, rest = divided(result, room, self._draws if self.bounded else None)
+    def take_all(self, arms, counts, sums, squares, capacity):
+        """Count and keep results as `take` does, in their order.
+
+        Parameters
+        ----------
+        arms, counts, sums, squares : ndarray, shape (m,) each
+            The results; an arm may occur several times.
+        room : callable
+            Function of arms that returns how many rewards of each can count now.
+        """
+        told = np.zeros_like(self.new)
+        np.add.at(told, arms, counts)
+        self.flight -= np.minimum(told, self.flight)
+        fits, some = told[arms] <= capacity(arms), counts > 0
+        results = arms, counts, sums, squares
+        self._count(*(values[fits & some] for values in results))
+        others = (values[~fits & some].tolist() for values in results)
+        for arm, *result in zip(*others, strict=True):
+            self.take(arm, result, capacity(arm))
+
+    def _count(self, arms, counts, sums, squares):
+        """Count results as new."""
+        np.add.at(self.new, arms, counts)
+        self.sums.add(arms, sums)
+        self.squares.add(arms, squares)
+
+    def take(self, arm, result, capacity):
+        """Count up to ``capacity`` rewards of a result as new, and keep the rest for later."""
+        part, rest = divided(result, int(capacity), self._draws if self.bounded else None)
         if part:
-            self.new[arm] += part[0]
-            sums = zip(self.sums.get(arm, (0, 0)), part[1:], strict=True)
-            self.sums[arm] = [exact + Fraction(more) for exact, more in sums]
+            self._count(np.array([arm]), *(np.array([value]) for value in part))
         if rest:
             self.kept.setdefault(arm, []).append(rest)
 
     def _draws(self):
-        """Return the generator that draws which part of a sum is taken."""
+        """Return the generator for splitting sums."""
         self.rng = self.rng or np.random.default_rng()
         return self.rng
 
     def told(self):
-        """Return counts, sums, and sums of squares of what is new, (n,) each."""
-        sums = np.zeros((2, self.new.size))
-        for arm, exact in self.sums.items():
-            sums[:, arm] = [float(x) for x in exact]
-        return self.new.copy(), *sums
+        """Return the counts, sums, and sums of squares of the new rewards, (n,) each."""
+        return self.new.copy(), self.sums.rounded(), self.squares.rounded()
 
     def settle(self, arms):
-        """Return the same of some arms, for whom nothing is new from now on."""
+        """Return and clear the counts, sums, and sums of squares of new rewards of some arms."""
         told = [values[arms] for values in self.told()]
         self.new[arms] = 0
-        for arm in arms.tolist():
-            self.sums.pop(arm, None)
+        self.sums.clear(arms)
+        self.squares.clear(arms)
         return told
 
     def drop(self, arm):
-        """Take an arm out of the batch."""
+        """Remove an arm from the batch."""
         self.arms, self.wanted[arm] = self.arms[self.arms != arm], 0
 
+    def go_on(self, earlier):
+        """Take over the batch, the pulls in flight and the results of a session with fewer arms."""
+        n = earlier.new.size
+        self.arms = earlier.arms.copy()
+        for name in COUNTS:
+            getattr(self, name)[:n] = getattr(earlier, name)
+            getattr(self, name)[n:] = 0
+        self.sums.go_on(earlier.sums)
+        self.squares.go_on(earlier.squares)
+        self.kept = {arm: [[*result] for result in kept] for arm, kept in earlier.kept.items()}
+        self.rng = copy.deepcopy(earlier.rng)
+
     def dump(self):
-        """Return everything as JSON values."""
-        return {name: plain(getattr(self, name)) for name in COUNTS} | {
+        """Return the state as JSON values."""
+        arms = np.flatnonzero(self.new)
+        sums = zip(arms.tolist(), self.sums.texts(arms), self.squares.texts(arms), strict=True)
+        return {name: to_json_list(getattr(self, name)) for name in COUNTS} | {
             "batch": self.arms.tolist(),
-            "sums": [[arm, *map(str, exact)] for arm, exact in sorted(self.sums.items())],
+            "sums": [*map(list, sums)],
             "kept": [[arm, [*results]] for arm, results in sorted(self.kept.items())],
             "splits": self.rng and self.rng.bit_generator.state,
         }
 
     def load(self, stored):
-        """Put stored values in place of the present ones."""
-        put_back(self, COUNTS, stored)
+        """Restore a stored state."""
+        restore_arrays(self, COUNTS, stored)
         self.arms = check_arms(stored["batch"], self.new.size, "batch")
         for arm, rewards, squares in stored["sums"]:
-            self.sums[arm] = [Fraction(rewards), Fraction(squares)]
+            self.sums.put(arm, Fraction(rewards))
+            self.squares.put(arm, Fraction(squares))
         for arm, results in stored["kept"]:
             self.kept[arm] = [[count, *map(float, sums)] for count, *sums in results]
         if stored["splits"]:
@@ -129,31 +172,33 @@ class Arrivals:
 
 
 def divided(result, most, rng):
-    """Cut a result in two: at most ``most`` of its rewards, and the others.
+    """Split a result in two: at most ``most`` of its rewards, and the others.
 
     Parameters
     ----------
     result : list
-        The number of rewards, their sum, and that of their squares.
+        Number of rewards, their sum, and their sum of squares.
     most : int
-        At least 0.
+        Maximum number of rewards of the first part, at least 0.
     rng : callable or None
-        Returns a `numpy.random.Generator`; None if rewards have no bounds.
+        Function that returns a `numpy.random.Generator`; None if rewards are unbounded.
 
     Returns
     -------
     part, rest : list or None
-        Of a sum a part is drawn at random, as if it were that of ones, zeros, and one reward in
-        between.  Where squares tell otherwise, or there are no bounds, a result is not cut.
+        The two results.  The sum of the first part is drawn at random, as if the sum consisted of
+        ones, zeros, and one reward in between.  A result is not split if its squares contradict
+        this, or if rewards are unbounded.
 
     Notes
     -----
-    What Hoeffding's inequality promises of independent rewards in [0, 1] it promises of the part,
-    H of M of N rewards with the sum S.  For whole S, E[exp(x H) | S] is the sum over j of
-    C(M, j) C(S, j) (e^x - 1)^j / C(N, j), convex in S for x > 0, and for x < 0 as well (turn ones
-    into zeros); a reward between 0 and 1 only lowers it below the line between its neighbours.  S
-    has the mean of a binomial sum and is less spread out, for every convex function (replace one
-    reward at a time by a coin): so E exp(x H) is at most that of M coins, on which his proof rests.
+    Hoeffding's inequality for independent rewards in [0, 1] also applies to the part: let H be the
+    sum assigned to M of N rewards with sum S.  For integral S, E[exp(x H) | S] is the sum over j of
+    C(M, j) C(S, j) (e^x - 1)^j / C(N, j), which is convex in S for x > 0, and also for x < 0
+    (exchange ones and zeros); for non-integral S it is at most the linear interpolation.  S has the
+    mean of a binomial sum and is smaller in convex order (replace one reward at a time by a
+    Bernoulli variable).  Hence E exp(x H) is at most that of the sum of M Bernoulli variables,
+    which is all that Hoeffding's proof uses.
     """
     count, total, squares = result
     if count <= most:

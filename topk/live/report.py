@@ -1,202 +1,334 @@
-"""Where a live study stands: a table, and a figure."""
+"""Reports on a live study: a table, a summary in text and in HTML, and a figure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from topk import plots
 from topk._checks import refuse
 from topk.confidence import by_pairs, overlap
-from topk.finite import spare
+from topk.finite import tolerated_items
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    import topk
+    from topk.live.snapshot import Snapshot
 
-JUST = 1 - 4e-6  # of delta: with the epsilon that is reached, evidence as computed is below delta
+JUST = 1 - 4e-6  # factor of delta: at the reported epsilon, rounded evidence stays below delta
 
 
-def report(session: topk.Session) -> pandas.DataFrame:
-    """Return where a study stands, a row for each arm: the chosen ones first, by their means.
+def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
+    """Return the current results, with a row for each arm: chosen arms first, then by means.
 
     Parameters
     ----------
-    session : topk.Session
-        Of one bandit, at any time.
+    snapshot : topk.live.snapshot.Snapshot
+        Snapshot of a session with one bandit, at any time.
+    full : bool
+        Whether to add what belongs in a file: the list of each arm's ``rivals``, and a column for
+        each value in ``attrs``, which `pandas.DataFrame.to_csv` drops.
 
     Returns
     -------
     pandas.DataFrame
-        ``name`` of the arm, or its number; ``pulls``; ``mean``, nan without pulls; ``low`` and
-        ``high``, the interval of `topk.confidence.interval` at delta / n: all of them hold at all
-        times together with probability 1 - delta; ``chosen``, whether the arm is in the set that
-        would be chosen now; ``undecided_with``, the list of arms on the other side of the boundary
-        from which it is not told apart up to the strategy's epsilon; ``withdrawn``; ``in_flight``
-        and ``surplus``, pulls that were handed out and have not come back, and results for which
-        the rule has not asked; on a finite test set also ``waiting``, results that do not count
-        yet since an earlier cell of the arm's order is missing.  In ``attrs``: ``delta``, the
-        strategy's or 0.05; ``certified``, whether the rule has ended the study and its promise
-        holds; ``status``, where it stands in words; ``evidence``, see `topk.Session.evidence`;
-        ``epsilon``, the least for which the evidence is at most delta; and with sigma
-        ``sigma_test``, what `topk.live.subgaussian` found.
+        The columns are
+
+        * ``name``: name of the arm, or its number;
+        * ``pulls``: number of rewards;
+        * ``mean``: mean reward; nan without pulls;
+        * ``low``, ``high``: interval of `topk.confidence.interval` at delta / n.  With probability
+          1 - delta all intervals hold at all times;
+        * ``chosen``: whether the arm is in the set that would be returned now;
+        * ``undecided_with``: number of the arm's rivals, the arms on the other side of the boundary
+          from which it is not separated up to the strategy's epsilon;
+        * ``nearest_rival``: the rival from which the arm is separated least, or None;
+        * ``sum``, ``squares``: sum of the rewards, and of their squares.  If a sum of several
+          rewards was told without squares, the largest possible; with sigma nan;
+        * ``withdrawn``: whether the arm has been withdrawn;
+        * ``in_flight``: pulls handed out and not answered yet;
+        * ``surplus``: results that the rule has not asked for yet;
+        * ``waiting``, on a finite test set: results that do not count yet, because the result of an
+          earlier cell of the arm's order is missing.
+
+        The values in ``attrs`` are
+
+        * ``delta``: the strategy's delta, or 0.05;
+        * ``certified``: whether the rule has ended the run, so that its guarantee holds;
+        * ``status``: the state of the study in words;
+        * ``evidence``: see `topk.Session.evidence`;
+        * ``epsilon``: the smallest epsilon for which the evidence is at most delta;
+        * ``sigma_test``, with sigma: the result of the test in `topk.live.subgaussian`;
+        * ``joined``, if arms have joined: the effect on the guarantee.
 
     Raises
     ------
     ValueError
-        If the session is of several bandits.
+        If the session has several bandits.
 
     Notes
     -----
-    All columns tell one story, that of evidence in the form that fits the strategy's own stop: no
-    arm is undecided as soon as evidence is at most delta.  By intervals, two arms are told apart if
-    the upper end of the one outside the set is at most epsilon above the lower end of the one
-    inside, and ``epsilon`` is what all the intervals reach; by pairs, if the p of the two is at
-    most delta.  When `KLLUCB` with its mixture, `BettingLUCB` or `TopTwo` stops of its own accord,
-    evidence is at most delta, since its bounds contain those of evidence.  So it is with `LUCB1`,
-    `CLUCB`, `UGapEc` (without ``variance``), `LUCBPlusPlus` and KLLUCB's published rate, whose
-    radii for single arms are larger still, but not where
+    All columns agree with `topk.Session.evidence`, in the form that fits the strategy's stopping
+    rule: evidence of at most delta means that no arm has rivals.  By intervals, two arms are
+    separated if the upper end of the arm outside the set is at most epsilon above the lower end of
+    the arm inside, and ``epsilon`` is the smallest value at which all arms are separated.  By
+    pairs, two arms are separated if their p-value is at most delta.
 
-    * parameters ask for less than is proved: ``R`` below 1/2, ``c`` below 1/2;
-    * LUCB1 stops after one pull of each arm with delta above 1/2, or by its guard, `Halving`;
-    * rewards are sub-Gaussian and gaps of several sigma are seen after a few pulls: there the
+    When the rule of `KLLUCB` with its mixture, `BettingLUCB` or `TopTwo` stops the run, evidence is
+    at most delta, because the rule's bounds contain those of evidence.  This also holds for
+    `LUCB1`, `CLUCB`, `UGapEc` (without ``variance``), `LUCBPlusPlus` and `KLLUCB` with its
+    published rate, whose radii for single arms are larger still, except if
+
+    * the parameters ask for less than is proved: ``R`` or ``c`` below 1/2;
+    * LUCB1 stops after one pull of each arm with delta above 1/2;
+    * rewards are sub-Gaussian, and gaps of several sigma are seen after a few pulls: then the
       normal mixture is wider than Hoeffding's radius;
-    * LUCBPlusPlus, whose levels are delta / (2k) and delta / (2(n - k)) in place of delta / n, has
+    * LUCBPlusPlus, whose levels are delta / (2k) and delta / (2(n - k)) instead of delta / n, has
       n far above k or very many pulls: its radius grows with ln ln u, the mixture's with ln u / 2;
-    * UGapEc returns arms that are as good as the k-th best up to epsilon, which it promises, while
-      an arm that is left out may be better still.
+    * UGapEc returns arms that are within epsilon of the k-th best mean, which is its guarantee,
+      while an arm outside the set exceeds one of them by more than epsilon.
 
-    Squares, of single rewards or told as such, are used for strategies that look at them, and for
-    those that stop neither by intervals nor by pairs, if k (n - k) is at most 1,024.  They are not
-    used for `KLLUCB`, `TopTwo` and others whose stop knows no squares, since the report would no
-    longer be about that stop.
+    Squares of single rewards, and sums of squares that were told, are used for strategies that use
+    squares, and for strategies that stop neither by intervals nor by pairs if k (n - k) is at most
+    1,024.  They are not used for `KLLUCB`, `TopTwo` and others whose stopping rule uses no squares,
+    because the report would then not agree with that rule.
     """
     import pandas
 
-    if session.strategy.several:
-        refuse("session", session.strategy, "one of a single bandit")
-    pulls, means, arms = session.pulls, session.means, np.arange(session.n)
-    delta, units = session._delta, session._units
-    selected = session._chosen()
-    chosen = np.isin(arms, [] if selected is None else selected)
-    gone = np.isin(arms, session._withdrawn)
-    sides = chosen, ~chosen & ~gone
-    ends, evidence = session._intervals(), session.evidence()
-    epsilon = units.unit_epsilon(session.strategy.tolerance)
-    if units.items:  # ends are whole items: half a step above those that epsilon allows
-        epsilon = (spare(epsilon, units.items) + 0.5) / units.items
-    open_pairs = np.zeros((session.n, session.n), dtype=bool)
-    if selected is not None:
-        open_pairs = undecided(session, ends, sides, epsilon)
-    order = np.lexsort((arms, -np.nan_to_num(means, nan=-np.inf), ~chosen))
-    names, (low, high) = session._named(arms), (units.from_unit(1, end) for end in ends)
-    columns = {"name": names, "pulls": pulls, "mean": means, "low": low, "high": high}
-    columns |= {"chosen": chosen, "undecided_with": [names[row].tolist() for row in open_pairs]}
-    columns |= {"withdrawn": gone, "in_flight": session.in_flight, "surplus": session.surplus}
-    if units.items:
-        columns["waiting"] = session.waiting
+    if snapshot.strategy.several:
+        refuse("session", snapshot.strategy, "one of a single bandit")
+    reward_range, arms = snapshot.reward_range, np.arange(snapshot.n)
+    chosen = np.isin(arms, [] if snapshot.chosen is None else snapshot.chosen)
+    gone = np.isin(arms, snapshot.withdrawn)
+    ends, evidence = snapshot.intervals(), snapshot.evidence()
+    epsilon = reward_range.unit_epsilon(snapshot.strategy.tolerance)
+    if reward_range.items:  # ends are whole items: add half an item to those epsilon allows
+        epsilon = (tolerated_items(epsilon, reward_range.items) + 0.5) / reward_range.items
+    rivals = Rivals(snapshot, ends, (chosen, ~chosen & ~gone), epsilon)
+    nearest = rivals.nearest()
+    order = np.lexsort((arms, -np.nan_to_num(snapshot.means, nan=-np.inf), ~chosen))
+    names, (low, high) = snapshot.named(arms), reward_range.from_unit(1, ends)
+    columns: dict[str, Any] = {"name": names, "pulls": snapshot.pulls, "mean": snapshot.means}
+    columns |= {"low": low, "high": high, "chosen": chosen, "undecided_with": rivals.count()}
+    columns["nearest_rival"] = [None if arm < 0 else names[arm] for arm in nearest]
+    columns |= {"sum": snapshot.reward_sums, "squares": snapshot.reward_squares}
+    columns |= {"withdrawn": gone, "in_flight": snapshot.in_flight, "surplus": snapshot.surplus}
+    if reward_range.items:
+        columns["waiting"] = snapshot.waiting
     table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
-    table.attrs = {"delta": delta, "certified": session.certified, "evidence": evidence}
-    table.attrs["status"] = status(session, evidence)
-    table.attrs["epsilon"] = least_epsilon(session, delta)
-    if session._sigma_test:
-        table.attrs["sigma_test"] = str(session._sigma_test)
+    table.attrs = {"delta": snapshot.delta, "certified": snapshot.certified, "evidence": evidence}
+    table.attrs["status"] = status(snapshot, evidence)
+    table.attrs["epsilon"] = least_epsilon(snapshot)
+    if snapshot.sigma_test:
+        table.attrs["sigma_test"] = snapshot.sigma_test
+    if snapshot.joined or snapshot.most_arms:
+        table.attrs["joined"] = joining(snapshot)
+    if full:
+        table["rivals"] = [names[rivals.of(arm)].tolist() for arm in order]
+        table = table.assign(**table.attrs)
     return table
 
 
-def undecided(session, ends, sides, epsilon):
-    """Return which arms are not told apart up to epsilon, bool (n, n), symmetric.
+class Rivals:
+    """The rivals of each arm: arms across the boundary from which it is not separated.
 
-    ``ends`` of the intervals and ``epsilon`` are on the strategy's scale; ``sides`` are two arrays
-    of bool (n,), the arms in the set and those outside.
+    Parameters
+    ----------
+    snapshot : Snapshot
+        The data.
+    ends : ndarray, shape (2, n)
+        Lower and upper ends of the intervals, on the strategy's scale.
+    sides : pair of ndarray of bool, shape (n,) each
+        The arms in the set, and the remaining arms outside.
+    epsilon : float
+        Tolerance on the strategy's scale.
+
+    Notes
+    -----
+    By intervals, an arm inside and an arm outside are separated if the upper end of the second is
+    at most epsilon above the lower end of the first; sorting the ends decides this for all arms in
+    O(n log n).  By pairs, each pair has its own p-value.
     """
-    found = np.zeros((session.n, session.n), dtype=bool)
-    inside, outside = sides
-    if session._refuted or (session._told()[0] == 0)[inside | outside].any():
-        found |= inside[:, None] & outside
-    elif session._method == "intervals":
-        low, high = ends
-        found |= inside[:, None] & outside & (high - low[:, None] > epsilon)
-    else:
-        squares, sigma = session._known_squares(), session._units.sigma
-        rows = [x[None] for x in (*session._told(), *sides)]
-        squares = squares if squares is None else squares[None]
-        for _, a, b, known in by_pairs(*rows, epsilon, sigma, squares):
-            found[a, b] = known > np.log(session._delta)
-    return found | found.T
+
+    def __init__(self, snapshot, ends, sides, epsilon):
+        self.inside, self.outside = (np.flatnonzero(side) for side in sides)
+        (self.low, self.high), self.epsilon = ends, epsilon
+        self.known, self.n = None, snapshot.n
+        if snapshot.chosen is None:
+            self.inside = self.outside = np.zeros(0, dtype=np.int64)
+        elif snapshot.refuted or (snapshot.pulls == 0)[sides[0] | sides[1]].any():
+            self.low, self.high = np.full((2, self.n), [[-np.inf], [np.inf]])
+        elif snapshot.method == "pairs":
+            squares = None if snapshot.squares is None else snapshot.squares[None]
+            rows = [x[None] for x in (snapshot.pulls, snapshot.sums, *sides)]
+            self.known = np.full((self.n, self.n), -np.inf)  # ln(p / delta) of each pair
+            for _, a, b, found in by_pairs(*rows, epsilon, snapshot.reward_range.sigma, squares):
+                self.known[a, b] = found + snapshot.log_reserve - np.log(snapshot.delta)
+            self.known = np.maximum(self.known, self.known.T)
+
+    def count(self):
+        """Return the number of rivals of each arm, int (n,)."""
+        if self.known is not None:
+            return (self.known > 0).sum(axis=1)
+        found = np.zeros(self.n, dtype=np.int64)
+        high, low = np.sort(self.high[self.outside]), np.sort(self.low[self.inside])
+        above = np.searchsorted(high - self.epsilon, self.low[self.inside], side="right")
+        below = np.searchsorted(low, self.high[self.outside] - self.epsilon, side="left")
+        found[self.inside], found[self.outside] = high.size - above, below
+        return found
+
+    def nearest(self):
+        """Return the rival from which each arm is separated least, int (n,); -1 without rivals."""
+        if self.known is not None:
+            return np.where(self.count() > 0, self.known.argmax(axis=1), -1)
+        found = np.full(self.n, -1)
+        if self.inside.size and self.outside.size:
+            found[self.inside] = self.outside[self.high[self.outside].argmax()]
+            found[self.outside] = self.inside[self.low[self.inside].argmin()]
+        return np.where(self.count() > 0, found, -1)
+
+    def of(self, arm):
+        """Return the rivals of an arm, in the order of their numbers."""
+        if self.known is not None:
+            return np.flatnonzero(self.known[arm] > 0)
+        if arm in self.inside:
+            return self.outside[self.high[self.outside] - self.epsilon > self.low[arm]]
+        if arm in self.outside:
+            return self.inside[self.high[arm] - self.epsilon > self.low[self.inside]]
+        return np.zeros(0, dtype=np.int64)
 
 
-def status(session, evidence):
-    """Return in words where a study stands."""
-    if session.stopped == "sigma":
+def status(snapshot, evidence):
+    """Return the state of a study in words."""
+    if snapshot.stopped == "sigma":
         return "not certified: the rewards refute sigma"
-    if session.stopped == "budget":
+    if snapshot.stopped == "budget":
         return "not certified: stopped by its budget"
-    if not session.done:
+    if snapshot.stopped is None:
         return "running"
-    if not session.strategy.certifies:
-        return "complete: the rule has no certificate to give"
-    if evidence <= session._delta:
+    if not snapshot.strategy.certifies:
+        return "complete: this rule gives no certificate"
+    if evidence <= snapshot.delta:
         return "certified by the rule and by evidence"
-    return "certified by the rule; evidence, which has less to go by, does not repeat it"
+    return "certified by the rule; evidence, which uses less information, is above delta"
 
 
-def least_epsilon(session, delta):
-    """Return the least epsilon for which the evidence is at most delta, to 1e-4 of the range.
+def joining(snapshot):
+    """Return in words the number of arms that joined, and the effect on the guarantee."""
+    number = snapshot.n - (snapshot.joined or (snapshot.n,))[0]
+    told = f"{number} arm(s) joined after the start"
+    delta, most = snapshot.delta, snapshot.most_arms
+    if most:
+        return f"{told}; delta = {delta:g} holds for all joins up to most_arms = {most}"
+    return (
+        f"{told}; delta = {delta:g} holds for all current arms if joining depended neither on "
+        f"rewards nor on a certificate; otherwise the error is at most {snapshot.error:.3g}"
+    )
 
-    If there is none it is the range, or of sub-Gaussian rewards infinity.  By intervals it is
-    exact, up to the rounding of evidence.
+
+def least_epsilon(snapshot):
+    """Return the smallest epsilon for which the evidence is at most delta, in units of reward.
+
+    By intervals it is exact up to the rounding of evidence, by pairs within 1e-4 of the range.  If
+    no epsilon suffices, it is the range of the rewards, or infinity for sub-Gaussian rewards.
     """
-    width, bounded = session._units.width, session._units.bounded
-    if session._method == "intervals":
-        return reached(session)
+    width, bounded = snapshot.reward_range.width, snapshot.reward_range.bounded
+    if snapshot.method == "intervals":
+        return reached(snapshot)
     low, high = 0.0, 1.0 - 1e-4
-    while not bounded and high < 1e9 and session.evidence(width * high) > delta:
+    while not bounded and high < 1e9 and snapshot.evidence(width * high) > snapshot.delta:
         high *= 2
-    if session.evidence(width * high) > delta:
+    if snapshot.evidence(width * high) > snapshot.delta:
         return width if bounded else np.inf
-    if session.evidence(0.0) <= delta:
+    if snapshot.evidence(0.0) <= snapshot.delta:
         return 0.0
     while high - low > 1e-4:
         middle = (low + high) / 2
-        enough = session.evidence(width * middle) <= delta
+        enough = snapshot.evidence(width * middle) <= snapshot.delta
         low, high = (low, middle) if enough else (middle, high)
     return width * high
 
 
-def reached(session):
-    """Return how far the highest end outside the set is above the lowest one inside, at least 0."""
-    chosen, units = session._chosen(), session._units
-    inside, outside = np.zeros((2, session.n), dtype=bool)
+def reached(snapshot):
+    """Return the smallest epsilon, at least 0, up to which the intervals separate the set.
+
+    It is the excess of the highest upper end outside the set over the lowest lower end inside.
+    """
+    chosen, reward_range = snapshot.chosen, snapshot.reward_range
+    inside, outside = np.zeros((2, snapshot.n), dtype=bool)
     inside[[] if chosen is None else chosen] = True
     outside[~inside] = True
-    outside[session._withdrawn] = False
-    ends = session._intervals(session._delta * JUST)
+    outside[[*snapshot.withdrawn]] = False
+    ends = snapshot.intervals(snapshot.delta * JUST)
     found = overlap(*ends, inside, outside) if chosen is not None else np.inf
-    return units.width * float(min(max(found, 0.0), 1.0 if units.bounded else np.inf))
+    return reward_range.width * float(min(max(found, 0.0), 1.0 if reward_range.bounded else np.inf))
 
 
-def plot(session: topk.Session) -> Figure:
-    """Draw the intervals of a `report`, the boundary of the set, and what is undecided.
+def summary(snapshot: Snapshot) -> str:
+    """Return the current results in a few lines of text.
 
     Parameters
     ----------
-    session : topk.Session
+    snapshot : topk.live.snapshot.Snapshot
+        Snapshot of a session with one bandit, at any time.
+    """
+    table, strategy = report(snapshot), snapshot.strategy
+    said = table.attrs
+    told = pulls_in_words(snapshot.pulls.sum())
+    lines = [f"{strategy}: {snapshot.n} arms, {told}; {said['status']}"]
+    chosen = table.name[table.chosen].astype(str).tolist()
+    lines.append(f"chosen: {', '.join(chosen) if chosen else 'none yet, some arm has no pull'}")
+    lines.append(
+        f"evidence {said['evidence']:.3g} at epsilon = {strategy.tolerance:g}; "
+        f"epsilon = {said['epsilon']:.3g} is reached at delta = {said['delta']:g}"
+    )
+    if "sigma_test" in said:
+        lines.append(f"sigma: {said['sigma_test']}")
+    if "joined" in said:
+        lines.append(said["joined"])
+    return "\n".join(lines)
+
+
+def pulls_in_words(total: int) -> str:
+    """Return a number of pulls with its noun."""
+    return f"{total:,} pull{'' if total == 1 else 's'}"
+
+
+def html(snapshot: Snapshot) -> str | None:
+    """Return the summary and the table as HTML with escaped names; None for several bandits."""
+    if snapshot.strategy.several:
+        return None
+    text, table = escape(summary(snapshot)), report(snapshot).to_html(escape=True, max_rows=20)
+    return f"<pre>{text}</pre>{table}"
+
+
+def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:
+    """Plot the intervals of a `report`, the boundary of the set, and the undecided arms.
+
+    Parameters
+    ----------
+    snapshot : topk.live.snapshot.Snapshot
+        Snapshot of a session with one bandit, at any time.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw in; by default those of a new figure.
 
     Returns
     -------
-    matplotlib.figure.Figure
-        Arms by rank: filled those that would be chosen now; red those that are not told apart, up
-        to the strategy's epsilon, from an arm on the other side of the boundary; grey those that
-        have been withdrawn.
-    """
-    from topk import plots
+    matplotlib.figure.Figure or matplotlib.axes.Axes
+        The new figure, or ``ax`` if given.  Arms are ordered by rank.  Filled markers are arms that
+        would be chosen now; red arms are not separated, up to the strategy's epsilon, from some arm
+        on the other side of the boundary; grey arms have been withdrawn.
 
-    table = session.report()
-    figure, (ax,) = plots.panels(1, 1, height=3.2)
-    figure.set_layout_engine("constrained")
+    Raises
+    ------
+    ModuleNotFoundError
+        If matplotlib is missing, which ``pip install ".[plot]"`` installs.
+    """
+    table, (figure, ax) = report(snapshot), plots.figure_or(ax)
     for place, row in table.iterrows():
         color = plots.RED if row.undecided_with else plots.BLUE
         color = plots.GREY if row.withdrawn else color
@@ -205,10 +337,19 @@ def plot(session: topk.Session) -> Figure:
                 markerfacecolor=color if row.chosen else "white")
     if table.chosen.any():
         ax.axvline(table.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
-    places = range(0, len(table), 1 + (len(table) - 1) // 40)
-    shown = table.name[places].astype(str)
-    upright = shown.str.len().sum() < 90  # letters beside each other
-    ax.set_xticks(places, shown, rotation=0 if upright else 90)
-    level = 1 - table.attrs["delta"]
-    ax.set(xlabel="arm, by rank", ylabel=f"mean, joint\n{level:.0%} bounds")
-    return figure
+    label_arms(ax, [*map(plots.plain_text, table.name)])
+    ax.set(xlabel="arm, by rank", ylabel=f"mean, joint\n{1 - table.attrs['delta']:.0%} bounds")
+    return figure or ax
+
+
+def label_arms(ax, names):
+    """Label places with names: at most 40 that fit, rotated unless they fit side by side."""
+    inches = ax.figure.get_size_inches()[0] * ax.get_position().width
+    if ax.figure.get_layout_engine():
+        inches /= 0.8  # the layout engine widens the axes when the figure is drawn
+    points, height = 72 * inches, ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize()
+    most = min(40, max(1, int(points / (1.1 * height))))  # with a margin of 10 %
+    places = range(0, len(names), 1 + (len(names) - 1) // most)
+    shown = [names[place] for place in places]
+    letters = sum(len(name) + 2 for name in shown)
+    ax.set_xticks(places, shown, rotation=0 if letters < 10 * inches else 90)

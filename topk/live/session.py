@@ -1,91 +1,138 @@
-"""Live use: the strategy asks, the world answers, in any order and in any portions."""
+"""`Session`: a run whose rewards come from outside, in any order and in batches of any size."""
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
+import os
 import reprlib
 import threading
 import warnings
-from collections import Counter
+import weakref
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from topk import confidence
-from topk._checks import as_array, as_generator, as_numbers, check_integer, check_integers, refuse
+from topk._checks import (
+    as_array,
+    as_generator,
+    as_numbers,
+    check_flag,
+    check_integer,
+    check_integers,
+    integral_as_int,
+    refuse,
+)
 from topk._types import Floats, Integers, Seed
-from topk.bandits import Scale, scale_of
+from topk.bandits import RewardRange, reward_range_of
 from topk.engine.allocation import spread
 from topk.engine.known import check_cells, limit_batch
-from topk.engine.state import STOPPED, begin_run, by_bandit, peek
+from topk.engine.plain import PlainRunState
+from topk.engine.state import STOPPED, RunState, begin_run, by_bandit, recommend_with
 from topk.finite import check_items
-from topk.live import files as storing
-from topk.live import report as reporting
+from topk.live import consistency, files, report
 from topk.live.cells import Cells, checked_items
+from topk.live.exact import ExactSums
 from topk.live.inbox import MOST, Arrivals
+from topk.live.snapshot import Snapshot
 from topk.live.subgaussian import ODDS, SigmaTest
-from topk.rules.base import RUNNING
+from topk.rules.base import ACTIVE, RUNNING
 from topk.rules.ranking import means_of
-from topk.rules.strategy import Strategy
+from topk.rules.strategy import Indices, Ruled, Strategy
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 P = ParamSpec("P")
 R = TypeVar("R")
-MANY = 1024  # pairs of arms; of more squares would make evidence take seconds
-DELTA = 0.05  # of intervals where the strategy has none of its own
+MANY = 1024  # pairs of arms up to which evidence may use squares; beyond, it would take seconds
+DELTA = 0.05  # error probability of intervals if the strategy has no delta
 
-_lock = threading.RLock()  # one for all, since a session is copied with all that it holds
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()  # all sessions of this process
+_held: list[Session] = []  # the sessions that are locked while this process forks
+
+
+def _hold_all():
+    """Lock all sessions before a fork, so that the child process copies consistent states."""
+    _held[:] = _sessions
+    for session in _held:
+        session.lock.acquire()
+
+
+def _release_all():
+    """Unlock the sessions in the parent process after a fork."""
+    for session in _held:
+        session.lock.release()
+    _held.clear()
+
+
+def _renew_all():
+    """Give the sessions of the child process new locks, which no thread of the parent holds."""
+    for session in _held:
+        session.lock = threading.RLock()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(
+        before=_hold_all, after_in_parent=_release_all, after_in_child=_renew_all
+    )
 
 
 def locked(method: Callable[P, R]) -> Callable[P, R]:
-    """Let no other thread touch a session meanwhile."""
+    """Return the method so that it holds the session's lock while it runs."""
 
     @functools.wraps(method)
     def alone(*arguments: P.args, **named: P.kwargs) -> R:
-        with _lock:
+        session: Any = arguments[0]
+        with session.lock:
             return method(*arguments, **named)
 
     return alone
 
 
 class Session:
-    """A play whose rewards come from outside.
+    """A live run: its rewards come from outside.
 
-    Made by ``strategy.start(n)``.  `ask` says what is wanted, `tell` takes rewards as they
-    arrive; when a batch is complete the strategy moves on.  Arms keep their numbers.  For many
-    pulls at a time, of which results are late, ``ask(size)`` hands out the next ones and `observe`
-    takes any data.  A session may be used by several threads.
-
-    Arms can be withdrawn, and none can be added: every radius holds for the n arms of the
-    start together.  Start again with the new arms, and let `observe` take what is known.
+    ``strategy.start(n)`` makes a session.  `ask` returns the pulls that the current batch needs,
+    and `tell` records rewards as they arrive; when the batch is complete, the strategy moves on to
+    the next.  If many pulls are made at a time and results are late, ``ask(size)`` hands out the
+    next pulls and `observe` records any results.  Arms can leave (`withdraw`) and join
+    (`with_arms`); arms keep their numbers.  Several threads may use one session.
 
     With several bandits, ``strategy.start((M, n))``, arm i of bandit m is ``m * n + i`` in
-    `ask`, `tell` and `withdraw`.  What is shown of every arm has the shape (M, n), and
-    ``selected`` holds each bandit's own numbers, from 0 to n - 1.
+    `ask`, `tell` and `withdraw`.  Arrays with an entry for each arm have shape (M, n), and
+    ``selected`` holds each bandit's own numbers, 0 to n - 1.
 
     On a finite test set, ``strategy.start(models, items=N)``, every arm has N items, and results
-    are 0 or 1.  Then `ask_cells` hands out pairs of an arm and an item, each at most once unless it
-    is lost, and `tell_cells` takes their results, in place of `ask` and `tell`.
+    are 0 or 1.  `ask_cells` and `tell_cells` then replace `ask` and `tell`: they hand out cells,
+    pairs of an arm and an item, each at most once unless it is lost, and record their results.
 
     Attributes
     ----------
     strategy : Strategy
-        What is being played.
+        The strategy.
     layout : int or tuple of int
         The number n of arms, or the pair (M, n).
-    names : list of str or None
-        What the arms are called, if they have names: these stand in place of numbers in all that
-        a session takes and gives.
+    names : list of str, list of int or None
+        Names of the arms, which replace their numbers in all arguments and results; None if the
+        arms have no names.
     items : int or None
-        The number of items of a finite test set.
+        Number of items of a finite test set.
+    most_arms : int or None
+        Maximum number of arms, those that join included, if given at the start.
+    engine : topk.engine.state.RunState or topk.engine.plain.PlainRunState
+        The strategy's state, for inspection by its author: ``engine.s`` of a rule, ``engine.view``
+        of a strategy in plain Python.
+    lock : threading.RLock
+        The lock that every method holds while it reads or changes the session.
 
     Examples
     --------
@@ -94,46 +141,60 @@ class Session:
     >>> session = topk.SAR(k=1, budget=40).start(3)
     >>> while not session.done:
     ...     arms, counts = session.ask()
-    ...     _ = session.tell(arms, np.round(counts * quality[arms]), counts=counts)
+    ...     _ = session.tell(arms, sums=np.round(counts * quality[arms]), counts=counts)
     >>> session.selected.tolist()
     [1]
     """
 
     strategy: Strategy
     layout: int | tuple[int, int]
-    names: list[str] | None
+    names: list[str] | list[int] | None
     items: int | None
+    most_arms: int | None
+    engine: RunState | PlainRunState
+    lock: threading.RLock
 
     def __init__(
         self,
         strategy: Strategy,
-        n: int | ArrayLike,
+        arms: int | ArrayLike,
         rng: Seed | None = None,
         bounds: Sequence[float] | None = None,
         sigma: float | None = None,
         items: int | None = None,
+        most_arms: int | None = None,
+        joined: Sequence[int] = (),
     ) -> None:
-        self.strategy, self.names = strategy, None if strategy.several else check_names(n)
-        n = len(self.names) if self.names else n
+        self.lock = threading.RLock()
+        _sessions.add(self)
+        self.strategy, self.names = strategy, None if strategy.several else check_names(arms)
         allowed = "an integer or a generator made by numpy.random.default_rng"
         generator = None if rng is None else as_generator(rng, allowed)
         if generator and not isinstance(generator.bit_generator, np.random.PCG64):
             refuse("rng", rng, allowed)
-        self._units = _scale_of(bounds, sigma, items)
-        self.items = self._units.items
+        self._reward_range = _scale_of(bounds, sigma, items)
+        self.items = self._reward_range.items
         self._scale = {"bounds": None if bounds is None else [*map(float, bounds)]}
         self._scale["sigma"] = None if sigma is None else float(sigma)
-        self._play = begin_run(strategy.on(self._units), n, generator)
-        n = self._play.seen.pulls.size
-        self.layout = (self._play.bandits, n // self._play.bandits) if strategy.several else n
-        self._withdrawn, self._delta = [], getattr(strategy, "delta", DELTA)
-        self._short = {}  # arm -> exactly what its squares, where known, lack of its rewards
-        self._sigma_test = None if self._units.bounded else SigmaTest(n, self._scale["sigma"])
+        shape = len(self.names) if self.names else arms
+        played, self._joined, self._clock = strategy.on(self._reward_range), [*joined], 0
+        self.most_arms = None if most_arms is None else _checked_most(most_arms, shape, played)
+        if self.most_arms:
+            assert isinstance(played, Ruled)
+            played = played.reserving(self._joined[0] if joined else int(shape), self.most_arms)
+        self.engine = begin_run(played, shape, generator)
+        n = self.engine.seen.pulls.size
+        self.layout = (self.engine.bandits, n // self.engine.bandits) if strategy.several else n
+        self._withdrawn = []
+        # sums of the bounded rewards whose known squares are smaller, and of these squares
+        self._short = ExactSums(n), ExactSums(n)
+        bounded = self._reward_range.bounded
+        self._sigma_test = None if bounded else SigmaTest(n, self._scale["sigma"])
         own = generator and generator.spawn(1)[0]
-        self._arrivals, self._cells = Arrivals(n, self._units.bounded, own), None
+        self._arrivals, self._cells = Arrivals(n, self._reward_range.bounded, own), None
         if self.items:
             self._scale["items"] = self.items
-            if not self._play.strategy.skips_known:
+            if not self.engine.strategy.skips_known:
                 check_cells(strategy, n, self.items)
             seed = (own or np.random.default_rng()).bit_generator.random_raw()
             self._cells = Cells(n, self.items, int(seed))
@@ -142,67 +203,71 @@ class Session:
     @locked
     def __repr__(self) -> str:
         left, flying = self._arrivals.left.sum(), self.in_flight.sum()
-        now = f"stopped by its {self.stopped}" if self.done else f"wants {left} more"
+        try:
+            now = f"stopped by its {self.stopped}" if self.done else f"needs {left} more"
+        except ValueError as reason:  # the rule has asked for an impossible batch
+            now = f"broken: {reason}"
         now += f", {flying} in flight" if flying else ""
-        return f"<Session of {self.strategy}: {self.n} arms, {self.pulls.sum()} pulls, {now}>"
+        told = report.pulls_in_words(self.pulls.sum())
+        return f"<Session of {self.strategy}: {self.n} arms, {told}, {now}>"
 
     def _open_batch(self):
         """Take the next batch from the strategy."""
         arms, counts = np.empty((2, self.n), dtype=np.int64)
-        m = self._play.ask(arms, counts)
-        if self.items and not self._play.strategy.skips_known:
-            m = limit_batch(self._play, self.items, arms, counts, m)
-        self._arrivals.open(arms[:m], counts[:m], self._room)
+        m = self.engine.ask(arms, counts)
+        if self.items and not self.engine.strategy.skips_known:
+            m = limit_batch(self.engine, self.items, arms, counts, m)
+        self._arrivals.open(arms[:m], counts[:m], self._capacity)
 
     @property
     def n(self) -> int:
-        """The number of arms, of all bandits together."""
-        return self._play.seen.pulls.size
+        """Number of arms, in all bandits together."""
+        return self.engine.seen.pulls.size
 
     @property
     def done(self) -> bool:
-        """Whether the play is over."""
-        return self._play.ended != RUNNING or self._refuted
+        """Whether the run has ended."""
+        return self.engine.ended != RUNNING or self._refuted
 
     @property
     def stopped(self) -> Literal["rule", "budget", "sigma"] | None:
-        """``'rule'``, ``'budget'``, ``'sigma'``, or None while the play goes on.
+        """What ended the run: ``'rule'``, ``'budget'`` or ``'sigma'``; None while it continues.
 
-        ``'sigma'``: the rewards refute the sigma that was declared, see `topk.live.subgaussian`.
+        ``'sigma'``: the rewards refute the declared sigma, see `topk.live.subgaussian`.
         """
-        return "sigma" if self._refuted else STOPPED[self._play.ended]
+        return "sigma" if self._refuted else STOPPED[self.engine.ended]
 
     @property
     def certified(self) -> bool:
-        """Whether the strategy's own rule ended the play, so that its promise holds.
+        """Whether the strategy's own rule ended the run, so that its guarantee holds.
 
-        False for ever if rewards, late ones as well, have refuted sigma.
+        False from the moment at which rewards, even late ones, refute sigma.
         """
         return self.stopped == "rule"
 
     @property
     def _refuted(self):
-        """Whether sigma was declared, and is refuted."""
+        """Whether sigma was declared and has been refuted."""
         return bool(self._sigma_test and self._sigma_test.refuted)
 
     @property
     @locked
     def pulls(self) -> Integers:
-        """Pulls of each arm that were told so far, int (n,) or (M, n)."""
+        """Number of rewards told of each arm, int (n,) or (M, n)."""
         return self._told()[0].reshape(self.layout)
 
     @property
     @locked
     def means(self) -> Floats:
-        """Mean reward of each arm so far, float (n,) or (M, n); nan where there is none."""
-        return self._units.from_unit(1, means_of(*self._told())).reshape(self.layout)
+        """Mean of the rewards told of each arm, float (n,) or (M, n); nan without rewards."""
+        return self._reward_range.from_unit(1, means_of(*self._told())).reshape(self.layout)
 
     @property
     @locked
     def in_flight(self) -> Integers:
-        """Pulls of each arm that were handed out by `ask` and not come back, int (n,) or (M, n).
+        """Pulls of each arm handed out by `ask` and not answered yet, int (n,) or (M, n).
 
-        On a finite test set cells, by `ask_cells`.
+        On a finite test set: cells handed out by `ask_cells`.
         """
         if self._cells:
             return self._cells.in_flight
@@ -211,122 +276,123 @@ class Session:
     @property
     @locked
     def waiting(self) -> Integers:
-        """Results of each arm that wait for earlier cells of its order, int (n,).
+        """Results of each arm that wait for earlier cells of the arm's order, int (n,).
 
-        They count, in `pulls` and everything else, as soon as those have been told.  None wait but
-        on a finite test set.
+        They count, in `pulls` and everything else, once the results of those cells have been told.
+        Zero except on a finite test set.
         """
         return self._cells.waiting if self._cells else np.zeros(self.n, dtype=np.int64)
 
     @property
     @locked
     def surplus(self) -> Integers:
-        """Results of each arm that the rule has not asked for (yet), int (n,) or (M, n)."""
+        """Results of each arm that the rule has not asked for yet, int (n,) or (M, n)."""
         return self._arrivals.surplus.reshape(self.layout)
 
     @property
     def withdrawn(self) -> list[Any]:
-        """Arms that left, list in the order in which they did."""
+        """Withdrawn arms, in the order of their withdrawal."""
         return self._named(np.array(self._withdrawn, dtype=np.int64)).tolist()
 
     @property
     @locked
-    def selected(self) -> NDArray[Any] | Any:  # or None, which every caller would have to ask for
-        """The set that would be chosen now, int or str (k,), in the order of the arms.
+    def selected(self) -> NDArray[Any] | Any:  # Any spares callers a check for None
+        """The set that would be returned now, int or str (k,), in the order of the arms.
 
-        None until every arm has a pull; those that were withdrawn need none.  With several bandits
-        it has the shape (M, k).
+        None while the run continues and some remaining arm has no pull.  With several bandits the
+        shape is (M, k).
         """
         chosen = self._chosen()
         return None if chosen is None else self._named(chosen)
 
     def _named(self, arms):
-        """Return arms as the user calls them."""
+        """Return the names of arms, or their numbers if arms have no names."""
         return arms if self.names is None else np.array(self.names)[arms]
 
     def _numbered(self, arms, name):
-        """Return the numbers of arms that are given as the user calls them."""
+        """Return the numbers of arms that are given by name; numbers if arms have no names."""
         if self.names is None:
             return arms
         given = [arms] if isinstance(arms, str) or not np.iterable(arms) else list(arms)
         numbers = {arm: number for number, arm in enumerate(self.names)}
-        for arm in given:
-            if not isinstance(arm, str) or arm not in numbers:
+        found = [as_name(arm) for arm in given]
+        for arm, name_of_arm in zip(given, found, strict=True):
+            if name_of_arm not in numbers:
                 refuse(name, arm, f"made of the arms' names, {reprlib.repr(self.names)}")
-        return [numbers[arm] for arm in given]
+        return [numbers[arm] for arm in found]
 
     def _chosen(self):
-        """Return the numbers of the arms that would be chosen now, or None."""
+        """Return the numbers of the arms in the set that would be returned now, or None."""
         pulls, sums = self._counted()
         seen = pulls > 0
         seen[self._withdrawn] = True
         if not (seen.all() or self.done):
             return None
-        return by_bandit(peek(self._play, pulls, sums), self.layout)
+        return by_bandit(recommend_with(self.engine, pulls, sums), self.layout)
 
     @locked
     def bounds(self) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the means, float (n,) or (M, n) each.
 
-        They are those of the strategy's current round, from its last complete batch; see
-        the strategy for what they promise.
+        These are the bounds of the strategy's current round, computed from its last complete
+        batch; the strategy's documentation says with which probability they hold.
         """
-        if self._units.bounded and not self.items:
-            ends = self.strategy.bounds(self._play.seen)
-        else:  # those in the strategy's rule are for rewards in [0, 1], drawn with replacement, too
-            ends = self._intervals()
-        lower, upper = (self._units.from_unit(1, end).reshape(self.layout) for end in ends)
+        if self._reward_range.bounded and not self.items:
+            ends = self.strategy.bounds(self.engine.seen)
+        else:  # the strategy's bounds require rewards in [0, 1], drawn with replacement
+            ends = self.snapshot().intervals()
+        lower, upper = (self._reward_range.from_unit(1, end).reshape(self.layout) for end in ends)
         return lower, upper
 
-    def _intervals(self, delta=None):
-        """Return `topk.confidence.interval` of all arms at delta / n, on the strategy's scale.
+    def _known_squares(self, pulls, sums):
+        """Return upper bounds (n,) on the sums of squares, or None if evidence uses no squares.
 
-        They are those of evidence, where that takes the form of intervals.
-        """
-        if self._refuted:
-            return np.full((2, self.n), [[-np.inf], [np.inf]])
-        given = *self._told(), (delta or self._delta) / self.n, self._units.sigma
-        found = confidence.interval(*given, squares=self._known_squares(), items=self.items)
-        return [end / self.items for end in found] if self.items else found
-
-    @property
-    def _method(self):
-        """The form of evidence that fits the strategy's own stop."""
-        return "intervals" if self.items else self.strategy.stops_by or "pairs"
-
-    def _known_squares(self):
-        """Return sums of squares (n,) at least as large as those of the rewards, or None.
-
-        Where only a sum was told, its rewards may have been zeros and ones.  A strategy that stops
-        by evidence of one form, without squares, is held to that.
+        A sum told without squares counts as a sum of zeros and ones, whose squares are largest.
+        Evidence takes the form of the strategy's own stop: if that is by intervals or by pairs
+        without squares, evidence uses none either.
         """
         free, k = self.strategy.stops_by is None, self.strategy.k
         uses = self.strategy.uses_squares or (free and k * (self.n - k) <= MANY)
-        if not (uses and self._units.bounded) or self.items:
+        if not (uses and self._reward_range.bounded) or self.items:
             return None
-        pulls, sums = self._told()
-        squares = sums.copy()
-        for arm, short in self._short.items():
-            squares[arm] -= float(short)
-        return np.maximum(squares, sums * sums / np.maximum(pulls, 1))
+        return self._largest_squares(pulls, sums)
 
-    @locked
+    def _largest_squares(self, pulls, sums):
+        """Return the largest possible sums of squares (n,) on the strategy's scale."""
+        rewards, known = self._short
+        short = rewards.floats - known.floats  # rounded once; nan if one of the two is a fraction
+        for arm in np.flatnonzero(np.isnan(short)).tolist():
+            short[arm] = float(rewards.exact(arm) - known.exact(arm))
+        return np.maximum(sums - short, sums * sums / np.maximum(pulls, 1))
+
+    def _reward_squares(self, pulls, sums):
+        """Return sums of squares (n,) in the user's units; see `Snapshot`."""
+        if self._sigma_test:
+            found = np.zeros(self.n)
+            for arm, (_, squares) in self._sigma_test.sums.items():
+                found[arm] = float(squares)
+            return np.where(self._sigma_test.untested == 0, found, np.nan)
+        low, width = self._reward_range.low, self._reward_range.width
+        squares = self._largest_squares(pulls, sums)
+        return low * low * pulls + 2 * low * width * sums + width * width * squares
+
     def evidence(self, epsilon: float | None = None) -> float:
-        """Return a p-value, valid at all times, for `selected` not being right up to epsilon.
+        """Return an anytime-valid p-value for the hypothesis that `selected` is wrong by epsilon.
 
         Parameters
         ----------
         epsilon : float, optional
-            In units of reward, at least 0 and less than their range, if they have bounds.  By
-            default the strategy's, if its promise is about every arm; 0 with a fixed budget or a
-            promise on average.
+            Tolerance in units of reward: at least 0, and less than the range of bounded rewards.
+            The default is the strategy's epsilon if its guarantee is about every arm, and 0 for a
+            fixed budget or a guarantee on average.
 
         Returns
         -------
         float
-            At most delta, at any time at which the set named then is wrong, with probability at
-            most delta; 1.0 until every arm has a pull, and once sigma is refuted.  Not the
-            smallest so far, since the set changes.  See `topk.confidence.evidence`.
+            The p-value.  The probability that at any time it is at most delta while the set
+            selected at that time is wrong is at most delta.  1.0 until every arm has a pull, and
+            once sigma is refuted.  The value refers to the current set, hence it is not the
+            smallest so far.  See `topk.confidence.evidence`.
 
         Raises
         ------
@@ -335,125 +401,180 @@ class Session:
 
         Notes
         -----
-        The form is that of the strategy's own stop: joint intervals of single arms where it stops
-        by those (`KLLUCB`, `BettingLUCB`, `LUCB1`, `UGapEc`, `CLUCB`, ...), else pairs of arms, as
-        of `TopTwo`.  So when one of these stops of its own accord, evidence is at most delta; for
-        the exceptions see `topk.live.report.report`.  For other rules (a fixed budget, `Halving`,
-        `Racing`, guarantees on average) evidence is a second opinion that may be weaker than their
-        own proof.
+        Evidence takes the form of the strategy's stopping rule: joint intervals of single arms for
+        strategies that stop by intervals (`KLLUCB`, `BettingLUCB`, `LUCB1`, `UGapEc`, `CLUCB`,
+        ...), and pairs of arms for `TopTwo` and all others.  When the rule of one of the named
+        strategies stops the run, evidence is at most delta; `topk.live.report.report` lists the
+        exceptions.  For other rules (a fixed budget, `Halving`, `Racing`, guarantees on average)
+        evidence is a second opinion, which may be weaker than their own proof.
 
-        What has been told counts, and in the order in which it was: rewards may come late or be
-        missing, but not because of what they are.  When clicks arrive at once, and their absence
-        only after a wait, tell each arm's results in the order of its pulls, without gaps.  By
-        intervals that is enough.  By pairs take p (1 + ln(C/p)) in place of p, with
-        C = (n - k)(n + k - 1)/2, since the arms' results then take turns that depend on them, and
-        rewards of different arms that are pulled together have to be independent.
+        Evidence uses the rewards in the order in which they were told.  Rewards may be late or
+        missing, but neither may depend on their values.  If clicks arrive at once and their absence
+        only after a wait, tell each arm's results in the order of its pulls, without gaps.  For
+        intervals this suffices.  For pairs, the order in which results of different arms arrive
+        then still depends on the results: use p (1 + ln(C/p)) in place of p, with
+        C = (n - k)(n + k - 1)/2, and make sure that the rewards of different arms that are pulled
+        together are independent.
         """
-        epsilon = self._units.unit_epsilon(self.strategy.tolerance if epsilon is None else epsilon)
-        chosen = self._chosen()
-        if chosen is None or self._refuted:
-            return 1.0
-        pulls, sums = (x.reshape(self.layout) for x in self._told())
-        squares = self._known_squares()
-        if squares is not None:
-            squares = squares.reshape(self.layout)
-        return confidence.evidence(
-            pulls, sums, chosen, epsilon, self._withdrawn, self._units.sigma,
-            squares=squares, items=self.items, method=self._method,
-        )
+        return self.snapshot().evidence(epsilon)
+
+    @overload
+    def ask(
+        self, size: int | None = None, *, plain: Literal[False] = False
+    ) -> tuple[NDArray[Any], Integers]: ...
+
+    @overload
+    def ask(
+        self, size: int | None = None, *, plain: Literal[True]
+    ) -> tuple[list[Any], list[int]]: ...
 
     @locked
-    def ask(self, size: int | None = None) -> tuple[NDArray[Any], Integers]:
-        """Say what is still wanted of the current batch, or hand out the next pulls.
+    def ask(self, size: int | None = None, *, plain: bool = False) -> tuple[Any, Any]:
+        """Return the pulls that the current batch still needs, or hand out the next pulls.
 
         Parameters
         ----------
         size : int, optional
-            How many pulls can be made now, at least 1.  Then those are returned that this rule
-            would make next, beyond what is in flight, and from now on they are in flight, until
-            they are told, observed or lost.
+            Number of pulls that can be made now, at least 1.  If given, `ask` returns up to
+            ``size`` pulls, beyond those in flight, that the rule would make next.  These are in
+            flight until they are told, observed or lost.  Without ``size`` the call changes
+            nothing.
+        plain : bool
+            Whether to return lists of Python's own values, which `json.dumps` accepts.
 
         Returns
         -------
         arms : ndarray of int64, or of str if the arms have names, shape (m,)
         counts : ndarray of int64, shape (m,)
-            ``counts[j]`` more rewards of arm ``arms[j]``; empty when the play is over.
-            Without ``size`` asking changes nothing.
+            Pull arm ``arms[j]`` ``counts[j]`` times.  Both are empty when the run has ended, and
+            lists if ``plain``.
 
         Raises
         ------
         ValueError
-            If ``size`` is no number of pulls.
+            If ``size`` is not a number of pulls, or ``plain`` is not True or False.
 
         Notes
         -----
-        What is handed out, up to ``size`` pulls:
+        With ``size``, the pulls handed out depend on the strategy:
 
-        * By an index strategy, after a first reward of every arm, what it would pull if all that
-          is in flight came in at the arms' means: pull for pull, or of more than 100 in a hundred
-          steps; of a pair with room for one of the two the first and the second in turn.  It stops
-          for real rewards only.  Before that, and by `Racing`, pulls that keep the arms equal.
-        * By other strategies in rounds what the round still wants, and then, equally, pulls of the
-          arms that are not settled: the next rounds will ask for them.
-        * By one in plain Python what is wanted.
+        * An index strategy, once every arm has a reward: the pulls that the rule would make if all
+          rewards in flight equalled the arms' means.  They are simulated one by one, or in about a
+          hundred steps if ``size`` exceeds 100.  If the rule picks a pair and only one more pull is
+          handed out, the two arms take turns.  Only real rewards stop the rule.
+        * An index strategy before that, and `Racing`: pulls that make the arms' numbers of pulls
+          equal.
+        * Another strategy in rounds: the pulls that the current round still needs, and then equal
+          numbers of pulls of the arms that are not settled, which later rounds will need.
+        * A strategy in plain Python: the pulls that the current batch still needs.
 
-        With a budget no more than it has left beyond what is in flight.  So fewer pulls than
-        ``size`` mean that it is used up, or that results have to come in first.  Results that
-        rounds were handed out ahead, of arms that are settled before the rule asks for them, are
-        in no budget: who must not pay for them leaves ``size`` out.
+        With a budget, no more pulls are handed out than remain of it beyond those in flight.  Hence
+        fewer pulls than ``size`` mean that the budget is used up, or that results must arrive
+        first.  A strategy in rounds may settle an arm before it asks for results of pulls that were
+        handed out ahead; these do not count towards the budget.  Leave ``size`` out if such pulls
+        are too expensive.
         """
         self._refuse_cells("ask", "ask_cells")
+        plain = check_flag(plain, "plain")
         if size is not None:
-            shares = self._next(check_integer(size, "size", 1, MOST))
-            self._arrivals.flight += shares
-            return self._named(np.flatnonzero(shares)), shares[shares > 0]
-        left, arms = self._arrivals.left, self._arrivals.arms
-        arms = arms[left[arms] > 0]
-        return self._named(arms), left[arms]
+            left = self._next(check_integer(size, "size", 1, MOST))
+            self._arrivals.flight += left
+            arms = np.flatnonzero(left)
+        else:
+            left, arms = self._arrivals.left, self._arrivals.arms
+            arms = arms[left[arms] > 0]
+        asked = self._named(arms), left[arms]
+        return (asked[0].tolist(), asked[1].tolist()) if plain else asked
 
     def _next(self, size):
-        """Return how many pulls of each arm are handed out next, (n,)."""
-        play, new, flight = self._play, self._arrivals.new, self._arrivals.flight
+        """Return the number of pulls of each arm to be handed out next, (n,)."""
+        play, new, flight = self.engine, self._arrivals.new, self._arrivals.flight
         budget = getattr(self.strategy, "budget", None) or MOST
         most = budget - play.total - int(new.sum() + flight.sum())
         if self.done or most <= 0:
             return np.zeros(self.n, dtype=np.int64)
-        size, room = min(size, most), np.full(self.n, MOST)
+        size, capacity = min(size, most), np.full(self.n, MOST)
         if self._cells:
-            room = self._cells.left
-        if play.pools:
-            shares = np.minimum(play.imagine(self._arrivals.told(), flight, size), room)
+            capacity = self._cells.left
+        if play.accepts_unsolicited:
+            shares = np.minimum(play.imagine(self._arrivals.told(), flight, size), capacity)
             if self._cells and play.strategy.skips_known and play.can_begin(play.seen.pulls):
-                return shares  # fewer than ``size`` if all that the rule would pick is in flight
+                return shares  # fewer than ``size`` if all arms that the rule picks are in flight
             have = play.seen.pulls + new + flight + shares
         else:
             left = self._arrivals.left
-            shares = spread(new + flight, np.minimum(np.maximum(left - flight, 0), room), size)
+            shares = spread(new + flight, np.minimum(np.maximum(left - flight, 0), capacity), size)
             have = np.maximum(flight - left, 0) + self._arrivals.surplus  # ahead of the batch
             size = min(size, max(shares.sum(), most - have[play.active].sum()))
-        more = np.where(play.active, np.minimum(size, room - shares), 0)
+        more = np.where(play.active, np.minimum(size, capacity - shares), 0)
         return shares + spread(have, more, size - shares.sum())
 
     @locked
     def state(self) -> dict[str, Any]:
-        """Return everything needed to go on later, as plain JSON values.
+        """Return the state of the session, from which it can be resumed, as plain JSON values.
 
         Returns
         -------
         dict
-            Give it to `topk.resume`, in this process or in another one.
+            The state; `topk.resume` accepts it in this process and in others.
 
         Raises
         ------
         ValueError
-            If a strategy of your own keeps in its memory what JSON would not give back.
+            If the memory of a strategy of your own holds values that JSON cannot represent.
         """
-        return storing.state(self)
+        return files.sealed(self.strategy, self._stored())
+
+    def _stored(self):
+        """Return the state without the strategy, as JSON values."""
+        stored = {
+            "n": list(self.layout) if self.strategy.several else self.names or self.n,
+            "scale": self._scale,
+            "play": self.engine.dump(),
+            "most_arms": self.most_arms,
+            "joined": list(self._joined),
+            "clock": self._clock,
+            "withdrawn": list(self._withdrawn),
+            "short": self._stored_short(),
+            "sigma_test": self._sigma_test and self._sigma_test.dump(),
+        }
+        stored |= self._arrivals.dump()
+        if self._cells:
+            stored["cells"] = self._cells.dump()
+        return stored
+
+    def _stored_short(self):
+        """Return each arm's exact sum of x - x**2 over the rewards x with smaller known squares."""
+        rewards, known = self._short
+        arms = np.flatnonzero(rewards.floats).tolist()
+        return [[arm, str(rewards.exact(arm) - known.exact(arm))] for arm in arms]
+
+    @locked
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the strategy and the values that `state` returns."""
+        return _revived, (type(self), self.strategy, self._stored())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return a copy, without `state`: a memory in plain Python may hold any values."""
+        other = object.__new__(type(self))
+        with self.lock:
+            held = {name: value for name, value in vars(self).items() if name != "lock"}
+            vars(other).update(copy.deepcopy(held, memo), lock=threading.RLock())
+        _sessions.add(other)
+        return other
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any] | str) -> Self:
+        """Return a session from a stored state; see `topk.resume`."""
+        try:
+            return _revived(cls, *files.opened(state))
+        except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError) as reason:
+            raise ValueError(f"state: not a state of a session: {reason!r}") from reason
 
     def save(self, path: str | Path) -> None:
-        """Write everything needed to go on later to a file; see `topk.load`.
+        """Write the state of the session to a file, which `topk.load` reads.
 
-        The old file, if there is one, is replaced at once, and stays if something goes wrong.
+        An existing file is replaced atomically, and is kept if writing fails.
 
         Parameters
         ----------
@@ -462,149 +583,196 @@ class Session:
         Raises
         ------
         ValueError
-            As `state` does.
+            If the session cannot be stored; see `state`.
         OSError
             If the file cannot be written.
         """
-        storing.save(self, path)
+        files.save(self, path)
 
     @locked
-    def report(self) -> pandas.DataFrame:
-        """Return where the study stands, as a table: see `topk.live.report.report`."""
-        return reporting.report(self)
+    def snapshot(self) -> Snapshot:
+        """Return a copy of the session's data, from which reports and evidence are computed."""
+        pulls, sums = self._told()
+        chosen, status = self._chosen(), getattr(self.engine.seen, "status", None)
+        settled = np.zeros(self.n, dtype=bool) if status is None else status != ACTIVE
+        return Snapshot(
+            strategy=self.strategy, names=self.names, layout=self.layout,
+            reward_range=self._reward_range,
+            delta=getattr(self.strategy, "delta", DELTA),
+            pulls=pulls, sums=sums, squares=self._known_squares(pulls, sums),
+            reward_squares=self._reward_squares(pulls, sums),
+            counted=self._counted()[0], settled=settled,
+            in_flight=self.in_flight.ravel(), surplus=self._arrivals.surplus,
+            waiting=self.waiting, withdrawn=(*self._withdrawn,), chosen=chosen,
+            stopped=self.stopped, sigma_test=self._sigma_test and str(self._sigma_test),
+            most_arms=self.most_arms, joined=(*self._joined,),
+        )  # fmt: skip
 
-    def plot(self) -> Figure:
-        """Draw where the study stands: see `topk.live.report.plot`."""
-        return reporting.plot(self)
+    def report(self, full: bool = False) -> pandas.DataFrame:
+        """Return the current results as a table; see `topk.live.report.report`."""
+        return report.report(self.snapshot(), full)
+
+    def summary(self) -> str:
+        """Return the current results in a few lines of text; see `topk.live.report.summary`."""
+        return report.summary(self.snapshot())
+
+    def _repr_html_(self):
+        return report.html(self.snapshot())
+
+    @overload
+    def plot(self, ax: None = None) -> Figure: ...
+
+    @overload
+    def plot(self, ax: Axes) -> Axes: ...
+
+    def plot(self, ax: Axes | None = None) -> Figure | Axes:
+        """Plot the current intervals; see `topk.live.report.plot`."""
+        return report.plot(self.snapshot(), ax)
 
     @locked
     def tell(
         self,
         arms: ArrayLike,
-        rewards: ArrayLike,
+        rewards: ArrayLike | None = None,
         counts: ArrayLike | None = None,
         squares: ArrayLike | None = None,
+        *,
+        sums: ArrayLike | None = None,
+        means: ArrayLike | None = None,
     ) -> Self:
-        """Take rewards that have arrived; any part of what is wanted or in flight, in any order.
+        """Record rewards: any part of the current batch or of the pulls in flight, in any order.
 
-        Of an arm no more are taken than the batch still wants, or are in flight if those are
-        more: what was not asked for is for `observe`, which says what becomes of results that the
-        rule has not asked for yet.  Late ones of an arm that was withdrawn are taken as well.
+        The number of rewards of an arm is limited to those that the batch still needs or those in
+        flight, whichever are more; late rewards of a withdrawn arm are always accepted.  Other
+        results go to `observe`, whose notes say how rules use results that they have not asked for.
 
         Parameters
         ----------
         arms : array_like of int, or of str if the arms have names, shape (m,)
-            Which arms; an arm may occur several times.
-        rewards : array_like of float, shape (m,)
-            One reward within the bounds per entry, or, with ``counts``, the sum of so many.
+            The arms; an arm may occur several times.
+        rewards : array_like of float, shape (m,), optional
+            One reward within the bounds per entry.  With ``counts``, the sum of that many rewards,
+            for which ``sums`` is the clearer name.
         counts : array_like of int, shape (m,), optional
-            How many rewards each entry stands for.
+            Number of rewards of each entry; one reward per entry if not given.
         squares : array_like of float, shape (m,), optional
-            Sum of the squared rewards of each entry, for strategies that look at variances, for
+            Sum of the squared rewards of each entry, for strategies that use variances, for
             the intervals of `report`, and for the test of sigma; a single reward needs none.
+        sums, means : array_like of float, shape (m,), optional
+            Instead of ``rewards``, with ``counts``: the sum or the mean of each entry's rewards.
 
         Returns
         -------
         Session
-            Itself.
+            The session itself.
 
         Raises
         ------
         ValueError
-            If something told was not asked for or cannot be; then nothing is changed.  Also
-            if a strategy of your own then asks for what cannot be: this session cannot go
-            on, and the state stored before is the one to resume with a mended strategy.
+            If a reward was not asked for or is impossible; the session is then unchanged.  Also
+            if a strategy of your own then asks for an impossible batch; this session cannot
+            continue: correct the strategy, and resume the state stored before.
         """
         self._refuse_cells("tell", "tell_cells")
         if self.done and not self._arrivals.flight.any():
-            raise ValueError("arms: this session is done, and takes what Session.observe is told")
+            raise ValueError("arms: this session is done; pass further results to Session.observe")
         allowed = np.maximum(self._arrivals.left, self._arrivals.flight)
         allowed[self._withdrawn] = MOST
         wanted = "arms: {} reward(s) of arm {} were told, but {} are wanted now; see Session.ask"
-        return self._sort_in(arms, rewards, counts, squares, allowed, wanted)
+        told = self._one_form(arms, rewards, counts, sums, means)
+        self._sort_in(arms, told, counts, squares, allowed, wanted)
+        self._warn_of_means(rewards, counts)
+        return self
 
     @locked
     def observe(
         self,
         arms: ArrayLike,
-        rewards: ArrayLike,
+        rewards: ArrayLike | None = None,
         counts: ArrayLike | None = None,
         squares: ArrayLike | None = None,
+        *,
+        sums: ArrayLike | None = None,
+        means: ArrayLike | None = None,
     ) -> Self:
-        """Take any results, at any time: logged before, late, of arms that left, or not asked for.
+        """Record any results: logged before the session, late, of withdrawn arms, or not asked for.
 
-        What is in flight becomes less by as many.
+        The number of pulls in flight decreases accordingly.
 
         Parameters
         ----------
-        arms, rewards, counts, squares
-            As for `tell`, in any number.
+        arms, rewards, counts, squares, sums, means
+            As in `tell`, for any number of rewards.
 
         Returns
         -------
         Session
-            Itself.
+            The session itself.
 
         Raises
         ------
         ValueError
-            If a result cannot be; then nothing is changed.
+            If a result is impossible; the session is then unchanged.
 
         Notes
         -----
         Index strategies (`LUCB1`, `KLLUCB`, `TopTwo`, `UGapEc`, `CLUCB`, `GapE`, ...) and `Racing`
-        use everything at once: their bounds hold after any number of pulls, so that the promise
-        stays.  The clock t of `LUCB1`, and that of `KLLUCB`'s published rate, is then at least
-        the largest number of pulls of an arm.  With a budget all that is used counts, and going
-        over it ends the play; what `UGapEb` promises is about a budget that it spends itself.
+        use all results at once.  Their bounds hold after any number of pulls, hence the guarantee
+        is unaffected.  The clock t of `LUCB1`, and of `KLLUCB` with its published rate, is then at
+        least the largest number of pulls of an arm.  All results used count towards a budget, and
+        exceeding it ends the run; the guarantee of `UGapEb` requires that it spends the budget
+        itself.
 
-        The others decide by exactly what they asked for, and their promise is about that: `SAR`
-        and `SuccessiveRejects` compare arms after equal pulls, `OptMAI` and `Uniform` share out a
-        budget, `Halving`, `AdaptiveTopK`, `ImprovedTopK` and `LUCB1`'s guard want fresh rewards in
-        each round, and of a rule in plain Python nothing is known.  With them results wait, in
-        the order in which they came, until the rule asks for their arm.  Of a sum of more
-        rewards than are wanted a random part is taken, as if it were one of zeros and ones; tell
-        other rewards one by one, if this matters.  Where there are no bounds, or squares are
-        looked at, such a sum waits until it is wanted as a whole.
+        All other strategies use exactly the results they ask for, and their guarantees are about
+        these: `SAR` and `SuccessiveRejects` compare arms after equal numbers of pulls, `OptMAI`
+        and `Uniform` divide a budget, and `Halving`, `AdaptiveTopK` and `ImprovedTopK` need fresh
+        rewards in each round; a rule in plain Python may do any of this.
+        Results wait, in order of arrival, until the rule asks for their arm.  If it needs only some
+        rewards of a sum, a random part of the sum is used, as if it consisted of zeros and ones;
+        tell other rewards one by one if this matters.  If rewards have no bounds, or the strategy
+        uses squares, the sum waits until the rule needs all of it.
 
-        Results of arms that are settled or withdrawn, and those that come after the end, count
-        in `pulls`, `means`, `evidence` and `report`, and in no budget.
+        Results of settled or withdrawn arms, and results after the end of the run, count in
+        `pulls`, `means`, `evidence` and `report`, but not towards a budget.
 
-        Whatever comes in, each reward, given all that was counted before and that it is the next
-        to come, has to have the mean of its arm.  So it may be late or `lost`, and data may be
-        chosen, but not because of what the rewards are.  When clicks arrive at once, and their
-        absence only after a wait, tell each arm's results in the order of its pulls, without
-        gaps; that mends it for bounds of single arms, not for `TopTwo`, and see `evidence`.  A
-        log has to be complete from its beginning, and to be told once.
+        All guarantees assume that, conditionally on everything counted so far and on which reward
+        arrives next, the mean of that reward is the mean of its arm.  Hence rewards may be late,
+        `lost` or selected, but not depending on their values.  If clicks arrive at once and their
+        absence only after a wait, tell each arm's results in the order of its pulls, without gaps;
+        this suffices for bounds of single arms, but not for `TopTwo`, see `evidence`.  A log must
+        be complete from its beginning, and must be told only once.
         """
         self._refuse_cells("observe", "tell_cells")
-        few = "counts: of {} reward(s) of arm {} only {} can be counted"
-        return self._sort_in(arms, rewards, counts, squares, MOST - self._told()[0], few)
+        few = "counts: {} reward(s) of arm {} were told, but only {} more can be counted"
+        told = self._one_form(arms, rewards, counts, sums, means)
+        self._sort_in(arms, told, counts, squares, MOST - self._told()[0], few)
+        self._warn_of_means(rewards, counts)
+        return self
 
     @locked
     def lost(self, arms: ArrayLike, counts: ArrayLike | None = None) -> Self:
-        """Give back pulls that are in flight and will not be answered: `ask` hands out others.
+        """Mark pulls in flight as lost: they will not be answered, and `ask` hands out others.
 
         Parameters
         ----------
         arms : array_like of int, or of str if the arms have names, shape (m,)
-            Which arms; an arm may occur several times.
+            The arms; an arm may occur several times.
         counts : array_like of int, shape (m,), optional
-            How many pulls of each, one unless given.
+            Number of lost pulls of each entry, by default one.
 
         Returns
         -------
         Session
-            Itself.
+            The session itself.
 
         Raises
         ------
         ValueError
-            If that is more than is in flight; then nothing is changed.
+            If an arm has fewer pulls in flight; the session is then unchanged.
 
         Notes
         -----
-        That a result is lost must have nothing to do with what it would have been; see `observe`.
+        The loss of a result must not depend on its value; see `observe`.
         """
         self._refuse_cells("lost", "lost_cells")
         arms, counts, _ = self._entries(arms, counts)
@@ -614,27 +782,28 @@ class Session:
         return self
 
     def _refuse_cells(self, name, other):
-        """Refuse what takes arms without items where there are cells."""
+        """Refuse a method for arms without items in a session with items."""
         if self._cells:
             raise ValueError(f"{name}: a session with items takes cells; see Session.{other}")
 
     def _with_cells(self, name):
-        """Return the cells; refuse where there are none."""
+        """Return the cells; refuse a session without items."""
         if not self._cells:
             raise ValueError(f"{name}: this session has no items; see Strategy.start(..., items=N)")
         return self._cells
 
     def _blocked(self, size):
-        """Return shares of the batch's arms whose next cell was lost, with none in flight, (n,).
+        """Return the number of cells to hand out of arms whose next cell was lost, (n,).
 
-        Results that wait behind such a gap seem to be all that the rule or its budget allows.
+        Only arms of the batch without cells in flight are concerned.  The results that wait behind
+        such a gap may use up all that the rule or its budget allows, so that `_next` returns zeros.
         """
         idle = np.where(self._cells.in_flight == 0, self._cells.left, 0)
         most = np.minimum(self._arrivals.left, idle)
         return spread(np.zeros_like(most), most, size)
 
     def _expect_cells(self):
-        """Take for in flight what is to count, not what waits of an arm that has left."""
+        """Set the results that are expected to count: of withdrawn arms, only cells in flight."""
         self._arrivals.flight[:] = self._cells.uncounted
         self._arrivals.flight[self._withdrawn] = self._cells.in_flight[self._withdrawn]
 
@@ -643,34 +812,45 @@ class Session:
         arms, _, _ = self._entries(arms, None)
         return arms, checked_items(items, arms.size, self.items)
 
+    @overload
+    def ask_cells(
+        self, size: int, *, plain: Literal[False] = False
+    ) -> tuple[NDArray[Any], Integers]: ...
+
+    @overload
+    def ask_cells(self, size: int, *, plain: Literal[True]) -> tuple[list[Any], list[int]]: ...
+
     @locked
-    def ask_cells(self, size: int) -> tuple[NDArray[Any], Integers]:
+    def ask_cells(self, size: int, *, plain: bool = False) -> tuple[Any, Any]:
         """Hand out the next cells of a finite test set: pairs of an arm and an item to be judged.
 
         Parameters
         ----------
         size : int
-            How many cells can be judged now, at least 1.
+            Number of cells that can be judged now, at least 1.
+        plain : bool
+            Whether to return lists of Python's own values, which `json.dumps` accepts.
 
         Returns
         -------
         arms : ndarray of int64, or of str if the arms have names, shape (m,)
         items : ndarray of int64, shape (m,)
-            Cell j is item ``items[j]``, 0 to N - 1, of arm ``arms[j]``.  Each is handed out once;
-            again only after `lost_cells`.
+            Cell j is item ``items[j]``, 0 to N - 1, of arm ``arms[j]``.  Each cell is handed out
+            once, and again only after `lost_cells`.  Both are lists if ``plain``.
 
         Raises
         ------
         ValueError
-            If ``size`` is no number of cells, or the session has no items.
+            If ``size`` is not a number of cells, ``plain`` is not True or False, or the session has
+            no items.
 
         Notes
         -----
-        Which arms are asked is said at `ask`.  Which item is next was drawn beforehand: every arm
-        has a uniformly random order of its own, a function of the seed given to
-        `topk.Strategy.start` (of one that is drawn unless ``rng`` is given), and stored with it.
-        Lost cells come first.  Fewer than ``size`` cells mean that results have to come in first,
-        or that the budget is used up; none that the study is over, or waits for what is in flight.
+        `ask` describes the choice of arms.  The order of items is drawn in advance: every arm has
+        its own uniformly random order, a function of the ``rng`` given to `topk.Strategy.start`
+        (of a fresh seed if none is given), which is stored with the session.  Lost cells come
+        first.  Fewer than ``size`` cells mean that results must arrive first, or that the budget is
+        used up; no cells mean that the run has ended, or that it waits for cells in flight.
 
         Examples
         --------
@@ -682,78 +862,81 @@ class Session:
         >>> session.selected.tolist(), session.certified
         (['a'], True)
         """
-        cells = self._with_cells("ask_cells")
+        cells, plain = self._with_cells("ask_cells"), check_flag(plain, "plain")
         shares = self._next(check_integer(size, "size", 1, MOST))
         if not (shares.any() or self.done):
             shares = self._blocked(size)
         arms, items = cells.hand_out(shares)
         self._expect_cells()
-        return self._named(arms), items
+        asked = self._named(arms), items
+        return (asked[0].tolist(), asked[1].tolist()) if plain else asked
 
     @locked
     def tell_cells(self, arms: ArrayLike, items: ArrayLike, results: ArrayLike) -> Self:
-        """Take results of cells that were handed out, in any order and any portions.
+        """Record results of cells that were handed out, in any order and in batches of any size.
 
         Parameters
         ----------
         arms : array_like of int, or of str if the arms have names, shape (m,)
         items : array_like of int, shape (m,)
-            Which cells.
+            The cells.
         results : array_like of 0 and 1, shape (m,)
-            Whether each is right.
+            The result of each cell.
 
         Returns
         -------
         Session
-            Itself.
+            The session itself.
 
         Raises
         ------
         ValueError
-            If a cell was never handed out, if a result is not 0 or 1, or not the one that was told
-            of this cell before; then nothing is changed.
+            If a cell was never handed out, if a result is not 0 or 1, or if it differs from the
+            one told of this cell before; the session is then unchanged.
 
         Notes
         -----
-        An arm's results count as its longest prefix of the order handed out that has no gap; later
-        ones are `waiting`.  So a harness that answers easy items first does not choose which
-        results count.  A cell told twice with the same result is taken once.
+        The results in the longest complete prefix of an arm's order count; later ones are
+        `waiting`.  Hence the time of arrival does not select which results count, for example when
+        easy items are answered first.  A cell told twice with the same result counts once.
         """
         cells = self._with_cells("tell_cells")
         grown = cells.take(*self._pairs(arms, items), results, self._named)
         self._expect_cells()
         for arm, found in grown:
-            whole = [[found.size, int(found.sum())]]  # where all are taken, or none ever
-            for count, right in whole if self._play.pools else [[1, int(x)] for x in found]:
-                self._arrivals.take(arm, [count, right, right], self._room(arm))
+            whole = [[found.size, int(found.sum())]]  # if the rule uses all results, or none
+            if not self.engine.accepts_unsolicited:
+                whole = [[1, int(x)] for x in found]
+            for count, right in whole:
+                self._arrivals.take(arm, [count, right, right], self._capacity(arm))
         self._go_on()
         return self
 
     @locked
     def lost_cells(self, arms: ArrayLike, items: ArrayLike) -> Self:
-        """Give back cells that are in flight and will not be answered; they are handed out again.
+        """Mark cells in flight as lost: they were not answered, and are handed out again.
 
-        A result that comes nevertheless is taken.
+        A result that arrives nevertheless is accepted.
 
         Parameters
         ----------
         arms, items
-            As for `tell_cells`.
+            As in `tell_cells`.
 
         Returns
         -------
         Session
-            Itself.
+            The session itself.
 
         Raises
         ------
         ValueError
-            If a cell is not in flight; then nothing is changed.
+            If a cell is not in flight; the session is then unchanged.
 
         Notes
         -----
-        An arm's later results wait until the cell is answered after all.  One that can never be
-        answered has to be told as 0, if that is what it is to mean.
+        The arm's later results wait until the cell is answered.  If a cell can never be answered
+        and that counts as a failure, tell the result 0.
         """
         cells = self._with_cells("lost_cells")
         cells.lose(*self._pairs(arms, items), self._named)
@@ -762,29 +945,29 @@ class Session:
 
     @locked
     def withdraw(self, arm: int | str) -> Self:
-        """Go on without an arm: the worker left, the variant was taken down.
+        """Continue without an arm, for example a worker who left or a variant that was taken down.
 
-        Its outstanding pulls are dropped (those in flight stay so until they come back) and it is
-        not chosen.  The strategy's promise holds for the remaining arms, provided that the arm's
-        leaving had nothing to do with its rewards; with `KLLUCB` it may follow from those that have
-        been told.  Arms that had been rejected before do not come back: with a strategy that
-        rejects on the way, the promise is about the arms that were still in the play.
+        The arm's outstanding pulls are dropped (pulls in flight remain in flight until they are
+        answered), and the arm is not selected.  The strategy's guarantee holds for the remaining
+        arms if the withdrawal is independent of the arm's rewards; with `KLLUCB` it may depend on
+        rewards that have been told.  Arms rejected earlier stay rejected: the guarantee of a
+        strategy that rejects arms during the run is about the arms that were still active.
 
         Parameters
         ----------
         arm : int, or str if the arms have names
-            Which arm; one that was withdrawn before is ignored.
+            The arm; an arm that has been withdrawn before is ignored.
 
         Returns
         -------
         Session
-            Itself.
+            The session itself.
 
         Raises
         ------
         ValueError
-            If the arm does not exist, if the play is over, if fewer than k arms would be
-            left, or if the strategy has already settled that the arm is in the set.
+            If the arm does not exist, if the run has ended, if fewer than k arms would
+            remain, or if the strategy has already accepted the arm.
         """
         arm = arm if self.names is None else self._numbered([arm], "arm")[0]
         arm = check_integer(arm, "arm", 0, self.n - 1)
@@ -792,7 +975,7 @@ class Session:
             raise ValueError("arm: this session is done, and its set is final")
         if arm in self._withdrawn:
             return self
-        self._play.withdraw(arm)
+        self.engine.withdraw(arm)
         self._withdrawn.append(arm)
         self._credit(np.array([arm]))
         self._arrivals.drop(arm)
@@ -801,123 +984,292 @@ class Session:
         self._go_on()
         return self
 
-    def _sort_in(self, *told):
-        """Check and take results, and let the strategy move on."""
-        flight = self._arrivals.flight
-        told, known = self._checked(*told)
-        for arm, count, *sums in zip(*(x.tolist() for x in told), strict=True):
-            if count:
-                flight[arm] -= min(count, flight[arm])
-                self._arrivals.take(arm, [count, *sums], self._room(arm))
-        for entry in zip(*known, strict=True):
-            self._keep_squares(*entry)
-        self._go_on()
-        return self
+    @locked
+    def with_arms(self, names: int | str | ArrayLike) -> Self:
+        r"""Return a session with additional arms and all data of this session.
 
-    def _keep_squares(self, arm, count, total, squares):
-        """Take note of rewards by count, sum and sum of squares, None if that is not known."""
-        if not self._sigma_test:
-            if squares < total:
-                short = Fraction(total) - Fraction(squares)
-                self._short[arm] = self._short.get(arm, 0) + short
+        All results (squares included), pulls in flight, losses and withdrawals are kept; the
+        budget and the rule's clock continue.  The rule next needs first rewards of each new arm.
+        This session is unchanged; continue with the new one.
+
+        Parameters
+        ----------
+        names : sequence of str or of int, or int
+            Names of the new arms, or their number if the arms have no names.  New arms come after
+            the others, which keep their numbers.
+
+        Returns
+        -------
+        Session
+
+        Raises
+        ------
+        ValueError
+            If a name is not new, if the session would have more than ``most_arms`` arms, or if the
+            budget does not suffice for the first pulls of the new ones.  Also if the strategy needs
+            fresh rewards in each round (`Halving`, `AdaptiveTopK`, `ImprovedTopK`), divides a
+            budget among the arms of the start (`SAR`, `SuccessiveRejects`, `OptMAI`, `Uniform`,
+            `GapE`, `UGapEb`, ...), samples several bandits, or is your own without ``joins_by``:
+            then start a new session with all arms, and pass the sums, counts and squares of the
+            report to `observe`.
+
+        Notes
+        -----
+        *With* ``start(..., most_arms=N)`` delta is divided among N arms from the start.  There are
+        at most N intervals, each at delta / N, so that the guarantee holds with probability
+        1 - delta whenever and for whatever reason arms join.
+
+        *Without* ``most_arms`` delta is divided anew among the n arms after each join, and the
+        intervals of the earlier arms become a little wider.  They hold for all rewards from the
+        first on.  If the number of joins before the certificate is fixed in advance, or independent
+        of the rewards, the certificate is wrong with probability at most delta.  If rewards
+        influence whether or when arms join, or if a certificate may end the study before others
+        join, the probability that any certificate is wrong is at most
+        :math:`\delta\,(1 + \sum_j m_j/n_j)`, where :math:`m_j` arms join at the j-th join, after
+        which there are :math:`n_j`: an interval at a smaller level fails only if the interval at
+        the first level of its arm fails.  With one-sided bounds (`LUCB1`, `Racing`, `KLLUCB` with
+        its published rate, `LUCBPlusPlus`) and with pairs of arms (`TopTwo`) a join costs more, see
+        `topk.Strategy.cost_of_joining`.  `summary` shows the bound.
+
+        `Racing` decides about all arms anew, including those that it had accepted or rejected,
+        because an accepted arm may no longer be among the k best.
+
+        Examples
+        --------
+        >>> import topk
+        >>> session = topk.KLLUCB(1, epsilon=0.1, delta=0.05).start(["a", "b"])
+        >>> session = session.tell(["a", "b"], [1, 0]).with_arms(["c"])
+        >>> session.pulls.tolist(), session.ask()[0].tolist()
+        ([1, 1, 0], ['a', 'b', 'c'])
+        """
+        number, arms = self._with_new(names)
+        self._check_room_for(number)
+        joined = [*self._joined, self.n]
+        more = {"most_arms": self.most_arms, "joined": joined}
+        other = type(self)(self.strategy, arms, **self._scale, **more)
+        other._go_on_from(self)
+        return other
+
+    def _with_new(self, names):
+        """Return the number of arms that join, and the names of all arms, or their number."""
+        played = self.engine.strategy
+        if played.joins_by is None or played.several:
+            raise ValueError(
+                f"names: no arm can join {type(self.strategy).__name__}{_why_not(played)}; start a "
+                "new session with all arms, and pass the report's sums, counts and squares to "
+                "`observe`"
+            )
+        if self.names is None:
+            number, allowed = names, "the number of new arms (arms of this session have no names)"
+            try:
+                number = check_integer(names, "names", 1)
+            except ValueError:
+                refuse("names", names, allowed)
+            arms = self.n + number
+        else:
+            given = [names] if isinstance(names, str) or not np.iterable(names) else list(names)
+            found, kind = [as_name(name) for name in given], type(self.names[0])
+            arms = [*self.names, *found]
+            if not found or {*map(type, found)} != {kind} or len({*arms}) < len(arms):
+                allowed = f"one new {kind.__name__} or several, each once, none of the arms' names"
+                refuse("names", names, allowed)
+            number = len(found)
+        if self.most_arms and self.n + number > self.most_arms:
+            left = f"at most {self.most_arms - self.n} more arms, by most_arms = {self.most_arms}"
+            refuse("names", names, left)
+        return number, arms
+
+    def _check_room_for(self, number):
+        """Refuse new arms if the budget does not suffice for their first pulls."""
+        play, budget = self.engine, getattr(self.strategy, "budget", None)
+        if budget is None:
             return
+        first = play.strategy.initial_pulls * number
+        if not isinstance(play.strategy, Indices):  # a round of all remaining arms
+            first = self.n + number - len(self._withdrawn)
+        due = np.maximum(self._arrivals.left, self._arrivals.flight).sum()
+        spare = budget - play.total - int(self._arrivals.new.sum() + due)
+        if first > spare:
+            raise ValueError(
+                f"names: {number} more arm(s) need {first} pulls first, and budget = {budget} has "
+                f"{max(spare, 0)} left"
+            )
+
+    def _go_on_from(self, earlier):
+        """Take over all data of a session with fewer arms."""
+        n, first = earlier.n, self.engine.strategy.initial_pulls
+        rounds = earlier.engine.seen.now.rounds
+        self.engine.go_on(earlier.engine, earlier._withdrawn)
+        self._withdrawn = [*earlier._withdrawn]
+        for sums, before in zip(self._short, earlier._short, strict=True):
+            sums.go_on(before)
+        self._clock = earlier._clock or int(rounds)
+        if self._sigma_test:
+            self._sigma_test.go_on(earlier._sigma_test)
+        if self._cells:
+            self._cells.go_on(earlier._cells)
+        self._arrivals.go_on(earlier._arrivals)
+        if isinstance(self.engine.strategy, Indices):
+            new = np.arange(n, self.n)
+            self._arrivals.arms = np.append(self._arrivals.arms, new)
+            self._arrivals.wanted[new] = first
+        else:
+            self._clock = 0  # the engine has already begun the next round
+            arms, counts = np.empty((2, self.n), dtype=np.int64)
+            m = self.engine.ask(arms, counts)
+            self._arrivals.wanted[:] = 0
+            self._arrivals.arms, self._arrivals.wanted[arms[:m]] = arms[:m].copy(), counts[:m]
+        self._arrivals.take_kept(np.arange(n), self._capacity)
+
+    def _one_form(self, arms, rewards, counts, sums, means):
+        """Return rewards or, with counts, their sums, from the one of three forms that is given."""
+        forms = {"rewards": rewards, "sums": sums, "means": means}
+        given = [name for name, values in forms.items() if values is not None]
+        if not given:
+            refuse("rewards", None, "given, or else sums or means by name")
+        if len(given) > 1:
+            refuse(given[1], forms[given[1]], f"left out where {given[0]} are given")
+        if rewards is None and counts is None:
+            refuse("counts", None, f"given with {given[0]}")
+        if means is not None:
+            _, number, _ = self._entries(arms, counts)
+            sums = _from_means(_as_many(means, "means", number), number)
+        return rewards if sums is None else sums
+
+    def _warn_of_means(self, rewards, counts):
+        """Warn if ``rewards`` of several pulls each could be means instead of sums."""
+        if rewards is None or counts is None or not self._reward_range.bounded:
+            return
+        values, number = np.atleast_1d(rewards), np.atleast_1d(counts)
+        low, high = self._scale["bounds"] or (0, 1)
+        inside = ((low <= values) & (values <= high) & (values != 0)).all()
+        if inside and (number > 1).any() and number.sum() > 20:
+            told = "rewards with counts are taken as sums, and each of these could be a mean"
+            warnings.warn(f"{told}: say sums= or means= to be sure", stacklevel=4)
+
+    def _sort_in(self, *told):
+        """Check and record results, and let the strategy move on."""
+        told, known = self._checked(*told)
+        self._arrivals.take_all(*told, self._capacity)
+        if self._sigma_test:
+            for entry in zip(*known, strict=True):
+                self._test_sigma(*entry)
+        else:
+            arms, _, rewards, squares = known
+            short = squares < rewards
+            self._short[0].add(arms[short], rewards[short])
+            self._short[1].add(arms[short], squares[short])
+        self._go_on()
+
+    def _test_sigma(self, arm, count, total, squares):
+        """Test sigma by ``count`` rewards, with their sum of squares; None if it is not known."""
         refuted = self._refuted
         self._sigma_test.take(arm, count, total, squares)
         if self._refuted and not refuted:
             name, sigma = self._named(np.array([arm]))[0], self._scale["sigma"]
-            told = f"sigma = {sigma:g} is refuted by the rewards of arm {name}: they vary more than"
-            told += f" sigma-sub-Gaussian ones do once in {ODDS:,.0f} studies; nothing is certified"
+            told = f"sigma = {sigma:g} is refuted by the rewards of arm {name}: with this "
+            told += f"sigma they occur in at most one of {ODDS:,.0f} studies; nothing is certified"
             warnings.warn(told, stacklevel=5)
 
-    def _room(self, arm):
-        """Return how many results of an arm the rule takes now."""
+    def _capacity(self, arms):
+        """Return how many results of an arm, or of each of some arms, the rule can use now."""
         if self.done:
-            return 0
-        if self._play.pools:
-            return MOST if self._play.active[arm] else 0
-        return max(0, int(self._arrivals.wanted[arm] - self._arrivals.new[arm]))
+            return np.zeros_like(arms)
+        if self.engine.accepts_unsolicited:
+            return np.where(self.engine.seen.status[arms] == ACTIVE, MOST, 0)
+        return np.maximum(self._arrivals.wanted[arms] - self._arrivals.new[arms], 0)
 
     def _credit(self, arms):
-        """Add what is new of some arms to the tally."""
-        self._play.count(arms, *self._arrivals.settle(arms))
+        """Pass the new results of some arms to the engine."""
+        self.engine.count(arms, *self._arrivals.settle(arms))
 
     def _go_on(self):
-        """Hand what is new to the strategy, and open the next batch, as long as it is enough."""
+        """Pass new results to the strategy and open the next batch, while batches are complete."""
         while not self.done and self._is_enough():
             arms, surplus = self._arrivals.touched, self._has_surplus()
             self._credit(arms)
-            self._play.update(arms, surplus)
+            if self._clock:  # all arms that joined have a pull now
+                self.engine.set_clock(self._clock)
+                self._clock = 0
+            self.engine.update(arms, surplus)
             self._open_batch()
 
     def _is_enough(self):
-        """Tell whether the batch is complete, or results beyond it are to be used at once."""
+        """Tell whether the batch is complete, or the rule can use results beyond it at once."""
         if not self._arrivals.left.any():
             return True
-        return self._has_surplus() and self._play.can_begin(self._counted()[0])
+        return self._has_surplus() and self.engine.can_begin(self._counted()[0])
 
     def _has_surplus(self):
-        """Tell whether more than the batch is new."""
+        """Tell whether an arm has more new results than the batch needs."""
         return (self._arrivals.new > self._arrivals.wanted).any()
 
     def _counted(self):
-        """Return pulls and sums (n,) of everything that the rule takes."""
+        """Return pulls and sums (n,) of the results that the rule uses."""
         counts, sums, _ = self._arrivals.told()
-        return self._play.seen.pulls + counts, self._play.seen.sums + sums
+        return self.engine.seen.pulls + counts, self.engine.seen.sums + sums
 
     def _told(self):
-        """Return pulls and sums (n,) of everything that was told."""
+        """Return pulls and sums (n,) of all results told."""
         pulls, sums = self._counted()
         for arm, results in self._arrivals.kept.items():
             sums[arm] = math.fsum([sums[arm], *(result[1] for result in results)])
         return pulls + self._arrivals.surplus, sums
 
     def _entries(self, arms, counts):
-        """Return arms and counts in canonical form, and the name of what comes with them."""
+        """Return arms and counts as int64 arrays, and ``"rewards"`` or, with counts, ``"sums"``."""
         arms = self._numbered(arms, "arms")
         arms = check_integers(arms if np.iterable(arms) else [arms], "arms", self.n - 1)
         if counts is None:
             return arms, np.ones(arms.size, dtype=np.int64), "rewards"
-        counts = counts if np.iterable(counts) else [counts]
+        counts = integral_as_int(counts if np.iterable(counts) else [counts])
         return arms, check_integers(counts, "counts", MOST, arms.size), "sums"
 
     def _check_most(self, arms, counts, most, message):
         """Refuse counts of an arm that add up to more than its entry of ``most`` (n,)."""
-        told = Counter()
-        for arm, count in zip(arms.tolist(), counts.tolist(), strict=True):
-            told[arm] += count
-        for arm, count in told.items():
+        told = np.bincount(arms, counts, self.n)  # exact up to MOST, the largest limit
+        over = (told > most) | (told >= MOST)
+        for arm in dict.fromkeys(arms[over[arms]].tolist()):
+            count = sum(counts[arms == arm].tolist())
             if count > most[arm]:
                 raise ValueError(message.format(count, self._named(arm), most[arm]))
 
     def _checked(self, arms, rewards, counts, squares, most, message):
-        """Return what was told in canonical form; refuse it as a whole if anything is wrong.
+        """Return results in canonical form; refuse all of them if anything is wrong.
 
-        First what the rule is told.  Then arms, counts, and the sums and sums of squares that are
-        known, in lists: of sub-Gaussian rewards in the user's units.
+        Returns
+        -------
+        tuple of ndarray, shape (m,) each
+            Results for the rule: arms, counts, sums, and sums of squares on the strategy's scale.
+        tuple of ndarray, or of list to test sigma
+            The same, with known squares.  To test sigma they are in the user's units, and unknown
+            sums of squares are None.
         """
         arms, counts, name = self._entries(arms, counts)
-        sums = _check_sums(rewards, counts, name, self._units)
+        sums = _check_sums(rewards, counts, name, self._reward_range)
         self._check_most(arms, counts, most, message)
         given = sums if squares is None else _as_many(squares, "squares", counts)
-        raw, (sums, unit) = (sums, given), self._units.to_unit(counts, sums, given)
+        raw, (sums, unit) = (sums, given), self._reward_range.to_unit(counts, sums, given)
         unit = self._squares(squares is not None, unit, sums, counts)
-        looks = self._play.seen.squares.size and self._units.bounded
-        totals, found = (x.tolist() for x in (raw if self._sigma_test else (sums, unit)))
-        if self._sigma_test and squares is None:
-            found = [None] * len(totals)
-        known = arms.tolist(), counts.tolist(), totals, found
-        return (arms, counts, sums, unit if looks else sums), known
+        looks = self.engine.seen.squares.size and self._reward_range.bounded
+        told = arms, counts, sums, unit if looks else sums
+        if not self._sigma_test:
+            return told, (arms, counts, sums, unit)
+        known = [values.tolist() for values in (arms, counts, *raw)]
+        if squares is None:
+            known[3] = [None] * arms.size
+        return told, known
 
     def _squares(self, told, squares, sums, counts):
-        """Return sums of squares that were told or follow; the sums where they do not."""
+        """Return sums of squares, if told or implied by the sums; otherwise the sums."""
         if not told:
-            # one reward has one square, and rewards that are all 0 or all 1 are their own
+            # one reward determines its square; rewards that are all 0 or all 1 equal theirs
             squares = np.where(counts == 1, sums * sums, sums)
             known = (counts == 1) | (sums == 0) | (sums == counts)
-            if self._play.seen.squares.size and self._units.bounded and not known.all():
+            if self.engine.seen.squares.size and self._reward_range.bounded and not known.all():
                 allowed = "given with sums of several rewards (of zeros and ones they are the sums)"
                 refuse("squares", None, allowed)
-        elif self._units.bounded:
+        elif self._reward_range.bounded:
             most, slack = np.maximum(counts, 1), 1e-9 * np.maximum(counts, 1)
             low = np.maximum(sums * sums / most - slack, 0)
             bad = ~((low <= squares) & (squares <= sums + slack))  # nan counts as bad
@@ -931,38 +1283,97 @@ class Session:
         return squares
 
 
+def _revived(cls, strategy, stored):
+    """Return a session from stored values, after checking that they are consistent."""
+    more = {name: stored[name] for name in ("most_arms", "joined")}
+    session = cls(strategy, stored["n"], **stored["scale"], **more)
+    session._clock = check_integer(stored["clock"], "clock", 0)
+    opening, bounded = consistency.opening_of(session.engine), session._reward_range.bounded
+    consistency.check_play(stored["play"], session.engine.seen, bounded)
+    session.engine.load(stored["play"])
+    session._withdrawn = list(stored["withdrawn"])
+    consistency.check_withdrawn(session.engine, session._withdrawn)
+    consistency.check_end(session.engine, session._withdrawn, opening)
+    for arm, exact in stored["short"]:
+        session._short[0].put(arm, Fraction(exact))
+    if session._sigma_test:
+        session._sigma_test.load(stored["sigma_test"])
+    session._arrivals.load(stored)
+    consistency.check_arrivals(session._arrivals, [arm for arm, *_ in stored["sums"]], bounded)
+    if session._cells:
+        session._cells.load(stored["cells"])
+    return session
+
+
 def check_names(arms):
-    """Return the names of arms that are given by names, in a list; else None."""
-    allowed = "a number of arms, or at least two different names, each a str"
-    if as_array(arms, "n", allowed).ndim != 1:
+    """Return the names of arms in a list; None if arms are given by their number."""
+    allowed = "a number of arms, or at least two different names, all str or all int"
+    if as_array(arms, "arms", allowed).ndim != 1:
         return None
-    names = [str(arm) for arm in arms if isinstance(arm, str)]
-    if len(names) < 2 or len(set(names)) < len(arms):
-        refuse("n", arms, allowed)
+    names = [as_name(arm) for arm in arms]
+    kinds = {type(name) for name in names}
+    if kinds not in ({str}, {int}) or len(set(names)) < max(2, len(names)):
+        refuse("arms", arms, allowed)
+    if kinds == {int} and isinstance(arms, tuple):  # the shape of several bandits
+        refuse("arms", arms, f"{allowed}; names that are integers in a list")
     return names
 
 
+def as_name(arm):
+    """Return a name as a plain str or int; None if it is neither."""
+    if isinstance(arm, str):
+        return str(arm)
+    return int(arm) if isinstance(arm, int | np.integer) and not isinstance(arm, bool) else None
+
+
+def _checked_most(most_arms, shape, played):
+    """Return the maximum number of arms; refuse it if no arm can join."""
+    if played.joins_by is None or played.several:
+        name = type(played).__name__
+        refuse("most_arms", most_arms, f"left out: no arm can join {name}{_why_not(played)}")
+    return check_integer(most_arms, "most_arms", shape)
+
+
+def _why_not(played):
+    """Return why no arm can join, as a clause that follows the name of a strategy."""
+    if played.several:
+        return ", which samples several bandits"
+    if not played.certifies and hasattr(played, "budget"):
+        return ", which divides a budget among the arms of the start"
+    if getattr(played, "fresh", False):
+        return ", which needs fresh rewards in each round"
+    return ", which does not say how (see joins_by of topk.Strategy)"
+
+
 def _scale_of(bounds, sigma, items):
-    """Return what rewards are like; those of a finite test set are 0 or 1."""
+    """Return the scale of the rewards; results on a finite test set are 0 or 1."""
     if items is None:
-        return scale_of(bounds, sigma)
+        return reward_range_of(bounds, sigma)
     for name, value in (("bounds", bounds), ("sigma", sigma)):
         if value is not None:
             refuse(name, value, "left out where items are given: results are 0 or 1")
-    return Scale(items=check_items(items))
+    return RewardRange(items=check_items(items))
 
 
-def _check_sums(sums, counts, name, units):
-    """Return sums of ``counts`` rewards as a float array; each reward is as ``units`` say."""
-    each = f", each {'' if name == 'rewards' else 'the sum of so many rewards '}{units}"
+def _check_sums(sums, counts, name, reward_range):
+    """Return sums of ``counts`` rewards as a float array; refuse rewards out of range."""
+    of_several = "" if name == "rewards" else "the sum of its number of rewards "
+    each = f", each {of_several}{reward_range}"
     sums = _as_many(sums, name, counts, each)
-    if (bad := units.refused(sums, counts)).any():
+    if (bad := reward_range.impossible(sums, counts)).any():
         refuse(name, float(sums[bad][0]), f"{counts.size} number(s){each}")
     return sums
 
 
+def _from_means(means, counts):
+    """Return sums from means; sums within rounding error of a whole number are rounded."""
+    sums = means * counts
+    near = np.rint(sums)
+    return np.where(np.abs(sums - near) <= 1e-12 * np.maximum(counts, 1), near, sums)
+
+
 def _as_many(values, name, counts, each=""):
-    """Return values as a float array, as many as there are ``counts``."""
+    """Return values as a float array of the shape of ``counts``."""
     allowed = f"{counts.size} number(s){each}"
     values = np.atleast_1d(as_numbers(values, name, allowed))
     if values.shape != counts.shape:

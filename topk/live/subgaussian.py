@@ -1,33 +1,33 @@
-r"""Whether rewards can have the sigma that a session was told: a test that holds at all times.
+r"""An anytime-valid test of the sigma that was declared for the rewards of a session.
 
-Let rewards be sigma-sub-Gaussian: given what was counted before, a reward with mean :math:`\mu` has
+Let rewards be sigma-sub-Gaussian: given the past, a reward x with mean :math:`\mu` satisfies
 :math:`E\,e^{\lambda(x-\mu)} \leq e^{\lambda^2\sigma^2/2}` for all :math:`\lambda`.  Then
 
 .. math:: E\,e^{(x-\mu)^2/(4\sigma^2)} \leq \sqrt2. \tag{1}
 
 *Proof.*  For a standard normal g and every a, :math:`E\,e^{ga} = e^{a^2/2}`.  With
 :math:`a = (x-\mu)/(\sqrt2\,\sigma)`, and g independent of x, the left side of (1) is
-:math:`E\,e^{g(x-\mu)/(\sqrt2\,\sigma)}`; the mean over x first is, with
-:math:`\lambda = g/(\sqrt2\,\sigma)`, at most :math:`e^{g^2/4}`, whose mean is
-:math:`(1-\frac12)^{-1/2} = \sqrt2`.  For normal rewards both are equalities.
+:math:`E\,e^{g(x-\mu)/(\sqrt2\,\sigma)}`; the expectation over x, with
+:math:`\lambda = g/(\sqrt2\,\sigma)`, is at most :math:`e^{g^2/4}`, whose expectation over g is
+:math:`(1-\frac12)^{-1/2} = \sqrt2`.  Equality holds for normal rewards.
 
-So after u rewards of an arm, with the sum of squares :math:`\mathrm{SS}_\mu` about its mean,
+Hence, after u rewards of an arm, with the sum of squares :math:`\mathrm{SS}_\mu` about its mean,
 
 .. math:: M_u = e^{\mathrm{SS}_\mu/(4\sigma^2)}\,2^{-u/2}
 
-is a non-negative supermartingale that begins at 1.  The sum of squares SS about the rewards' own
+is a non-negative supermartingale that starts at 1.  The sum of squares SS about the rewards' own
 mean is at most :math:`\mathrm{SS}_\mu = \mathrm{SS} + u(\bar x-\mu)^2`.  By Ville's inequality
 
 .. math:: e^{\mathrm{SS}/(4\sigma^2)}\,2^{-u/2} > 10^6\,n \tag{2}
 
-ever holds for an arm with probability at most :math:`10^{-6}/n`, for some arm of n with at most
-:math:`10^{-6}`: whichever arms are pulled, and however often one looks.  Where it does, sigma is
-too small, or the rewards of the arm do not have one mean.
+ever holds for a given arm with probability at most :math:`10^{-6}/n`, and for any of n arms with
+probability at most :math:`10^{-6}`, for every sampling rule and at all times.  If it holds, sigma
+is too small, or the mean of the arm's rewards is not constant.
 
-*What it finds.*  With variance :math:`v\sigma^2` the exponent grows by about
-:math:`(v - 2\ln2)/4` a reward: a standard deviation below :math:`\sqrt{2\ln2} = 1.18` sigma is not
-found, one of 1.5 sigma after some 70 rewards, and a single reward far away at once.  A sample in
-which nothing unusual has come yet refutes nothing.
+*Power.*  With variance :math:`v\sigma^2` the exponent grows by about :math:`(v - 2\ln2)/4` per
+reward: a standard deviation below :math:`\sqrt{2\ln2} = 1.18` sigma is not detected, one of 1.5
+sigma is detected after about 70 rewards, and a single extreme reward at once.  That sigma is not
+refuted does not show that it is large enough.
 """
 
 import math
@@ -35,28 +35,28 @@ from fractions import Fraction
 
 import numpy as np
 
-ODDS = 1e6  # times n; one over the probability of a false alarm
-ROUNDED = Fraction(1, 2**52)  # of a sum of squares, for each of its terms: what rounding may do
+ODDS = 1e6  # 1 / (n times this) bounds the false-alarm probability of an arm
+ROUNDED = Fraction(1, 2**52)  # relative rounding error of a sum of squares, per term
 
 
 class SigmaTest:
-    """The rewards of a session that count for the test, and whether they refute its sigma.
+    """The test of a session's sigma, with the sums of the rewards that it uses.
 
     Parameters
     ----------
     n : int
         Number of arms.
     sigma : float
-        In the units of the rewards.
+        Declared sub-Gaussian parameter, in units of reward.
 
     Attributes
     ----------
     counts, untested : ndarray of int64, shape (n,)
-        Rewards of each arm whose squares are known, and those of sums without squares.
+        Number of rewards of each arm with known squares, and of those in sums without squares.
     sums : dict
-        arm -> exact sum, and sum of squares, of the first ones.
+        arm -> exact sum, and sum of squares, of the rewards with known squares.
     refuted : list of int
-        Arms whose rewards have refuted sigma, in that order.
+        Arms whose rewards refute sigma, in the order of detection.
     """
 
     def __init__(self, n, sigma):
@@ -64,10 +64,10 @@ class SigmaTest:
         self.counts, self.untested = np.zeros((2, n), dtype=np.int64)
 
     def take(self, arm, count, total, squares=None):
-        """Count rewards by their sum and, if it is known, their sum of squares; test the arm."""
+        """Add rewards, given by their sum and, if known, sum of squares; test the arm."""
         if count == 1:
             squares = Fraction(total) ** 2
-        elif squares is not None:  # rounded down: a large mean leaves little of a square
+        elif squares is not None:  # rounded down, because a large mean causes cancellation
             squares = Fraction(squares) * (1 - min(1, count * ROUNDED))
             squares = max(squares, Fraction(total) ** 2 / count) if count else 0
         if squares is None:
@@ -80,12 +80,12 @@ class SigmaTest:
             self.refuted.append(arm)
 
     def deviations(self, arm):
-        """Return the sum of squares about the mean of an arm's rewards, a fraction."""
-        total, squares = self.sums.get(arm, (Fraction(0), Fraction(0)))
+        """Return the sum of squares about the mean of an arm's known rewards, as a fraction."""
+        total, squares = self.sums[arm]
         return squares - total**2 / max(1, int(self.counts[arm]))
 
     def most(self, arm):
-        """Return the largest sum of squares that does not refute sigma, a fraction."""
+        """Return the largest sum of squares that does not refute sigma, as a fraction."""
         level = math.log(ODDS * self.counts.size) + int(self.counts[arm]) * math.log(2) / 2
         return 4 * Fraction(self.sigma) ** 2 * Fraction(level)
 
@@ -93,11 +93,18 @@ class SigmaTest:
         known, rest = int(self.counts.sum()), int(self.untested.sum())
         told = f"{known:,} of {known + rest:,} rewards were tested"
         if rest:
-            told += "; sums of several rewards without squares cannot be"
+            told += "; sums of several rewards without squares cannot be tested"
         return f"{'refuted' if self.refuted else 'not refuted'}: {told}"
 
+    def go_on(self, earlier):
+        """Take over the test of a session with fewer arms, and its refutations."""
+        n = earlier.counts.size
+        self.counts[:n], self.untested[:n] = earlier.counts, earlier.untested
+        self.sums = {arm: [*exact] for arm, exact in earlier.sums.items()}
+        self.refuted = [*earlier.refuted]
+
     def dump(self):
-        """Return everything as JSON values."""
+        """Return the state as JSON values."""
         return {
             "counts": self.counts.tolist(),
             "untested": self.untested.tolist(),
@@ -106,7 +113,7 @@ class SigmaTest:
         }
 
     def load(self, stored):
-        """Put stored values in place of the present ones."""
+        """Restore a stored state."""
         self.counts[:], self.untested[:] = stored["counts"], stored["untested"]
         self.sums = {arm: [*map(Fraction, exact)] for arm, *exact in stored["sums"]}
         self.refuted = list(stored["refuted"])

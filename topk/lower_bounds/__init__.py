@@ -1,4 +1,7 @@
-"""The instances and arguments behind the lower bounds."""
+"""The instances and arguments behind the lower bounds.
+
+All functions raise a ValueError if an argument is outside the range that they document.
+"""
 
 from topk.lower_bounds.explore_m import (
     CountingStep,

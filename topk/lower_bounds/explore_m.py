@@ -13,16 +13,28 @@ from topk._checks import (
     refuse,
     up_to,
 )
-from topk._ranges import checked, half, integer
+from topk._ranges import integer, up_to_half, validated
 from topk._types import Floats
 
 PUBLISHED_CONSTANT = 1 / 18375
 EXPLORE_M_EPSILON = up_to(math.sqrt(1 / 32))
 
 
-@checked(m=half)
+def _horizon(value, name, arguments):
+    """Range of the number of pulls for which a distribution is computed step by step."""
+    return check_integer(value, name, 1, 100_000)
+
+
+def _members(value, name, arguments):
+    """Range of a set of arms."""
+    if isinstance(value, str | bytes) or not np.iterable(value):
+        refuse(name, value, "different arms")
+    return [check_integer(arm, name, 1) for arm in value]
+
+
+@validated(m=up_to_half)
 def explore_m_families(n: int, m: int, size: int) -> Iterator[tuple[int, ...]]:
-    r"""The index sets of a family of instances: subsets of the arms 1, ..., n - 1.
+    r"""Iterate over the index sets of a family of instances: subsets of the arms 1, ..., n - 1.
 
     Parameters
     ----------
@@ -31,17 +43,12 @@ def explore_m_families(n: int, m: int, size: int) -> Iterator[tuple[int, ...]]:
     m : int
         Arms to select, 1 to n / 2.
     size : int
-        m - 1 or m: which of the families :math:`\mathcal I_{m-1}`, :math:`\mathcal I_m`.
+        m - 1 or m, for the family :math:`\mathcal I_{m-1}` or :math:`\mathcal I_m`.
 
     Returns
     -------
     iterator of tuple of int
         Its :math:`\binom{n-1}{size}` members, each increasing.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----
@@ -57,11 +64,11 @@ def explore_m_families(n: int, m: int, size: int) -> Iterator[tuple[int, ...]]:
     return combinations(range(1, n), size)
 
 
-@checked(epsilon=EXPLORE_M_EPSILON)
+@validated(epsilon=EXPLORE_M_EPSILON, members=_members)
 def explore_m_means(n: int, members: Iterable[int], epsilon: float) -> Floats:
     r"""Means of the instance :math:`B_I`.
 
-    Arm 0 has mean 1/2, arms of I have :math:`\frac12+2\epsilon`, all others
+    Arm 0 has mean 1/2, the arms in I have :math:`\frac12+2\epsilon`, and all others
     :math:`\frac12-2\epsilon`.
 
     Parameters
@@ -77,11 +84,6 @@ def explore_m_means(n: int, members: Iterable[int], epsilon: float) -> Floats:
     -------
     ndarray, shape (n,)
         The means.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----
@@ -101,7 +103,7 @@ def explore_m_means(n: int, members: Iterable[int], epsilon: float) -> Floats:
     return means
 
 
-@checked(m=integer(1))
+@validated(m=integer(1), members=_members)
 def explore_m_optimal(members: Iterable[int], m: int) -> frozenset[int]:
     r"""The only correct answer on :math:`B_I`: the m arms within epsilon of the m-th best.
 
@@ -117,15 +119,10 @@ def explore_m_optimal(members: Iterable[int], m: int) -> frozenset[int]:
     frozenset of int
         :math:`I\cup\{0\}` if :math:`|I|=m-1`, and I if :math:`|I|=m`.
 
-    Raises
-    ------
-    ValueError
-        If I has another size.
-
     Notes
     -----
-    Kalyanakrishnan et al. (2012), section 4.1: arm 0 belongs to the answer in one family and
-    not in the other, which an algorithm can tell only by sampling the rest.
+    Kalyanakrishnan et al. (2012), section 4.1: arm 0 belongs to the answer in one family and not in
+    the other, and an algorithm can distinguish the families only by sampling the other arms.
 
     Examples
     --------
@@ -150,37 +147,38 @@ class CountingStep(
         ],
     )
 ):
-    """What section 4.2.2 counts.
+    """The numbers that section 4.2.2 counts.
 
     Attributes
     ----------
     pairs : int
-        Pairs (I, j) with I of m - 1 arms and j outside, arm 0 aside.
+        Pairs (I, j) with I of m - 1 arms and j not in I, excluding arm 0.
     larger : int
         Members of the family of size m.
     per_member : tuple of int
         Smallest and largest number of pairs with I united with {j} equal to a given J;
         both are m.
     disjoint : bool
-        Whether the answers I united with {0} that these pairs stand for are different
-        from each other and from J, so that their probabilities add up to an error.
+        Whether the answers I united with {0} of these pairs differ from each other and from J, so
+        that their probabilities add up to an error probability.
     """
 
 
+@validated(m=up_to_half)
 def count_pairs(n: int, m: int) -> CountingStep:
-    r"""Check the counting step of Theorem 8's proof by listing everything.
+    r"""Check the counting step in the proof of Theorem 8 by enumeration.
 
     .. math:: \sum_{J\in\mathcal I_m}P_J\{S\ne J\}\ \ge\
               \sum_{I\in\mathcal I_{m-1}}\sum_{j\notin I}P_{I\cup\{j\}}\{S=I\cup\{0\}\}
 
-    holds because each J arises from exactly m pairs, whose answers are all wrong and all
-    different.  If half of the j of every I satisfy (13), the right-hand side exceeds
+    holds because each J arises from exactly m pairs, whose answers are wrong and distinct.  If half
+    of the j of every I satisfy (13), the right-hand side exceeds
     :math:`\binom{n-1}{m-1}\frac{n-m}2\frac{2\delta}m=\delta\binom{n-1}m`.
 
     Parameters
     ----------
     n : int
-        Number of arms; the list has :math:`m\binom{n-1}m` entries, so keep n small.
+        Number of arms; the list has :math:`m\binom{n-1}m` entries, at most 10,000,000.
     m : int
         Arms to select, 1 to n / 2.
 
@@ -188,11 +186,6 @@ def count_pairs(n: int, m: int) -> CountingStep:
     -------
     CountingStep
         ``pairs`` = m times ``larger``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----
@@ -204,13 +197,15 @@ def count_pairs(n: int, m: int) -> CountingStep:
     >>> count_pairs(6, 2)
     CountingStep(pairs=20, larger=10, per_member=(2, 2), disjoint=True)
     """
+    if m * math.comb(n - 1, m) > 10**7:
+        refuse("n", n, f"small enough for a list of {m} times {n - 1} over {m} pairs")
     answers: dict[frozenset[int], list[frozenset[int]]] = {}
     for members in explore_m_families(n, m, m - 1):
         right = explore_m_optimal(members, m)
         for j in {*range(1, n)} - {*members}:
             answers.setdefault(explore_m_optimal({*members, j}, m), []).append(right)
     counts = [len(found) for found in answers.values()]
-    # as many different sets of m arms: J itself and the answers, which are wrong under J
+    # J and the answers, which are wrong under J, are distinct sets of m arms
     disjoint = all(len({joined, *found}) == len(found) + 1 and {len(each) for each in found} == {m}
                    for joined, found in answers.items())
     larger = sum(1 for _ in explore_m_families(n, m, m))
@@ -238,13 +233,13 @@ class ExploreMArgument(
     log_term : float
         :math:`L=\ln\frac m{8\delta}`.
     horizon : float
-        :math:`T^*=\frac{16C}{\epsilon^2}L`: an arm j with few expected pulls stays below it
-        with probability 3/4.
+        :math:`T^*=\frac{16C}{\epsilon^2}L`: the pulls of an arm j with few expected pulls stay
+        below it with probability 3/4.
     deviation : float
         :math:`\Delta^*=2\epsilon T^*+\sqrt{T^*}`, the shortfall of ones of Lemma 10.
     exact_log_ratio : float
-        :math:`-4\Delta^*\,\mathrm{artanh}(4\epsilon)`, the smallest log likelihood ratio of
-        a run within horizon and deviation when arm j becomes good.
+        :math:`-4\Delta^*\,\mathrm{artanh}(4\epsilon)`, the smallest log likelihood ratio of a run
+        within horizon and deviation if arm j becomes good.
     stated_log_ratio : float
         :math:`-32\epsilon\Delta^*`, Lemma 11's.
     factor : float
@@ -255,7 +250,7 @@ class ExploreMArgument(
     """
 
 
-@checked(m=integer(6), epsilon=EXPLORE_M_EPSILON, delta=up_to(0.25))
+@validated(m=integer(6), epsilon=EXPLORE_M_EPSILON, delta=up_to(0.25))
 def explore_m_argument(
     m: int, epsilon: float, delta: float, constant: float = PUBLISHED_CONSTANT,
 ) -> ExploreMArgument:
@@ -275,12 +270,7 @@ def explore_m_argument(
     Returns
     -------
     ExploreMArgument
-        The contradiction goes through exactly when ``holds``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        The quantities; the contradiction follows if and only if ``holds``.
 
     Notes
     -----
@@ -303,9 +293,9 @@ def explore_m_argument(
     return ExploreMArgument(log_term, horizon, deviation, exact, stated, factor, -stated < log_term)
 
 
-@checked()
+@validated()
 def theorem_8_constant(log_term: float = 1.0) -> float:
-    r"""The largest C for which Lemma 12 goes through.
+    r"""The largest C for which Lemma 12 holds.
 
     The root of :math:`32\epsilon\Delta^*=L`, from which epsilon cancels:
 
@@ -322,11 +312,6 @@ def theorem_8_constant(log_term: float = 1.0) -> float:
     float
         For L = 1, 1 / 18374.93: the published constant 1 / 18375.
 
-    Raises
-    ------
-    ValueError
-        If ``log_term`` is not positive.
-
     Notes
     -----
     Kalyanakrishnan et al. (2012), Theorem 8.  For L = ln 3, the smallest on its range, the
@@ -341,11 +326,11 @@ def theorem_8_constant(log_term: float = 1.0) -> float:
     return log_term / (1024 * (2 + math.sqrt(4 + log_term)) ** 2)
 
 
-@checked(m=half)
+@validated(m=up_to_half)
 def theorem_8_pulls(
     n: int, m: int, epsilon: float, delta: float, constant: float = PUBLISHED_CONSTANT,
 ) -> float:
-    r"""Worst-case sample complexity that no Explore-m algorithm can beat everywhere.
+    r"""Lower bound on the worst-case sample complexity of every Explore-m algorithm.
 
     .. math:: C\,\frac n{\epsilon^2}\ln\frac m{8\delta}.
 
@@ -354,7 +339,7 @@ def theorem_8_pulls(
     n : int
         Number of arms, at least 2 m.
     m, epsilon, delta
-        As for `explore_m_argument`.
+        As in `explore_m_argument`.
     constant : float
         C; published 1 / 18375.
 
@@ -362,11 +347,6 @@ def theorem_8_pulls(
     -------
     float
         Pulls.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----
@@ -382,9 +362,9 @@ def theorem_8_pulls(
     return constant * n / epsilon**2 * log_term
 
 
-@checked(horizon=integer(1), epsilon=EXPLORE_M_EPSILON)
+@validated(horizon=_horizon, epsilon=EXPLORE_M_EPSILON)
 def lemma_10_probability(horizon: int, epsilon: float) -> float:
-    r"""Exact probability that an arm's ones fall short within the horizon.
+    r"""Exact probability that the ones of an arm fall short of their mean within the horizon.
 
     .. math:: \Pr\Bigl\{\min_{t\le T^*}\bigl(K(t)-t(\tfrac12-2\epsilon)\bigr)
               \le-\sqrt{T^*}\Bigr\}\le\tfrac14,
@@ -396,23 +376,19 @@ def lemma_10_probability(horizon: int, epsilon: float) -> float:
     Parameters
     ----------
     horizon : int
-        :math:`T^*`, at least 1.
+        :math:`T^*`, from 1 to 100,000; the time grows with its square.
     epsilon : float
         Tolerance per arm, in (0, sqrt(1/32)].
 
     Returns
     -------
     float
-        Kolmogorov's inequality bounds it by the variance :math:`T^*/4` over :math:`T^*`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        The probability; at most 1/4 by Kolmogorov's inequality, the variance :math:`T^*/4` over
+        :math:`T^*`.
 
     Notes
     -----
-    Kalyanakrishnan et al. (2012), Lemma 10; the exact value, by following the law of K(t)
+    Kalyanakrishnan et al. (2012), Lemma 10; the exact value, computed from the distribution of K(t)
     with an absorbing barrier, is ours.
 
     Examples

@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topk._checks import (
+    as_numbers,
     between,
     check_integer,
     check_real,
     refuse,
     up_to,
 )
-from topk._ranges import checked, half
+from topk._ranges import up_to_half, validated
 from topk._types import FloatOrFloats, Floats
 from topk.lower_bounds.two_coins import theorem_5_1_pulls
 
@@ -24,13 +25,13 @@ LEMMA_5_4, THEOREM_5_5 = 20_000, 100_000
 SMALL = up_to(0.01)  # the range of epsilon, and mostly of delta
 
 
-@checked(k=half, epsilon=up_to(1 / 16))
+@validated(k=up_to_half, epsilon=up_to(1 / 16))
 def group_family(n: int, k: int, epsilon: float) -> Floats:
     r"""The hypotheses :math:`H_1,\dots,H_t`, one row of means each.
 
-    The arms form :math:`t=\lfloor n/k\rfloor` groups of k.  Under :math:`H_1` group 1 has
-    mean :math:`\frac12+4\epsilon` and everything else 1/2; under :math:`H_j` group j has
-    :math:`\frac12+8\epsilon` besides.
+    The arms form :math:`t=\lfloor n/k\rfloor` groups of k.  Under :math:`H_1` group 1 has mean
+    :math:`\frac12+4\epsilon` and all other arms 1/2; under :math:`H_j` group j has mean
+    :math:`\frac12+8\epsilon` in addition.
 
     Parameters
     ----------
@@ -44,12 +45,8 @@ def group_family(n: int, k: int, epsilon: float) -> Floats:
     Returns
     -------
     ndarray, shape (t, n)
-        Row j - 1 holds the means under :math:`H_j`; group g is arms (g - 1) k to g k - 1.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        Row j - 1 contains the means under :math:`H_j`; group g consists of arms (g - 1) k to g k -
+        1.
 
     Notes
     -----
@@ -70,12 +67,12 @@ def group_family(n: int, k: int, epsilon: float) -> Floats:
     return family
 
 
-@checked(epsilon=up_to(0.5))
+@validated(epsilon=up_to(0.5))
 def mannor_tsitsiklis_family(n: int, epsilon: float) -> Floats:
     r"""The original family for one best arm.
 
     Under :math:`H_0` arm 0 has mean :math:`\frac{1+\epsilon}2` and the others 1/2; under
-    :math:`H_l` arm l has :math:`\frac12+\epsilon` besides.
+    :math:`H_l` arm l has mean :math:`\frac12+\epsilon` in addition.
 
     Parameters
     ----------
@@ -88,11 +85,6 @@ def mannor_tsitsiklis_family(n: int, epsilon: float) -> Floats:
     -------
     ndarray, shape (n, n)
         Row l holds the means under :math:`H_l`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----
@@ -110,7 +102,7 @@ def mannor_tsitsiklis_family(n: int, epsilon: float) -> Floats:
     return group_family(n, 1, epsilon / 8)
 
 
-@checked(epsilon=between(0, 1 / 16))
+@validated(epsilon=between(0, 1 / 16))
 def group_log_ratio(pulls: ArrayLike, ones: ArrayLike, epsilon: float) -> FloatOrFloats:
     r"""Log likelihood ratio of :math:`H_j` to :math:`H_1`: only group j's rewards matter.
 
@@ -136,7 +128,7 @@ def group_log_ratio(pulls: ArrayLike, ones: ArrayLike, epsilon: float) -> FloatO
     Raises
     ------
     ValueError
-        If there are more ones than pulls, or an argument is outside its range.
+        If there are more ones than pulls, or the shapes differ.
 
     Notes
     -----
@@ -148,7 +140,10 @@ def group_log_ratio(pulls: ArrayLike, ones: ArrayLike, epsilon: float) -> FloatO
     >>> round(group_log_ratio(10, 5, 0.01), 5)
     -0.12967
     """
-    pulls, ones = np.asarray(pulls, dtype=float), np.asarray(ones, dtype=float)
+    pulls = as_numbers(pulls, "pulls", "finite numbers of at least 0")
+    ones = as_numbers(ones, "ones", "of the shape of pulls and between 0 and the pulls")
+    if not ((pulls >= 0) & (pulls < np.inf)).all():
+        refuse("pulls", pulls, "finite numbers of at least 0")
     if pulls.shape != ones.shape or not ((ones >= 0) & (ones <= pulls)).all():
         refuse("ones", ones, "of the shape of pulls and between 0 and the pulls")
     value = ones * math.log1p(16 * epsilon) + (pulls - ones) * math.log1p(-16 * epsilon)
@@ -170,7 +165,7 @@ class GroupArgument(
         ],
     )
 ):
-    r"""The proof of Lemma 5.4, or of Theorem 5.5, in numbers: an algorithm with few pulls.
+    r"""The quantities in the proof of Lemma 5.4 or Theorem 5.5, for an algorithm with few pulls.
 
     Attributes
     ----------
@@ -187,17 +182,17 @@ class GroupArgument(
     log_needed : float
         :math:`\frac12\ln\delta`.
     good_event : float
-        :math:`\frac12-\delta`: probability at least, under :math:`H_1`, of success, cap and
-        deviation together; with fixed bits :math:`\frac12-4\delta`.
+        :math:`\frac12-\delta`: lower bound, under :math:`H_1`, on the probability of success, cap
+        and deviation together; with fixed bits :math:`\frac12-4\delta`.
     wrong : float
-        ``good_event`` times the ratio: under :math:`H_{j_0}` at least this probability of
-        an answer that is right under :math:`H_1`, hence wrong.
+        ``good_event`` times the ratio: lower bound on the probability, under :math:`H_{j_0}`, of an
+        answer that is right under :math:`H_1`, hence wrong.
     contradiction : bool
         Whether ``wrong`` exceeds delta, with fixed bits 4 delta: no such algorithm exists.
     """
 
 
-@checked(k=half, epsilon=SMALL, delta=up_to(0.02))
+@validated(k=up_to_half, epsilon=SMALL, delta=up_to(0.02))
 def group_argument(
     n: int, k: int, epsilon: float, delta: float, constant: float = LEMMA_5_4,
 ) -> GroupArgument:
@@ -221,11 +216,6 @@ def group_argument(
     GroupArgument
         With ``contradiction`` true, every deterministic algorithm that is right with
         probability 1 - delta needs more than ``pulls`` pulls in expectation.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----
@@ -256,9 +246,9 @@ def _contradiction(n, k, epsilon, delta, constant, cap, failure):
                          wrong > failure)
 
 
-@checked(epsilon=SMALL, delta=SMALL)
+@validated(epsilon=SMALL, delta=SMALL)
 def printed_split(epsilon: float, delta: float) -> tuple[float, float]:
-    r"""The two factors into which the supplement splits the likelihood ratio, and their goal.
+    r"""The two factors of the likelihood ratio in the supplement, and their claimed bound.
 
     .. math:: (1-256\epsilon^2)^{\frac{\ln(1/\delta)}{2500\epsilon^2}},\qquad
               (1-32\epsilon)^{\frac{\sqrt{\ln(1/\delta)}}{30\epsilon}},\qquad\delta^{1/4}.
@@ -273,21 +263,16 @@ def printed_split(epsilon: float, delta: float) -> tuple[float, float]:
     Returns
     -------
     tuple of float
-        First factor, second factor, and :math:`\delta^{1/4}`, which the print claims both
-        to exceed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        First factor, second factor, and :math:`\delta^{1/4}`, which both factors are claimed to
+        exceed.
 
     Notes
     -----
-    A slip in the supplement of Zhou et al. (2014), p. 13: the second factor exceeds
-    :math:`\delta^{1/4}` only if :math:`\sqrt{\ln\frac1\delta}>
-    \frac{2}{15\epsilon}\ln\frac1{1-32\epsilon}`, that is, for delta below 3.3e-12 at
-    epsilon = .01 and below 1.2e-8 however small epsilon is.  The lemma survives, see
-    `group_argument`.
+    The claim of the supplement of Zhou et al. (2014), p. 13, is false in general: the second factor
+    exceeds :math:`\delta^{1/4}` only if
+    :math:`\sqrt{\ln\frac1\delta}> \frac{2}{15\epsilon}\ln\frac1{1-32\epsilon}`, that is, for delta
+    below 3.3e-12 at epsilon = .01 and below 1.2e-8 however small epsilon is.  The lemma remains
+    true, see `group_argument`.
 
     Examples
     --------
@@ -301,11 +286,11 @@ def printed_split(epsilon: float, delta: float) -> tuple[float, float]:
     return first, second, delta**0.25
 
 
-@checked(k=half, epsilon=SMALL, delta=SMALL)
+@validated(k=up_to_half, epsilon=SMALL, delta=SMALL)
 def randomised_argument(
     n: int, k: int, epsilon: float, delta: float, constant: float = THEOREM_5_5,
 ) -> GroupArgument:
-    r"""Theorem 5.5's step from randomised to deterministic algorithms, in numbers.
+    r"""The step of Theorem 5.5 from randomised to deterministic algorithms, in numbers.
 
     Take an algorithm with random bits, of expected pulls
     :math:`Q\le\frac{n\ln(1/\delta)}{C\epsilon^2K}`, that fails with probability at most delta on
@@ -318,7 +303,7 @@ def randomised_argument(
     Parameters
     ----------
     n, k
-        As for `group_argument`.
+        As in `group_argument`.
     epsilon : float
         Tolerance on the average regret, in (0, 0.01].
     delta : float
@@ -331,16 +316,11 @@ def randomised_argument(
     GroupArgument
         With cap :math:`20Q/t`, at failure :math:`4\delta`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
-
     Notes
     -----
     Zhou et al. (2014), Theorem 5.5.  The printed proof fixes bits that are good for one instance
-    and applies Lemma 5.4, whose assumption is about all instances; the group is chosen before the
-    bits here (*repaired*), and the printed constant stands.
+    and applies Lemma 5.4, which assumes success on all instances; here the group is chosen before
+    the bits (*repaired*), and the printed constant remains valid.
 
     Examples
     --------
@@ -353,24 +333,19 @@ def randomised_argument(
     return _contradiction(n, k, epsilon, delta, constant, cap=20, failure=4 * delta)
 
 
-@checked(k=half, epsilon=SMALL, delta=SMALL)
+@validated(k=up_to_half, epsilon=SMALL, delta=SMALL)
 def theorem_5_5_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     r"""Expected pulls that every algorithm needs: :math:`\frac{n\ln(1/\delta)}{C\epsilon^2K}`.
 
     Parameters
     ----------
     n, k, epsilon, delta
-        As for `randomised_argument`.
+        As in `randomised_argument`.
 
     Returns
     -------
     float
         Pulls, on the worst of the instances of `group_family`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----
@@ -385,7 +360,7 @@ def theorem_5_5_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     return n * math.log(1 / delta) / (THEOREM_5_5 * epsilon**2 * k)
 
 
-@checked(epsilon=between(0, math.inf))
+@validated(epsilon=between(0, math.inf))
 def complement_epsilon(n: int, k: int, epsilon: float) -> float:
     r"""Tolerance of the complementary problem, :math:`\epsilon'=\frac k{n-k}\epsilon`.
 
@@ -406,11 +381,6 @@ def complement_epsilon(n: int, k: int, epsilon: float) -> float:
     float
         :math:`\epsilon'`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
-
     Notes
     -----
     Zhou et al. (2014), Theorems 4.5 and 5.6.
@@ -424,7 +394,7 @@ def complement_epsilon(n: int, k: int, epsilon: float) -> float:
     return k * epsilon / (n - k)
 
 
-@checked()
+@validated()
 def theorem_5_6_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     r"""Expected pulls that every algorithm needs for :math:`k\ge n/2`, by the reduction.
 
@@ -446,12 +416,7 @@ def theorem_5_6_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     Returns
     -------
     float
-        Pulls. For n - k < 10, where Theorem 5.1 is silent, Theorem 5.5's alone.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        Pulls. For n - k < 10, where Theorem 5.1 does not apply, the bound of Theorem 5.5 alone.
 
     Notes
     -----
@@ -466,6 +431,6 @@ def theorem_5_6_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     """
     check_integer(k, "k", (n + 1) // 2, n - 1)
     check_real(epsilon, "epsilon", 0, 0.01 * (n - k) / k, low_open=True)
-    turned = min(complement_epsilon(n, k, epsilon), 0.01)  # rounding must not push it out
-    bound = theorem_5_5_pulls(n, n - k, turned, delta)
-    return max(bound, theorem_5_1_pulls(n, n - k, turned)) if n - k >= 10 else bound
+    complement = min(complement_epsilon(n, k, epsilon), 0.01)  # guards against rounding errors
+    bound = theorem_5_5_pulls(n, n - k, complement, delta)
+    return max(bound, theorem_5_1_pulls(n, n - k, complement)) if n - k >= 10 else bound

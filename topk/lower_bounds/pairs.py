@@ -1,4 +1,4 @@
-"""Pairs of arms, and what uniform sampling misses.
+"""Paired arms, and the failure of uniform sampling.
 
 The pairs are derived here for Theorem 3 of Chen et al. (2017); the instance on which uniform
 sampling fails is that of Theorem 7.1 of Zhou et al. (2014).
@@ -19,14 +19,14 @@ from topk._checks import (
     refuse,
     up_to,
 )
-from topk._ranges import checked, half, integer
+from topk._ranges import integer, up_to_half, validated
 from topk._types import Floats
 from topk.lower_bounds.two_coins import totals
 
 GOOD, BAD = 0.75, 0.25
 
 
-def _bits(value, name, given):
+def _bits(value, name, arguments):
     """Range of bits; a boolean array (k,)."""
     array = as_array(value, name, "a vector of k booleans")
     if array.ndim != 1 or array.size == 0 or not np.isin(array, (0, 1)).all():
@@ -34,15 +34,15 @@ def _bits(value, name, given):
     return array.astype(bool)
 
 
-@checked(signs=_bits)
+@validated(signs=_bits)
 def paired_means(signs: ArrayLike) -> Floats:
     r"""Means of the paired instance: in each pair one arm is 3/4, the other 1/4.
 
     Parameters
     ----------
     signs : array_like of bool, shape (k,)
-        Whether the first arm of pair j, arm 2 j, is the good one. For the theorem they
-        are independent fair bits.
+        Whether the first arm of pair j, arm 2 j, is the good one.  In the theorem these are
+        independent fair bits.
 
     Returns
     -------
@@ -50,15 +50,10 @@ def paired_means(signs: ArrayLike) -> Floats:
         Exactly k good arms; every gap is 1/2, so that :math:`H^{(t,\epsilon)}=4n` for every
         :math:`\epsilon\le1/2`.
 
-    Raises
-    ------
-    ValueError
-        If ``signs`` is not a vector of bits.
-
     Notes
     -----
-    Construction and proof are *derived* here; the instance of Chen et
-    al. (2017), Theorem 3, stands in a full version that we have not seen.
+    Construction and proof are *derived* here; the instance of Chen et al. (2017), Theorem 3, is in
+    a full version that was not available to us.
 
     Examples
     --------
@@ -69,12 +64,12 @@ def paired_means(signs: ArrayLike) -> Floats:
     return np.where(np.stack([signs, ~signs], axis=1), GOOD, BAD).ravel()
 
 
-@checked(k=integer(1))
+@validated(k=integer(1))
 def pair_log_odds(arms: ArrayLike, rewards: ArrayLike, k: int) -> Floats:
     r"""Posterior log odds that the first arm of each pair is the good one.
 
-    Every pull changes those of its pair by :math:`\pm\ln3`: up for a one of the first
-    arm or a zero of the second.  The prior is even.
+    Every pull changes the log odds of its pair by :math:`\pm\ln3`: up after a one of the first arm
+    or a zero of the second, down otherwise.  The prior is uniform.
 
     Parameters
     ----------
@@ -88,13 +83,8 @@ def pair_log_odds(arms: ArrayLike, rewards: ArrayLike, k: int) -> Floats:
     Returns
     -------
     ndarray, shape (k,)
-        In nats. Given the record the bits are independent with these odds, whatever
-        strategy made it.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        Log odds in nats.  Given the record the bits are independent with these odds, whatever the
+        strategy.
 
     Notes
     -----
@@ -111,7 +101,7 @@ def pair_log_odds(arms: ArrayLike, rewards: ArrayLike, k: int) -> Floats:
     return math.log(3) * (for_its_arm[:, 0] - for_its_arm[:, 1])
 
 
-@checked(pulls=integer(0))
+@validated(pulls=integer(0))
 def pair_error(pulls: int) -> float:
     r"""Smallest probability of a wrong guess of one bit after q pulls of its pair.
 
@@ -126,12 +116,7 @@ def pair_error(pulls: int) -> float:
     Returns
     -------
     float
-        Error of the majority guess, which is Bayes'; for a fixed q.
-
-    Raises
-    ------
-    ValueError
-        If ``pulls`` is negative.
+        Error of the majority guess, which is Bayes optimal, for a fixed q.
 
     Notes
     -----
@@ -153,22 +138,22 @@ def pair_error(pulls: int) -> float:
 class PairCounts(
     NamedTuple("PairCounts", [("none", int), ("wrong", int), ("both", int), ("missing", int)])
 ):
-    """How a chosen set meets the pairs.
+    """Numbers of pairs by the chosen arms in them.
 
     Attributes
     ----------
     none, wrong, both : int
-        Pairs with no arm chosen, with only the bad arm, with both arms.
+        Pairs of which no arm, only the bad arm, or both arms are chosen.
     missing : int
         Good arms not chosen, none + wrong; the average regret is missing / (2 k).
     """
 
 
-@checked(signs=_bits)
+@validated(signs=_bits)
 def pair_counts(selected: ArrayLike, signs: ArrayLike) -> PairCounts:
-    r"""Count the pairs that a chosen set gets wrong, and how.
+    r"""Count the pairs that a chosen set gets wrong, by kind.
 
-    A guess of the bits from the set errs on W pairs,
+    If the bits are guessed from the set, the guess is wrong for W pairs,
     :math:`W\le c_0+c_1+c_2\le2m`, where m good arms are missing.
 
     Parameters
@@ -182,11 +167,6 @@ def pair_counts(selected: ArrayLike, signs: ArrayLike) -> PairCounts:
     -------
     PairCounts
         ``none``, ``wrong``, ``both``, ``missing``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
 
     Notes
     -----
@@ -208,7 +188,7 @@ def pair_counts(selected: ArrayLike, signs: ArrayLike) -> PairCounts:
     return PairCounts(none, wrong, int((good & bad).sum()), none + wrong)
 
 
-def _even(value, name, given):
+def _even(value, name, arguments):
     """Range of an even number of arms."""
     n = check_integer(value, name, 2)
     if n % 2:
@@ -216,9 +196,9 @@ def _even(value, name, given):
     return n
 
 
-@checked(n=_even, epsilon=up_to(1 / 256))
+@validated(n=_even, epsilon=up_to(1 / 256))
 def theorem_3_pulls(n: int, epsilon: float) -> float:
-    r"""Pulls below which no algorithm is right with probability .9 on the paired instance.
+    r"""Pulls below which no algorithm succeeds with probability 0.9 on the paired instance.
 
     .. math:: Q_0=\frac n{4\ln3}\ln\frac1\epsilon\approx0.2276\,n\ln\frac1\epsilon .
 
@@ -235,17 +215,11 @@ def theorem_3_pulls(n: int, epsilon: float) -> float:
         For every algorithm there are bits on which it makes more than these pulls with
         probability at least 0.9 - `theorem_3_success`.
 
-    Raises
-    ------
-    ValueError
-        If ``n`` is odd or ``epsilon`` is outside the range that is proved.
-
     Notes
     -----
     Chen et al. (2017), Theorem 3, states :math:`\Omega(n\ln\frac1\epsilon)` for
-    :math:`\epsilon=\Omega(1/n)`; constant and proof are *derived* here.  "There
-    is an instance" must be read for each algorithm: one that always prints the right set of
-    one instance needs no pull on it.
+    :math:`\epsilon=\Omega(1/n)`; constant and proof are *derived* here.  The instance must depend
+    on the algorithm: one that always returns the right set of a fixed instance needs no pull on it.
 
     Examples
     --------
@@ -256,7 +230,7 @@ def theorem_3_pulls(n: int, epsilon: float) -> float:
     return n / (4 * math.log(3)) * math.log(1 / epsilon)
 
 
-@checked(n=_even, epsilon=up_to(1 / 256))
+@validated(n=_even, epsilon=up_to(1 / 256))
 def theorem_3_success(n: int, epsilon: float) -> float:
     r"""Largest probability of success with at most `theorem_3_pulls` pulls, random bits.
 
@@ -265,17 +239,12 @@ def theorem_3_success(n: int, epsilon: float) -> float:
     Parameters
     ----------
     n, epsilon
-        As for `theorem_3_pulls`.
+        As in `theorem_3_pulls`.
 
     Returns
     -------
     float
-        The bound; below .9 only for n above about :math:`3.4/\sqrt\epsilon`.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is odd or ``epsilon`` is outside the range that is proved.
+        The bound; below 0.9 only for n above about :math:`3.4/\sqrt\epsilon`.
 
     Notes
     -----
@@ -290,34 +259,30 @@ def theorem_3_success(n: int, epsilon: float) -> float:
     return math.exp(-n / 2 * math.sqrt(epsilon) / 16)
 
 
-@checked(epsilon=between(0, 1))
+@validated(epsilon=between(0, 1))
 def pair_sprt(epsilon: float) -> tuple[int, float]:
-    r"""What a sequential test on every pair pays for an expected regret of at most epsilon.
+    r"""Pulls of a sequential test on every pair for an expected regret of at most epsilon.
 
-    It stops a pair when the evidence for one order leads by a pulls. Its error is
-    :math:`1/(1+3^a)`, half of which is the expected regret, and its expected pulls are
+    The test of a pair stops when the evidence for one order leads by a pulls.  Its error is
+    :math:`1/(1+3^a)`, half of which is the expected regret, and its expected number of pulls is
     :math:`2a\frac{3^a-1}{3^a+1}`.
 
     Parameters
     ----------
     epsilon : float
-        Expected average regret allowed, in (0, 1).
+        Allowed expected average regret, in (0, 1).
 
     Returns
     -------
     lead : int
-        a, the smallest that is enough.
+        The smallest sufficient a.
     pulls : float
         Expected pulls per pair, to be compared with `theorem_3_pulls` / k.
 
-    Raises
-    ------
-    ValueError
-        If ``epsilon`` is outside (0, 1).
-
     Notes
     -----
-    *Derived*: the gambler's ruin of a walk that goes the right way with probability 3/4.
+    *Derived*: gambler's ruin for a random walk that steps in the right direction with probability
+    3/4.
 
     Examples
     --------
@@ -330,7 +295,7 @@ def pair_sprt(epsilon: float) -> tuple[int, float]:
     return lead, 2 * lead * (3**lead - 1) / (3**lead + 1)
 
 
-@checked(k=half, epsilon=between(0, 0.01))
+@validated(k=up_to_half, epsilon=between(0, 0.01))
 def theorem_7_1_pulls(n: int, k: int, epsilon: float) -> float:
     r"""Pulls per arm at which uniform sampling still fails.
 
@@ -348,12 +313,8 @@ def theorem_7_1_pulls(n: int, k: int, epsilon: float) -> float:
     Returns
     -------
     float
-        :math:`Q_0`. With it, and n / k above 6,000, the failure probability is at least .05.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        :math:`Q_0`. With these pulls per arm, and n / k above 6,000, the failure probability is at
+        least 0.05.
 
     Notes
     -----
@@ -369,7 +330,7 @@ def theorem_7_1_pulls(n: int, k: int, epsilon: float) -> float:
     return math.log(n / k) / (400 * epsilon**2)
 
 
-@checked(k=half, epsilon=up_to(1 / 8), pulls=integer(1))
+@validated(k=up_to_half, epsilon=up_to(1 / 8), pulls=integer(1))
 def uniform_failure(n: int, k: int, epsilon: float, pulls: int) -> tuple[float, float]:
     r"""Exact failure probability of uniform sampling on the instance of Theorem 7.1.
 
@@ -391,13 +352,8 @@ def uniform_failure(n: int, k: int, epsilon: float, pulls: int) -> tuple[float, 
     Returns
     -------
     tuple of float
-        The probability when ties of the means are broken for the good arms, and when they
-        are broken for the bad ones. Any other rule lies between.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        The probability if ties of the means are broken in favour of the good arms, and if they are
+        broken in favour of the bad ones.  For any other rule it lies in between.
 
     Notes
     -----

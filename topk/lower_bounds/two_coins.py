@@ -1,7 +1,7 @@
-"""Divergence, likelihood ratios, and what it takes to tell one arm's mean from another.
+"""Likelihood ratios, information, and tests that distinguish two means of one arm.
 
-The two best tests of one Bernoulli arm are computed exactly (Lemma 5.3 of Zhou et al., 2014);
-Theorem 5.1 follows from them.
+The optimal fixed-size and sequential tests of one Bernoulli arm are computed exactly (Lemma 5.3 of
+Zhou et al., 2014); Theorem 5.1 follows from them.
 """
 
 import math
@@ -11,25 +11,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topk._checks import between, check_arms, check_integer, refuse, up_to
-from topk._ranges import as_many_as, checked, integer, smallest_integer
+from topk._ranges import as_many_as, integer, smallest_integer, validated
 from topk._types import FloatOrFloats, Integers
 from topk.hardness.measures import bernoulli_kl
 
-_MASS = 1e-13  # probability of going on at which the sequential test's sum is cut off
+MAX_WORK = 2e10  # maximum number of additions of `sprt`: a minute or two
+STEP_WORK = 4000  # additions that take as long as the fixed cost of a step
+_NEGLIGIBLE = 1e-13  # probability of continuing at which the sum is truncated
 
 
-def _above_p(value, name, given):
+def _above_p(value, name, arguments):
     """Range of q: from p to 1."""
-    return between(given["p"], 1)(value, name, given)
+    return between(arguments["p"], 1)(value, name, arguments)
 
 
-PAIR = {"p": between(0, 1), "q": _above_p}
+MEANS = {"p": between(0, 1), "q": _above_p}
 ERROR = between(0, 0.5)
 
 
-@checked()
+@validated()
 def totals(arms: ArrayLike, rewards: ArrayLike, n: int) -> tuple[Integers, Integers]:
-    """Pulls and reward sums of each arm in a record.
+    """Return the pulls and the reward sum of each arm in a record.
 
     Parameters
     ----------
@@ -43,17 +45,17 @@ def totals(arms: ArrayLike, rewards: ArrayLike, n: int) -> tuple[Integers, Integ
     Returns
     -------
     pulls, sums : ndarray of int64, shape (n,)
-        How often each arm was pulled, and how many ones it gave.
+        Number of pulls, and of ones, of each arm.
 
     Raises
     ------
     ValueError
-        If an arm is out of range, a reward is neither 0 nor 1, or the lengths differ.
+        If an arm does not exist, a reward is neither 0 nor 1, or the lengths differ.
 
     Notes
     -----
     ``topk.run(..., trace=True).trace`` is such a record.  For Bernoulli arms the totals are
-    sufficient: likelihood ratios depend on nothing else.
+    sufficient statistics: likelihood ratios depend only on them.
 
     Examples
     --------
@@ -72,11 +74,11 @@ def totals(arms: ArrayLike, rewards: ArrayLike, n: int) -> tuple[Integers, Integ
     return pulls, np.bincount(arms[rewards == 1], minlength=n)
 
 
-@checked(other=as_many_as("means"))
+@validated(other=as_many_as("means"))
 def log_likelihood_ratio(
     pulls: ArrayLike, sums: ArrayLike, means: ArrayLike, other: ArrayLike,
 ) -> FloatOrFloats:
-    r"""Logarithm of how much likelier a record is under other means.
+    r"""Log likelihood ratio of a record under other means.
 
     .. math:: \ln\frac{P_{\nu'}(\text{record})}{P_\nu(\text{record})}=\sum_i
               \Bigl(S_i\ln\frac{\nu_i'}{\nu_i}+(N_i-S_i)\ln\frac{1-\nu_i'}{1-\nu_i}\Bigr).
@@ -84,8 +86,8 @@ def log_likelihood_ratio(
     Parameters
     ----------
     pulls, sums : array_like, shape (..., n)
-        N and S: pulls and ones of each arm, from `totals` or from the outcome of a play;
-        leading axes are plays.
+        N and S: pulls and ones of each arm, from `totals` or from the outcome of a run; leading
+        axes are runs.
     means : array_like, shape (n,)
         :math:`\nu`, the means under which the record was made.
     other : array_like, shape (n,)
@@ -104,9 +106,9 @@ def log_likelihood_ratio(
 
     Notes
     -----
-    Plain form: the sum over the pulls, one by one, of the logarithm of the two
-    probabilities' ratio.  What the strategy does cancels: given the past, it chooses the
-    next arm with the same probability under both.
+    Plain form: the sum, over the single pulls, of the logarithm of the ratio of the two
+    probabilities.  The strategy's choices cancel: given the past, it chooses the next arm with the
+    same probability under both.
 
     Examples
     --------
@@ -122,16 +124,16 @@ def log_likelihood_ratio(
     with np.errstate(divide="ignore", invalid="ignore"):
         one = np.where(sums > 0, sums * (np.log(other) - np.log(means)), 0.0)
         zeros = pulls - sums
-        nought = np.where(zeros > 0, zeros * (np.log1p(-other) - np.log1p(-means)), 0.0)
+        zero = np.where(zeros > 0, zeros * (np.log1p(-other) - np.log1p(-means)), 0.0)
     if (((sums > 0) & (means == 0)) | ((zeros > 0) & (means == 1))).any():
         refuse("sums", sums, "possible under means")
-    value = (one + nought).sum(axis=-1)
+    value = (one + zero).sum(axis=-1)
     return float(value) if value.ndim == 0 else value
 
 
-@checked(other=as_many_as("means"))
+@validated(other=as_many_as("means"))
 def information(pulls: ArrayLike, means: ArrayLike, other: ArrayLike) -> FloatOrFloats:
-    r"""Information that pulls carry about means against others, :math:`\sum_iN_i\,\mathrm{kl}`.
+    r"""Information of pulls for distinguishing means from others, :math:`\sum_iN_i\,\mathrm{kl}`.
 
     .. math:: \sum_iN_i\,\mathrm{kl}(\nu_i,\nu_i')
 
@@ -168,14 +170,14 @@ def information(pulls: ArrayLike, means: ArrayLike, other: ArrayLike) -> FloatOr
     if pulls.shape[-1:] != means.shape or not (pulls >= 0).all():
         refuse("pulls", f"shape {pulls.shape}", f"non-negative, with a last axis of {means.size}")
     divergence = bernoulli_kl(means, other)
-    with np.errstate(invalid="ignore"):  # no pulls of an arm carry nothing, even at infinity
+    with np.errstate(invalid="ignore"):  # without pulls an infinite divergence counts as 0
         value = np.where(pulls > 0, pulls * divergence, 0.0).sum(axis=-1)
     return float(value) if value.ndim == 0 else value
 
 
-@checked(samples=integer(0), **PAIR)
+@validated(samples=integer(0), **MEANS)
 def fixed_test_error(samples: int, p: float, q: float) -> float:
-    r"""Smallest error that a test with a fixed number of samples can have on both sides.
+    r"""Smallest possible error on both sides of a test with a fixed number of samples.
 
     .. math:: \min_\phi\max\bigl(\mathbb E_p\,\phi,\ \mathbb E_q(1-\phi)\bigr),
 
@@ -191,18 +193,13 @@ def fixed_test_error(samples: int, p: float, q: float) -> float:
     Returns
     -------
     float
-        1/2 without samples, and falling.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        The error; 1/2 without samples, and decreasing in their number.
 
     Notes
     -----
-    Exact, by Neyman and Pearson: an optimal test decides for q above a number of ones, for
-    p below it and tosses a coin at it.  The two errors are linear in the coin, and equal
-    at the optimum.
+    Exact, by the Neyman-Pearson lemma: an optimal test decides for q above a threshold for the
+    number of ones and for p below it, and randomises at the threshold.  The two errors are linear
+    in the probability of the randomisation, and equal at the optimum.
 
     Examples
     --------
@@ -212,40 +209,35 @@ def fixed_test_error(samples: int, p: float, q: float) -> float:
     """
     from scipy.stats import binom
 
-    cut = np.arange(samples + 2)  # decide for q from ``cut`` ones on
-    false_q, false_p = binom.sf(cut - 1, samples, p), binom.cdf(cut - 1, samples, q)
-    after = int(np.argmax(false_q <= false_p))  # the first cut with the errors in this order
-    a, b = false_q[[after - 1, after]], false_p[[after - 1, after]]
+    threshold = np.arange(samples + 2)  # decide for q from ``threshold`` ones on
+    false_q, false_p = binom.sf(threshold - 1, samples, p), binom.cdf(threshold - 1, samples, q)
+    crossing = int(np.argmax(false_q <= false_p))  # first with the errors in this order
+    a, b = false_q[[crossing - 1, crossing]], false_p[[crossing - 1, crossing]]
     coin = (a[0] - b[0]) / ((a[0] - b[0]) - (a[1] - b[1]))
     return float(a[0] + coin * (a[1] - a[0]))
 
 
-@checked(error=ERROR, **PAIR)
+@validated(error=ERROR, **MEANS)
 def fixed_test_samples(p: float, q: float, error: float) -> int:
-    r"""Samples that a fixed-size test needs for a given error on both sides.
+    r"""Number of samples that a fixed-size test needs for a given error on both sides.
 
     Parameters
     ----------
     p, q : float
         The two means, 0 < p < q < 1.
     error : float
-        Probability of error allowed under either, in (0, 1/2).
+        Allowed error probability under each, in (0, 1/2).
 
     Returns
     -------
     int
-        The smallest number of samples, exactly.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        The exact smallest number of samples.
 
     Notes
     -----
-    Zhou et al. (2014), Lemma 5.3, states :math:`\Omega(\epsilon^{-2})` for p = 1/2,
-    q = 1/2 + 4 epsilon and error .49, from Chernoff (1972) and Anthony and Bartlett (1999).
-    The hidden constant is small: at epsilon = .01 a single sample is enough.
+    Zhou et al. (2014), Lemma 5.3, states :math:`\Omega(\epsilon^{-2})` for p = 1/2, q = 1/2 + 4
+    epsilon and error .49, from Chernoff (1972) and Anthony and Bartlett (1999). The hidden constant
+    is small: at epsilon = 0.01 a single sample suffices.
 
     Examples
     --------
@@ -256,7 +248,7 @@ def fixed_test_samples(p: float, q: float, error: float) -> int:
     return smallest_integer(lambda m: fixed_test_error(m, p, q) <= error, 1)
 
 
-@checked(error=ERROR, **PAIR)
+@validated(error=ERROR, **MEANS)
 def expected_samples_bound(p: float, q: float, error: float) -> tuple[float, float]:
     r"""Lower bound on the expected samples of any sequential test, under p and under q.
 
@@ -268,17 +260,12 @@ def expected_samples_bound(p: float, q: float, error: float) -> tuple[float, flo
     p, q : float
         The two means, 0 < p < q < 1.
     error : float
-        e, probability of error allowed under either, in (0, 1/2).
+        e, allowed error probability under each, in (0, 1/2).
 
     Returns
     -------
     tuple of float
         The bounds under p and under q.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----
@@ -310,7 +297,7 @@ class Sprt(
     Attributes
     ----------
     threshold : float
-        It stops when the log likelihood ratio of q to p leaves (-threshold, threshold).
+        The test stops when the log likelihood ratio of q to p leaves (-threshold, threshold).
     errors : tuple of float
         Probability of deciding for q under p, and for p under q.
     samples : tuple of float
@@ -318,7 +305,7 @@ class Sprt(
     """
 
 
-@checked(threshold=between(0, math.inf), **PAIR)
+@validated(threshold=between(0, math.inf), **MEANS)
 def sprt(p: float, q: float, threshold: float) -> Sprt:
     r"""Wald's sequential test of p against q, computed exactly.
 
@@ -327,22 +314,17 @@ def sprt(p: float, q: float, threshold: float) -> Sprt:
     p, q : float
         The two means, 0 < p < q < 1.
     threshold : float
-        Positive: the test stops when the log likelihood ratio reaches it or its negative.
+        Value of the log likelihood ratio at which, or at whose negative, the test stops; positive.
 
     Returns
     -------
     Sprt
         Errors and expected samples, up to 1e-12 of undecided probability.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
-
     Notes
     -----
-    Not Wald's approximation: the law of the number of ones among the samples taken so far
-    is followed step by step, with the overshoot.
+    Wald's approximation is not used: the distribution of the number of ones among the samples so
+    far is computed step by step, including the overshoot.
 
     Examples
     --------
@@ -351,20 +333,36 @@ def sprt(p: float, q: float, threshold: float) -> Sprt:
     >>> [round(error, 6) for error in test.errors], round(test.samples[0], 6)
     ([0.1, 0.1], 3.2)
     """
-    up_p, samples_p = _follow(p, p, q, threshold)
-    up_q, samples_q = _follow(q, p, q, threshold)
+    _check_cost(p, q, threshold, "threshold", threshold)
+    up_p, samples_p = _exact_characteristics(p, p, q, threshold)
+    up_q, samples_q = _exact_characteristics(q, p, q, threshold)
     return Sprt(threshold, (up_p, 1.0 - up_q), (samples_p, samples_q))
 
 
-def _follow(mean, p, q, threshold):
-    """Return the probability of ending above and the expected samples when the mean is given."""
+def _check_cost(p, q, threshold, name, value):
+    """Refuse a test whose computation takes hours, in terms of one of its arguments.
+
+    The expected number of samples is at most about threshold / divergence, and at each step the
+    number of values of the number of ones is limited by the two thresholds.
+    """
     up, down = math.log(q / p), math.log((1 - q) / (1 - p))
-    law = np.ones(1)  # of the number of ones; law[j] belongs to first + j ones
+    least = min(-p * up - (1 - p) * down, q * up + (1 - q) * down)  # both divergences
+    steps = threshold / max(least, 1e-300)
+    states = min(2 * threshold / (up - down), steps)
+    if steps * (STEP_WORK + states) > MAX_WORK:
+        allowed = f"less extreme with p = {p} and q = {q}: the exact test for {steps:.0e} samples"
+        refuse(name, value, f"{allowed} takes hours")
+
+
+def _exact_characteristics(mean, p, q, threshold):
+    """Return the probability of stopping above and the expected samples for a given mean."""
+    up, down = math.log(q / p), math.log((1 - q) / (1 - p))
+    law = np.ones(1)  # distribution of the number of ones; law[j] belongs to first + j ones
     first = steps = 0
     above = samples = 0.0
-    going = 1.0
-    while going > _MASS:
-        samples += going
+    continuing = 1.0
+    while continuing > _NEGLIGIBLE:
+        samples += continuing
         steps += 1
         law = np.convolve(law, [1 - mean, mean])
         ones = first + np.arange(law.size)
@@ -374,11 +372,11 @@ def _follow(mean, p, q, threshold):
         if inside.size == 0:
             break
         law, first = law[inside[0] : inside[-1] + 1], first + int(inside[0])
-        going = law.sum()
+        continuing = law.sum()
     return float(above), float(samples)
 
 
-@checked(error=ERROR, **PAIR)
+@validated(error=ERROR, **MEANS)
 def sprt_with_error(p: float, q: float, error: float) -> Sprt:
     r"""The earliest-stopping symmetric sequential test that keeps a given error.
 
@@ -387,24 +385,19 @@ def sprt_with_error(p: float, q: float, error: float) -> Sprt:
     p, q : float
         The two means, 0 < p < q < 1.
     error : float
-        Probability of error allowed under either, in (0, 1/2).
+        Allowed error probability under each, in (0, 1/2).
 
     Returns
     -------
     Sprt
-        With both errors at most ``error``; its expected samples stand beside
+        The test, with both errors at most ``error``; compare its expected samples with
         `expected_samples_bound`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----
-    The threshold is found by bisection below :math:`\ln(1/e)`, which always suffices
-    (Ville).  The errors are not exactly monotone in it because of the overshoot, so it is
-    the smallest up to that; the errors returned are exact.
+    The threshold is found by bisection below :math:`\ln(1/e)`, which always suffices (Ville).  The
+    errors are not exactly monotone in it because of the overshoot, so the threshold is only
+    approximately the smallest; the errors returned are exact.
 
     Examples
     --------
@@ -413,6 +406,7 @@ def sprt_with_error(p: float, q: float, error: float) -> Sprt:
     >>> max(test.errors) <= 0.05, [round(count) for count in test.samples]
     (True, [131, 132])
     """
+    _check_cost(p, q, math.log(1 / error), "error", error)
     low, best = 0.0, sprt(p, q, math.log(1 / error))
     for _ in range(12):
         test = sprt(p, q, (low + best.threshold) / 2)
@@ -423,7 +417,7 @@ def sprt_with_error(p: float, q: float, error: float) -> Sprt:
     return best
 
 
-@checked(epsilon=up_to(0.01))
+@validated(epsilon=up_to(0.01))
 def theorem_5_1_pulls(n: int, k: int, epsilon: float) -> float:
     r"""Pulls that every algorithm with success probability .8 needs, :math:`\Omega(n/\epsilon^2)`.
 
@@ -444,11 +438,6 @@ def theorem_5_1_pulls(n: int, k: int, epsilon: float) -> float:
     -------
     float
         Expected pulls; about :math:`1.25\cdot10^{-7}n/\epsilon^2`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
 
     Notes
     -----

@@ -8,13 +8,24 @@ from topk.rules.base import (
     ACTIVE,
     BY_BUDGET,
     BY_RULE,
-    NOBODY,
+    NO_ARM,
     REJECTED,
     WITHDRAWN,
     keep_active,
 )
-from topk.rules.indices import following, highest, inside, kth, lower, lowest, moved, upper
-from topk.rules.marks import allocates, apart, larger, open_function, rule, shared
+from topk.rules.declaration import Arms, Stored
+from topk.rules.indices import (
+    arm_pulled,
+    clock,
+    following,
+    highest,
+    inside,
+    kth,
+    lower,
+    lowest,
+    upper,
+)
+from topk.rules.marks import allocates, apart, larger, open_function, rule
 from topk.rules.ranking import order, rank, ranked_by
 from topk.rules.rounds import (
     EVERYTHING,
@@ -37,11 +48,13 @@ __all__ = [
     "BY_BUDGET",
     "BY_RULE",
     "EVERYTHING",
-    "NOBODY",
+    "NO_ARM",
     "REJECTED",
     "WITHDRAWN",
+    "Arms",
     "Indices",
     "Rounds",
+    "Stored",
     "Strategy",
     "View",
     "accept",
@@ -49,6 +62,7 @@ __all__ = [
     "apart",
     "batch",
     "clipped_bounds",
+    "clock",
     "end_with",
     "first_leaves",
     "following",
@@ -61,7 +75,7 @@ __all__ = [
     "larger",
     "lower",
     "lowest",
-    "moved",
+    "arm_pulled",
     "open_function",
     "order",
     "positive",
@@ -70,7 +84,6 @@ __all__ = [
     "ranked_by",
     "reject",
     "rule",
-    "shared",
     "upper",
     "whole_pulls",
 ]

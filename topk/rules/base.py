@@ -1,42 +1,54 @@
-"""What both forms of a rule share: the names of states, the open functions, counting arms."""
+"""What both forms share: status codes, open functions, and the counting of rewards."""
 
-from topk.rules.marks import open_function
+import numpy as np
 
-RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; the last: no arm is pulled
+from topk.rules.marks import in_arrays, open_function
+
+RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; WRONG: the rule is invalid
 ACTIVE, ACCEPTED, REJECTED, WITHDRAWN = 0, 1, -1, -2  # s.status
-NOBODY = -1  # no arm
+NO_ARM = -1
 
 
 @open_function
 def ask(s, arms, counts):
-    """Write the next batch into ``arms`` and ``counts`` (n,), return its length."""
+    """Write the next batch into ``arms`` and ``counts`` (n,), and return its length."""
 
 
 @open_function
 def update(s, m, arms):
-    """Take note of a whole batch that has been counted."""
+    """Process a complete batch, after its rewards have been counted."""
 
 
 def open_play(s):
-    """Settle the first batch of a play."""
+    """Determine the first batch of a run."""
 
 
 @open_function
 def recommend(s, chosen):
-    """Fill ``chosen`` with the set to be returned now."""
+    """Fill ``chosen`` with the set that would be returned now."""
 
 
 @open_function
 def restore(s):
-    """Set up what follows from the counts, which is not stored with a play."""
+    """Rebuild the parts of the state that follow from the counts and are not stored."""
 
 
-def left(s, arm):
-    """Take note that an arm has been withdrawn."""
+def on_withdraw(s, arm):
+    """Process the withdrawal of an arm."""
 
 
+def count_in_arrays(s, m, arms, counts, sums, squares):
+    """Add a batch as `count` does; `numpy.add.at` adds its entries one after the other."""
+    np.add.at(s.pulls, arms[:m], counts[:m])
+    np.add.at(s.sums, arms[:m], sums[:m])
+    if s.squares.size > 0:
+        np.add.at(s.squares, arms[:m], squares[:m])
+    s.now.total += counts[:m].sum()
+
+
+@in_arrays(count_in_arrays)
 def count(s, m, arms, counts, sums, squares):
-    """Add a batch of ``m`` entries to what has been seen."""
+    """Add a batch of ``m`` entries to the counts."""
     for j in range(m):
         arm = arms[j]
         s.pulls[arm] += counts[j]
@@ -46,21 +58,29 @@ def count(s, m, arms, counts, sums, squares):
         s.now.total += counts[j]
 
 
+def keep_active_in_arrays(s):
+    """Remove arms as `keep_active` does."""
+    kept = s.active[: s.now.n_active]
+    kept = kept[s.status[kept] == ACTIVE]
+    s.active[: kept.size], s.now.n_active = kept, kept.size
+
+
+@in_arrays(keep_active_in_arrays)
 def keep_active(s):
-    """Drop from ``active`` the arms that are settled; what stays is in increasing order."""
+    """Remove arms that are not active from ``active``, which stays in increasing order."""
     kept = 0
-    for j in range(s.now.live):
+    for j in range(s.now.n_active):
         if s.status[s.active[j]] == ACTIVE:
             s.active[kept] = s.active[j]
             kept += 1
-    s.now.live = kept
+    s.now.n_active = kept
 
 
 def withdraw(s, arm, k):
-    """Take an arm out of the play (plain Python only).
+    """Withdraw an arm from the run (plain Python only).
 
-    An arm that was rejected is out already.  From here on the strategy looks only at the
-    other active arms, as if it had been started without this one.
+    A rejected arm needs no change.  From now on the strategy uses only the other active arms, as
+    if it had been started without this one.
 
     Raises
     ------
@@ -79,10 +99,10 @@ def withdraw(s, arm, k):
         raise ValueError(f"arm: without it fewer than k = {k} arms are left to choose from")
     s.status[arm] = WITHDRAWN
     keep_active(s)
-    left(s, arm)
+    on_withdraw(s, arm)
 
 
 def equal_shares(pulls, size, counts):
-    """Fill ``counts[:size]`` with ``pulls`` spread evenly; the first entries get one more."""
+    """Divide ``pulls`` evenly among ``counts[:size]``; the first entries get the remainder."""
     for j in range(size):
         counts[j] = pulls // size + (1 if j < pulls % size else 0)

@@ -1,81 +1,107 @@
-"""Index strategies: bounds put some arms at risk, and these are pulled, one or two at a time.
+"""Index strategies: one or two arms at a time are pulled, chosen by their confidence bounds.
 
-The arms are parted in groups, the k largest means and the others for most rules.  A search for
-winners (a *partition*: `topk_scan`, `topk_trees`, ...) knows who is at risk.  An arm's bounds are
-``low - s * weight`` and ``high + s * weight``: by default low and high are the mean, weight is
-one over the square root of the pulls, and s is what the rule ``scale`` returns, never falling.
+The arms are partitioned into groups, for most rules the k largest means and the others.  A search
+(`top_k_scan`, `top_k_trees`, ...) finds the arms with the extreme bounds.  An arm's bounds are
+straight lines in the scale, ``low - scale * weight`` and ``high + scale * weight``: by default low
+and high are the mean, weight is one over the square root of the pulls, and scale, which the rule
+returns, never decreases.  With a rule's own `interval` the weight is 0.
 """
 
 import math
 
-from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, WRONG
+import numpy as np
+
+from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, NO_ARM, WRONG
 from topk.rules.marks import open_function
 
 
 def scale(s):
-    """Return s; called once a round."""
+    """Return the factor of all radii; called once per round."""
     return 0.0
 
 
 def line(s, arm):
-    """Return an arm's low, high and weight; called when the arm has been pulled."""
+    """Return low, high and weight of an arm; called when the arm has been pulled."""
     mean = s.sums[arm] / s.pulls[arm]
     return mean, mean, 1 / math.sqrt(s.pulls[arm])
 
 
 @open_function
-def pick(s, arms):
-    """Write the arms to be pulled next, once each, and return how many."""
+def interval(s, arm):
+    """Return an arm's bounds, low and high; called when the arm has been pulled."""
+
+
+def line_of_interval(s, arm):
+    """Return low, high and weight of an arm whose bounds do not depend on the scale."""
+    low, high = interval(s, arm)
+    return low, high, 0.0
+
+
+def pulled(s, arm):
+    """Process the pull of an arm, before the search does, and before `done` and `pick`."""
+
+
+@open_function
+def pick(s):
+    """Return the two arms to be pulled next, once each; `NO_ARM` in place of a second one."""
+
+
+def clock(s):
+    """Return the time t of a round: the number of rounds, or of an arm's pulls if that is larger.
+
+    An arm may have more pulls than there were rounds in a session that was given other data.
+    """
+    return max(s.now.rounds, s.now.most)
 
 
 def done(s):
-    """Tell whether the play's promise holds now."""
+    """Return whether the guarantee holds now."""
     return False
 
 
 def setup(s):
-    """Partition: look at all arms."""
+    """Search: set up from all arms."""
 
 
-def moved(s, arm):
-    """Partition: an arm has been pulled."""
+def arm_pulled(s, arm):
+    """Search: process the new bounds of an arm that has been pulled."""
 
 
-def grow(s, scale):
-    """Partition: a new s."""
+def scale_grew(s, scale):
+    """Search: process a larger scale."""
 
 
-def mend(s):
-    """Partition: put every arm back into its group."""
+def restore_partition(s):
+    """Search: restore the partition, so that every arm is in its group."""
 
 
-def leave(s, arm):
-    """Partition: an arm has been withdrawn."""
+def arm_withdrawn(s, arm):
+    """Search: process the withdrawal of an arm."""
     setup(s)
 
 
 def ask(s, arms, counts):
-    """Ask for every arm once (or as often as the strategy says), then for those of `pick`."""
+    """Ask for every arm ``s.initial_pulls`` times, then for the arms that `pick` chooses."""
     if s.now.ended:
         return 0
     if s.now.rounds == 0:
-        for j in range(s.now.live):
-            arms[j], counts[j] = s.active[j], s.first
-        return s.now.live
+        for j in range(s.now.n_active):
+            arms[j], counts[j] = s.active[j], s.initial_pulls
+        return s.now.n_active
     for j in range(s.now.picked):
         arms[j], counts[j] = s.picked[j], 1
     return s.now.picked
 
 
 def update(s, m, arms):
-    """Bring the partition up to date, test for the end, and find who is pulled next."""
+    """Update the search, test for the end, and pick the next arms."""
     take_note(s, m, arms)
     if done(s):
         s.now.ended = BY_RULE
     elif 0 <= s.budget <= s.now.total:
         s.now.ended = BY_BUDGET
     else:  # here and not in `ask`, which may be called twice
-        s.now.picked = pick(s, s.picked)
+        choose(s)
         if not are_active(s, s.picked, s.now.picked):
             s.now.ended = WRONG
         if s.budget >= 0:  # a pair that would exceed the budget pulls its first arm only
@@ -83,31 +109,74 @@ def update(s, m, arms):
 
 
 def take_note(s, m, arms):
-    """Bring the partition up to date."""
+    """Update the search after a batch."""
     s.now.rounds += 1
     grown = scale(s)
     if s.now.rounds == 1:
         s.now.scale = grown
-        setup(s)
+        rebuild(s)
     else:
-        grow(s, grown)
+        for j in range(m):
+            pulled(s, arms[j])
+        scale_grew(s, grown)
         s.now.scale = grown
         for j in range(m):
-            moved(s, arms[j])
-        mend(s)
+            arm_pulled(s, arms[j])
+        restore_partition(s)
+
+
+def rebuild(s):
+    """Set up the rule's and the search's own parts of the state from the counts."""
+    for j in range(s.now.n_active):
+        pulled(s, s.active[j])
+    setup(s)
+
+
+def choose(s):
+    """Write the arms that `pick` returns into ``s.picked``, and their number."""
+    s.picked[0], s.picked[1] = pick(s)
+    s.now.picked = 1 if s.picked[1] == NO_ARM else 2
 
 
 def imagine(s, m, arms):
-    """Find who is pulled next, as `update` does; what is only imagined does not end a play."""
+    """Pick the next arms as `update` does; imagined pulls do not end a run."""
     take_note(s, m, arms)
-    done(s)  # in which a rule may find out what `pick` looks at
-    s.now.picked = pick(s, s.picked)
+    done(s)  # `done` may compute values that `pick` uses
+    choose(s)
     if not are_active(s, s.picked, s.now.picked):
         s.now.picked = 0
 
 
+def without_withdrawn(s, axes):
+    """Return the state of a run of the remaining arms, renumbered (plain Python only).
+
+    ``axes`` names the arrays with an entry per arm, and their axes of arms: name -> tuple of bool.
+    These arrays are restricted to the remaining arms; ``s.now`` stays the same object.
+    """
+    kept = s.active[: s.now.n_active]
+    cut = {name: getattr(s, name)[_places(s, name, kept, axes)] for name in axes}
+    return s._replace(**cut | {"n": kept.size, "active": np.arange(kept.size)})
+
+
+def with_withdrawn(s, seen, axes):
+    """Copy changes back into ``s`` from the state that `without_withdrawn` returned."""
+    kept = s.active[: s.now.n_active]
+    for name in axes:
+        if getattr(s, name).flags.writeable:
+            getattr(s, name)[_places(s, name, kept, axes)] = getattr(seen, name)
+    known = (seen.picked >= 0) & (seen.picked < kept.size)
+    s.picked[:] = np.where(known, kept[np.where(known, seen.picked, 0)], seen.picked)
+
+
+def _places(s, name, kept, axes):
+    """Return the index of the arms ``kept`` along the axes of arms of an array."""
+    sizes = getattr(s, name).shape
+    along = zip(sizes, axes[name], strict=True)
+    return np.ix_(*(kept if of_arms else np.arange(size) for size, of_arms in along))
+
+
 def are_active(s, arms, m):
-    """Tell whether the first m of ``arms``, one or two, are different arms that can be pulled."""
+    """Return whether the first m of ``arms``, one or two, are distinct active arms."""
     if m < 1 or m > 2 or (m == 2 and arms[0] == arms[1]):
         return False
     for j in range(m):
@@ -116,49 +185,52 @@ def are_active(s, arms, m):
     return True
 
 
-def left(s, arm):
-    """Go on without an arm."""
+def on_withdraw(s, arm):
+    """Continue without an arm."""
     if s.now.rounds > 0:
-        leave(s, arm)
+        arm_withdrawn(s, arm)
 
 
 def restore(s):
-    """Set up the partition from the counts."""
+    """Set up the search from the counts."""
     if s.now.rounds > 0:
         s.now.scale = scale(s)
-        setup(s)
+        rebuild(s)
 
 
 @open_function
 def inside(s, arm):
-    """Partition by rank k: tell whether an arm is one of the k largest means."""
+    """Return whether an arm has one of the k largest means; not with ``searches = ()``."""
 
 
 @open_function
 def lowest(s):
-    """Partition by rank k: return the arm inside with the lowest lower bound."""
+    """Return the arm inside with the lowest lower bound; not with ``searches = ()``."""
 
 
 @open_function
 def highest(s):
-    """Partition by rank k: return the arm outside with the highest upper bound, or `NOBODY`."""
+    """Return the arm outside with the highest upper bound; not with ``searches = ()``.
+
+    It is `NO_ARM` when all arms outside have been withdrawn.
+    """
 
 
 @open_function
 def kth(s):
-    """Partition by rank k: return the k-th largest mean."""
+    """Return the k-th largest mean; not with ``searches = ()``."""
 
 
 @open_function
 def following(s):
-    """Partition by rank k: return the k+1-th largest mean."""
+    """Return the k+1-th largest mean; not with ``searches = ()``."""
 
 
 @open_function
 def lower(s, arm):
-    """Partition by rank k: return an arm's lower bound."""
+    """Return an arm's lower bound; not with ``searches = ()``."""
 
 
 @open_function
 def upper(s, arm):
-    """Partition by rank k: return an arm's upper bound, minus infinity for `NOBODY`."""
+    """Return an arm's upper bound, minus infinity for `NO_ARM`; not with ``searches = ()``."""

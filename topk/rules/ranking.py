@@ -1,44 +1,41 @@
-"""Ranks of arms: by mean, then by lower index.
+"""Ranks of arms: by decreasing mean, ties by increasing index.
 
-Means are quotients sum/pulls, rounded once.  Two different fractions whose denominators are
-below 9.4e7 differ by more than the rounding error at 1, and rounding never turns an order
-around; so comparing the rounded quotients of integral sums decides exactly as comparing the
-cross-multiplied integers, ties included.
+Means are quotients sum/pulls, rounded once.  Rounding is monotone, and two different fractions
+with denominators below 9.4e7 differ by more than the rounding error at 1.  So for integral sums
+the rounded quotients have the same order, ties included, as the exact fractions.
 """
 
 import numpy as np
 
-from topk.rules.marks import allocates, shared
+from topk.rules.marks import allocates, in_arrays
 
 LARGEST = np.int64(2**63 - 1)
-UNKNOWN = 1e300  # for minus the mean of an arm without pulls
-FEW = 40  # keys that are put in order faster by insertion
+UNKNOWN = 1e300  # instead of minus the mean of an arm without pulls
+FEW = 40  # largest number of keys for which insertion sort is faster
 
 
-@shared
 @allocates
 def order(keys):
-    """Return the places of some keys from the smallest to the largest; equal ones in order.
+    """Return the indices that sort keys in increasing order; equal keys keep their order.
 
-    None is a nan.  Compiled, it is `order_by_digits`.
+    Keys contain no nan.  Compiled code uses `order_by_digits` instead.
     """
     return np.argsort(keys, kind="mergesort")
 
 
-@shared
 @allocates
 def order_by_digits(keys):
-    """Return the same, by insertion if they are few, else digit after digit (a radix sort).
+    """Return `order`, by insertion sort of few keys, else by radix sort.
 
-    It is the compiled form, three times as fast as a sort by comparisons and sooner compiled.
+    Compiled, it takes a third of the time of a sort by comparisons, and compiles faster.
     """
     bits, places, n = (keys + 0.0).view(np.int64), np.arange(keys.size), keys.size  # no -0.0
     least, differ = LARGEST, 0
-    for i in range(n):  # whole numbers in the order of the keys
+    for i in range(n):  # integers in the same order as the keys
         bits[i] ^= bits[i] >> 63 & LARGEST
         least = min(least, bits[i])
     for i in range(n):
-        bits[i] -= least  # may wrap around: its digits are those of the right unsigned number
+        bits[i] -= least  # may wrap around; the digits are those of the unsigned difference
         differ |= bits[i]
     for i in range(1, n if n <= FEW else 0):
         j = i
@@ -64,7 +61,18 @@ def order_by_digits(keys):
     return places
 
 
-@shared
+def ranked_in_arrays(sums, pulls, arms, sign):
+    """Return `ranked_by`, with all keys computed at once."""
+    sums, pulls = sums[arms], pulls[arms]
+    alike = (pulls == pulls[:1]).all() and (sums == np.floor(sums)).all()
+    keys = -sign * sums
+    if not alike or arms.size <= FEW:
+        means = np.divide(sums, pulls, out=np.full(arms.size, -sign * np.inf), where=pulls > 0)
+        keys = -sign * means
+    return arms[order(keys)]
+
+
+@in_arrays(ranked_in_arrays)
 @allocates
 def ranked_by(sums, pulls, arms, sign):
     """Sort some arms by decreasing mean, ties by increasing index.
@@ -86,7 +94,7 @@ def ranked_by(sums, pulls, arms, sign):
     ndarray of int64, shape (m,)
         The arms, best first.
     """
-    keys, alike = np.empty(arms.size), True  # whole sums of as many pulls: quickly put in order
+    keys, alike = np.empty(arms.size), True  # integral sums with equal pulls: fast to sort
     for j in range(arms.size):
         arm = arms[j]
         alike = alike and pulls[arm] == pulls[arms[0]] and sums[arm] == int(sums[arm])
@@ -99,7 +107,7 @@ def ranked_by(sums, pulls, arms, sign):
 @allocates
 def rank(s):
     """Return the active arms, best mean first."""
-    return ranked_by(s.sums, s.pulls, s.active[: s.now.live], 1.0)
+    return ranked_by(s.sums, s.pulls, s.active[: s.now.n_active], 1.0)
 
 
 @allocates
@@ -110,14 +118,14 @@ def active_of(s, bandit):
 
 
 def recommend_best(s, chosen):
-    """Fill ``chosen`` with each bandit's accepted arms and its best-ranked active ones."""
+    """Fill ``chosen`` with the accepted arms of each bandit and its best active ones."""
     chosen[:] = best_of(s.status, s.sums, s.pulls, s.bandits, chosen.size // s.bandits)
 
 
 def best_of(status, sums, pulls, bandits, k):
-    """Return for ``recommend_best`` the arms (..., M k) of one play or more; plain Python only.
+    """Return the arms (..., M k) for ``recommend_best``, for one run or several; plain Python only.
 
-    The plain form takes of each bandit the first k of ``argsort(keys, kind="stable")``, sorted.
+    The plain form takes the first k of ``argsort(keys, kind="stable")`` of each bandit, sorted.
     """
     each = *status.shape[:-1], bandits, -1
     status, sums, pulls = (array.reshape(each) for array in (status, sums, pulls))
@@ -133,18 +141,18 @@ def best_of(status, sums, pulls, bandits, k):
 
 @allocates
 def largest(values, arms, count):
-    """Return the ``count`` arms of largest value, in increasing order.
+    """Return the ``count`` arms with the largest values, in increasing order of their indices.
 
-    Of equal values the lower indices are taken.
+    Ties go to the lower index.
 
     Parameters
     ----------
     values : ndarray of float, shape (n,)
-        The value of every arm.
+        Value of each arm.
     arms : ndarray of int64, shape (m,)
         In increasing order.
     count : int
-        How many; all of them if that is more than m.
+        Number of arms to return; all of them if it exceeds m.
     """
     taken = np.zeros(values.size, np.bool_)
     taken[arms[order(-values[arms])[: max(count, 0)]]] = True
@@ -152,5 +160,5 @@ def largest(values, arms, count):
 
 
 def means_of(pulls, sums):
-    """Return each arm's mean reward, nan where there is no pull yet."""
+    """Return the mean reward of each arm, nan without pulls."""
     return np.divide(sums, pulls, out=np.full(pulls.shape, np.nan), where=pulls > 0)

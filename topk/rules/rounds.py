@@ -1,4 +1,4 @@
-"""Strategies in rounds: all active arms are pulled alike, then some of them are settled."""
+"""Strategies in rounds: all active arms get the same pulls, then some are accepted or rejected."""
 
 import math
 
@@ -8,33 +8,33 @@ from topk.rules.base import ACCEPTED, BY_BUDGET, REJECTED, WRONG, equal_shares, 
 from topk.rules.marks import allocates, open_function
 from topk.rules.ranking import ranked_by
 
-EMPTY = 1000  # rounds without pulls after which the rule is taken to be wrong
-EVERYTHING = -1  # a share: all that the budget has left, spread evenly
+EMPTY = 1000  # rounds without pulls after which a rule is considered invalid
+EVERYTHING = -1  # a share: the rest of the budget, divided evenly
 
 
 @open_function
 def share(s):
-    """Return the pulls that each arm of the round gets; called once, as a round opens."""
+    """Return the number of pulls of each arm in the round; called once, when a round begins."""
 
 
 @open_function
 def decide(s):
-    """Accept and reject arms, or end the play; called when a round is complete."""
+    """Accept and reject arms, or end the run; called when a round is complete."""
 
 
 @allocates
 def batch(s):
     """Return the arms that the round pulls; by default all active ones."""
-    return s.active[: s.now.live]
+    return s.active[: s.now.n_active]
 
 
 @allocates
 def ask(s, arms, counts):
-    """Ask for the round's pulls, or for what the budget has left of them."""
+    """Ask for the pulls of the round, as far as the budget allows."""
     if s.now.ended:
         return 0
     pulled, pulls = batch(s), s.budget - s.now.total
-    for j in range(pulled.size):  # an assignment of arrays takes a second more to compile
+    for j in range(pulled.size):  # assigning arrays would take a second longer to compile
         arms[j], counts[j] = pulled[j], s.now.each
     if not s.now.cut:
         return pulled.size
@@ -43,7 +43,7 @@ def ask(s, arms, counts):
 
 
 def update(s, m, arms):
-    """Decide, unless the budget has cut the round, and open the next one."""
+    """Decide, unless the budget has truncated the round, and open the next one."""
     if s.now.cut and s.now.each != EVERYTHING:
         s.now.ended = BY_BUDGET
         return
@@ -52,12 +52,12 @@ def update(s, m, arms):
 
 
 def open_play(s):
-    """Open the first round, of all arms, before which there is nothing to remember."""
+    """Open the first round, with all arms; no counts precede it."""
     settle_round(s)
 
 
 def open_round(s):
-    """Settle what the next round pulls, and of whom."""
+    """Determine the arms and the pulls of the next round."""
     keep_active(s)
     remember(s)
     settle_round(s)
@@ -65,16 +65,16 @@ def open_round(s):
 
 @allocates
 def settle_round(s):
-    """Settle what the next round pulls; a round without pulls is decided at once.
+    """Determine the pulls of the next round; a round without pulls is decided at once.
 
-    There may be as many in a row as there are arms, and `EMPTY` more.
+    At most n + `EMPTY` such rounds may follow each other.
     """
     for _ in range(s.n + EMPTY):
-        if s.now.wanted < 0 and s.bandits == 1:  # of several a rule counts for itself
+        if s.now.wanted < 0 and s.bandits == 1:  # with several bandits the rule itself counts
             s.now.ended = WRONG
         if s.now.ended:
             return
-        if s.now.live == 0 or 0 <= s.budget <= s.now.total:
+        if s.now.n_active == 0 or 0 <= s.budget <= s.now.total:
             s.now.ended = BY_BUDGET
             return
         s.now.rounds += 1
@@ -95,13 +95,13 @@ def settle_round(s):
 
 
 def restore(s):
-    """Nothing but counts decides."""
+    """Nothing to rebuild: decisions depend on the counts alone."""
 
 
 def remember(s):
-    """Keep the active arms' counts as they are before the round, for strategies in need of them."""
+    """Store the active arms' counts before the round, for rules with ``fresh = True``."""
     if s.earlier_pulls.size > 0:
-        for j in range(s.now.live):
+        for j in range(s.now.n_active):
             arm = s.active[j]
             s.earlier_pulls[arm] = s.pulls[arm]
             s.earlier_sums[arm] = s.sums[arm]
@@ -109,32 +109,32 @@ def remember(s):
 
 @allocates
 def fresh_sums(s):
-    """Return every arm's sum of this round's rewards."""
+    """Return the sum of this round's rewards for every arm."""
     return s.sums - s.earlier_sums
 
 
 @allocates
 def rank_fresh(s, sign):
-    """Return the round's arms by ``sign`` (1.0 or -1.0) times the means of its rewards, best first.
+    """Rank the arms of the round by ``sign`` (1.0 or -1.0) times their mean in this round.
 
-    It needs ``fresh = True``.
+    Requires ``fresh = True``.
     """
     return ranked_by(s.sums - s.earlier_sums, s.pulls - s.earlier_pulls, batch(s), sign)
 
 
 def accept(s, arm):
-    """Take an arm into the set for good."""
+    """Accept an arm: it will be in the returned set."""
     s.status[arm] = ACCEPTED
     s.now.wanted -= 1
 
 
 def reject(s, arm):
-    """Leave an arm out of the set for good."""
+    """Reject an arm: it will not be in the returned set."""
     s.status[arm] = REJECTED
 
 
 def end_with(s, ranked, why):
-    """End the play: accept the first ``wanted`` of the ranked arms, reject the others."""
+    """End the run: accept the first ``s.now.wanted`` of the ranked arms, reject the others."""
     for j in range(ranked.size):
         if s.now.wanted > 0:
             accept(s, ranked[j])
@@ -144,15 +144,15 @@ def end_with(s, ranked, why):
 
 
 def whole_pulls(pulls):
-    """Round up; numbers that no budget reaches are cut so as to stay whole numbers."""
+    """Round up to an integer; numbers beyond any budget are capped at 2**53."""
     return np.int64(math.ceil(min(pulls, 2.0**53)))
 
 
 def gaps(s, sums, ranked, first, last):
-    """Return the gaps to the boundary of the ranks ``first`` and ``last``, both ends of the rest.
+    """Return the gaps of the first and the last remaining rank to the boundary.
 
-    All active arms have as many pulls: sums compare as means do.  Where one side of the
-    boundary is empty there are no gaps.
+    All active arms have the same number of pulls, so sums are compared instead of means.  Both
+    gaps are 0 if one side of the boundary is empty.
     """
     wanted, size = s.now.wanted, last - first + 1
     if wanted == 0 or wanted == size:
@@ -162,10 +162,10 @@ def gaps(s, sums, ranked, first, last):
 
 
 def first_leaves(s, sums, ranked, first, last):
-    """Tell whether the rank ``first`` is settled next, rather than the rank ``last``.
+    """Return whether the rank ``first``, rather than ``last``, is decided next.
 
-    The larger gap decides; of equal ones the larger rank distance from the boundary; if that
-    is equal too, the last rank leaves.
+    The larger gap decides; if the gaps are equal, the larger distance in rank from the boundary;
+    if these are equal, too, the last rank is rejected.
     """
     wanted, size = s.now.wanted, last - first + 1
     above, below = gaps(s, sums, ranked, first, last)

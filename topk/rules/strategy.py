@@ -1,5 +1,6 @@
-"""What a strategy is: a frozen value of parameters only, with a rule in one of two shapes."""
+"""Strategies: frozen dataclasses of parameters with a rule in one of two forms."""
 
+import copy
 import dataclasses
 import math
 import warnings
@@ -21,11 +22,13 @@ from topk._checks import (
     refuse,
 )
 from topk._types import Floats, Seed
-from topk.bandits import UNIT, Scale
+from topk.bandits import UNIT_RANGE, RewardRange
+from topk.confidence import pair_count
 from topk.rules import base, indices, ranking, rounds
+from topk.rules.declaration import Arms, Declaration, Stored, sorted_out
 from topk.rules.marks import rule
 from topk.rules.ranking import means_of, ranked_by
-from topk.rules.search.interface import Search
+from topk.rules.search.interface import Search, parameters_of
 from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.rules.view import View
@@ -39,42 +42,52 @@ BOUNDS_DELTA = 0.05  # joint error of the bounds shown by strategies that have n
 
 
 class Strategy:
-    """What all strategies share: checked parameters, a live session, bounds.
+    """Base class of all strategies: checked parameters, live sessions, confidence bounds.
 
-    A strategy is a frozen dataclass that holds parameters only, ``k`` among them.  Its rule
-    has one of two shapes, `topk.Rounds` and `topk.Indices`, or is written in plain Python
-    as `ask`, which runs in `topk.run`, in `topk.replicate` and live as well, if slower.
+    A strategy is a frozen dataclass of parameters, ``k`` among them.  Its rule has one of two
+    forms, `topk.Rounds` and `topk.Indices`, or is written in plain Python as `ask`, which also
+    runs live, in `topk.run` and in `topk.replicate`, but more slowly.
+
+    A rule sees rescaled rewards: those with bounds (low, high) as (x - low) / (high - low), which
+    lie in [0, 1], and sigma-sub-Gaussian ones, as of `topk.GaussianBandit`, as x / (2 sigma), whose
+    standard deviation is at most 1/2.  0/1 rewards stay as they are.  Of the parameters, epsilon
+    is rescaled with them.
 
     Attributes
     ----------
     k : int
-        How many arms are wanted.
+        Number of arms to be selected.
     certifies : bool
-        Whether an end of the strategy's own accord is a certificate of its promise.
+        Whether the guarantee holds when the strategy's own rule ends a run.
     average : bool
-        Whether epsilon is about the average of the returned means, not about each arm.
+        Whether epsilon bounds the average of the returned means, not each arm.
     anytime : bool
-        Whether the rule works without a budget, so that checkpoints make sense.
+        Whether the rule ignores its budget, so that checkpoints make sense.
     stops_by : str or None
-        What the rule compares when it ends a play: ``"intervals"`` of single arms, ``"pairs"`` of
-        arms, or None where it is neither; evidence takes that form, see `topk.Session.evidence`.
+        What the stopping rule compares: ``"intervals"`` of single arms, ``"pairs"`` of arms, or
+        None for neither; evidence takes the same form, see `topk.Session.evidence`.
+    joins_by : str or None
+        How the rule divides delta, if arms can join its session: among two-sided
+        ``"intervals"``, one per arm; among one-sided ``"bounds"``, one per arm and side of the
+        boundary on which the arm ever is; or among ``"pairs"`` of arms.  None if no arm can join,
+        because the rule needs fresh rewards or divides a budget among the arms of the start.
     uses_squares : bool
-        Whether the strategy looks at sums of squared rewards.
+        Whether the strategy uses sums of squared rewards.
     several : bool
-        Whether it plays several bandits at once: then it is started with a pair (M, n), and
-        chooses k arms of each of the M bandits.
-    first : int
-        How often every arm is pulled at least; a budget must suffice for that.
-    spare : int
-        How many pulls more than that a budget must have.
+        Whether it samples several bandits at once: it is started with a pair (M, n) and selects k
+        arms of each of the M bandits.
+    initial_pulls : int
+        Initial pulls of every arm; a budget must suffice for them.
+    extra_budget : int
+        Number of pulls that a budget must have beyond these.
     random : bool
         Whether the rule draws random numbers, from ``s.rng``, or ``view.rng`` in plain Python.
     bounded : bool
-        Whether the promise needs bounded rewards; Hoeffding's inequality does not.
+        Whether the guarantee requires bounded rewards; Hoeffding's inequality does not.
     normal : bool
-        Whether the rewards are 1/2-sub-Gaussian in place of bounded; set by `on`.
+        Whether the rewards are 1/2-sub-Gaussian instead of bounded; set by `on`.
     skips_known : bool
-        Whether the rule itself leaves alone an arm of a finite test set that is known completely.
+        Whether the rule itself skips arms of a finite test set that are known completely.
     checks : dict
         How a parameter of that name is checked: ``check(value, name)``.
 
@@ -106,9 +119,10 @@ class Strategy:
     bounded: bool = False
     normal: bool = False
     stops_by: Literal["intervals", "pairs"] | None = None
+    joins_by: Literal["intervals", "bounds", "pairs"] | None = None
     skips_known: bool = False
-    first: int = 1
-    spare: int = 0
+    initial_pulls: int = 1
+    extra_budget: int = 0
     checks: dict[str, Callable[..., Any]] = PARAMETERS
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -125,40 +139,40 @@ class Strategy:
 
     @property
     def tolerance(self) -> float:
-        """The per-arm epsilon of the promise; 0 with a fixed budget, or a promise on average."""
+        """Epsilon of a guarantee for each arm; 0 with a fixed budget or for the average."""
         per_arm = self.certifies and not self.average
         return getattr(self, "epsilon", 0.0) if per_arm else 0.0
 
-    def on(self, units: Scale) -> "Strategy":
-        """Return the strategy for rewards of a `topk.bandits.Scale`, as it sees them in [0, 1].
+    def on(self, reward_range: RewardRange) -> "Strategy":
+        """Return the strategy for rewards on a `topk.bandits.RewardRange`, rescaled to [0, 1].
 
         Raises
         ------
         ValueError
-            If its promise needs bounded rewards, and these are not, if epsilon is not less than
-            their range, or if it does not go with rewards drawn without replacement.
+            If the guarantee requires bounded rewards and these are not, if epsilon is not less
+            than their range, or if the rewards are drawn without replacement and the guarantee
+            does not cover this.
         """
-        found, width = {}, units.width
+        found, width = {}, reward_range.width
         if "epsilon" in getattr(self, "__dataclass_fields__", ()):  # CLUCB has none to choose
-            found["epsilon"] = units.unit_epsilon(self.epsilon)  # type: ignore[attr-defined]
-        if units == UNIT:
+            found["epsilon"] = reward_range.unit_epsilon(self.epsilon)  # type: ignore[attr-defined]
+        if reward_range == UNIT_RANGE:
             return self
-        if self.bounded and not units.bounded:
+        if self.bounded and not reward_range.bounded:
             wanted = f"replaced by bounds=(low, high), which {type(self).__name__} needs"
             refuse("sigma", width / 2, wanted)
         complexity = getattr(self, "complexity", None)
         if complexity is not None:
             found["complexity"] = complexity * width**2
         made = dataclasses.replace(self, **found)
-        object.__setattr__(made, "normal", not units.bounded)
-        return made if units.items is None else made.without_replacement(units.items)
+        object.__setattr__(made, "normal", not reward_range.bounded)
+        return made if reward_range.items is None else made.without_replacement(reward_range.items)
 
     def without_replacement(self, items: int) -> "Strategy":
         """Return the strategy for arms with ``items`` results each, each drawn at most once.
 
-        Here, for strategies whose rule does not know of this: with a fixed budget they are played
-        as they are, and the engine leaves out what an arm does not have any more (see
-        `topk.engine.known`).
+        This default is for rules that ignore it: with a fixed budget they run unchanged, and the
+        engine omits pulls that an arm has no items for (see `topk.engine.known`).
 
         Raises
         ------
@@ -171,7 +185,7 @@ class Strategy:
             why = "plays several bandits" if self.several else "certifies draws with replacement"
             refuse("items", items, f"left out for {name}, which {why}; on a finite test set play "
                    "KLLUCB, or a strategy with a fixed budget")
-        check_integer(items, "items", self.first)
+        check_integer(items, "items", self.initial_pulls)
         return self
 
     def most_k(self, n: int) -> int:
@@ -179,46 +193,75 @@ class Strategy:
         return n - 1
 
     def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
-        """Return (M, n) for the number of arms, or the pair, that a play is started with.
+        """Return (M, n) for the number of arms, or the pair, that a run is started with.
 
         Raises
         ------
         ValueError
             If ``shape``, k or the budget is out of range.
+        TypeError
+            If the strategy is a dataclass and not a frozen one.
         """
+        made = getattr(self, "__dataclass_params__", None)
+        if made and not made.frozen:
+            raise TypeError(NO_DATACLASS.format(type(self).__name__))
         bandits, n = check_pair(shape) if self.several else (1, check_n(shape))
         check_k(self.k, self.most_k(n))
         budget = getattr(self, "budget", None)
         if budget is not None:
-            check_budget(budget, smallest=bandits * n * self.first + self.spare)
+            check_budget(budget, smallest=bandits * n * self.initial_pulls + self.extra_budget)
         return bandits, n
 
+    def cost_of_joining(self, before: int, after: int) -> float:
+        r"""Return how much a join may add to the failure probability, in multiples of delta.
+
+        Parameters
+        ----------
+        before, after : int
+            Number of arms before and after the join.
+
+        Notes
+        -----
+        Delta is divided equally among :math:`W_n` statements about n arms, each valid at all times:
+        n intervals, or one for each pair of `topk.confidence.pair_count`.  After the join an old
+        statement is used at a smaller level, and it fails there only if it fails at its first
+        level.  So the join adds
+        the :math:`W_{n'} - W_n` new statements with :math:`\delta/W_{n'}` each.  With one-sided
+        bounds it adds one for each arm that joins, and one for each arm that is no longer among
+        the k best.
+        """
+        if self.joins_by == "pairs":
+            return 1 - pair_count(before, self.k) / pair_count(after, self.k)
+        joining = after - before
+        replaced = min(joining, self.k) if self.joins_by == "bounds" else 0
+        return (joining + replaced) / after
+
     def ask(self, view: View) -> tuple[ArrayLike, ArrayLike]:
-        """Say what to pull next, if the rule is written in plain Python.
+        """Return what to pull next; the rule, if it is written in plain Python.
 
         Parameters
         ----------
         view : topk.View
-            What has been seen: ``n``, ``pulls``, ``sums``, ``squares``, ``means``,
+            The data so far: ``n``, ``pulls``, ``sums``, ``squares``, ``means``,
             ``total`` and ``memory``.
 
         Returns
         -------
         arms, counts : sequences of int, shape (m,)
-            Which arms, and how often each; both empty when the play is over.  The
-            answer may depend on ``view`` and on the parameters only, and asks for no
-            more than the parameter ``budget``, if there is one, has left.  Random numbers,
-            of a strategy with ``random = True``, come from ``view.rng``.
+            Arms, and the number of pulls of each; both empty at the end of the run.  They may
+            depend only on ``view`` and the parameters, and may not exceed what is left of the
+            parameter ``budget``, if there is one.  Random numbers of a strategy with
+            ``random = True`` come from ``view.rng``.
         """
         raise NotImplementedError(f"{type(self).__name__} needs a method ask(self, view)")
 
     def update(self, view: View) -> None:
-        """Take note of a whole batch; the place to change ``view.memory``."""
+        """Process a complete batch; the only place to change ``view.memory``."""
 
-    def pools(self, s: Any) -> bool:
-        """Tell whether the rule takes results that it has not asked for, all of them at once.
+    def accepts_unsolicited(self, s: Any) -> bool:
+        """Return whether the rule accepts results that it has not asked for.
 
-        Otherwise a session keeps them until the rule asks for their arm.
+        If not, a session keeps them until the rule asks for their arm.
         """
         return False
 
@@ -227,39 +270,44 @@ class Strategy:
         return ranked_by(view.sums, view.pulls, np.arange(view.n), 1.0)[: self.k]
 
     def withdraw(self, view: View, arm: int) -> None:
-        """Go on without an arm; a strategy that cannot leaves this out and refuses."""
+        """Continue without an arm; a strategy that does not define this refuses."""
         raise ValueError(f"arm: {type(self).__name__} does not say how to go on without an arm")
 
     def start(
         self,
-        n: int | ArrayLike,
+        arms: int | ArrayLike,
         bounds: Sequence[float] | None = None,
         sigma: float | None = None,
         rng: Seed | None = None,
         items: int | None = None,
+        most_arms: int | None = None,
     ) -> "topk.Session":
-        """Start a live session with ``n`` arms; see `topk.Session`.
+        """Start a live session with these arms; see `topk.Session`.
 
         Parameters
         ----------
-        n : int, array_like of str, or pair of int
-            Number of arms, or their names, which are different; for a strategy that plays several
-            bandits at once the pair (M, n), how many there are and how many arms each has.
+        arms : int, array_like of str or of int, or pair of int
+            Number n of arms, or their distinct names: strings, or integers in a list.  For a
+            strategy that samples several bandits at once the pair (M, n), the number of bandits
+            and of arms per bandit.
         bounds : pair of float, optional
-            The least and the largest reward that there can be; (0, 1) unless given.  All that is
-            taken and given, epsilon as well, is in the units of the rewards: where a strategy says
-            that epsilon is less than 1, it is less than their range.
+            Smallest and largest possible reward, by default (0, 1).  Rewards, means, bounds and
+            epsilon are in these units: where a strategy requires epsilon < 1, it must be less than
+            the range of the rewards.
         sigma : float, optional
-            In place of bounds: the rewards are sigma-sub-Gaussian, as normal ones with that
-            standard deviation are.
+            Instead of bounds: the rewards are sigma-sub-Gaussian, such as normal rewards with this
+            standard deviation.
         rng : int or numpy.random.Generator, optional
-            Where the random numbers come from that a rule draws, or `topk.Session.observe` to
-            take a part of a sum; on a finite test set also the order of each arm's items.
+            Source of the random numbers that a rule draws, or `topk.Session.observe` to split a
+            sum; on a finite test set also of the order of each arm's items.
         items : int, optional
-            The arms (models, prompts, annotators) answer so many items, N, 1 to 1,000,000, and each
-            result is 0 or 1: a finite test set, on which every cell is asked at most once; see
-            `topk.Session.ask_cells`.  For `KLLUCB` and strategies with a fixed budget of at most
-            n N pulls; without ``bounds`` and ``sigma``.
+            Number N of items, 1 to 1,000,000, on which each arm (a model, a prompt, an annotator)
+            has the result 0 or 1: a finite test set, of which every cell is asked at most once;
+            see `topk.Session.ask_cells`.  For `KLLUCB` and strategies with a fixed
+            budget of at most n N pulls; without ``bounds`` and ``sigma``.
+        most_arms : int, optional
+            Maximum number of arms, those that join included, at least n: delta is divided among
+            this number from the start.  See `topk.Session.with_arms`.
 
         Returns
         -------
@@ -268,8 +316,8 @@ class Strategy:
         Raises
         ------
         ValueError
-            If ``n``, or a parameter together with ``n``, is out of range; if ``rng`` is a
-            generator of another kind than numpy's default, whose state cannot be stored.
+            If ``arms``, or a parameter together with their number, is out of range; if ``rng`` is
+            not of numpy's default kind, since its state cannot be stored.
         """
         import topk
 
@@ -277,7 +325,7 @@ class Strategy:
         if delta > 0.5:
             told = f"delta = {delta} is the probability of failure, not of success"
             warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", stacklevel=2)
-        return topk.Session(self, n, rng, bounds, sigma, items)
+        return topk.Session(self, arms, rng, bounds, sigma, items, most_arms)
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the arms' means.
@@ -285,7 +333,7 @@ class Strategy:
         Parameters
         ----------
         seen : named tuple or View
-            The state of a play: ``pulls`` and ``sums``.
+            The state of a run: ``pulls`` and ``sums``.
 
         Returns
         -------
@@ -294,9 +342,9 @@ class Strategy:
 
         Notes
         -----
-        Here, for strategies whose rule has no bounds of its own, Hoeffding's inequality
-        with the error 0.05 spread over the n arms and over all numbers of pulls u in
-        proportion to 1/u²: all bounds hold at all times with probability 0.95.
+        This default, for rules without bounds, is Hoeffding's inequality with the error 0.05
+        divided among the n arms and all numbers of pulls u in proportion to 1/u²: all bounds hold
+        at all times with probability 0.95.
         """
         pulls = np.maximum(seen.pulls, 1)
         n = pulls.size
@@ -315,55 +363,81 @@ class Ruled(Strategy):
     roles : dict
         The functions of which a rule may consist: name -> open function.  Those that a class
         defines are marked with `topk.rule`.
-    memory : dict
-        Numbers of the rule's own that change, kept in ``s.now``: name -> first value.
-    searches, few
+    searches, scan_up_to
         See `Indices`.
     """
 
     form_functions: dict[Callable[..., Any], Callable[..., Any]] = {}
     roles: dict[str, Callable[..., Any]] = {}
-    memory: dict[str, int | float] = {}
     searches: tuple[Search, ...] = ()
-    few: int = 0
+    scan_up_to: int = 0
+    reserve: tuple[int, int] | None = None  # see `reserving`
+
+    def reserving(self, n: int, most: int) -> "Ruled":
+        """Return the strategy for a session that starts with n arms and may grow to ``most``."""
+        made = copy.copy(self)
+        object.__setattr__(made, "reserve", (n, most))
+        return made
+
+    def declared(self, arms: Arms) -> Declaration:
+        """Return the state of a run with these arms, and delta divided as `reserving` says."""
+        found = self.state(arms) | self.form_state(arms)
+        if self.reserve is not None:
+            numbers = self.reserved_state(*self.reserve)
+            arrays = (Stored, np.ndarray, dict)  # these have the size, or the values, of this run
+            found |= {x: y for x, y in numbers.items() if not isinstance(y, arrays)}
+        return sorted_out(found)
+
+    def reserved_state(self, n: int, most: int) -> dict[str, Any]:
+        """Return the `state` whose numbers are those for n arms at the start and ``most`` later.
+
+        They are those of ``most`` arms.  If the proof uses one-sided bounds, each arm that joins
+        may replace another one among the k best, whose other bound is then needed: there are
+        ``most`` bounds, and one more for each arm that can join.
+        """
+        replaced = most - n if self.joins_by == "bounds" else 0
+        return self.state(Arms(most + replaced))
 
     def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
-        """Return (M, n), see `Strategy.check_shape`; refuse what cannot be told apart by value."""
+        """Return (M, n), see `Strategy.check_shape`; refuse a class that is no frozen dataclass."""
         if not getattr(getattr(self, "__dataclass_params__", None), "frozen", False):
             raise TypeError(NO_DATACLASS.format(type(self).__name__))
         return super().check_shape(shape)
 
-    def constants(self, n: int) -> dict[str, Any]:
-        """Return what the rule looks up in ``s`` besides the parameters: name -> number or array.
+    def state(self, arms: Arms) -> dict[str, Any]:
+        """Return what the rule finds in ``s`` beside the parameters: name -> value.
 
-        ``n`` is the number of all arms.
+        * A number never changes; the rule reads ``s.name``.
+        * `Stored` is an array that the rule changes, ``s.name``, all zeros at first.
+        * Another array is a constant, or holds what `Indices` rules compute in ``pulled``; it is
+          not stored.  A parameter that is a tuple is not in ``s``; return it here as an array.
+        * ``"now"`` is a dict of numbers that the rule changes, name -> first value (its type
+          stays): ``s.now.name``.  They are stored.  ``wanted``, the number of arms to be
+          accepted, may be among them; by default it is k.
         """
         return {}
 
-    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
-        """Return the rule's own arrays: name -> (kind, size), see `topk._json.KINDS`."""
+    def form_state(self, arms: Arms) -> dict[str, Stored]:
+        """Return the arrays of the form itself."""
         return {}
 
-    def target(self, n: int) -> int:
-        """Return how many arms are to be accepted: ``s.now.wanted`` at first."""
-        return self.k
-
     def search_for(self, n: float) -> Search | None:
-        """Return the `Search` that is the fastest with n arms, or None."""
+        """Return the fastest `Search` for n arms, or None."""
         if not self.searches:
             return None
-        search = self.searches[0] if n <= self.few else self.searches[-1]
-        if hasattr(self, "line") and not search.uses_lines:
-            reason = f"has a `line`, at which its search, {search.name}, does not look"
-            raise TypeError(f"{type(self).__name__} {reason}")
+        search = self.searches[0] if n <= self.scan_up_to else self.searches[-1]
+        for name in ("interval", "line"):
+            if hasattr(self, name) and not search.uses_lines:
+                reason = f"has `{name}`, which its search, {search.name}, does not call"
+                raise TypeError(f"{type(self).__name__} {reason}")
         return search
 
-    def room(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
-        """Return what a search adds to the state of a run: name -> array."""
+    def search_arrays(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
+        """Return the arrays that a search adds to the state of a run: name -> array."""
         return search.new_arrays(bandits, n) if search else {}
 
-    def given(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
-        """Return which function takes the place of which open one."""
+    def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
+        """Return the substitutions: open function -> function."""
         found = {base.recommend: ranking.recommend_best} | self.form_functions
         return found | (search.provides() if search else {}) | self.own_rule()
 
@@ -373,7 +447,8 @@ class Ruled(Strategy):
         Raises
         ------
         TypeError
-            If a marked function is none of the ``roles``, or a function of this name has no mark.
+            If a marked function is none of the ``roles`` or has other parameters, or a function of
+            this name has no mark.
         """
         found, kind = {}, type(self).__name__
         for name in {name: None for cls in type(self).__mro__ for name in vars(cls)}:
@@ -383,53 +458,59 @@ class Ruled(Strategy):
                     allowed = ", ".join(self.roles)
                     raise TypeError(f"{name} of {kind} is no function of a rule: {allowed}")
                 found[self.roles[name]] = function.__func__
+                expected, given = map(parameters_of, (self.roles[name], function.__func__))
+                if len(expected) != len(given):
+                    told = f"takes ({', '.join(expected)}), got ({', '.join(given)})"
+                    raise TypeError(f"{name} of {kind} {told}")
             elif name in self.roles and function is not getattr_static(Strategy, name, None):
                 raise TypeError(f"{name} of {kind} is to be a function, marked with topk.rule")
         return found
 
 
 class Rounds(Ruled):
-    """A strategy in rounds: its rule are `share` and `decide`.
+    """A strategy in rounds: its rule consists of `share` and `decide`.
 
     Derive a frozen dataclass whose fields are the parameters, and mark the functions of the rule
     with ``topk.rule``.  They run as plain Python in a live session and compiled in simulations;
     so they take the state ``s`` in place of ``self``, call functions that are imported by name
     (``from helper import f``, not ``helper.f``; compiled as well) and keep to what numba knows.
+    `math` and `numpy` are used as usual, ``math.sqrt``, ``np.argsort``.
 
-    * ``share(s)`` returns the pulls that each active arm gets now; ``EVERYTHING`` spreads all that
-      the budget has left.
-    * ``decide(s)``, when they have been made, settles active arms (``accept``, ``reject``) or ends
-      the play: ``end_with(s, ranked, why)``, where ``why`` is ``BY_RULE`` if the strategy's
-      promise holds and ``BY_BUDGET`` if not.
+    * ``share(s)`` returns the number of pulls of each active arm in this round; ``EVERYTHING``
+      divides the rest of the budget evenly.
+    * ``decide(s)``, after these pulls, accepts and rejects arms (``accept``, ``reject``) or ends
+      the run: ``end_with(s, ranked, why)``, where ``why`` is ``BY_RULE`` if the strategy's
+      guarantee holds and ``BY_BUDGET`` if not.
     * ``recommend(s, chosen)``, if it is there, fills ``chosen`` with the set to be returned; by
       default the accepted arms and the best of the active ones.
 
     In ``s`` are the parameters that are numbers (one that is None is not there, but for the
     budget, which is then -1); ``s.n``; ``s.pulls``, ``s.sums`` and, with ``uses_squares = True``,
-    ``s.squares`` (n,); ``s.active[: s.now.live]``, the arms that are neither settled nor withdrawn;
+    ``s.squares`` (n,), of rewards rescaled as `topk.Strategy` says, to [0, 1] or standard deviation
+    at most 1/2; ``s.active[: s.now.n_active]``, the arms that are neither settled nor withdrawn;
     ``s.now.wanted``, how many are still to be accepted; ``s.now.total`` and ``s.now.rounds``, pulls
     and rounds so far.  A rule that needs more declares it, as it does the attributes of
     `topk.Strategy` (``certifies``, ``bounded``, ...):
 
-    * ``constants(self, n)`` returns what never changes, name -> number or array, here ``s.name``;
-    * ``memory`` holds numbers that the rule changes, name -> first value (its type stays), here
-      ``s.now.name``; they are stored with a session;
-    * ``arrays(self, bandits, n)`` returns ``super().arrays(bandits, n)`` and arrays that the rule
-      changes, name -> (kind, size), stored as well: "count" (whole numbers from 0), "arm", "flag"
-      (-9 to 9) or "real"; they are ``s.name``, all zeros at first;
-    * ``random = True`` gives it a `numpy.random.Generator` of the play's own, ``s.rng``: in
-      `topk.run` and `topk.replicate` the stream ``topk.engine.streams.stream(seed, play, RULE)``;
+    * ``state(self, arms)`` returns a dict, for ``arms.n`` arms: numbers that never change, here
+      ``s.name``; ``topk.rules.Stored(kind, shape)`` for arrays that the rule changes, ``s.name`` as
+      well, all zeros at first, where kind is "count" (whole numbers from 0), "arm", "flag" (-9 to
+      9) or "real" (finite, from -1e300 to 1e300); and under the name "now" a dict of numbers that
+      the rule changes, ``s.now.name``, with their first values.  What changes is stored with a
+      session;
+    * ``random = True`` gives it a `numpy.random.Generator` of the run's own, ``s.rng``: in
+      `topk.run` and `topk.replicate` the stream ``topk.engine.streams.stream(seed, play, RULE)``
+      (``np.random`` is refused, since no seed of a run sets it);
     * ``anytime = True`` says that it does not look at its budget, so that checkpoints make sense.
 
     `topk.rules` has the constants and functions that rules share: ``EVERYTHING``, ``accept``,
-    ``reject``, ``end_with``, ``BY_RULE``, ``BY_BUDGET``, ``NOBODY``, ``rank`` and others.  Entries
-    of a "real" array are finite, from -1e300 to 1e300.
+    ``reject``, ``end_with``, ``BY_RULE``, ``BY_BUDGET``, ``NO_ARM``, ``rank`` and others.
 
     Parameters called k, budget, epsilon and delta are checked; for others say
     ``checks = topk.Rounds.checks | {"noise": check}``, where ``check(value, name)`` returns the
     value or raises (``topk.rules.positive`` is one).  If
-    one is called ``budget`` no play exceeds it; a last round that would is spread evenly, and ends
-    the play.  An arm that is withdrawn is no longer active.
+    one is called ``budget`` no run exceeds it; a last round that would is spread evenly, and ends
+    the run.  An arm that is withdrawn is no longer active.
 
     Attributes
     ----------
@@ -448,11 +529,11 @@ class Rounds(Ruled):
     ... class Halves(topk.Rounds):
     ...     k: int
     ...     budget: int
-    ...     def constants(self, n):
-    ...         return {"a_round": self.budget // math.ceil(math.log2(n / self.k))}
+    ...     def state(self, arms):
+    ...         return {"a_round": self.budget // math.ceil(math.log2(arms.n / self.k))}
     ...     @topk.rule
     ...     def share(s):
-    ...         return s.a_round // s.now.live
+    ...         return s.a_round // s.now.n_active
     ...     @topk.rule
     ...     def decide(s):
     ...         ranked = rank(s)
@@ -478,44 +559,60 @@ class Rounds(Ruled):
         "decide": rounds.decide,
         "batch": rounds.batch,
         "recommend": base.recommend,
-        "left": base.left,
+        "on_withdraw": base.on_withdraw,
     }
     fresh: bool = False
 
-    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
-        """Return the counts before the round, if the rule looks at them."""
-        size = bandits * n if self.fresh else 0
-        return {"earlier_pulls": ("count", size), "earlier_sums": ("real", size)}
+    def form_state(self, arms: Arms) -> dict[str, Stored]:
+        """Return arrays for the counts before the round, if the rule uses them."""
+        size = arms.n if self.fresh else 0
+        return {"earlier_pulls": Stored("count", size), "earlier_sums": Stored("real", size)}
 
 
 class Indices(Ruled):
-    """A strategy by bounds: its rule are `pick`, `done` and, where needed, `scale` or `line`.
+    """A strategy by indices or bounds: `pick` and, where needed, `done`, `scale` or `interval`.
 
-    Every arm is pulled once (``first`` times); then the rule says, again and again, whose turn it
-    is.  How functions are marked, what is in ``s``, and what ``constants``, ``memory``, ``arrays``,
-    ``random`` and ``checks`` declare is said at `topk.Rounds`.
+    Every arm is pulled ``initial_pulls`` times, 1 unless set; then the rule picks one or two arms
+    at a time.  `topk.Rounds` explains how functions are marked, what ``s`` contains, and what
+    ``state``, ``random`` and ``checks`` declare.
 
-    * ``pick(s, arms)`` writes the arms to be pulled next, at most two, into ``arms`` and returns
-      how many.
-    * ``done(s)`` tells whether the strategy's promise holds; by default it never does.
-    * ``scale(s)`` returns the factor of all radii, which never falls; an arm's bounds are its mean
-      plus and minus ``scale / sqrt(pulls)``.
-    * ``line(s, arm)`` is for other bounds: it returns low, high and weight, and the bounds are
-      ``low - scale * weight`` and ``high + scale * weight``.
+    * ``pick(s)`` returns the two arms to be pulled next; ``return arm, NO_ARM`` pulls a single one.
+    * ``done(s)`` returns whether the strategy's guarantee holds, which ends the run; by default it
+      never does, and the run ends with the budget.
+    * ``scale(s)`` returns the factor of all radii, which never decreases; an arm's bounds are its
+      mean plus and minus ``scale / sqrt(pulls)``.
+    * ``interval(s, arm)``, in its place, returns an arm's lower and upper bound.  It is called when
+      the arm has been pulled.  (``line(s, arm)`` covers both: it returns low, high and weight, and
+      the bounds are ``low - scale * weight`` and ``high + scale * weight``.)
+    * ``pulled(s, arm)``, if it is there, is called for each arm that has been pulled, before
+      `interval`, `done` and `pick`, and for all arms when a stored session is read.
 
-    They may call ``lowest(s)``, the arm among the k largest means with the lowest lower bound,
-    ``highest(s)``, the arm among the others with the highest upper bound (`NOBODY`, -1, when all
-    others have been withdrawn: nobody to pick), ``lower(s, arm)`` and ``upper(s, arm)``, ``kth(s)``
-    and ``following(s)``, the k-th and the k+1-th largest mean, and ``inside(s, arm)``, whether an
-    arm is one of the k.
+    They may call
+
+    * ``lowest(s)``, the arm among the k largest means with the lowest lower bound, and
+      ``highest(s)``, the arm among the others with the highest upper bound (`NO_ARM`, -1, if all
+      others have been withdrawn);
+    * ``lower(s, arm)`` and ``upper(s, arm)``, the bounds of an arm among the k and of another one;
+    * ``inside(s, arm)``, whether an arm has one of the k largest means; ``kth(s)`` and
+      ``following(s)``, the k-th and the k+1-th largest mean;
+    * ``clock(s)``, the number of rounds so far; in a session that was given other data, at least
+      the largest number of pulls of an arm.
+
+    A rule that computes an index of every arm itself, such as one that draws the means from a
+    posterior distribution, sets ``searches = ()`` and looks at the arms ``range(s.n)``; it then
+    has none of these functions.  Arms that have been withdrawn are no longer among them.
 
     Attributes
     ----------
     searches : tuple of topk.rules.search.interface.Search
         How the arms at risk are found: by default among the k largest means and among the others;
-        empty if the rule looks at all arms itself.  Tournaments, the last one, need bounds that
-        are straight lines in ``scale``, or stay as they are until the arm is pulled.
-    few : int
+        empty if the rule looks at all arms itself.  Such a rule sees only the arms that have not
+        been withdrawn, ``s.n`` of them numbered from 0, at least k, and their part of arrays whose
+        size grows with n.  A rule with numbers under "now", or an array of kind "arm", may keep
+        numbers of arms: it sees all arms and has to look at ``s.active[: s.now.n_active]``, as has
+        a rule with searches that looks at all arms besides.  Tournaments, the last search, need
+        bounds that are straight lines in ``scale``, or stay as they are until the arm is pulled.
+    scan_up_to : int
         Largest number of arms for which the first search, a scan of all arms, is used.
 
     Examples
@@ -533,17 +630,16 @@ class Indices(Ruled):
     ...     delta: float
     ...     budget: int | None = None
     ...     certifies = anytime = True
-    ...     def constants(self, n):
-    ...         return {"log_ratio": math.log(math.pi**2 * n / (3 * self.delta))}
+    ...     def state(self, arms):
+    ...         return {"log_ratio": math.log(math.pi**2 * arms.n / (3 * self.delta))}
     ...     @topk.rule
-    ...     def line(s, arm):
+    ...     def interval(s, arm):
     ...         u = s.pulls[arm]
     ...         radius = math.sqrt((s.log_ratio + 2 * math.log(u)) / (2 * u))
-    ...         return s.sums[arm] / u - radius, s.sums[arm] / u + radius, 0.0
+    ...         return s.sums[arm] / u - radius, s.sums[arm] / u + radius
     ...     @topk.rule
-    ...     def pick(s, arms):
-    ...         arms[0], arms[1] = lowest(s), highest(s)
-    ...         return 2
+    ...     def pick(s):
+    ...         return lowest(s), highest(s)
     ...     @topk.rule
     ...     def done(s):
     ...         return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
@@ -559,42 +655,63 @@ class Indices(Ruled):
         base.ask: indices.ask,
         base.update: indices.update,
         base.restore: indices.restore,
-        base.left: indices.left,
+        base.on_withdraw: indices.on_withdraw,
     }
     roles = {
         "pick": indices.pick,
         "done": indices.done,
         "scale": indices.scale,
+        "interval": indices.interval,
         "line": indices.line,
+        "pulled": indices.pulled,
         "setup": indices.setup,
-        "moved": indices.moved,
-        "mend": indices.mend,
-        "leave": indices.leave,
+        "arm_pulled": indices.arm_pulled,
+        "restore_partition": indices.restore_partition,
+        "arm_withdrawn": indices.arm_withdrawn,
         "recommend": base.recommend,
-        "left": base.left,
+        "on_withdraw": base.on_withdraw,
     }
     searches: tuple[Search, ...] = (TOP_K_SCAN, TOP_K_TREES)
-    few = 3000
+    scan_up_to = 3000  # LUCB1's scan and its trees take the same time with some 2,800 arms
 
-    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
-        """Return room for the arms that are picked."""
-        return {"picked": ("arm", 2)}
+    def form_state(self, arms: Arms) -> dict[str, Stored]:
+        """Return the array for the arms that are picked."""
+        return {"picked": Stored("arm", 2)}
 
-    def pools(self, s: Any) -> bool:
-        """Bounds hold after any number of pulls."""
+    def cuts_withdrawn(self, n: int) -> bool:
+        """Return whether the rule sees only the remaining arms once one of n is withdrawn."""
+        if self.searches or self.several:
+            return False
+        found = sorted_out(self.state(Arms(n)))
+        return not (found.now or any(array.kind == "arm" for array in found.stored.values()))
+
+    def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
+        """Return the substitutions; an `interval` replaces the bounds by the scale."""
+        found = super().substitutions(search)
+        if indices.interval in found:
+            found[indices.line] = indices.line_of_interval
+        return found
+
+    def accepts_unsolicited(self, s: Any) -> bool:
+        """Return True: the bounds hold after any number of pulls."""
         return True
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
-        """Return the bounds of the current round, none before the first; see `Strategy.bounds`."""
-        if not (hasattr(self, "line") or hasattr(self, "scale")):
-            return super().bounds(seen)
+        """Return the bounds of the current round; before the first they are (0, 1)."""
+        rules = self.own_rule()
+        interval, line = rules.get(indices.interval), rules.get(indices.line)
         scale = seen.now.scale if seen.now.rounds else np.inf
-        if not hasattr(self, "line"):
+        if interval is None and line is None:
+            if indices.scale not in rules:
+                return super().bounds(seen)
             return clipped_bounds(seen, scale / np.sqrt(np.maximum(seen.pulls, 1)))
         lower, upper = np.zeros(seen.n), np.ones(seen.n)
         for arm in np.flatnonzero(seen.pulls) if seen.now.rounds else []:
-            low, high, weight = self.line(seen, arm)
-            lower[arm], upper[arm] = low - scale * weight, high + scale * weight
+            if interval is not None:
+                lower[arm], upper[arm] = interval(seen, arm)
+            elif line is not None:
+                low, high, weight = line(seen, arm)
+                lower[arm], upper[arm] = low - scale * weight, high + scale * weight
         return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 

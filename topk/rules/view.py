@@ -1,4 +1,4 @@
-"""What a strategy written in plain Python sees of its run."""
+"""The view of a run that a strategy in plain Python is given."""
 
 from typing import Any
 
@@ -9,22 +9,26 @@ from topk.rules.ranking import means_of
 
 
 class View:
-    """What a strategy written in plain Python is shown of its play.
+    """The view of a run that a strategy in plain Python is given.
 
     Attributes
     ----------
     n : int
         Number of arms.
     pulls, sums : ndarray, shape (n,)
-        Pulls of each arm, and the sum of its rewards; read-only.
+        Pulls of each arm, and the sum of its rewards, rescaled as `topk.Strategy` says; read-only.
     squares : ndarray of float, shape (n,)
         Sum of each arm's squared rewards; read-only, empty without ``uses_squares``.
+    means : ndarray of float, shape (n,)
+        Mean reward of each arm.
+    total : int
+        Number of pulls so far.
     memory : dict
-        Free for the strategy's own use.  Plain JSON values only (dicts with texts as keys,
-        lists, texts, numbers, True, False, None), or `topk.Session.state` refuses it.
+        For the strategy's own use.  Only plain JSON values (dicts with strings as keys, lists,
+        strings, numbers, True, False, None); `topk.Session.state` refuses others.
     rng : numpy.random.Generator
-        For random numbers in ``ask`` and ``update``, a stream of the play's own, stored with a
-        session; only of a strategy with ``random = True``.
+        Generator for random numbers in ``ask`` and ``update``, stored with a session.  Each run has
+        its own stream.  Only for strategies with ``random = True``.
     """
 
     n: int
@@ -36,18 +40,21 @@ class View:
         if rng is not None:
             self.rng = rng
 
-    # looked up each time: a copy of a view shows what its own play has counted
+    # looked up at each access, so that a copy of a view shows the counts of its own run
     @property
     def pulls(self) -> Integers:
-        return _locked(self._counted.pulls)
+        """Pulls of each arm, shape (n,); read-only."""
+        return _read_only(self._counted.pulls)
 
     @property
     def sums(self) -> Floats:
-        return _locked(self._counted.sums)
+        """Sum of each arm's rewards, shape (n,); read-only."""
+        return _read_only(self._counted.sums)
 
     @property
     def squares(self) -> Floats:
-        return _locked(self._counted.squares)
+        """Sum of each arm's squared rewards, (n,); read-only, empty without ``uses_squares``."""
+        return _read_only(self._counted.squares)
 
     @property
     def total(self) -> int:
@@ -56,12 +63,12 @@ class View:
 
     @property
     def means(self) -> Floats:
-        """Mean reward of each arm, float (n,); nan where there is no pull yet."""
+        """Mean reward of each arm, float (n,); nan for an arm without pulls."""
         return means_of(self.pulls, self.sums)
 
 
-def _locked(values):
-    """Return a look at an array through which it cannot be changed."""
+def _read_only(values):
+    """Return a view of an array through which it cannot be changed."""
     shown = values.view()
     shown.flags.writeable = False
     return shown

@@ -1,1 +1,1 @@
-"""Against a bandit: single runs, replications, comparisons and experiments."""
+"""Simulation: single runs, replications, comparisons and experiments."""

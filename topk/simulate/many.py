@@ -1,62 +1,93 @@
-"""Many runs of one strategy made one after the other in one state."""
+"""Many runs of one strategy, made one after another in a reused state."""
+
+from functools import lru_cache
 
 import numpy as np
 
-from topk.engine.loop import ALONE, CROSSING
+from topk.engine.loop import CROSSING, NO_CHAIN
 from topk.engine.state import by_bandit
 from topk.engine.streams import ORDER, REWARDS, order_from
 from topk.rules.base import BY_RULE
 from topk.rules.ranking import best_of
 from topk.simulate.play import BY_MEANS, Play
-from topk.simulate.seeding import content, generators, memory_of
+from topk.simulate.seeding import generator_memory, generator_states, generators
 
 
-def play_together(strategy, bandits, seed, numbers, stop=None, most=-1):
-    """Make many plays in one state: to make anew all that a play needs takes longer than a play.
+def run_together(strategy, bandits, seed, numbers, stop=None, max_pulls=-1):
+    """Make many runs in one state, since the set-up of a state takes longer than a short run.
+
+    The plain form of one run is ``play = Play(strategy, bandit, seed, number)``, with the same
+    ``max_pulls``, then ``play.finish()`` and ``play.outcome()``.
 
     Parameters
     ----------
-    strategy, seed, stop, most
-        As for `Play`.
+    strategy, seed, stop, max_pulls
+        As in `Play`.
     bandits : list of Bandit
-        One for all plays, or one for each.
+        One bandit for all runs, or one for each.
     numbers : range
-        Which plays, one after the other.
+        The numbers of the runs, which are made in this order.
 
     Returns
     -------
     dict of ndarray or None
         ``selected``, ``pulls``, ``sums``, ``total_pulls`` and ``certified`` as in
-        `topk.Replications`; None of plays that have to be made one by one, as are those of which
-        one comes to ``most`` pulls.
+        `topk.Replications`; None if the runs have to be made one by one, for example because one
+        reaches ``max_pulls`` pulls.
     """
     play = Play(strategy, bandits[0], seed, numbers.start, stop=stop)
-    bits, layout = memory_of(play.rng), bandits[0].layout
-    able = play.fused and not play.law and not strategy.random
-    if not able or bits is None or numbers.stop > 2**32:
+    bits, layout = generator_memory(play.rng), bandits[0].layout
+    possible = play.fused and not play.law and not strategy.random
+    if not possible or bits is None or numbers.stop > 2**32:
         return None
-    orders = np.array([order_from(rng, layout) for rng in generators(seed, numbers, ORDER)])
-    own, thetas = play.state.s, np.array([bandit.means.ravel() for bandit in bandits])
-    kinds = [("bits", np.uint64, 4), ("means", np.float64, own.n), ("state", kind_of(own))]
+    # an entry of ``plays`` has all that a run changes: the generator's state, the means in the
+    # order of the run, and the strategy's state; 1, 2, ... are the runs as they begin
+    orders, initial_states = streams_of(seed, numbers, layout)
+    own, means = play.state.s, np.array([bandit.means.ravel() for bandit in bandits])
+    kinds = [("bits", np.uint64, 4), ("means", np.float64, own.n), ("state", dtype_of(own))]
     plays = np.empty(1 + len(numbers), np.dtype(kinds, align=True))
-    plays["bits"][1:] = [content(rng) for rng in generators(seed, numbers, REWARDS)]
-    plays["means"][1:] = np.take_along_axis(thetas + np.zeros((len(orders), 1)), orders, axis=1)
+    plays["bits"][1:] = initial_states
+    means = np.broadcast_to(means, orders.shape)
+    plays["means"][1:] = np.take_along_axis(means, orders, axis=1)
     plays["state"][1:] = own
+    # the runs are made in entry 0, one after another: the state's arrays are views into it, and the
+    # loop (`topk.engine.loop.next_run`) copies each run into it, and its final state back
     plays[0] = plays[1]
-    play.state.s, play.means = placed(own, plays["state"][0]), plays["means"][0]
-    whole = plays.view(np.uint64).reshape(len(plays), -1)
-    play.batch = ALONE._replace(memory=whole[0], plays=whole[1:], at=ALONE.at.copy(), bits=bits)
-    if play.advance(until=most) == CROSSING:
+    play.state.s, play.means = view_into(own, plays["state"][0]), plays["means"][0]
+    words = plays.view(np.uint64).reshape(len(plays), -1)
+    at = NO_CHAIN.at.copy()
+    play.chain = NO_CHAIN._replace(memory=words[0], runs=words[1:], at=at, bits=bits)
+    if play.advance(until=max_pulls) == CROSSING:
         return None
-    _ = play.state.ended  # refuses a rule that has picked no arm, with which it comes back
+    _ = play.state.ended  # raises an error if the loop returned because the rule picked no arm
     return results_of(play, plays, orders)
 
 
+@lru_cache(maxsize=16)
+def streams_of(seed, numbers, layout):
+    """Return the arms' orders in some runs, and the initial states of their reward generators.
+
+    They are cached for the next strategy with the same seed: a comparison needs them again, and
+    they take longer than a short run.  The cache has at most 16 times what
+    `topk.simulate.run.MAX_HELD_VALUES` allows for the runs that are made at a time.
+
+    Returns
+    -------
+    orders : ndarray of int64, shape (runs, arms)
+    initial_states : ndarray of uint64, shape (runs, 4)
+        See `topk.simulate.seeding.generator_state`.
+    """
+    orders = np.array([order_from(rng, layout) for rng in generators(seed, numbers, ORDER)])
+    initial_states = generator_states(seed, numbers, REWARDS)
+    orders.flags.writeable = initial_states.flags.writeable = False
+    return orders, initial_states
+
+
 def results_of(play, plays, orders):
-    """Return what plays have left in ``plays[1:]``; that of ``play`` is in the first of them."""
+    """Return the results of the runs, from their final states in ``plays[1:]``."""
     states = plays["state"][1:]
     pulls, sums, now = states["pulls"], states["sums"], states["now"]
-    if BY_MEANS in play.state.given:
+    if BY_MEANS in play.state.substitutions:
         chosen = best_of(states["status"], sums, pulls, play.state.bandits, play.strategy.k)
     else:
         chosen = []
@@ -74,16 +105,16 @@ def results_of(play, plays, orders):
     }
 
 
-def kind_of(value):
-    """Return a type of which one entry holds a whole state."""
+def dtype_of(value):
+    """Return a structured type with one entry per state."""
     if hasattr(value, "_make"):
-        return np.dtype([(x, kind_of(y)) for x, y in value._asdict().items()], align=True)
+        return np.dtype([(x, dtype_of(y)) for x, y in value._asdict().items()], align=True)
     value = value if isinstance(value, np.void) else np.asarray(value)
     return np.dtype((value.dtype, value.shape))
 
 
-def placed(value, entry):
-    """Return a state whose arrays are those in an entry that holds it."""
+def view_into(value, entry):
+    """Return a state whose arrays are views into an entry of that type."""
     if hasattr(value, "_make"):
-        return value._make(placed(y, entry[x]) for x, y in value._asdict().items())
+        return value._make(view_into(y, entry[x]) for x, y in value._asdict().items())
     return entry

@@ -1,7 +1,7 @@
-"""Playing strategies against bandits: once (`run`) or many times (`replicate`).
+"""Simulation of strategies on bandits: one run (`run`) or many replications (`replicate`).
 
-Play r of a study depends on the study and on r alone, so that plays can be made anywhere, in
-any order and in portions of any size.
+Replication r of a study depends only on the study and on r, so that replications can be made
+anywhere, in any order and in chunks of any size.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ import numpy as np
 
 import topk
 from topk._checks import (
+    check_budget,
     check_choice,
     check_epsilon,
     check_flag,
     check_increasing,
     check_integer,
+    check_seed,
     refuse,
 )
 from topk._types import Seed
@@ -32,70 +34,72 @@ from topk.engine.known import check_cells
 from topk.engine.state import begin_run
 from topk.engine.streams import INSTANCE, stream
 from topk.rules.strategy import Ruled, Strategy
-from topk.simulate.many import play_together
+from topk.simulate.many import run_together
 from topk.simulate.play import Play
-from topk.simulate.results import SUMMED, VALUES, Outcome, Replications, Summary, summed
-from topk.simulate.workers import Orphaned, _on_cluster, _parallel, check_jobs, helpers
-from topk.store import Shelf, described, made_by
+from topk.simulate.results import SUMMED, VALUES, Outcome, Replications, Summary, summary_part
+from topk.simulate.workers import ParentWatch, check_jobs, choose_workers, on_cluster, on_machine
+from topk.store import StudyFiles, description_of, versions
 
 if TYPE_CHECKING:
     from distributed import Client
 
-HELD = 2**18  # numbers: what the plays that are made at a time leave behind, until it is gathered
-TARGET = 1.0  # seconds that a portion should take
-GROWTH = 8  # a portion has at most so many times as many plays as the one before
-TRIAL = 0.02  # seconds of play in this process before it is decided who plays the rest
+MAX_HELD_VALUES = 2**18  # maximum number of values held for replications made together
+CHUNK_SECONDS = 1.0  # target duration of a chunk
+MAX_GROWTH = 8  # maximum growth factor from one chunk to the next
+TRIAL_SECONDS = 0.02  # simulation in this process before workers are chosen
 
 
 def run(
     strategy: Strategy,
     bandit: Bandit,
-    rng: Seed | None = 0,
+    rng: Seed | None = None,
     trace: bool = False,
-    max_pulls: int | None = None,
+    max_pulls: float | None = None,
 ) -> Outcome:
-    """Play a strategy against a bandit once.
+    """Run a strategy on a bandit once.
 
-    The arms are presented in a random order of the play's own, undone in the outcome, so
-    that no strategy can profit from how an instance happens to be written down.
+    The arms are presented in a random order, which is undone in the outcome, so that no strategy
+    can profit from the order of the arms in an instance.
 
     Parameters
     ----------
     strategy : Strategy
-        What to play.
+        The strategy to run.
     bandit : Bandit
-        Against which arms.
-    rng : int, numpy.random.Generator or None
-        Seed of the play: ``run(..., rng=s)`` is play 0 of ``replicate(..., seed=s)``.  A
-        generator is asked for a seed; None stands for another one each time.
+        The arms.
+    rng : int, numpy.random.SeedSequence or numpy.random.Generator, optional
+        Seed of the run: ``run(..., rng=s)`` equals replication 0 of ``replicate(..., seed=s)``.  A
+        seed is drawn from a generator; by default a fresh one is drawn each time.  The outcome
+        stores it as ``seed``.
     trace : bool
-        Whether to record every single pull.  The order of rewards inside a batch of
-        Bernoulli pulls is drawn from a stream of its own and does not change the play.
+        Whether to record every single pull.  The order of rewards inside a batch of Bernoulli pulls
+        is drawn from a separate stream and does not change the run.
     max_pulls : int, optional
-        At least n: so many pulls end the play as a budget does, ``stopped`` by the ``'budget'``
-        and not certified, with the set that the strategy would name then.  Of a batch that would
-        pass the limit as much as fits is pulled, spread evenly.  A play that ends before is the
-        same play.
+        Limit on the number of pulls, at least n.  A run that reaches it ends as with a budget:
+        ``stopped`` is ``'budget'``, and the set that the strategy recommends then is returned
+        without a certificate.  A batch that would exceed the limit is reduced evenly to the pulls
+        that remain.  The limit does not change a run that ends earlier.
 
     Returns
     -------
     Outcome
+        The selected arms, the pulls and sums of all arms, and whether the set is certified.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, the strategy's parameters included.
+        If an argument is out of range, or the strategy's parameters do not fit the bandit.
 
     Examples
     --------
     >>> import topk
-    >>> topk.run(topk.Uniform(1, budget=200), topk.BernoulliBandit([0.1, 0.9])).selected
+    >>> topk.run(topk.Uniform(1, budget=200), topk.BernoulliBandit([0.1, 0.9]), rng=0).selected
     array([1])
     """
-    _check_strategy(strategy)
+    check_strategy(strategy)
     _check_suits(strategy, check_bandit(bandit))
-    most = _check_most(max_pulls, bandit.n)
-    play = Play(strategy, bandit, _seed(rng, "rng"), 0, check_flag(trace, "trace"), most=most)
+    limit, seed = _check_max_pulls(max_pulls, bandit.n), check_seed(rng, "rng")
+    play = Play(strategy, bandit, seed, 0, check_flag(trace, "trace"), max_pulls=limit)
     play.finish()
     return play.outcome()
 
@@ -105,15 +109,15 @@ def replicate(
     strategy: Strategy,
     bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit],
     runs: int,
-    seed: int | None = 0,
-    checkpoints: Sequence[int] | None = None,
+    seed: Seed | None = None,
+    checkpoints: Sequence[float] | None = None,
     jobs: int | Client | str | None = None,
     progress: bool | None = None,
     keep: Literal["plays"] = "plays",
     epsilon: float | None = None,
     chunk: int | None = None,
     store: str | Path | bool | None = None,
-    max_pulls: int | None = None,
+    max_pulls: float | None = None,
 ) -> Replications: ...
 
 
@@ -122,8 +126,8 @@ def replicate(
     strategy: Strategy,
     bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit],
     runs: int,
-    seed: int | None = 0,
-    checkpoints: Sequence[int] | None = None,
+    seed: Seed | None = None,
+    checkpoints: Sequence[float] | None = None,
     jobs: int | Client | str | None = None,
     progress: bool | None = None,
     *,
@@ -131,7 +135,7 @@ def replicate(
     epsilon: float | None = None,
     chunk: int | None = None,
     store: str | Path | bool | None = None,
-    max_pulls: int | None = None,
+    max_pulls: float | None = None,
 ) -> Summary: ...
 
 
@@ -139,69 +143,73 @@ def replicate(
     strategy: Strategy,
     bandit: Bandit | Sequence[Bandit] | Callable[[np.random.Generator], Bandit],
     runs: int,
-    seed: int | None = 0,
-    checkpoints: Sequence[int] | None = None,
+    seed: Seed | None = None,
+    checkpoints: Sequence[float] | None = None,
     jobs: int | Client | str | None = None,
     progress: bool | None = None,
     keep: Literal["plays", "summary"] = "plays",
     epsilon: float | None = None,
     chunk: int | None = None,
     store: str | Path | bool | None = None,
-    max_pulls: int | None = None,
+    max_pulls: float | None = None,
 ) -> Replications | Summary:
-    """Play a strategy many times, independently.
+    """Run a strategy many times, independently.
 
     Parameters
     ----------
     strategy : Strategy
-        What to play.
+        The strategy to run.
     bandit : Bandit, sequence of ``runs`` Bandits, or function
-        Against which arms; a function is called with a generator, once a play, and
-        returns that play's Bandit.  It must depend on nothing else.
+        The arms.  A function is called once per replication with a random generator, on which
+        alone the Bandit that it returns must depend.
     runs : int
-        How many plays, at least 1.
-    seed : int or None
-        Non-negative.  Play r depends on the seed and on r only.  None stands for another one each
-        time.
+        Number of replications, at least 1.
+    seed : int, numpy.random.SeedSequence or numpy.random.Generator, optional
+        Non-negative seed; replication r depends only on the seed and on r.  A seed is drawn from a
+        generator; by default a fresh one is drawn each time.  The result stores it as ``seed``.
     checkpoints : sequence of int, optional
-        Increasing pull counts, each at least n, at which the recommended set is reported;
-        only for strategies whose rule does not depend on a budget.
+        Increasing pull counts, each at least n, at which the recommended set is recorded; only for
+        strategies that do not depend on a budget.
     jobs : int, distributed.Client or str, optional
-        How many plays go on at a time on this machine, or the dask cluster that plays, or
-        the address of its scheduler, as ``"tcp://127.0.0.1:8786"``.  The environment
-        variable ``TOPK_JOBS``, or 1, unless given.  The result does not depend on it.
+        Number of parallel workers on this machine, with -1 for one per core; or a dask cluster,
+        given by its client or by the address of its scheduler, such as
+        ``"tcp://127.0.0.1:8786"``.  The default is the environment variable ``TOPK_JOBS``, or 1
+        if that is not set.  The result does not depend on it.
     progress : bool, optional
-        Whether to show a bar; only on a terminal unless given.
+        Whether to show a progress bar; by default only on a terminal.
     keep : {"plays", "summary"}
-        Whether to return every play, or what a `Summary` has: counts over all plays and, of
-        every play and checkpoint, four numbers (32 bytes).
+        Whether to return all replications, or a `Summary`: counts over all replications, and four
+        numbers (32 bytes) for each replication and checkpoint.
     epsilon : float, optional
-        With a summary: tolerance in [0, 1) of the measures that have one, which are left
-        out without it.
+        Tolerance in [0, 1) of those measures of a summary that need one; they are omitted if it is
+        not given.
     chunk : int, optional
-        How many plays are handed to a worker at a time; as many as take about a second
-        unless given.  The result does not depend on it.
+        Number of replications that a worker gets at a time; by default as many as take about a
+        second.  The result does not depend on it.
     store : path or bool, optional
-        Where finished plays are kept, so that an interrupted study goes on where it stopped,
-        and a larger one begins with them: a folder; True for the one in the environment
-        variable ``TOPK_STORE``, or in the user's cache; False for none.  Unless given, the
-        one in ``TOPK_STORE``, none if that is ``off`` or not set.  A strategy, a bandit or a
-        function of your own is stored only if it has an attribute ``version``: change that
-        with what it does.
+        Folder in which finished replications are stored, so that an interrupted study can be
+        continued and a larger one can reuse them.  True means the folder in the environment
+        variable ``TOPK_STORE``, or one in the user's cache; False means none.  The default is the
+        folder in ``TOPK_STORE``, or none if that is ``off`` or not set.  A strategy, bandit or
+        function that is not the library's is stored only if it has an attribute ``version``, which
+        must change with its behaviour.  A `topk.store.StoreWarning` is issued if it has none, or if
+        there is no seed: later studies could not reuse the results.  A folder in which other users
+        could replace results is refused, see `topk.store`.
     max_pulls : int, optional
-        As in `run`, for every play: a rule that might never stop comes to an end.
+        Limit on the pulls of every replication, as in `run`; useful if a rule might never stop.
 
     Returns
     -------
     Replications or Summary
-        As ``keep`` says.
+        The latter with ``keep="summary"``.
 
     Raises
     ------
     ValueError
-        If an argument is out of range.
+        If an argument is out of range, the strategy's parameters do not fit the bandit, or other
+        users can write to the store.
     RuntimeError
-        If a process that played was killed, or a machine of the cluster has other code.
+        If a worker process was killed, or a machine of the cluster has a different version.
 
     Examples
     --------
@@ -213,55 +221,59 @@ def replicate(
     runs = check_integer(runs, "runs", 1)
     chunk = None if chunk is None else check_integer(chunk, "chunk", 1)
     study, first = study_of(strategy, bandit, runs, seed, checkpoints, max_pulls, keep, epsilon)
-    jobs, shelf = check_jobs(jobs), Shelf(study, store)
-    found = study.gathered(runs, _portions(study, runs, jobs, chunk, progress, shelf))
+    jobs, files = check_jobs(jobs), StudyFiles(study, store, reusable=seed is not None)
+    found = study.combined(runs, _stored_and_new(study, runs, jobs, chunk, progress, files))
     if keep == "summary":
         values = {name: found.pop(name) for name in VALUES}
-        return Summary(runs, study.checkpoints, study.epsilon, **found, values=values)
-    return Replications(**{"means": first.means} | found, checkpoints=study.checkpoints)
+        return Summary(
+            runs, study.checkpoints, study.epsilon, **found, values=values, seed=study.seed
+        )
+    found = {"means": first.means} | found
+    return Replications(**found, checkpoints=study.checkpoints, seed=study.seed)
 
 
 def study_of(
     strategy, bandit, runs, seed, checkpoints=None, max_pulls=None, keep="plays", epsilon=None
 ):
-    """Return the study that `replicate` plays, and its first bandit; refuse what cannot be."""
-    _check_strategy(strategy)
-    seed, epsilon = _seed(seed, "seed"), _check_kept(keep, epsilon)
+    """Return the study that `replicate` runs, and its first bandit, after all checks."""
+    check_strategy(strategy)
+    seed, epsilon = check_seed(seed, "seed"), _check_kept(keep, epsilon)
     study = Study(strategy, _check_bandits(bandit, runs), seed, keep=keep, epsilon=epsilon)
     first = study.bandit_of(0)
     _check_suits(strategy, first)
-    fitted = strategy.on(first.units)
-    begin_run(fitted, first.layout)  # refuses what does not go with the arms
-    if first.units.items and not fitted.skips_known:
-        check_cells(strategy, first.n, first.units.items)
+    fitted = strategy.on(first.reward_range)
+    # checks that the parameters fit the arms; the first run begins with a copy of this state
+    begin_run(fitted, first.layout, size=first.n)
+    if first.reward_range.items and not fitted.skips_known:
+        check_cells(strategy, first.n, first.reward_range.items)
     study.shape = first.means.shape
     study.checkpoints = _check_checkpoints(checkpoints, strategy, first.n)
-    study.max_pulls = _check_most(max_pulls, first.n)
+    study.max_pulls = _check_max_pulls(max_pulls, first.n)
     return study, first
 
 
 def warm(
     strategies: Strategy | Sequence[Strategy] | None = None, bandit: Bandit | None = None,
 ) -> None:
-    """Compile ahead what the first play of a strategy would have to wait for.
+    """Compile strategies ahead of their first run.
 
-    A rule is compiled once for few arms and, if that pays, once for many: a few seconds
-    each on one core, a fraction of a second in later processes, since the result is kept on disk
-    (in ``NUMBA_CACHE_DIR`` or the user's cache) until the rule or the library changes.  All of the
-    library's own take some minutes.  Live sessions need none of this.
+    A rule is compiled once for few arms and, if that pays, once more for many arms.  Each takes a
+    few seconds on one core, and a fraction of a second in later processes, since the result is
+    cached on disk (in ``NUMBA_CACHE_DIR`` or the user's cache) until the rule or the library
+    changes.  All strategies of the library take some minutes.  Live sessions compile nothing.
 
     Parameters
     ----------
     strategies : Strategy or list of Strategy, optional
-        Which; all of the library's own unless given.  Parameters that are None may be left out of
-        a rule, and so a strategy that has them is another one.
+        The strategies to compile; by default all of the library.  A parameter that is None may be
+        absent from a rule, which is then compiled separately.
     bandit : Bandit, optional
-        Against which arms; with rewards 0 or 1, both few and many, unless given.
+        The arms; by default both few and many arms with 0/1 rewards.
 
     Raises
     ------
     ValueError
-        If ``strategies`` holds something else, or a strategy does not go with the bandit.
+        If ``strategies`` contains anything else, or a strategy does not fit the bandit.
 
     Examples
     --------
@@ -272,7 +284,7 @@ def warm(
         strategies = [_any_of(getattr(topk, name)) for name in topk.strategies.__all__]
     several: Any = strategies if isinstance(strategies, list | tuple) else [strategies]
     for strategy in several:
-        _check_strategy(strategy)
+        check_strategy(strategy)
         k = getattr(strategy, "k", 1)
         n = next(n for n in range(max(2, k), 2 * k + 1) if k <= strategy.most_k(n))
         means = np.full((2, n) if strategy.several else n, 0.5)
@@ -286,53 +298,53 @@ def warm(
 
 
 def _any_of(cls):
-    """Return a strategy of the library's with some parameters."""
+    """Return a strategy of a given class with arbitrary parameters."""
     some = {"k": 1, "budget": 100, "epsilon": 0.1, "delta": 0.1, "complexity": 1.0}
     needed = [field.name for field in fields(cls) if field.default is MISSING]
     return cls(**{name: some[name] for name in needed})
 
 
-def _portions(study, runs, jobs, chunk, progress, shelf):
-    """Yield ``(begin, end, rows)`` of all plays: those that are kept, then others, now played."""
+def _stored_and_new(study, runs, jobs, chunk, progress, files):
+    """Yield ``(begin, end, rows)`` of all replications, first stored ones, then new ones."""
     from tqdm import tqdm
 
     missing, reached = [], 0
     disable = None if progress is None else not progress
-    lanes = jobs if isinstance(jobs, int) else max(1, sum(jobs.nthreads().values()))
+    workers = jobs if isinstance(jobs, int) else max(1, sum(jobs.nthreads().values()))
     with tqdm(total=runs, unit="play", disable=disable) as bar:
-        for begin, end, rows in shelf.found(runs):
+        for begin, end, rows in files.stored(runs):
             missing.append((reached, begin))
             reached = end
             bar.update(end - begin)
             yield begin, end, rows
-        cut = Cut([*missing, (reached, runs)], chunk, lanes)
-        for begin, end, rows, seconds in _play(study, cut, jobs):
-            cut.note(end - begin, seconds)
-            shelf.keep(begin, end, rows, seconds)
+        chunks = Chunks([*missing, (reached, runs)], chunk, workers)
+        for begin, end, rows, seconds in _run_missing(study, chunks, jobs):
+            chunks.adapt(end - begin, seconds)
+            files.add(begin, end, rows, seconds)
             bar.update(end - begin)
             yield begin, end, rows
 
 
 @dataclass
 class Study:
-    """What is played, against what, and what is kept of each play.
+    """The replications to make, and the results to keep of each.
 
     Attributes
     ----------
     strategy : Strategy
-        What is played.
+        The strategy to run.
     bandit : Bandit, list of Bandit, or function
-        Against what, as in `replicate`; a dict of those of some plays where it has been sent.
+        The arms, as in `replicate`; in a worker a dict of bandits by number of replication.
     seed : int
-        Where every play's streams come from.
+        Seed of the random streams of all replications.
     checkpoints : tuple of int
-        When the recommended set is reported; empty for the end only.
+        Pull counts at which the recommended set is recorded; empty for the end only.
     keep, epsilon, max_pulls
         As in `replicate`; -1 for no limit.
     shape : tuple of int
         (n,), or (M, n) of several bandits.
     stop : object, optional
-        When its ``is_set()`` is true, `topk.simulate.play.Interrupted` is raised.
+        An event; while its ``is_set()`` is true, `topk.simulate.play.Interrupted` is raised.
     """
 
     strategy: object
@@ -346,7 +358,7 @@ class Study:
     stop: object = None
 
     def bandit_of(self, number):
-        """Return the bandit of play ``number``."""
+        """Return the bandit of replication ``number``."""
         if isinstance(self.bandit, Bandit):
             return self.bandit
         if isinstance(self.bandit, list | dict):
@@ -357,21 +369,21 @@ class Study:
             refuse("bandit", f"one with {bandit.means.shape} arms", allowed)
         return bandit
 
-    def part(self, begin, end):
-        """Return a study with the same plays from ``begin`` to ``end``, to be sent away."""
+    def for_chunk(self, begin, end):
+        """Return the study for a worker that makes replications ``begin`` to ``end - 1``."""
         if not isinstance(self.bandit, list):
             return self
         return replace(self, bandit={number: self.bandit[number] for number in range(begin, end)})
 
     def description(self):
-        """Describe everything that decides the plays, as JSON values; see `topk.store`."""
+        """Describe all that determines the replications, as JSON values; see `topk.store`."""
         names = ("strategy", "bandit", "seed", "checkpoints", "keep", "epsilon", "max_pulls")
-        return {name: described(getattr(self, name)) for name in names}
+        return {name: description_of(getattr(self, name)) for name in names}
 
-    def gathered(self, count, portions):
-        """Put portions, ``(begin, end, rows)`` in any order, together to ``count`` plays."""
+    def combined(self, count, chunks):
+        """Combine chunks ``(begin, end, rows)``, in any order, into ``count`` replications."""
         found = {}
-        for begin, end, rows in portions:
+        for begin, end, rows in chunks:
             for name, part in rows.items():
                 if self.keep == "summary" and name in SUMMED:
                     found[name] = found.get(name, 0) + part
@@ -381,124 +393,130 @@ class Study:
                 found[name][begin:end] = part
         return found
 
-    def play(self, begin, end):
-        """Make plays ``begin`` to ``end - 1``; return what is kept of them, name -> array."""
-        return self.gathered(end - begin, self._pieces(begin, end))
+    def make(self, begin, end):
+        """Make replications ``begin`` to ``end - 1``; return their results, name -> array."""
+        return self.combined(end - begin, self._groups(begin, end))
 
-    def _pieces(self, begin, end):
-        """Yield ``(begin, end, rows)``, counted from ``begin``, of so many as are made at a time.
+    def _groups(self, begin, end):
+        """Yield ``(begin, end, rows)``, counted from ``begin``, of replications made together.
 
-        However many plays a portion has, most of what they leave behind goes at once.
+        This bounds the memory of a chunk: a summary discards most of each piece at once.
         """
-        most, first = max(1, HELD // (math.prod(self.shape) * (4 + len(self.checkpoints)))), begin
+        values = math.prod(self.shape) * (4 + len(self.checkpoints))  # of one replication
+        largest, first = max(1, MAX_HELD_VALUES // values), begin
         while first < end:
-            # arms that are drawn are not drawn long before the play begins
-            step = most if isinstance(self.bandit, Bandit) else min(most, 1 + first - begin)
+            # draw random bandits only shortly before they are used
+            step = largest if isinstance(self.bandit, Bandit) else min(largest, 1 + first - begin)
             numbers = range(first, min(first + step, end))
-            yield first - begin, numbers.stop - begin, self._kept(numbers)
+            yield first - begin, numbers.stop - begin, self._results(numbers)
             first = numbers.stop
 
-    def _kept(self, numbers):
-        """Return what is kept of some plays that are made at a time."""
+    def _results(self, numbers):
+        """Return the results to keep of some replications made together."""
         same = isinstance(self.bandit, Bandit)
         bandits = [self.bandit] if same else [self.bandit_of(number) for number in numbers]
         given = self.strategy, bandits, self.seed, numbers, self.stop, self.max_pulls
-        rows = None if self.checkpoints else play_together(*given)
+        rows = None if self.checkpoints else run_together(*given)
         rows = rows or self._one_by_one(bandits, numbers)
         if not same:
             rows["means"] = np.array([bandit.means for bandit in bandits])
         if self.keep == "plays":
             return rows
-        return summed(rows, rows.get("means", bandits[0].means), self.checkpoints, self.epsilon)
+        means = rows.get("means", bandits[0].means)
+        return summary_part(rows, means, self.checkpoints, self.epsilon)
 
     def _one_by_one(self, bandits, numbers):
-        """Return what `play_together` does, at the checkpoints, of plays each made by itself."""
+        """Return the result of `run_together`, but at all checkpoints and one by one."""
         rows = []
         for number in numbers:
-            bandit, most = bandits[(number - numbers.start) % len(bandits)], self.max_pulls
-            play = Play(self.strategy, bandit, self.seed, number, stop=self.stop, most=most)
-            rows.append({"selected": play.at_checkpoints(self.checkpoints)} | play.totals())
+            bandit, limit = bandits[(number - numbers.start) % len(bandits)], self.max_pulls
+            play = Play(self.strategy, bandit, self.seed, number, stop=self.stop, max_pulls=limit)
+            rows.append({"selected": play.sets_at_checkpoints(self.checkpoints)} | play.totals())
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-# Who plays: this process, threads, other processes, or the machines of a cluster
+# Workers: this process, threads, other processes, or the machines of a cluster
 
 
-class Cut:
-    """Cuts ranges of plays into portions of about ``TARGET`` seconds.
+class Chunks:
+    """Cut ranges of replications into chunks of about ``CHUNK_SECONDS``.
 
     Parameters
     ----------
     missing : list of (int, int)
         The ranges.
     chunk : int or None
-        A fixed number of plays for every portion.
-    lanes : int
-        How many portions are played at a time.
+        A fixed number of replications for every chunk.
+    workers : int
+        Number of parallel workers.
     """
 
-    def __init__(self, missing, chunk, lanes):
-        self.missing, self.chunk, self.lanes, self.size = missing, chunk, lanes, 1
-        self.left = sum(end - begin for begin, end in missing)
-        self.plays, self.seconds = 0, 0.0  # how long how many took so far
+    def __init__(self, missing, chunk, workers):
+        self.missing, self.chunk, self.workers, self.size = missing, chunk, workers, 1
+        self.remaining = sum(end - begin for begin, end in missing)
+        self.plays, self.seconds = 0, 0.0  # replications so far, and their duration
 
     def __iter__(self):
         for begin, end in self.missing:
             while begin < end:
-                # near the end smaller, so that all finish together
-                share = -(-self.left // (2 * self.lanes)) if self.lanes > 1 else self.left
+                # smaller chunks near the end, so that all workers finish together
+                share = self.remaining
+                if self.workers > 1:
+                    share = -(-share // (2 * self.workers))
                 begin, first = min(end, begin + (self.chunk or min(self.size, share))), begin
-                self.left -= begin - first
+                self.remaining -= begin - first
                 yield first, begin
 
-    def note(self, plays, seconds):
-        """Take note of how long a portion took."""
-        self.size = max(1, min(GROWTH * plays, int(plays * TARGET / max(seconds, 1e-9))))
+    def adapt(self, plays, seconds):
+        """Record the duration of a chunk, and adapt the size of the next ones."""
+        on_target = int(plays * CHUNK_SECONDS / max(seconds, 1e-9))
+        self.size = max(1, min(MAX_GROWTH * plays, on_target))
         self.plays, self.seconds = self.plays + plays, self.seconds + seconds
 
 
-def _play(study, cut, jobs):
-    """Yield ``(begin, end, rows, seconds)`` of what is missing, in no particular order.
+def _run_missing(study, chunks, jobs):
+    """Yield ``(begin, end, rows, seconds)`` of the missing chunks, in no particular order.
 
-    The first plays are made in this process, the rest wherever it pays.
+    The first replications are made in this process, the rest by workers if that pays.
     """
-    spans, kind = iter(cut), None if isinstance(jobs, int) else "cluster"
-    if cut.left and not kind:
+    spans, kind = iter(chunks), None if isinstance(jobs, int) else "cluster"
+    if chunks.remaining and not kind:
         first = Play(study.strategy, study.bandit_of(0), study.seed, 0)
         first.warm()
-    while cut.left and not kind:
-        yield _portion(study, *next(spans))
-        if jobs > 1 and cut.seconds >= TRIAL:
-            kind = helpers(first.fused, cut.seconds / cut.plays, cut.left)
-    if cut.left:
-        yield from _helped(study, spans, jobs, kind)
+    while chunks.remaining and not kind:
+        yield _run_chunk(study, *next(spans))
+        if jobs > 1 and chunks.seconds >= TRIAL_SECONDS:
+            compiled, seconds = first.fused and not first.buffered, chunks.seconds / chunks.plays
+            kind = choose_workers(compiled, seconds, chunks.remaining)
+    if chunks.remaining:
+        yield from _run_by_workers(study, spans, jobs, kind)
 
 
-def _portion(study, begin, end, made=None):
-    """Make some plays and take the time; on a cluster, if this is the driver's code."""
-    if made is not None and made != made_by():
+def _run_chunk(study, begin, end, made=None):
+    """Make some replications and time them; on a cluster, check the worker's version first."""
+    if made is not None and made != versions():
         raise RuntimeError(
-            f"a worker has another version of topk, or of what it computes with, than the "
-            f"driver ({made_by()}, not {made}); install the same everywhere"
+            f"a worker has a different version of topk or of its dependencies than the "
+            f"driver ({versions()}, not {made}); install the same versions everywhere"
         )
     start = time.perf_counter()
-    rows = study.play(begin, end)
+    rows = study.make(begin, end)
     return begin, end, rows, time.perf_counter() - start
 
 
-def _helped(study, spans, jobs, kind):
-    """Have portions played by threads or processes of this machine, or on a cluster."""
+def _run_by_workers(study, spans, jobs, kind):
+    """Run chunks in threads or processes of this machine, or on a cluster."""
     here = kind != "cluster"
-    stop = threading.Event() if kind == "threads" else Orphaned() if here else None
-    study, made = replace(study, stop=stop), None if here else made_by()
-    tasks = ((_portion, study.part(*span), *span, made) for span in spans)
+    stop = threading.Event() if kind == "threads" else ParentWatch() if here else None
+    study, made = replace(study, stop=stop), None if here else versions()
+    tasks = ((_run_chunk, study.for_chunk(*span), *span, made) for span in spans)
     try:
-        yield from _parallel(jobs, kind, tasks) if here else _on_cluster(jobs, tasks)
+        yield from on_machine(jobs, kind, tasks) if here else on_cluster(jobs, tasks)
     except BrokenProcessPool as error:
         raise RuntimeError(
-            "a process that played was killed, by somebody or because the machine ran out of "
-            "memory; nothing is wrong with the plays. Ask for fewer jobs, or for "
-            "keep='summary'; with a store, what was finished is not played again"
+            "a worker process was killed, for example because the machine ran out of memory; "
+            "the finished replications are correct. Use fewer jobs or keep='summary'; "
+            "with a store, finished replications are not repeated"
         ) from error
     finally:
         if kind == "threads":
@@ -508,27 +526,19 @@ def _helped(study, spans, jobs, kind):
 # Arguments
 
 
+def _check_max_pulls(max_pulls, n):
+    return -1 if max_pulls is None else check_budget(max_pulls, "max_pulls", n)
 
 
-def _seed(value, name):
-    """Return a seed; of a generator the next one, of None one that nobody knows."""
-    rng = np.random.default_rng() if value is None else value
-    if isinstance(rng, np.random.Generator) and (value is None or name == "rng"):
-        return int(rng.integers(2**63))
-    return check_integer(value, name, 0)
-
-
-def _check_most(max_pulls, n):
-    return -1 if max_pulls is None else check_integer(max_pulls, "max_pulls", n, 2**53)
-
-
-def _check_strategy(strategy):
+def check_strategy(strategy: Any, name: str = "strategy") -> Strategy:
+    """Return ``strategy`` if it is a `Strategy`."""
     if not isinstance(strategy, Strategy):
-        refuse("strategy", strategy, "a topk.Strategy, with its parameters")
+        refuse(name, strategy, "a topk.Strategy, with its parameters")
+    return strategy
 
 
 def _check_kept(keep, epsilon):
-    """Return epsilon, checked together with ``keep``."""
+    """Return epsilon, after checking it together with ``keep``."""
     check_choice(keep, "keep", ("plays", "summary"))
     if keep == "plays" and epsilon is not None:
         refuse("epsilon", epsilon, "given to Replications.frame, unless keep is 'summary'")
@@ -544,13 +554,13 @@ def _check_bandits(bandit, runs):
     except TypeError:
         bandits = []
     if len(bandits) != runs or len({check_bandit(b).layout for b in bandits}) != 1:
-        allowed = f"a Bandit, {runs} Bandits with as many arms each, or a function of a generator"
+        allowed = f"a Bandit, {runs} Bandits of the same shape, or a function of a generator"
         refuse("bandit", bandit, allowed)
     return bandits
 
 
 def _check_suits(strategy, bandit):
-    """Refuse several bandits for a strategy of one, and one for a strategy of several."""
+    """Refuse several bandits if the strategy is for one, and one if it is for several."""
     if strategy.several != (bandit.means.ndim > 1):
         wanted = "a topk.MultiBandit" if strategy.several else "a single bandit"
         refuse("bandit", bandit, f"{wanted} for {type(strategy).__name__}")

@@ -1,4 +1,4 @@
-"""Where runs are made: threads or processes of this machine, or a cluster."""
+"""Workers that make runs: threads or processes of this machine, or a cluster."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ if TYPE_CHECKING:
     from distributed import Client
 
 R = TypeVar("R")
-LONG = 1e-3  # seconds of a compiled play beside which what comes before and after is little
-STARTUP = {"threads": 0.1, "processes": 1.5}  # of work that must be left to call for help
+THREAD_SECONDS = 1e-3  # longer compiled runs are efficient in threads
+STARTUP = {"threads": 0.1, "processes": 1.5}  # seconds of remaining work that justify workers
 
 
-def helpers(fused: bool, seconds: float, left: int) -> Literal["threads", "processes"] | None:
-    """Return who should play the rest: ``"threads"``, ``"processes"`` or None, nobody else.
+def choose_workers(
+    fused: bool, seconds: float, remaining: int,
+) -> Literal["threads", "processes"] | None:
+    """Choose workers for the remaining runs: ``"threads"``, ``"processes"`` or None.
 
-    Threads start at once and share memory, but only one of them at a time can be outside
-    compiled code.  Processes have no such limit; their start takes a second or two.
+    Threads start at once and share memory, but only one of them at a time can execute code that is
+    not compiled.  Processes have no such limit, but take a second or two to start.
 
     Parameters
     ----------
     fused : bool
-        Whether a play is one compiled loop.
+        Whether a run is one compiled loop.
     seconds : float
-        How long a play takes.
-    left : int
-        How many there are.
+        Duration of a run in seconds.
+    remaining : int
+        Number of remaining runs.
     """
     kind: Literal["threads", "processes"]
-    kind = "threads" if fused and seconds >= LONG else "processes"
-    return kind if left * seconds >= STARTUP[kind] else None
+    kind = "threads" if fused and seconds >= THREAD_SECONDS else "processes"
+    return kind if remaining * seconds >= STARTUP[kind] else None
 
 
-class Orphaned:
-    """Ends a helping process, when it next asks, once the process that it helps is gone."""
+class ParentWatch:
+    """Stop event of worker processes, which exits the worker if its parent has died."""
 
     def __init__(self):
         self.parent = os.getpid()
@@ -49,8 +51,8 @@ class Orphaned:
         return False
 
 
-def _parallel(jobs, kind, tasks, returned="generator_unordered"):
-    """Return what calls, each a function and its arguments, come to on this machine."""
+def on_machine(jobs, kind, tasks, returned="generator_unordered"):
+    """Return the results of tasks, each a function and its arguments, on this machine."""
     from joblib import Parallel, delayed
 
     backend = "threading" if kind == "threads" else "loky"
@@ -58,11 +60,11 @@ def _parallel(jobs, kind, tasks, returned="generator_unordered"):
     return parallel(delayed(function)(*arguments) for function, *arguments in tasks)
 
 
-def _on_cluster(client, tasks):
-    """Yield what calls, each a function and its arguments, come to on a cluster, as they end.
+def on_cluster(client, tasks):
+    """Yield the results of tasks, each a function and its arguments, on a cluster, when complete.
 
-    joblib's way to dask waits for ever for a task that has killed its workers, and plays here
-    what a cluster of one thread should.
+    joblib's dask backend is not used: it waits forever for a task that has killed its workers, and
+    makes the runs in this process if the cluster has one thread.
     """
     from distributed import as_completed
 
@@ -81,27 +83,27 @@ def each(
 ) -> list[R]:
     """Run a task for every item, one item at a time on each core.
 
-    For many studies that are too short to be shared by cores one by one: let each task play
-    with ``jobs=1``.
+    Use this for many studies that are too short to be distributed one by one; each task should use
+    ``jobs=1``.
 
     Parameters
     ----------
     task : callable
         Called as ``task(*item)``, in other processes if there are several cores.
     items : iterable of tuple
-        The arguments.  Put what takes longest first.
+        The arguments of the tasks.  Put the longest tasks first.
     jobs : int, distributed.Client or str, optional
-        As for `replicate`.
+        As in `replicate`.
 
     Returns
     -------
     list
-        What the task returned, in the order of the items.
+        Results of the tasks, in the order of the items.
 
     Raises
     ------
     ValueError
-        If ``task`` cannot be called, or ``jobs`` is out of range.
+        If ``task`` is not callable, or ``jobs`` is out of range.
 
     Examples
     --------
@@ -110,26 +112,37 @@ def each(
     [8, 9]
     """
     if not callable(task):
-        refuse("task", task, "something to call")
+        refuse("task", task, "a callable")
     jobs = check_jobs(jobs)
     if isinstance(jobs, int):
-        return _parallel(jobs, "processes", ((task, *item) for item in items), "list")
+        return on_machine(jobs, "processes", ((task, *item) for item in items), "list")
     return jobs.gather([jobs.submit(task, *item, pure=False) for item in items])
 
 
 def check_jobs(jobs: int | Client | str | None) -> int | Client:
-    """Return ``jobs`` as an int or a client; ``TOPK_JOBS``, or 1, stands in for None."""
-    allowed = "an integer of at least 1, a dask Client or the address of a dask scheduler"
+    """Return ``jobs`` as an int or a client; None means ``TOPK_JOBS``, or 1 if that is not set.
+
+    -1 means the number of cores that this process may use.
+    """
+    allowed = "an integer of at least 1, -1 for all cores, a dask Client or a scheduler's address"
     if jobs is None:
         jobs = os.environ.get("TOPK_JOBS") or 1
-        jobs = int(jobs) if isinstance(jobs, str) and jobs.isdecimal() else jobs
+        if isinstance(jobs, str) and jobs.removeprefix("-").isdecimal():
+            jobs = int(jobs)
     if isinstance(jobs, str):
         if "://" not in jobs:
             refuse("jobs", jobs, allowed)
         return _client(jobs)
     if hasattr(jobs, "get_executor") and hasattr(jobs, "nthreads"):
         return jobs
-    return check_integer(jobs, "jobs", 1)
+    if type(jobs) is int and jobs == -1:
+        from joblib import cpu_count
+
+        return cpu_count()
+    try:
+        return check_integer(jobs, "jobs", 1)
+    except ValueError:
+        refuse("jobs", jobs, allowed)
 
 
 _clients: dict[str, Client] = {}  # address: client

@@ -1,4 +1,4 @@
-"""AdaptiveTopK (Chen, Chen, Zhang and Zhou 2017), and ImprovedTopK by a derived rule."""
+"""AdaptiveTopK (Chen, Chen, Zhang and Zhou 2017), and ImprovedTopK with a rule derived here."""
 
 import math
 from dataclasses import dataclass
@@ -8,12 +8,15 @@ import numpy as np
 
 from topk._checks import factor, positive, refuse
 from topk._ranges import improved_topk_constants
+from topk._types import Whole
 from topk.rules import (
     ACCEPTED,
     ACTIVE,
     BY_RULE,
     REJECTED,
+    Arms,
     Rounds,
+    Stored,
     accept,
     batch,
     end_with,
@@ -29,45 +32,44 @@ from topk.strategies.lucb import halving_share
 
 @dataclass(frozen=True)
 class AdaptiveTopK(Rounds):
-    r"""Accept and reject with a precision that doubles from round to round.
+    r"""Accept and reject arms with a precision that doubles from round to round.
 
     In round r = 1, 2, ... every undecided arm is pulled
 
     .. math:: N_r = \Big\lceil s\,4^r\ln\frac{2nr^2}{\delta} \Big\rceil
 
-    times (s is ``pull_scale``).  With k' arms still wanted, an arm is accepted when its
-    mean of this round is more than :math:`2\cdot2^{-r}` above the k'+1-th largest, and
-    rejected when it is as far below the k'-th.  Rounds go on while
+    times, where s is ``pull_scale``.  With k' arms still to accept, an arm is accepted if its mean
+    in this round exceeds the (k'+1)-th largest by more than :math:`2\cdot2^{-r}`, and rejected if
+    it is more than that below the k'-th largest.  Rounds continue while
     :math:`2\cdot2^{-r}k' > \epsilon k`; then the k' largest means fill the set.
 
     Parameters
     ----------
     k : int
-        How many arms are wanted, 1 to n - 1.
+        Number of arms to select, from 1 to n - 1.
     epsilon : float
-        Tolerance of the *average*, in [0, 1): with probability 1 - delta the aggregate
-        regret of the returned set is at most epsilon.  0 needs a ``budget``.
+        Tolerance of the *average*, in [0, 1): with probability 1 - delta the aggregate regret of
+        the returned set is at most epsilon.  With 0 a ``budget`` is required.
     delta : float
-        Probability of failure, in (0, 1).
+        Failure probability, in (0, 1).
     pull_scale : float
-        s, positive.  The promise is proved for s = 1.
+        s, positive.  The guarantee is proved for s = 1.
     budget : int, optional
-        The most pulls that may be made, at least n.  When it ends the play inside a round,
-        what is left is spread evenly over the undecided arms (one more for the lower
-        indices), and those with the largest means of all their pulls fill the set.
+        Maximum number of pulls, at least n.  If it ends the run inside a round, the remaining pulls
+        are spread evenly over the undecided arms (one more for the lower indices), and those with
+        the largest means of all their pulls fill the set.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, or if ``epsilon`` is 0 without a budget;
-        ``budget`` is compared with n at `start`.
+        If ``epsilon`` is 0 and there is no budget.
 
     Notes
     -----
     Chen, Chen, Zhang and Zhou (2017), Algorithm 1, with line 5 restored as
-    :math:`4^r\ln(2nr^2/\delta)`.  With ``epsilon=0`` and a budget it is the fixed-budget
-    form of the paper's experiments.  The pulls of a round are fresh.  The k' best ranks
-    are the ones that can be accepted; when only k' arms are left they all are.
+    :math:`4^r\ln(2nr^2/\delta)`.  With ``epsilon=0`` and a budget this is the fixed-budget form of
+    the paper's experiments.  Each round uses only its own rewards.  Only the k' best-ranked arms
+    can be accepted; when only k' arms remain, all of them are.
 
     Examples
     --------
@@ -82,7 +84,7 @@ class AdaptiveTopK(Rounds):
     epsilon: float
     delta: float
     pull_scale: float = 1.0
-    budget: int | None = None
+    budget: Whole | None = None
     certifies = average = anytime = fresh = True
     checks = Rounds.checks | {"pull_scale": factor}
 
@@ -91,24 +93,24 @@ class AdaptiveTopK(Rounds):
         if self.budget is None and self.epsilon == 0:
             refuse("epsilon", self.epsilon, "in (0, 1) when there is no budget")
 
-    def constants(self, n: int) -> dict[str, Any]:
+    def state(self, arms: Arms) -> dict[str, Any]:
         """Return ln(2 n / delta) and epsilon k."""
-        return {"log_ratio": math.log(2 * n / self.delta), "allowed": self.epsilon * self.k}
+        return {"log_ratio": math.log(2 * arms.n / self.delta), "allowed": self.epsilon * self.k}
 
     @rule
     def share(s):
-        """N_r, cut to what stays a whole number."""
+        """Return N_r, capped at the largest admissible number of pulls."""
         r = s.now.rounds
         pulls = s.pull_scale * 4.0**r * (s.log_ratio + 2 * math.log(r))
         return whole_pulls(pulls)
 
     @rule
     def decide(s):
-        """Lines 6 to 14 of Algorithm 1, in one pass.
+        """Apply lines 6 to 14 of Algorithm 1 in one pass.
 
-        Accepting the first rank or rejecting the last leaves both boundary arms in place, so
-        that the loop of the paper, which takes one arm at a time, compares every arm with the
-        same two means.  All arms have as many fresh pulls: sums are compared in place of means.
+        Accepting the first rank or rejecting the last one leaves both boundary arms in place.
+        The paper's loop, which takes one arm at a time, therefore compares every arm with the
+        same two means.  All arms have the same number of fresh pulls, so sums replace means.
         """
         sums, ranked, wanted = fresh_sums(s), rank_fresh(s, 1.0), s.now.wanted
         beyond = 2 * 0.5**s.now.rounds * s.now.each
@@ -119,9 +121,9 @@ class AdaptiveTopK(Rounds):
 
 
 def settle_outside(s, sums, ranked, high, low):
-    """Accept, best first, at most k' arms above ``high``; reject others below ``low``.
+    """Accept at most k' arms above ``high``, best first; reject other arms below ``low``.
 
-    Returns the ranked arms that are still undecided.
+    Return the ranked arms that are still undecided.
     """
     first, last, wanted = 0, ranked.size, s.now.wanted
     while first < wanted and sums[ranked[first]] > high:
@@ -133,74 +135,71 @@ def settle_outside(s, sums, ranked, high, low):
     return ranked[first:last]
 
 
-HALVING, REFERENCE, SORTING, QUARTERS, UNIFORM = range(1, 6)  # what a batch is for
+HALVING, REFERENCE, SORTING, QUARTERS, UNIFORM = range(1, 6)  # purposes of a batch
 
 
 @dataclass(frozen=True)
 class ImprovedTopK(Rounds):
-    r"""Accept and reject with a few errors allowed, at a cost without the factor ln n.
+    r"""Accept and reject arms with a few errors allowed, at a cost without the factor ln n.
 
     **A derivation, not the authors' text.**  Chen, Chen, Zhang and Zhou (2017) announce an
-    algorithm ImprovedTopK with the bound of Theorem 2 and keep it for the full version of
-    their paper, which we could not obtain.  The rule below was derived to meet that theorem:
-    with probability :math:`1-\delta` the aggregate regret is at most :math:`\epsilon` *and*
-    the pulls are :math:`O\big(H^{(t,\epsilon)}(\ln\frac1\epsilon+\ln\frac1\delta)\big)`.
+    algorithm ImprovedTopK with the bound of Theorem 2 and defer it to the full version of their
+    paper, which we could not obtain.  The rule below was derived to meet that theorem: with
+    probability :math:`1-\delta` the aggregate regret is at most :math:`\epsilon` *and* the pulls
+    are :math:`O\big(H^{(t,\epsilon)}(\ln\frac1\epsilon+\ln\frac1\delta)\big)`.
 
-    Round r gives every undecided arm :math:`\lceil\frac12 4^r\ln\frac2p\rceil` fresh pulls,
-    where p does not depend on n, so that some arms *are* filed wrongly; how many, is
-    controlled by Markov's inequality.  With k' arms still wanted and S undecided:
+    Round r gives every undecided arm :math:`\lceil\frac12 4^r\ln\frac2p\rceil` fresh pulls, where p
+    does not depend on n.  Some arms *are* therefore classified wrongly; Markov's inequality bounds
+    their number.  With k' arms still to accept and S the set of undecided arms:
 
     * if :math:`|S|\le4k'` (*decide*): arms more than :math:`2\cdot2^{-r}` above the
-      :math:`(k'+u+1)`-th largest mean are accepted, largest first and at most k'; then those
-      as far below the :math:`(k'-u)`-th largest are rejected;
-    * otherwise (*reject only*): the same threshold for rejection is found by a halving
-      tournament with pulls of its own, as in `topk.kth_arm`, and nothing is accepted.
+      :math:`(k'+u+1)`-th largest mean are accepted, largest first and at most k'; then those more
+      than that below the :math:`(k'-u)`-th largest are rejected;
+    * otherwise (*reject only*): the same threshold for rejection is found by a halving tournament
+      with its own pulls, as in `topk.kth_arm`, and no arm is accepted.
 
-    The slack :math:`u=4s_0r` grows from round to round because errors move the ranks.  Rounds
-    go on while :math:`2\cdot2^{-r}k'>\epsilon k` and :math:`|S|>k'+u`.  If k' or fewer arms are
-    undecided the set is filled from the rejected ones; otherwise what is wanted is found in S
-    with the tolerance :math:`\epsilon'=\epsilon k/(2k')` and error :math:`\delta/4`: quarter
-    eliminations while :math:`|S|>4k'`, then one batch.
+    The slack :math:`u=4s_0r` grows from round to round because errors shift the ranks.  Rounds
+    continue while :math:`2\cdot2^{-r}k'>\epsilon k` and :math:`|S|>k'+u`.  If at most k' arms are
+    undecided, the set is filled with rejected arms; otherwise the remaining k' arms are found in S
+    with the tolerance :math:`\epsilon'=\epsilon k/(2k')` and failure probability :math:`\delta/4`:
+    quarter eliminations while :math:`|S|>4k'`, then one batch.
 
     Parameters
     ----------
     k : int
-        How many arms are wanted, 1 to n - 1.
+        Number of arms to select, from 1 to n - 1.
     epsilon : float
-        Tolerance of the *average*, in (0, 1): with probability 1 - delta the aggregate
-        regret of the returned set is at most epsilon.  Above 1/2 it is taken as 1/2.
+        Tolerance of the *average*, in (0, 1): with probability 1 - delta the aggregate regret of
+        the returned set is at most epsilon.  Values above 1/2 are replaced by 1/2.
     delta : float
-        Probability of failure, in (0, 1).
+        Failure probability, in (0, 1).
     budget : int, optional
-        The most pulls that may be made, at least n.  When it ends the play inside a batch,
-        what is left is spread evenly over the batch (one more for the lower indices), and
-        the undecided arms with the largest means of all their pulls fill the set.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
+        Maximum number of pulls, at least n.  If it ends the run inside a batch, the remaining pulls
+        are spread evenly over the batch (one more for the lower indices), and the undecided arms
+        with the largest means of all their pulls fill the set.
 
     Notes
     -----
-    Constants, all of them derived: :math:`R=\lceil\log_2(2/\epsilon)\rceil` bounds the number of
-    rounds, :math:`s_0=\lfloor\epsilon k/(40R^2)\rfloor` (often 0) the arms that may be wrong in
-    a batch, and :math:`p=\delta\epsilon/(2000R^3)`.  Halving level l gives
-    :math:`\lceil\frac2{\eta_l^2}\ln\frac{2^{l+1}}p\rceil` pulls with
-    :math:`\eta_l=\frac{2^{-r}}4(\frac34)^l`.  The final quarter eliminations are those of
-    Zhou, Chen and Li (2014), Lemma 4.1: level l has the tolerance
-    :math:`\epsilon_l=\frac{\epsilon'}2(1-q)q^l`, the error
-    :math:`\delta_l=\frac\delta8(1-q)q^l` with :math:`q=e^{-0.1}`, and
+    All constants are derived here: :math:`R=\lceil\log_2(2/\epsilon)\rceil` bounds the number of
+    rounds; :math:`s_0=\lfloor\epsilon k/(40R^2)\rfloor` (often 0) is the number of arms that may be
+    wrong in a batch, and :math:`p=\delta\epsilon/(2000R^3)`.  Level l of the halving tournament
+    gives :math:`\lceil\frac2{\eta_l^2}\ln\frac{2^{l+1}}p\rceil` pulls with
+    :math:`\eta_l=\frac{2^{-r}}4(\frac34)^l`.  The final quarter eliminations are those of Zhou,
+    Chen and Li (2014), Lemma 4.1: level l has the tolerance
+    :math:`\epsilon_l=\frac{\epsilon'}2(1-q)q^l`, the error :math:`\delta_l=\frac\delta8(1-q)q^l`
+    with :math:`q=e^{-0.1}`, and
     :math:`\lceil\epsilon_l^{-2}(10+\frac4{k'}\ln\frac2{\delta_l})\rceil` pulls of each arm.  The
-    last batch is that of their Remark 4.1 with what is left, one half of each or, if there
-    were no eliminations, all.  Where any arms of S may fill the set, those with
-    the largest means of all their pulls do, and so do the best of the rejected.
+    last batch is that of their Remark 4.1 with the rest of the tolerance and of the error: one half
+    of each, or all if there were no eliminations.  Where any arms of S may fill the set, those with
+    the largest means of all their pulls do; the same holds for rejected arms. In the proof a
+    wrongly accepted or rejected arm costs at most 1/k: with ``sigma=`` the guarantee is proved if
+    all means lie within 2 sigma of each other.
 
-    The pulls per arm do not grow with n, those of `AdaptiveTopK` grow like ln n.  While
-    :math:`|S|\le4k'` the two cost about the same.  The halving tournaments of the other mode
-    cost hundreds of times as much, so that for k much smaller than n the rule is a matter
-    of theory.  An arm that is withdrawn is missing from the promise as with `AdaptiveTopK`:
-    what is promised is about the arms that were still in the play.
+    The pulls per arm do not grow with n; those of `AdaptiveTopK` grow like ln n.  While
+    :math:`|S|\le4k'` the two cost about the same.  The halving tournaments of the other mode cost
+    hundreds of times as much, so that for k much smaller than n the rule is of theoretical interest
+    only.  As with `AdaptiveTopK`, the guarantee does not cover an arm that was withdrawn: it is
+    about the remaining arms.
 
     Examples
     --------
@@ -214,31 +213,32 @@ class ImprovedTopK(Rounds):
     k: int
     epsilon: float
     delta: float
-    budget: int | None = None
+    budget: Whole | None = None
     certifies = average = anytime = fresh = True
     checks = Rounds.checks | {"epsilon": positive}
-    memory = {"stage": 0, "r": 1, "level": 0, "bar": 0.0}
 
-    def constants(self, n: int) -> dict[str, Any]:
-        """Return epsilon k, s_0, ln(2 / p) and ln(1 / delta)."""
+    def state(self, arms: Arms) -> dict[str, Any]:
+        """Return epsilon k, s_0, ln(2 / p), ln(1 / delta), and what the rule changes."""
         _, allowance, log_ratio = constants(self.k, self.epsilon, self.delta)
-        allowed = min(float(self.epsilon), 0.5) * self.k
-        found = {"allowed": allowed, "allowance": allowance}
-        return found | {"log_ratio": log_ratio, "log_delta": -math.log(self.delta)}
-
-    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
-        """Return room for the last round in whose tournament each arm was beaten."""
-        return super().arrays(bandits, n) | {"beaten": ("count", n)}
+        return {
+            "allowed": min(float(self.epsilon), 0.5) * self.k,
+            "allowance": allowance,
+            "log_ratio": log_ratio,
+            "log_delta": -math.log(self.delta),
+            # the last round in whose tournament each arm was eliminated
+            "beaten": Stored("count", arms.n),
+            "now": {"stage": 0, "r": 1, "level": 0, "bar": 0.0},
+        }
 
     @rule
     def batch(s):
-        """All undecided arms, or those who are left in the round's tournament."""
-        arms = s.active[: s.now.live]
+        """Return all undecided arms, or those still in the round's tournament."""
+        arms = s.active[: s.now.n_active]
         return arms[s.beaten[arms] < s.now.r] if s.now.stage <= REFERENCE else arms
 
     @rule
     def share(s):
-        """As many as make the errors of the batch rare."""
+        """Return the pulls that make errors of the batch rare enough."""
         if s.now.stage == 0:
             open_batch(s)
         if s.now.stage == HALVING:
@@ -247,15 +247,15 @@ class ImprovedTopK(Rounds):
 
     @rule
     def decide(s):
-        """Do what the batch was for, and open the next one."""
+        """Evaluate the batch according to its purpose, and open the next one."""
         sums, ranked, wanted = fresh_sums(s), rank_fresh(s, 1.0), s.now.wanted
         size, u = ranked.size, 4 * s.allowance * s.now.r
         if s.now.stage == HALVING:
             s.beaten[ranked[(size + 1) // 2 :]] = s.now.r
             s.now.level += 1
-        elif s.now.stage == REFERENCE:  # nobody is below it if most of V have been withdrawn
+        elif s.now.stage == REFERENCE:  # no arm is below it if most of V were withdrawn
             s.now.bar = sums[ranked[wanted - u - 1]] if size >= wanted - u else -1e300
-        elif s.now.stage == SORTING and size > wanted + u:  # unless arms have left
+        elif s.now.stage == SORTING and size > wanted + u:  # unless arms were withdrawn
             above, below, beyond = np.inf, s.now.bar, 2 * 0.5**s.now.r * s.now.each
             if size <= 4 * wanted:
                 above, below = sums[ranked[wanted + u]], sums[ranked[wanted - u - 1]]
@@ -271,10 +271,10 @@ class ImprovedTopK(Rounds):
 
 
 def open_batch(s):
-    """Steps 2.1 to 2.5 and 3: find out what the next batch is for, or end the play."""
-    size, wanted, u = s.now.live, s.now.wanted, 4 * s.allowance * s.now.r
-    last = 4 * 0.5**s.now.r * wanted <= s.allowed  # 2.2: the loop is left
-    if size < wanted:  # 2.1: all of S, and the best of B
+    """Steps 2.1 to 2.5 and 3: choose the purpose of the next batch, or end the run."""
+    size, wanted, u = s.now.n_active, s.now.wanted, 4 * s.allowance * s.now.r
+    last = 4 * 0.5**s.now.r * wanted <= s.allowed  # 2.2: leave the loop
+    if size < wanted:  # 2.1: all of S and the best of B
         s.status[s.active[:size]] = ACCEPTED
         s.status[s.status == REJECTED] = ACTIVE
     if size <= wanted or (s.allowed >= 2 * wanted if last else size <= wanted + u):
@@ -288,11 +288,12 @@ def open_batch(s):
 
 
 def ending(s):
-    """Pulls by Zhou et al. (2014), Lemmas 4.1 and 6.1, for parts of epsilon' and delta / 4."""
+    """Return the pulls of Zhou et al. (2014), Lemmas 4.1 and 6.1, for a part of each error."""
     q, wanted, uniform = math.exp(-0.1), s.now.wanted, s.now.stage == UNIFORM
     part = (0.5 if s.now.level > 0 else 1.0) if uniform else (1 - q) * q**s.now.level / 2
     log_error = (math.log(8 / part) + s.log_delta) / wanted
-    pulls = 2 * (1 + math.log(s.now.live / wanted) + log_error) if uniform else 10 + 4 * log_error
+    log_share = math.log(s.now.n_active / wanted)
+    pulls = 2 * (1 + log_share + log_error) if uniform else 10 + 4 * log_error
     return whole_pulls(pulls / (part * s.allowed / (2 * wanted)) ** 2)
 
 

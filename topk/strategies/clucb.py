@@ -5,32 +5,32 @@ from dataclasses import dataclass
 from typing import Any
 
 from topk._checks import factor
-from topk.rules import Indices, Strategy, rule
+from topk._types import Whole
+from topk.rules import NO_ARM, Arms, Indices, Strategy, rule
 from topk.rules.search.clucb_trees import CLUCB_TREES, gain, widest
 
 
 class Exchanging(Indices):
-    """The rule of `CLUCB` and `CLUCBPAC`."""
+    """The rule shared by `CLUCB` and `CLUCBPAC`."""
 
     epsilon: float
     delta: float
     searches = (CLUCB_TREES,)
-    stops_by = "intervals"
+    stops_by = joins_by = "intervals"
     certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}
 
-    def constants(self, n: int) -> dict[str, Any]:
+    def state(self, arms: Arms) -> dict[str, Any]:
         """Return k epsilon and ln(4n / delta)."""
-        return {"allowed": self.k * self.epsilon, "log_ratio": math.log(4 * n / self.delta)}
+        return {"allowed": self.k * self.epsilon, "log_ratio": math.log(4 * arms.n / self.delta)}
 
     @rule
     def scale(s):
         return s.R * math.sqrt(2 * (s.log_ratio + 3 * math.log(s.now.total)))
 
     @rule
-    def pick(s, arms):
-        arms[0] = widest(s)
-        return 1
+    def pick(s):
+        return widest(s), NO_ARM
 
     @rule
     def done(s):
@@ -41,43 +41,37 @@ class Exchanging(Indices):
 class CLUCBPAC(Exchanging):
     r"""Pull the most uncertain arm among those that the bounds would exchange.
 
-    After t pulls in all, :math:`T_i` of them of arm i, the radius is
+    After t pulls in total, :math:`T_i` of them of arm i, the radius is
 
     .. math:: \mathrm{rad}_i = R\sqrt{\frac{2\ln(4nt^3/\delta)}{T_i}}.
 
-    M are the k largest means.  With the lower bounds of M and the upper bounds of the
-    others in place of the means, another set would be the best; the play ends when it
-    gains at most k epsilon over M, and otherwise the arm with the largest radius among
-    those in just one of the two sets is pulled.
+    Let M be the set of the k largest means.  Replace the means in M by lower bounds and the others
+    by upper bounds, and let M' be the best set for these values.  The run ends when M' gains at
+    most k epsilon over M; otherwise the arm with the largest radius in exactly one of M and M' is
+    pulled.
 
     Parameters
     ----------
     k : int
-        How many arms are wanted, 1 to n - 1.
+        Number of arms to select, from 1 to n - 1.
     epsilon : float
-        Tolerance of the *average*, in [0, 1): with probability 1 - delta the aggregate
-        regret of the returned set is at most epsilon.  With 0 and a tie at the boundary
-        the play ends only with its budget.
+        Tolerance of the *average*, in [0, 1): with probability 1 - delta the aggregate regret of
+        the returned set is at most epsilon.  With 0 and a tie at the boundary the run ends only
+        when the budget is spent.
     delta : float
-        Probability of failure, in (0, 1).
+        Failure probability, in (0, 1).
     R : float
-        The rewards are R-sub-Gaussian; 1/2 holds for all rewards in [0, 1].
+        Sub-Gaussian parameter of the rewards; 1/2 holds for all rewards in [0, 1].
     budget : int, optional
-        The most pulls that may be made, at least n.  When it ends the play, the k largest
-        means are returned without a certificate.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
+        Maximum number of pulls, at least n.  If it ends the run, the k largest means are returned
+        without a certificate.
 
     Notes
     -----
-    Chen, Lin, King, Lyu and Chen (2014); we read the algorithm, its radius and the PAC
-    rule in independent implementations, not in the paper.  There the tolerance bounds the
-    *sum* of the means; here it is multiplied by k.  t counts pulls and the first test is
-    at t = n.  An exchange has to gain: of equal bounds M keeps its arm.  Of equal radii
-    the arm of lower index is pulled.
+    Chen, Lin, King, Lyu and Chen (2014); the algorithm, its radius and the PAC rule are taken from
+    independent implementations, not from the paper.  There the tolerance bounds the *sum* of the
+    means; here it is multiplied by k.  t counts pulls, and the first test is at t = n.  If bounds
+    are equal, M keeps its arm; if radii are equal, the arm with the lower index is pulled.
 
     Examples
     --------
@@ -92,27 +86,22 @@ class CLUCBPAC(Exchanging):
     epsilon: float
     delta: float
     R: float = 0.5
-    budget: int | None = None
+    budget: Whole | None = None
 
 
 @dataclass(frozen=True)
 class CLUCB(Exchanging):
-    """Exact identification: `CLUCBPAC` that ends when no exchange gains anything.
+    """`CLUCBPAC` for the exact set: the run ends when no exchange gains anything.
 
     Parameters
     ----------
     k, R
-        As for `CLUCBPAC`.
+        As in `CLUCBPAC`.
     delta : float
-        Probability of failure, in (0, 1): otherwise the k best arms are returned.
+        Failure probability, in (0, 1): otherwise the k best arms are returned.
     budget : int, optional
-        The most pulls that may be made, at least n.  With a tie at the boundary the play
-        ends only with its budget.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
+        Maximum number of pulls, at least n.  With a tie at the boundary the run ends only when the
+        budget is spent.
 
     Notes
     -----
@@ -128,5 +117,5 @@ class CLUCB(Exchanging):
     k: int
     delta: float
     R: float = 0.5
-    budget: int | None = None
+    budget: Whole | None = None
     epsilon = 0.0

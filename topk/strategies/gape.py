@@ -7,59 +7,66 @@ from typing import Any
 import numpy as np
 
 from topk._checks import factor, positive
-from topk.rules import ACTIVE, NOBODY, Indices, Strategy, following, highest, kth, lowest, rule
-from topk.rules.search import ugape_scan as candidates
+from topk._types import Whole
+from topk.rules import (
+    ACTIVE,
+    NO_ARM,
+    Arms,
+    Indices,
+    Strategy,
+    following,
+    highest,
+    kth,
+    lowest,
+    rule,
+)
+from topk.rules.search import ugape_scan
 from topk.rules.search.ugape_scan import TIE, UGAPE_SCAN, wider
 
-ROUNDING = 1e-15  # of a difference of two means
+ROUNDING = 1e-15  # largest rounding error of a difference of two means
 
 
 class Gaps(Indices):
-    """What `GapE` and `MultiBanditGapE` share."""
+    """The parameters and constants shared by `GapE` and `MultiBanditGapE`."""
 
-    budget: int
+    budget: Whole
     complexity: float
     c: float
     bounds = Strategy.bounds
     checks = Strategy.checks | {"complexity": positive, "c": factor}
 
-    def constants(self, n: int) -> dict[str, Any]:
+    def state(self, arms: Arms) -> dict[str, Any]:
         """Return c sqrt(Q / H)."""
         return {"spread": self.c * math.sqrt(self.budget / self.complexity)}
 
 
 @dataclass(frozen=True)
 class GapE(Gaps):
-    r"""Pull the arm with the largest index of minus its gap plus a radius.
+    r"""Pull the arm with the largest index: minus its empirical gap plus a radius.
 
     After one pull of every arm, each further pull goes to the arm with the largest
 
     .. math:: -\hat\Delta_i + c\sqrt{\frac{Q / H}{T_i}},
 
-    where the empirical gap is the distance to the k+1-th mean for the k best-ranked arms
-    and to the k-th mean for the others, and :math:`T_i` are the pulls of arm i.
+    where the empirical gap is the distance to the (k+1)-th mean for the k best-ranked arms and to
+    the k-th mean for the others, and :math:`T_i` is the number of pulls of arm i.
 
     Parameters
     ----------
     k : int
-        How many arms are wanted, 1 to n - 1.
+        Number of arms to select, from 1 to n - 1.
     budget : int
-        Q, the pulls in all, at least n.
+        Q, the total number of pulls, at least n.
     complexity : float
         H, positive; the true ``topk.hardness.h1`` in the paper's experiments.
     c : float
         Exploration constant, positive; 2 in the paper's experiments.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
-
     Notes
     -----
-    Bubeck, Wang and Viswanathan (2013), Figure 3, for the k best arms; for k = 1 it stands
-    beside UCB-E, from which it differs in that the best arm, too, is charged its gap.  The
-    returned set are the k largest means; ties go to the arm of lower index.
+    Bubeck, Wang and Viswanathan (2013), Figure 3, for the k best arms.  For k = 1 it differs from
+    UCB-E in that the gap of the best arm is subtracted, too.  The k arms with the largest means are
+    returned; ties go to the arm with the lower index.
 
     Examples
     --------
@@ -71,31 +78,30 @@ class GapE(Gaps):
     """
 
     k: int
-    budget: int
+    budget: Whole
     complexity: float
     c: float = 2.0
-    few = 1000  # of more arms trees are faster: sides change often, and every change costs a look
+    scan_up_to = 1000  # then trees are faster: sides change often, and each change costs a scan
 
     @rule
     def scale(s):
         return s.spread
 
     @rule
-    def pick(s, arms):
-        """The largest index has the lowest lower bound inside or the highest upper one outside."""
+    def pick(s):
+        """Compare the lowest lower bound inside with the highest upper bound outside."""
         low, high = lowest(s), highest(s)
-        arms[0] = high if prefers_high(s, low, high) else low
-        return 1
+        return (high if prefers_high(s, low, high) else low), NO_ARM
 
 
 def prefers_high(s, low, high):
-    """Tell whether the arm outside has the larger index, or the same and a lower number.
+    """Return whether the arm outside has the larger index, or an equal one and a lower number.
 
-    The two arms at the boundary share one gap, and more arms may do so by chance.  Equal
-    gaps of means with different denominators can differ by rounding: gaps of arms with as
-    many pulls that are closer than ``ROUNDING`` count as equal.
+    The two arms at the boundary have the same gap, and more arms may have it by chance.  Equal
+    gaps of means with different denominators can differ by rounding errors: if two arms have
+    equally many pulls, gaps closer than ``ROUNDING`` count as equal.
     """
-    if high == NOBODY:
+    if high == NO_ARM:
         return False
     low_weight, high_weight = 1 / math.sqrt(s.pulls[low]), 1 / math.sqrt(s.pulls[high])
     low_gap = s.sums[low] / s.pulls[low] - following(s)
@@ -107,37 +113,32 @@ def prefers_high(s, low, high):
 
 @dataclass(frozen=True)
 class MultiBanditGapE(Gaps):
-    r"""Pull, over several bandits, the arm with the largest index of minus gap plus radius.
+    r"""Pull the arm with the largest index, minus its gap plus a radius, of several bandits.
 
     After one pull of every arm, each further pull goes to the arm with the largest
 
     .. math:: -\hat\Delta_i + c\sqrt{\frac{Q / H}{T_i}},
 
-    where the empirical gap is the distance to its bandit's second mean for the best-ranked
-    arm of each bandit and to the best mean for the others, and :math:`T_i` are the pulls of arm i.
-    The best arm of each bandit is wanted (k = 1).
+    where :math:`T_i` is the number of pulls of arm i.  The empirical gap of the best-ranked arm of
+    a bandit is the distance to the bandit's second mean; that of any other arm is the distance to
+    the best mean.  The best arm of each bandit is selected (k = 1).
 
     Parameters
     ----------
     budget : int
-        Q, the pulls in all, at least M n.
+        Q, the total number of pulls, at least M n.
     complexity : float
         H, positive; the true :math:`H_1^{[M]}` of ``topk.hardness.h_multibandit`` in
         experiments.
     c : float
         Exploration constant, positive.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with M n at `start`.
-
     Notes
     -----
-    Gabillon, Ghavamzadeh, Lazaric and Bubeck (2011); the constants are written as in
-    Bubeck, Wang and Viswanathan (2013), Figure 3, so that for one bandit this is `GapE`
-    with k = 1.  The largest mean of each bandit is returned; ties go to the arm of lower
-    number.  A bandit of which a single arm is left is pulled no more.
+    Gabillon, Ghavamzadeh, Lazaric and Bubeck (2011); the constants are written as in Bubeck, Wang
+    and Viswanathan (2013), Figure 3, so that for one bandit this is `GapE` with k = 1.  The largest
+    mean of each bandit is returned; ties go to the arm with the lower number.  A bandit with a
+    single remaining arm is not pulled any more.
 
     Examples
     --------
@@ -148,12 +149,12 @@ class MultiBanditGapE(Gaps):
     [[0], [2]]
     """
 
-    budget: int
+    budget: Whole
     complexity: float
     c: float = 2.0
     k = 1
     several, searches = True, (UGAPE_SCAN,)
-    roles = Indices.roles | {"radius": candidates.radius, "form": candidates.form}
+    roles = Indices.roles | {"radius": ugape_scan.radius, "form": ugape_scan.form}
 
     @rule
     def radius(s, arm):
@@ -161,9 +162,9 @@ class MultiBanditGapE(Gaps):
 
     @rule
     def form(s, bandit):
-        """Find the arm of a bandit with the largest index; of equal ones the lowest number."""
+        """Find the arm of a bandit with the largest index; ties go to the lowest number."""
         begin, end = bandit * (s.n // s.bandits), (bandit + 1) * (s.n // s.bandits)
-        first, best, second = NOBODY, -np.inf, -np.inf  # the best-ranked arm, the two best means
+        first, best, second = NO_ARM, -np.inf, -np.inf  # the best-ranked arm, the two best means
         for arm in range(begin, end):
             if s.status[arm] == ACTIVE:
                 mean = s.means[arm]
@@ -180,6 +181,5 @@ class MultiBanditGapE(Gaps):
         s.index[bandit], s.favourite[bandit] = largest, favourite
 
     @rule
-    def pick(s, arms):
-        arms[0] = wider(s)
-        return 1
+    def pick(s):
+        return wider(s), NO_ARM

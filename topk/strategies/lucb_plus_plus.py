@@ -1,64 +1,62 @@
-"""LUCB++: the two sides of the boundary have confidence levels of their own."""
+"""LUCB++, which uses a different confidence level on each side of the boundary."""
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from topk.rules import Indices, clipped_bounds, highest, lower, lowest, rule, upper
+from topk._types import Floats, Whole
+from topk.rules import Arms, Indices, clipped_bounds, highest, lower, lowest, rule, upper
 
-LARGEST = 0.1  # the level up to which the radius is proved
+LARGEST = 0.1  # the largest eta for which the radius is proved
 
 
 @dataclass(frozen=True)
 class LUCBPlusPlus(Indices):
-    r"""`LUCB1` for the exact set, with a level of its own on each side of the boundary.
+    r"""`LUCB1` for the exact set, with a different confidence level on each side of the boundary.
 
-    With u pulls of an arm and an error :math:`\eta` the radius of a one-sided bound is
+    After u pulls of an arm, the radius of a one-sided bound with error probability :math:`\eta` is
 
     .. math:: U(u, \eta) = \sqrt{\frac{\ln\frac1\eta + 3\ln\ln\frac1\eta
        + \frac32\ln\ln(eu)}{2u}}.
 
     ``High`` holds the k largest means.  Let h be the arm of High with the lowest lower bound, of
     radius :math:`U(u, \delta/(2(n-k)))`, and l the arm outside with the highest upper bound, of
-    radius :math:`U(u, \delta/(2k))`.  The play ends when the upper bound of l is less than the
-    lower bound of h; otherwise both are pulled.
+    radius :math:`U(u, \delta/(2k))`.  The run ends when the upper bound of l is less than the lower
+    bound of h; otherwise both are pulled.
 
     Parameters
     ----------
     k : int
-        How many arms are wanted, 1 to n - 1.
+        Number of arms to select, from 1 to n - 1.
     delta : float
-        Probability of failure, in (0, 1): otherwise the k best arms are returned.
+        Failure probability, in (0, 1): otherwise the k best arms are returned.
     budget : int, optional
-        The most pulls that may be made, at least n.  When it ends the play, the k largest
-        means are returned without a certificate.  With a tie at the boundary the play ends only
-        with its budget.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
+        Maximum number of pulls, at least n.  If it ends the run, the k largest means are returned
+        without a certificate.  With a tie at the boundary the run ends only when the budget is
+        spent.
 
     Notes
     -----
-    Simchowitz, Jamieson and Recht (2017).  We could not read their pseudo-code itself: the pair,
-    both levels and the radius are read off the implementation that belongs to Yang, Ramdas,
+    Simchowitz, Jamieson and Recht (2017).  Their pseudo-code was not available to us: the pair,
+    both levels and the radius are taken from the implementation that accompanies Yang, Ramdas,
     Jamieson and Wainwright (2017).
 
-    Only k upper bounds, those of the k best arms, and n - k lower bounds, those of the others,
-    have to hold: if another set were returned, one of the others, j, would be in it in the place
-    of one of the best, i, and :math:`\mu_j \geq L_j \geq L_h > U_l \geq U_i \geq \mu_i`.  This is
-    why delta is divided by 2k and by 2(n - k), not by 2n twice.
+    Only k upper bounds, those of the k best arms, and n - k lower bounds, those of the others, have
+    to hold: if another set were returned, it would contain one of the others, j, instead of one of
+    the best, i, and :math:`\mu_j \geq L_j \geq L_h > U_l \geq U_i \geq \mu_i`, a contradiction.
+    This is why delta is divided by 2k and by 2(n - k), not by 2n twice.
 
-    The radius is proved here (chapter 20) for :math:`\eta \leq 0.1`, for rewards in [0, 1] and for
-    all 1/2-sub-Gaussian ones; a larger :math:`\eta`, which needs delta > 0.2, is replaced by 0.1.
-    Ties go to the arm of lower index.  A pair that would exceed the budget pulls h only.
+    Chapter 25 of the book proves the radius for :math:`\eta \leq 0.1`, for rewards in [0, 1] and
+    for all 1/2-sub-Gaussian ones; a larger :math:`\eta`, which needs delta > 0.2, is replaced by
+    0.1.  Ties go to the arm with the lower index.  If a pair would exceed the budget, only h is
+    pulled.
 
-    When w arms have been withdrawn, up to k + w arms may have been among the k best that were
-    left: the probability of failure is at most :math:`\delta(1 + w/(2k))`.  The bounds that a
-    session shows are two-sided and hold together with probability 1 - delta; they have
-    :math:`\eta = \delta/(2n)`.
+    After w withdrawals, up to k + w arms may have been among the k best remaining ones: the failure
+    probability is at most :math:`\delta(1 + w/(2k))`.  The bounds that a session shows are
+    two-sided, with :math:`\eta = \delta/(2n)`, and all hold simultaneously with probability 1 -
+    delta.
 
     Examples
     --------
@@ -71,40 +69,53 @@ class LUCBPlusPlus(Indices):
 
     k: int
     delta: float
-    budget: int | None = None
+    budget: Whole | None = None
     certifies = anytime = True
     stops_by = "intervals"
+    joins_by = "bounds"
     epsilon = 0.0
 
-    def constants(self, n):
-        """Return the part of the radius that never changes, for lower and for upper bounds."""
-        below, above = self.delta / (2 * (n - self.k)), self.delta / (2 * self.k)
-        return {"log_below": log_part(below), "log_above": log_part(above)}
+    def state(self, arms: Arms) -> dict[str, Any]:
+        """Return the constant part of the radius, for lower and for upper bounds, and n."""
+        return self.reserved_state(arms.n, arms.n)
+
+    def reserved_state(self, n: int, most: int) -> dict[str, Any]:
+        """Return `state`; with arms that join, up to k + most - n are ever among the k best."""
+        below, above = self.delta / (2 * (most - self.k)), self.delta / (2 * (self.k + most - n))
+        return {"log_below": log_part(below), "log_above": log_part(above), "shared": most}
+
+    def cost_of_joining(self, before: int, after: int) -> float:
+        """Return by how many delta a join may raise the probability of failure.
+
+        It adds a lower bound of each arm that joins, and an upper bound of each that is then among
+        the k best.
+        """
+        joining, k = after - before, self.k
+        return joining / (2 * (after - k)) + min(joining, k) / (2 * k)
 
     @rule
-    def line(s, arm):
+    def interval(s, arm):
         u = s.pulls[arm]
         mean, growth = s.sums[arm] / u, 1.5 * math.log1p(math.log(u))
         below = math.sqrt((s.log_below + growth) / (2 * u))
-        return mean - below, mean + math.sqrt((s.log_above + growth) / (2 * u)), 0.0
+        return mean - below, mean + math.sqrt((s.log_above + growth) / (2 * u))
 
     @rule
-    def pick(s, arms):
-        arms[0], arms[1] = lowest(s), highest(s)
-        return 2
+    def pick(s):
+        return lowest(s), highest(s)
 
     @rule
     def done(s):
         return upper(s, highest(s)) < lower(s, lowest(s))
 
-    def bounds(self, seen):
-        """Return two-sided bounds that hold together, at all times, with probability 1 - delta."""
+    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+        """Return two-sided bounds, all valid at all times with probability 1 - delta."""
         pulls = np.maximum(seen.pulls, 1)
-        beta = log_part(self.delta / (2 * seen.n)) + 1.5 * np.log1p(np.log(pulls))
+        beta = log_part(self.delta / (2 * seen.shared)) + 1.5 * np.log1p(np.log(pulls))
         return clipped_bounds(seen, np.sqrt(beta / (2 * pulls)))
 
 
 def log_part(eta):
-    """Return ln(1/eta) + 3 ln ln(1/eta), for a level of at most 0.1."""
+    """Return ln(1/eta) + 3 ln ln(1/eta), with eta capped at 0.1."""
     z = -math.log(min(eta, LARGEST))
     return z + 3 * math.log(z)

@@ -7,11 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from topk._checks import between, check_choice, check_flag
+from topk._types import Whole
 from topk.rules import (
     ACCEPTED,
     BY_BUDGET,
     EVERYTHING,
     REJECTED,
+    Arms,
     Rounds,
     allocates,
     first_leaves,
@@ -31,15 +33,10 @@ class Uniform(Rounds):
     Parameters
     ----------
     k : int
-        How many arms are wanted, 1 to n - 1.
+        Number of arms to select, from 1 to n - 1.
     budget : int
-        Pulls in all, at least n.  Each arm gets ``budget // n``; what is left goes one
-        by one to the arms of lowest index.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
+        Total number of pulls, at least n.  Each arm gets ``budget // n``; the arms with the lowest
+        indices get one of the remaining pulls each.
 
     Notes
     -----
@@ -53,16 +50,16 @@ class Uniform(Rounds):
     """
 
     k: int
-    budget: int
+    budget: Whole
 
     @rule
     def share(s):
-        """One round with the whole budget."""
+        """Spend the whole budget in one round."""
         return EVERYTHING
 
     @rule
     def decide(s):
-        """The largest means are returned."""
+        """End the run; the arms with the largest means are returned."""
         s.now.ended = BY_BUDGET  # the best of the active arms fill the set
 
 
@@ -78,9 +75,9 @@ class OptMAI(Rounds):
     Parameters
     ----------
     k : int
-        K, how many arms are wanted, 1 to n.  With k = n nothing is pulled.
+        K, the number of arms to select, from 1 to n.  With k = n no arm is pulled.
     budget : int
-        Q, the most pulls that may be made, at least n.
+        Q, the maximum number of pulls, at least n.
     beta : float
         Ratio of the budgets of consecutive rounds, in (3/4, 1).  The theorems use
         exp(0.2) * 3/4 = 0.916, the paper's experiments 0.8 and 0.9.
@@ -88,27 +85,22 @@ class OptMAI(Rounds):
         Whether means are taken over all pulls of an arm, as in the paper's experiments
         (Section 6), or over those of the round alone, as in its analysis (Section 3).
     final : {"accept-reject", "uniform"}
-        What follows quartile elimination: the AR rounds, or one batch with all that is
-        left of the budget after which the K largest means are returned (Remark 4.1).
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
+        What follows quartile elimination: the AR rounds, or one batch with the rest of the budget,
+        after which the K largest means are returned (Remark 4.1).
 
     Notes
     -----
     Zhou, Chen and Li (2014), Algorithms 1 to 3; the practical variant is that of Section
     6: :math:`Q'=Q/(1-\beta^{\ln n/\ln(4/3)})`, so that nearly Q pulls are used.
 
-    * :math:`K\ge n/2` (Theorem 4.5): the n - K worst arms are looked for, with rewards
-      1 - x, and the others returned.
-    * Whole pulls: what a round's share leaves over when it is rounded down to whole pulls
-      per arm is carried to the next round.  The first round gives every arm at least one
-      pull, whatever the budget, and no round exceeds the budget.  A round whose share is
-      below one pull an arm decides by the means that it finds (of all pulls).
-    * QE drops exactly :math:`\lceil|S|/4\rceil` last ranks.  In AR the ranks decide on
-      which side of the boundary an arm lies; ties are settled as in `SAR`.
+    * :math:`K\ge n/2` (Theorem 4.5): the n - K worst arms are sought, with rewards 1 - x, and the
+      others are returned.
+    * Whole pulls: a round's share is rounded down to whole pulls per arm, and the remainder is
+      carried over to the next round.  The first round gives every arm at least one pull, whatever
+      the budget, and no round exceeds the budget.  A round whose share is below one pull per arm
+      decides by the means of all pulls so far.
+    * QE drops exactly the :math:`\lceil|S|/4\rceil` last ranks.  In AR an arm's rank decides on
+      which side of the boundary it lies; ties are broken as in `SAR`.
 
     Examples
     --------
@@ -119,7 +111,7 @@ class OptMAI(Rounds):
     """
 
     k: int
-    budget: int
+    budget: Whole
     beta: float = 0.8
     reuse: bool = True
     final: Literal["accept-reject", "uniform"] = "accept-reject"
@@ -128,32 +120,30 @@ class OptMAI(Rounds):
         "reuse": check_flag,
         "final": lambda x, name: check_choice(x, name, FINALS),
     }
-    memory = {"carried": 0.0}  # pulls left over by rounding down
 
-    fresh = property(lambda self: not self.reuse)  # a round's own rewards decide
+    fresh = property(lambda self: not self.reuse)  # decisions use the round's own rewards
 
     def most_k(self, n: int) -> int:
-        """All arms may be wanted."""
+        """Return the largest admissible k: all arms may be selected."""
         return n
 
-    def target(self, n: int) -> int:
-        """K of the best are looked for, or n - K of the worst."""
-        return self.k if 2 * self.k < n else n - self.k
-
-    def constants(self, n: int) -> dict[str, Any]:
-        """Return which side is looked for, how, and Q'."""
+    def state(self, arms: Arms) -> dict[str, Any]:
+        """Return which side is sought, the K best or the n - K worst, the final stage, and Q'."""
+        n = arms.n
+        target = self.k if 2 * self.k < n else n - self.k
         return {
             "sign": 1.0 if 2 * self.k < n else -1.0,
             "uniform": self.final == "uniform",
-            "target": self.target(n),
+            "target": target,
             "inflated": self.budget / (1 - self.beta ** (math.log(n) / math.log(4 / 3))),
+            "now": {"wanted": target, "carried": 0.0},  # pulls left over by rounding down
         }
 
     @rule
     def share(s):
-        """The round's part of the budget, in whole pulls; the rest is carried on."""
-        size, left = s.now.live, s.budget - s.now.total
-        if s.now.wanted == 0:  # as many arms as there are are wanted
+        """Return the round's pulls of each arm; what rounding down leaves over is carried on."""
+        size, left = s.now.n_active, s.budget - s.now.total
+        if s.now.wanted == 0:  # all arms are selected
             s.now.ended = BY_BUDGET
             return 0
         if s.uniform and size < 4 * s.target:
@@ -162,14 +152,14 @@ class OptMAI(Rounds):
         pulls = int(due / size + 1e-9)  # rounding errors must not cost a whole pull
         if s.now.rounds == 1 and pulls == 0:
             pulls = 1
-        # the first round may have borrowed from later ones, so that nothing or less is due
+        # due is not positive if the first round took pulls from later ones
         pulls = max(0, min(pulls, left // size))
         s.now.carried = due - pulls * size
         return pulls
 
     @rule
     def decide(s):
-        """A quarter leaves: the last ranks (QE), or those with the largest gaps (AR)."""
+        """Settle a quarter of the arms: the last ranks (QE), or the largest gaps (AR)."""
         sums, ranked = look_at_round(s)
         first, last = 0, ranked.size - 1
         if s.now.each == EVERYTHING:
@@ -188,39 +178,39 @@ class OptMAI(Rounds):
 
     @rule
     def recommend(s, chosen):  # type: ignore[override]
-        """The arms taken and the best-ranked active ones, or all but those, if K >= n/2."""
+        """Choose the accepted and the best-ranked active arms; if K >= n/2, all but the worst."""
         inside = s.status == ACCEPTED
-        ranked = ranked_by(s.sums, s.pulls, s.active[: s.now.live], s.sign)
+        ranked = ranked_by(s.sums, s.pulls, s.active[: s.now.n_active], s.sign)
         for place in range(s.now.wanted, ranked.size) if s.sign < 0 else range(s.now.wanted):
             inside[ranked[place]] = True
         chosen[:] = np.flatnonzero(inside)
 
     @rule
-    def left(s, arm):
-        """Where the worst arms are looked for, one that is withdrawn counts as one of them."""
+    def on_withdraw(s, arm):
+        """Count a withdrawn arm as one of the worst arms, if these are sought."""
         if s.sign < 0:
             s.now.wanted -= 1
 
 
 def take(s, arm):
-    """An arm of the side that is looked for is found."""
+    """File an arm under the side that is sought."""
     s.status[arm] = ACCEPTED if s.sign > 0 else REJECTED
     s.now.wanted -= 1
 
 
 def drop(s, arm):
-    """An arm is none of the side that is looked for."""
+    """File an arm under the side that is not sought."""
     s.status[arm] = REJECTED if s.sign > 0 else ACCEPTED
 
 
 @allocates
 def look_at_round(s):
-    """Return what the round's decision looks at: sums times sign, and the ranked arms.
+    """Return the sums, times ``sign``, and the ranked arms that the round's decision uses.
 
-    They are of all pulls, or (``reuse=False``) of the round's own; of all pulls as well if the
-    budget did not give every arm a pull in this round.
+    They cover all pulls, or with ``reuse=False`` the round's own, unless some arm was not pulled
+    in this round for lack of budget.
     """
-    arms = s.active[: s.now.live]
+    arms = s.active[: s.now.n_active]
     if not s.reuse and (s.pulls[arms] > s.earlier_pulls[arms]).all():
         return s.sign * fresh_sums(s), rank_fresh(s, s.sign)
     return s.sign * s.sums, ranked_by(s.sums, s.pulls, arms, s.sign)

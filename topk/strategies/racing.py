@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from topk._types import Floats
+from topk._types import Floats, Whole
 from topk.rules import (
     ACTIVE,
     BY_RULE,
+    Arms,
     Rounds,
     accept,
     allocates,
@@ -29,44 +30,40 @@ ALPHA, K_1 = 1.1, 11.1
 
 @dataclass(frozen=True)
 class Racing(Rounds):
-    r"""Pull all undecided arms in turn; decide an arm as soon as its bounds allow.
+    r"""Pull all undecided arms in turn; accept or reject an arm as soon as its bounds allow it.
 
     After u pulls of every undecided arm the radius is
 
     .. math:: \beta(u) = \sqrt{\frac{1}{2u}\ln\frac{k_1 n u^\alpha}{\delta}},
        \qquad \alpha = 1.1,\; k_1 = 11.1.
 
-    Let k' arms be still wanted.  An arm whose gap to the boundary (to the k'+1-th mean if
-    it ranks among the first k', to the k'-th mean otherwise) is more than
-    :math:`2\beta(u)` is accepted or rejected, the largest gap first.  When the k'-th and
-    the k'+1-th mean are more than :math:`2\beta(u) - \epsilon` apart, the k' best-ranked
-    arms are accepted and the play ends.
+    Let k' be the number of arms still to accept.  An arm whose gap to the boundary (to the
+    (k'+1)-th mean if it ranks among the first k', to the k'-th mean otherwise) is more than
+    :math:`2\beta(u)` is accepted or rejected, in order of decreasing gap.  When the k'-th and the
+    (k'+1)-th mean are more than :math:`2\beta(u) - \epsilon` apart, the k' best-ranked arms are
+    accepted and the run ends.
 
     Parameters
     ----------
     k, epsilon, delta
-        As for `LUCB1`.
+        As in `LUCB1`.
     budget : int, optional
-        The most pulls that may be made, at least n.  When it ends the play, the accepted
-        arms and the best-ranked undecided ones are returned without a certificate.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
+        Maximum number of pulls, at least n.  If it ends the run, the accepted arms and the
+        best-ranked undecided ones are returned without a certificate.
 
     Notes
     -----
-    Hoeffding races are Maron and Moore's (1993); radius and constants are those of Kaufmann and
-    Kalyanakrishnan (2013), with Hoeffding's distance in place of the KL divergence.  That
-    epsilon enters only the last decision is our choice: used for single arms, it could be lost
-    once at an acceptance and once more at a rejection.  A top arm must not be underestimated nor
-    another one overestimated by the radius, at any time: this fails with probability at most
-    :math:`\sum_u n\,\delta/(k_1 n u^\alpha) < 0.96\,\delta`.  In a session that has taken in
-    other data the arms' pulls differ: then each arm has the bounds of its own pulls, and is
-    accepted when its lower one exceeds the upper bounds of all but k' of the undecided arms,
-    itself among these, or rejected when the lower bounds of k' exceed its upper one; that is the
-    same where pulls are equal.
+    Hoeffding races are due to Maron and Moore (1993); the radius and its constants are those of
+    Kaufmann and Kalyanakrishnan (2013), with Hoeffding's inequality in place of the KL divergence.
+    It is our choice that epsilon enters only the last decision: applied to single arms, it could be
+    lost once when an arm is accepted and again when one is rejected.  The rule errs only if the
+    mean of one of the k best arms is ever underestimated, or that of another arm overestimated, by
+    the radius; the probability of this is at most
+    :math:`\sum_u n\,\delta/(k_1 n u^\alpha) < 0.96\,\delta`.  In a session that was given other
+    data the arms' numbers of pulls differ.  Each arm then has bounds for its own number of pulls.
+    It is accepted if its lower bound exceeds the upper bounds of all but k' undecided arms (itself
+    included), and rejected if the lower bounds of k' undecided arms exceed its upper bound.  With
+    equal numbers of pulls this is the same rule.
 
     Examples
     --------
@@ -80,27 +77,28 @@ class Racing(Rounds):
     k: int
     epsilon: float
     delta: float
-    budget: int | None = None
+    budget: Whole | None = None
     certifies = anytime = True
+    joins_by = "bounds"
 
-    def constants(self, n: int) -> dict[str, Any]:
+    def state(self, arms: Arms) -> dict[str, Any]:
         """Return ln(k_1 n / delta)."""
-        return {"log_ratio": math.log(K_1 * n / self.delta)}
+        return {"log_ratio": math.log(K_1 * arms.n / self.delta)}
 
     @rule
     def share(s):
-        """All undecided arms in turn."""
+        """Pull all undecided arms in turn."""
         return 1
 
     @rule
     def decide(s):
-        """Who is more than 2 beta away leaves, the largest gap first; the rest may be close enough.
+        """Settle all arms with gaps above 2 beta, then end the run if the rest are close enough.
 
-        With u pulls of every arm, a gap of means above 2 beta is one of sums above 2 u beta.
-        No arm that leaves moves the boundary.
+        With u pulls of every arm, a gap of means above 2 beta is a gap of sums above 2 u beta.
+        Settling an arm does not move the boundary.
         """
         if not is_even(s):
-            settle_apart(s, s.active[: s.now.live])
+            settle_apart(s, s.active[: s.now.n_active])
             return
         u, boundary, ranked = s.pulls[s.active[0]], s.now.wanted, rank(s)
         width = math.sqrt(2 * u * (s.log_ratio + ALPHA * math.log(u)))  # 2 u beta(u)
@@ -117,20 +115,20 @@ class Racing(Rounds):
         if one_side or edge > width - u * s.epsilon:
             end_with(s, ranked[first : last + 1], BY_RULE)
 
-    def pools(self, s: Any) -> bool:
-        """Each arm's bounds hold after any number of its pulls."""
+    def accepts_unsolicited(self, s: Any) -> bool:
+        """Return True: each arm's bounds are valid after any number of pulls."""
         return True
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
-        """Return the bounds of every arm at its own number of pulls; see `topk.Strategy.bounds`."""
+        """Return every arm's bounds for its own number of pulls; see `topk.Strategy.bounds`."""
         pulls = np.maximum(seen.pulls, 1)
         radius = np.sqrt((seen.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
         return clipped_bounds(seen, radius)
 
 
 def is_even(s):
-    """Tell whether all undecided arms have as many pulls."""
-    for j in range(s.now.live):
+    """Return whether all undecided arms have the same number of pulls."""
+    for j in range(s.now.n_active):
         if s.pulls[s.active[j]] != s.pulls[s.active[0]]:
             return False
     return True
@@ -138,7 +136,7 @@ def is_even(s):
 
 @allocates
 def settle_apart(s, arms):
-    """Decide between arms with unequal pulls, which occur live only; see `Racing`."""
+    """Settle arms with unequal numbers of pulls, which occur only in sessions; see `Racing`."""
     pulls, wanted = np.maximum(s.pulls, 1), s.now.wanted
     radius = np.sqrt((s.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
     low, high = s.sums / pulls - radius, s.sums / pulls + radius

@@ -1,4 +1,4 @@
-"""SAR: successive accepts and rejects, of one or several bandits (Bubeck et al. 2013)."""
+"""Successive accepts and rejects for one or several bandits (Bubeck et al. 2013)."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from topk._checks import as_integers, refuse
+from topk._types import Whole
 from topk.rules import (
     BY_BUDGET,
+    Arms,
     Rounds,
     accept,
     end_with,
@@ -22,7 +23,7 @@ from topk.rules import (
 
 @lru_cache(maxsize=256)
 def phase_lengths(n, budget, survivors=1):
-    r"""Return the pulls that a remaining arm has after each phase of SAR or of SR.
+    r"""Return the number of pulls of a remaining arm after each phase of SAR or SR.
 
     .. math:: n_j = \Big\lceil \frac1C \frac{Q - n}{n + 1 - j} \Big\rceil,
        \qquad C = \frac{s}{s + 1} + \sum_{i=s+1}^n \frac1i, \qquad j = 1, \dots, n - s.
@@ -32,9 +33,9 @@ def phase_lengths(n, budget, survivors=1):
     n : int
         Number of arms, at least 2.
     budget : int
-        Q, pulls in all, at least n.
+        Q, the total number of pulls, at least n.
     survivors : int
-        s, how many arms are left in the end; 1 for SAR.
+        s, the number of arms that remain in the end; 1 for SAR.
 
     Returns
     -------
@@ -43,10 +44,10 @@ def phase_lengths(n, budget, survivors=1):
 
     Notes
     -----
-    Bubeck, Wang and Viswanathan (2013), Section 3, for s = 1.  A quotient that is a whole
-    number in exact arithmetic must not be rounded up to the next one.  C is therefore an
-    integer in units of 2**-256, rounded up: a whole quotient stays at or below its value,
-    and any other stays above the whole number below it.
+    Bubeck, Wang and Viswanathan (2013), Section 3, for s = 1.  A quotient that is an integer in
+    exact arithmetic must not be rounded up to the next one.  C is therefore represented in units of
+    2**-256, rounded up: an integer quotient does not increase, and any other quotient stays above
+    its floor.
 
     Examples
     --------
@@ -61,58 +62,53 @@ def phase_lengths(n, budget, survivors=1):
 
 
 class Phases(Rounds):
-    """What SAR and SR share: one arm leaves in each phase, and the phases' lengths are fixed."""
+    """The phases of SAR and SR: one arm is settled in each, and their lengths are fixed."""
 
-    budget: int
-    spare = 1
+    budget: Whole
+    extra_budget = 1
     survivors: int = 1
 
-    def constants(self, n: int) -> dict[str, Any]:
-        """Return n_1, n_2, ...: the pulls that an active arm has after each phase."""
-        return {"lengths": np.array(phase_lengths(n, self.budget, self.survivors))}
+    def state(self, arms: Arms) -> dict[str, Any]:
+        """Return n_1, n_2, ...: the pulls of an active arm after each phase."""
+        return {"lengths": np.array(phase_lengths(arms.n, self.budget, self.survivors))}
 
     @rule
     def share(s):
-        """Every active arm is pulled up to the phase's length."""
-        return phase_length(s, s.now.live) - s.pulls[s.active[0]]
+        """Return the pulls that bring every active arm up to the phase's length."""
+        return phase_length(s, s.now.n_active) - s.pulls[s.active[0]]
 
 
 def phase_length(s, size):
-    """Return the length of the phase with ``size`` active arms; no phase follows the last one."""
+    """Return the length of the phase with ``size`` active arms; the last one has no successor."""
     return s.lengths[min(s.n - size, s.lengths.size - 1)]
 
 
 @dataclass(frozen=True)
 class SAR(Phases):
-    r"""Successive accepts and rejects.
+    r"""Accept or reject the arm with the largest empirical gap, in n - 1 phases of fixed length.
 
     In n - 1 phases every arm that is still active is pulled up to
 
     .. math:: n_j = \Big\lceil \frac{1}{\overline{\log}(n)} \frac{Q - n}{n + 1 - j} \Big\rceil,
        \qquad \overline{\log}(n) = \frac12 + \sum_{i=2}^n \frac1i,
 
-    times in all; then the one arm whose empirical gap to the boundary is largest is
-    accepted or rejected for good.
+    times in total; then the arm with the largest empirical gap to the boundary is accepted or
+    rejected for good.
 
     Parameters
     ----------
     k : int
-        How many arms are wanted, 1 to n - 1.
+        Number of arms to select, from 1 to n - 1.
     budget : int
-        Q, the pulls in all, at least n + 1 (below that the first phase has no pull).
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
+        Q, the total number of pulls, at least n + 1 (with fewer the first phase has no pull).
 
     Notes
     -----
-    Bubeck, Wang and Viswanathan (2013), Figure 1.  The paper leaves ties open.  Here arms
-    are ranked by mean, then by lower index, and an arm's side of the boundary is decided
-    by its rank.  Of equal gaps the larger rank distance from the boundary counts; if that
-    is equal too, the last rank is rejected.  Once all remaining arms belong on one side,
-    the phases still take place, as in the paper, and file them there.
+    Bubeck, Wang and Viswanathan (2013), Figure 1.  The paper leaves ties open.  Here arms are
+    ranked by mean, then by lower index, and an arm's side of the boundary is decided by its rank.
+    If gaps are equal, the arm whose rank is farther from the boundary goes first; if these
+    distances are equal too, the last rank is rejected.  Once all remaining arms belong to one side,
+    the remaining phases still take place, as in the paper, and settle them there.
 
     Examples
     --------
@@ -122,14 +118,14 @@ class SAR(Phases):
     """
 
     k: int
-    budget: int
+    budget: Whole
 
     @rule
     def decide(s):
-        """The arm with the largest gap leaves, one for each phase that ends here.
+        """Settle the arm with the largest gap, once for each phase that ends here.
 
-        Between two pulls the two arms at the boundary stay the same, so that every gap does:
-        whoever leaves is taken from the two ends of one sorted list.
+        Without new pulls the two arms at the boundary, and hence all gaps, stay the same: the
+        next arm is always at one of the two ends of the sorted list.
         """
         ranked = rank(s)
         first, last = 0, ranked.size - 1
@@ -144,35 +140,29 @@ class SAR(Phases):
 
 @dataclass(frozen=True)
 class SuccessiveRejects(Phases):
-    r"""Successive rejects for the k best arms.
+    r"""Reject the arm with the smallest mean, in n - k phases of fixed length.
 
     In n - k phases every remaining arm is pulled up to
 
     .. math:: n_j = \Big\lceil \frac1C \frac{Q - n}{n + 1 - j} \Big\rceil,
        \qquad C = \frac{k}{k + 1} + \sum_{i=k+1}^n \frac1i,
 
-    times in all; then the arm with the smallest mean is dropped.  The k arms that are
-    left are returned.
+    times in total; then the arm with the smallest mean is dropped.  The k remaining arms are
+    returned.
 
     Parameters
     ----------
     k : int
-        How many arms are wanted, 1 to n - 1.
+        Number of arms to select, from 1 to n - 1.
     budget : int
-        Q, the pulls in all, at least n + 1 (below that the first phase has no pull).
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
+        Q, the total number of pulls, at least n + 1 (with fewer the first phase has no pull).
 
     Notes
     -----
-    The algorithm of Audibert, Bubeck and Munos (2010), cut short as in the experiments of
-    Bubeck, Wang and Viswanathan (2013), Section 5.  The paper's text says that K - m - 1
-    phases are run; with one arm dropped in each, K - m are needed.  C is ours: it spends
-    the whole budget and is the original constant for k = 1.  Of equal means the arm of
-    larger index is dropped.
+    The algorithm of Audibert, Bubeck and Munos (2010), stopped early as in the experiments of
+    Bubeck, Wang and Viswanathan (2013), Section 5.  The paper speaks of K - m - 1 phases; since
+    each drops one arm, K - m are needed.  The constant C is ours: it spends the whole budget and
+    equals the original one for k = 1.  Of equal means the arm with the larger index is dropped.
 
     Examples
     --------
@@ -183,13 +173,13 @@ class SuccessiveRejects(Phases):
     """
 
     k: int
-    budget: int
+    budget: Whole
 
-    survivors = property(lambda self: self.k)  # how many arms are left in the end
+    survivors = property(lambda self: self.k)  # number of arms that remain in the end
 
     @rule
     def decide(s):
-        """The last rank leaves, one for each phase that ends here."""
+        """Reject the last rank, once for each phase that ends here."""
         ranked = rank(s)
         size = ranked.size
         while size > s.k and phase_length(s, size) == s.pulls[ranked[0]]:
@@ -201,34 +191,29 @@ class SuccessiveRejects(Phases):
 
 @dataclass(frozen=True)
 class MultiBanditSAR(Phases):
-    r"""Successive accepts and rejects for the best arm of each of several bandits.
+    r"""Find the best arm of each of several bandits by successive accepts and rejects.
 
-    In M n - 1 phases every arm that is still active, of whatever bandit, is pulled up to
+    In M n - 1 phases every active arm of every bandit is pulled up to
 
     .. math:: n_j = \Big\lceil \frac{1}{\overline{\log}(Mn)} \frac{Q - Mn}{Mn + 1 - j} \Big\rceil,
        \qquad \overline{\log}(Mn) = \frac12 + \sum_{i=2}^{Mn} \frac1i,
 
-    times in all; then one arm leaves.  If some bandit has a single active arm, that arm is
-    accepted; otherwise the arm that is farthest below the best arm of its own bandit is
-    rejected.  The best arm of each bandit is wanted (k = 1).
+    times in total; then one arm is settled.  If some bandit has a single active arm, that arm is
+    accepted; otherwise the arm farthest below the best arm of its own bandit is rejected.  The best
+    arm of each bandit is selected (k = 1).
 
     Parameters
     ----------
     budget : int
-        Q, the pulls in all, at least M n + 1.
-
-    Raises
-    ------
-    ValueError
-        If ``budget`` is no number of pulls; it is compared with M n at `start`.
+        Q, the total number of pulls, at least M n + 1.
 
     Notes
     -----
-    Bubeck, Wang and Viswanathan (2013), Section 4.  The paper leaves ties open.  Here arms
-    are ranked within their bandit by mean, then by lower number.  Of equal gaps the arm of
-    the larger rank is rejected; if those are equal too, that of the higher number.  Of
-    several bandits with a single active arm the lowest number is accepted first, which no
-    later decision depends on.  For one bandit this is `SAR` with k = 1.
+    Bubeck, Wang and Viswanathan (2013), Section 4.  The paper leaves ties open.  Here arms are
+    ranked within their bandit by mean, then by lower number.  If gaps are equal, the arm with the
+    larger rank is rejected; if ranks are equal too, the one with the higher number.  If several
+    bandits have a single active arm, the one with the lowest number is accepted first; no later
+    decision depends on this.  For one bandit this is `SAR` with k = 1.
 
     Examples
     --------
@@ -238,14 +223,14 @@ class MultiBanditSAR(Phases):
     [[0], [2]]
     """
 
-    budget: int
+    budget: Whole
     k = 1
     several = True
 
     @rule
     def decide(s):
-        """One arm leaves for each phase that ends here."""
-        while s.now.live > 0 and phase_length(s, s.now.live) == s.pulls[s.active[0]]:
+        """Settle one arm for each phase that ends here."""
+        while s.now.n_active > 0 and phase_length(s, s.now.n_active) == s.pulls[s.active[0]]:
             settle_one(s)
             keep_active(s)
 
@@ -253,13 +238,13 @@ class MultiBanditSAR(Phases):
 def settle_one(s):
     """Accept the only active arm of a bandit, or reject the arm with the largest gap.
 
-    All active arms have as many pulls: sums compare as means do.
+    All active arms have the same number of pulls, so sums replace means.
     """
     n, gap, size, worst_of_all, j = s.n // s.bandits, -1.0, 0, 0, 0
-    while j < s.now.live:  # the active arms of one bandit after the other
+    while j < s.now.n_active:  # the active arms of one bandit after another
         first, best, worst = j, s.active[j], s.active[j]
         end = best // n * n + n
-        while j < s.now.live and s.active[j] < end:
+        while j < s.now.n_active and s.active[j] < end:
             arm = s.active[j]
             if s.sums[arm] > s.sums[best]:
                 best = arm
@@ -273,57 +258,3 @@ def settle_one(s):
         if own > gap or (own == gap and j - first >= size):
             gap, size, worst_of_all = own, j - first, worst
     reject(s, worst_of_all)
-
-
-def replay_phases(strategy, layout, sums):
-    r"""Play SAR, or its form for several bandits, on rewards that are prepared.
-
-    A proof speaks of averages that exist whether or not they are seen. Here all of them
-    exist, and the strategy is told those that it asks for.
-
-    Parameters
-    ----------
-    strategy : SAR or MultiBanditSAR
-        What is played; its phases are those of `phase_lengths`.
-    layout : int or tuple of int
-        n, or (M, n), as in `Strategy.start`; N is n or M n.
-    sums : array_like of int, shape (N - 1, N)
-        Sum of the first :math:`n_j` rewards of every arm, each 0 or 1, a row for each phase j.
-
-    Returns
-    -------
-    ndarray of int, shape (k,) or (M, k)
-        The arms returned, as in `Session.selected`.
-
-    Raises
-    ------
-    ValueError
-        If ``strategy`` is another one, or if ``sums`` has another shape or is not made of
-        integers, or an arm is told what rewards of 0 and 1 cannot add up to.
-
-    Notes
-    -----
-    The infinite lists of rewards in the proofs of Theorems 1 and 2 of Bubeck, Wang and
-    Viswanathan (2013).
-
-    Examples
-    --------
-    >>> phase_lengths(3, 12)
-    (3, 4)
-    >>> replay_phases(SAR(1, budget=12), 3, [[1, 2, 0], [1, 3, 0]]).tolist()
-    [1]
-    """
-    if not isinstance(strategy, (SAR, MultiBanditSAR)):
-        refuse("strategy", strategy, "SAR or MultiBanditSAR")
-    session = strategy.start(layout)
-    lengths = phase_lengths(session.n, strategy.budget)
-    sums = as_integers(sums, "sums", 0)
-    if sums.shape != (len(lengths), session.n):
-        refuse("sums", sums.shape, f"of shape {len(lengths), session.n}: a row for each phase")
-    told = np.zeros(session.n, dtype=np.int64)
-    while not session.done:
-        arms, counts = session.ask()
-        phase = lengths.index(session.pulls.flat[arms[0]] + counts[0])
-        session.tell(arms, sums[phase, arms] - told[arms], counts=counts)
-        told[arms] = sums[phase, arms]
-    return session.selected

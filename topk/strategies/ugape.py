@@ -7,11 +7,21 @@ from typing import Any
 import numpy as np
 
 from topk._checks import check_flag, factor, positive, refuse
-from topk._types import Floats
-from topk.rules import Indices, Strategy, allocates, clipped_bounds, ranked_by, rule
+from topk._types import Floats, Whole
+from topk.rules import (
+    NO_ARM,
+    Arms,
+    Indices,
+    Stored,
+    Strategy,
+    allocates,
+    clipped_bounds,
+    ranked_by,
+    rule,
+)
 from topk.rules.indices import scale, setup
 from topk.rules.ranking import active_of, recommend_best
-from topk.rules.search import ugape_scan as candidates
+from topk.rules.search import ugape_scan
 from topk.rules.search.interface import Search
 from topk.rules.search.ugape_scan import (
     UGAPE_SCAN,
@@ -25,23 +35,23 @@ from topk.rules.search.ugape_trees import UGAPE_TREES
 
 
 class Candidates(Indices):
-    """The rule of all forms: Figure 1 of Gabillon, Ghavamzadeh and Lazaric (2012).
+    """The rule common to all forms: Figure 1 of Gabillon, Ghavamzadeh and Lazaric (2012).
 
-    Radii follow from a level a that all arms have in common; q is its root.
+    All radii are computed from a common level a; q is its square root.
     """
 
     searches = UGAPE_SCAN, UGAPE_TREES
-    few = 0  # trees are faster with few arms as well
-    roles = Indices.roles | {"radius": candidates.radius}
+    scan_up_to = 0  # trees are faster even with few arms
+    roles = Indices.roles | {"radius": ugape_scan.radius}
     variance = estimated = False
     checks = Strategy.checks | {"a": positive, "c": factor, "complexity": positive}
     checks |= {"variance": check_flag}
 
     uses_squares = bounded = property(lambda self: self.variance)
-    first = property(lambda self: 2 if self.variance else 1)  # a variance needs two rewards
+    initial_pulls = property(lambda self: 2 if self.variance else 1)  # a variance needs two rewards
 
     def search_for(self, n: float) -> Search | None:
-        """Return the search: trees serve one bandit with radii s / sqrt(pulls), s never falling."""
+        """Return trees for one bandit with radii s / sqrt(pulls), s monotone; else the scan."""
         if self.several or self.variance or self.estimated:
             return UGAPE_SCAN
         return super().search_for(n)
@@ -55,20 +65,19 @@ class Candidates(Indices):
 
     @rule
     def radius(s, arm):
-        """The radius is q times the first part plus a times the second."""
+        """Return two parts: the radius is q times the first plus a times the second."""
         pulls = max(1, s.pulls[arm])
         if not s.variance:
             return math.sqrt(1 / pulls), 0.0
         return math.sqrt(2 * sample_variance(s, arm) / pulls), 7 / (3 * max(pulls - 1, 1))
 
     @rule
-    def pick(s, arms):
-        arms[0] = wider(s)
-        return 1
+    def pick(s):
+        return wider(s), NO_ARM
 
     @rule
     def recommend(s, chosen):  # type: ignore[override]
-        """J, or with a fixed budget the J that is kept."""
+        """Return J, or with a fixed budget the stored J."""
         if s.now.rounds == 0:
             recommend_best(s, chosen)
         else:
@@ -76,12 +85,13 @@ class Candidates(Indices):
 
 
 class FixedBudget(Candidates):
-    """UGapEb's rule: the J whose index was smallest over time is returned.
+    """UGapEb's rule, which returns the J with the smallest index over time.
 
-    J is formed before each pull and not after the last; if no pull follows the first ones, once.
+    J is formed before each pull but not after the last one, and once if there are no pulls
+    after the first ones.
     """
 
-    budget: int
+    budget: Whole
     a: float | None
     complexity: float | None
 
@@ -90,59 +100,55 @@ class FixedBudget(Candidates):
         if self.a is not None and self.complexity is not None:
             refuse("complexity", self.complexity, "None when a is given")
 
-    # whether the complexity is estimated anew in every step: then a may fall
+    # whether the complexity is re-estimated in every step; a may then decrease
     estimated = property(lambda self: self.a is None and self.complexity is None)
 
-    def constants(self, n: int) -> dict[str, Any]:
-        """Return a, -1 if it is to be estimated, and whether the radii follow the variances."""
+    def state(self, arms: Arms) -> dict[str, Any]:
+        """Return a (-1 if it is to be estimated), and each bandit's stored J and its index."""
         a = self.a
         if self.complexity is not None:
-            a = (self.budget - self.first * n) / ((2 if self.variance else 4) * self.complexity)
-        # a finite, whatever the complexity; one set of names for all forms is compiled once
-        a = -1.0 if a is None else min(a, 1e300)
-        return {"a": a, "complexity": 0.0, "variance": self.variance}
-
-    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
-        """Return room for the J that is kept of each bandit, and for its index."""
-        kept = {"kept": ("flag", bandits * n), "smallest": ("real", bandits)}
-        return super().arrays(bandits, n) | kept
+            pulls, unit = self.budget - self.initial_pulls * arms.n, 2 if self.variance else 4
+            a = pulls / (unit * self.complexity)
+        return {
+            # a is finite for every complexity; the same names in all forms are compiled only once
+            "a": -1.0 if a is None else min(a, 1e300),
+            "complexity": 0.0,
+            "variance": self.variance,
+            "kept": Stored("flag", arms.n),
+            "smallest": Stored("real", arms.bandits),
+        }
 
     @rule
     def scale(s):
         if s.a < 0:
-            pulls, unit = s.budget - s.first * s.n, 2 if s.variance else 4
+            pulls, unit = s.budget - s.initial_pulls * s.n, 2 if s.variance else 4
             return math.sqrt(pulls / (unit * estimated_complexity(s)))
         return math.sqrt(s.a)
 
     @rule
-    def pick(s, arms):
+    def pick(s):
         keep_smallest(s)
-        arms[0] = wider(s)
-        return 1
+        return wider(s), NO_ARM
 
     @rule
-    def leave(s, arm):
-        """An arm was withdrawn: sets of its bandit that were formed before are forgotten."""
+    def arm_withdrawn(s, arm):
+        """Withdraw an arm, and discard the earlier sets of its bandit."""
         s.now.scale = scale(s)
         setup(s)
         keep(s, arm // (s.n // s.bandits))
 
 
 class FixedConfidence(Candidates):
-    """UGapEc's rule: the play ends when the index of J is below epsilon."""
+    """UGapEc's rule, which stops when the index of J is below epsilon."""
 
     delta: float
     certifies = anytime = True
-    stops_by = "intervals"
+    stops_by = joins_by = "intervals"
 
-    def constants(self, n: int) -> dict[str, Any]:
-        """Return ln(4n / delta), n being the number of all arms; 8n in the variance form."""
-        log_ratio = math.log((8 if self.variance else 4) * n / self.delta)
-        return {"log_ratio": log_ratio, "variance": self.variance}
-
-    def arrays(self, bandits: int, n: int) -> dict[str, tuple[str, int | tuple[int, ...]]]:
-        """Return room for no J to be kept."""
-        return super().arrays(bandits, n) | {"kept": ("flag", 0)}
+    def state(self, arms: Arms) -> dict[str, Any]:
+        """Return ln(4n / delta), or ln(8n / delta) with variances; no J is stored."""
+        log_ratio = math.log((8 if self.variance else 4) * arms.n / self.delta)
+        return {"log_ratio": log_ratio, "variance": self.variance, "kept": Stored("flag", 0)}
 
     @rule
     def scale(s):
@@ -164,9 +170,10 @@ def sample_variance(s, arm):
 
 @allocates
 def estimated_complexity(s):
-    """Estimate the complexity, each term on the small side by sqrt(1 / (2 pulls)).
+    """Estimate the complexity, erring on the side of a small value.
 
-    Gaps are enlarged by that much, and in the variance form standard deviations lowered.
+    Gaps are increased by sqrt(1 / (2 pulls)), and with variances the standard deviations are
+    decreased by the same amount.
     """
     total = 0.0
     for bandit in range(s.bandits):
@@ -190,56 +197,55 @@ def estimated_complexity(s):
 
 @dataclass(frozen=True)
 class UGapEb(FixedBudget):
-    r"""Gap-based exploration with a fixed budget.
+    r"""Gap-based exploration (UGapE) with a fixed budget.
 
-    Every arm has the radius :math:`\beta_i = \sqrt{a/T_i}`.  In each step the candidate set
-    J(t) is formed from the indices B (see `topk.rules.search.ugape_scan`), and the wider of the two
-    arms that speak against it is pulled.  The J(t) whose largest index was smallest over
-    time is returned.
+    Every arm has the radius :math:`\beta_i = \sqrt{a/T_i}`.  In each step the candidate set J(t) is
+    formed from the indices B (see `topk.rules.search.ugape_scan`), and of the two arms that
+    determine its index the one with the wider interval is pulled.  The J(t) with the smallest
+    maximal index over time is returned.
 
     Parameters
     ----------
     k : int
-        How many arms are wanted, 1 to n - 1.
+        Number of arms to select, from 1 to n - 1.
     budget : int
-        Q, the pulls in all, at least n; at least 2 n in the variance form.
+        Q, the total number of pulls, at least n; at least 2 n in the variance form.
     epsilon : float
-        Per-arm tolerance, in [0, 1).  It enters a only.
+        Per-arm tolerance, in [0, 1).  It affects only a.
     a : float, optional
         Exploration parameter, positive.
     complexity : float, optional
-        :math:`H_\epsilon`, positive; then :math:`a = (Q-n)/(4H_\epsilon)`, the choice of
-        Theorem 1.  In the variance form :math:`H^\sigma_\epsilon`, see
-        `topk.hardness.ugape_complexity` with variances; then
-        :math:`a = (Q-2n)/(2H^\sigma_\epsilon)`.  Without ``a`` and ``complexity`` the
-        complexity is estimated anew in every step, from all arms: a pull then costs some ten
-        times what it costs with ``a`` when there are 20 arms, some hundreds with 1,000.
+        :math:`H_\epsilon`, positive; then :math:`a = (Q-n)/(4H_\epsilon)`, the choice of Theorem 1.
+        In the variance form :math:`H^\sigma_\epsilon`, see `topk.hardness.ugape_complexity` with
+        variances; then :math:`a = (Q-2n)/(2H^\sigma_\epsilon)`.  Without ``a`` and ``complexity``
+        the complexity is re-estimated from all arms in every step: compared with a given ``a``, a
+        pull then takes about ten times as long with 20 arms, and some hundred times as long with
+        1,000.
     variance : bool
-        Whether the radius follows each arm's sample variance,
+        Whether the radius uses each arm's sample variance,
 
         .. math:: \beta_i = \sqrt{\frac{2a\hat\sigma_i^2}{T_i}} + \frac{7a}{3(T_i-1)},
 
-        with divisor :math:`T_i-1` in :math:`\hat\sigma_i^2`.  Every arm is pulled twice
-        first, and a step costs time that grows with n.
+        with divisor :math:`T_i-1` in :math:`\hat\sigma_i^2`.  Every arm is first pulled twice, and
+        the time of a step grows with n.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, or if both ``a`` and ``complexity`` are given;
-        ``budget`` is compared with n at `start`.
+        If both ``a`` and ``complexity`` are given.
 
     Notes
     -----
-    Gabillon, Ghavamzadeh and Lazaric (2012), Figures 1 and 2, for rewards in [0, 1]
-    (b = 1).  J(t) is formed before each pull, from t = n + 1 to Q, and once if Q = n.  Ties
-    in the index go to the arm of lower number; ties of a bound to the wider arm, as in the
-    paper, then to the lower number; of two equally wide arms the lower number is pulled.
-    The estimate is ours, in the manner of the authors' earlier GapE: gaps are taken from
-    the means, enlarged by :math:`\sqrt{1/(2T_i)}`; in the variance form the sample standard
-    deviations are lowered by as much, and not below 0, so that both err on the side of a
-    small complexity, that is of exploration.  The variance form is derived here from the
-    empirical Bernstein bound of Maurer and Pontil (2009): the paper's own stands in a
-    technical report that we have not seen.
+    Gabillon, Ghavamzadeh and Lazaric (2012), Figures 1 and 2, for rewards in [0, 1] (b = 1).  J(t)
+    is formed before each pull, from t = n + 1 to Q, and once if Q = n.  Ties in the index go to the
+    arm with the lower number; ties between bounds to the wider interval, as in the paper, then to
+    the lower number; of two equally wide intervals the arm with the lower number is pulled.  The
+    estimate of the complexity is ours, in the manner of the authors' earlier GapE: gaps of the
+    sample means are increased by :math:`\sqrt{1/(2T_i)}`; in the variance form the sample standard
+    deviations are decreased by the same amount, but not below 0.  Both err on the side of a small
+    complexity, that is, of more exploration.  The variance form is derived here from the empirical
+    Bernstein bound of Maurer and Pontil (2009); the paper's own form is in a technical report that
+    was not available to us.
 
     Examples
     --------
@@ -250,7 +256,7 @@ class UGapEb(FixedBudget):
     """
 
     k: int
-    budget: int
+    budget: Whole
     epsilon: float
     a: float | None = None
     complexity: float | None = None
@@ -259,36 +265,31 @@ class UGapEb(FixedBudget):
 
 @dataclass(frozen=True)
 class UGapEc(FixedConfidence):
-    r"""Gap-based exploration with a fixed confidence.
+    r"""Gap-based exploration (UGapE) with a fixed confidence.
 
     The rule is that of `UGapEb`, with the radius
 
     .. math:: \beta_i = \sqrt{\frac{c\ln(4n(t-1)^3/\delta)}{T_i}}
 
-    after t - 1 pulls.  The play ends when the largest index B in J(t) is below epsilon.
+    after t - 1 pulls.  The run ends when the largest index B in J(t) is below epsilon.
 
     Parameters
     ----------
     k, epsilon, delta
-        As for `LUCB1`.
+        As in `LUCB1`.
     c : float
-        Exploration parameter, positive.  The promise is proved for c = 1/2.
+        Exploration parameter, positive.  The guarantee is proved for c = 1/2.
     budget : int, optional
-        The most pulls that may be made, at least n; at least 2 n in the variance form.
-        When it ends the play, J(t) is returned without a certificate.
+        Maximum number of pulls, at least n; at least 2 n in the variance form.  If it ends the run,
+        J(t) is returned without a certificate.
     variance : bool
-        Whether the radius follows each arm's sample variance: that of `UGapEb` in its
-        variance form, with :math:`a = 2c\ln(8nt^3/\delta)`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with n at `start`.
+        Whether the radius uses each arm's sample variance: that of `UGapEb` in its variance form,
+        with :math:`a = 2c\ln(8nt^3/\delta)`.
 
     Notes
     -----
-    Gabillon, Ghavamzadeh and Lazaric (2012), Figures 1 and 2, equation (4), for rewards in
-    [0, 1] (b = 1).  The first test is at t - 1 = n.  Ties are settled as in `UGapEb`.
+    Gabillon, Ghavamzadeh and Lazaric (2012), Figures 1 and 2, equation (4), for rewards in [0, 1]
+    (b = 1).  The first test is at t - 1 = n.  Ties are broken as in `UGapEb`.
 
     Examples
     --------
@@ -303,47 +304,45 @@ class UGapEc(FixedConfidence):
     epsilon: float
     delta: float
     c: float = 0.5
-    budget: int | None = None
+    budget: Whole | None = None
     variance: bool = False
 
 
 @dataclass(frozen=True)
 class MultiBanditUGapEb(FixedBudget):
-    r"""UGapE with one fixed budget for several bandits.
+    r"""UGapE with a common fixed budget for several bandits.
 
-    In each bandit the candidate set, its index and the arm to be pulled are those of
-    `UGapEb`, with :math:`\beta_i=\sqrt{a/T_i}`.  Each pull goes to the bandit whose index is
-    largest.  Of every bandit the candidate set whose index was smallest over time is
-    returned.
+    In each bandit the candidate set, its index and the arm to pull are those of `UGapEb`, with
+    :math:`\beta_i=\sqrt{a/T_i}`.  Each pull goes to the bandit with the largest index.  For every
+    bandit the candidate set with the smallest index over time is returned.
 
     Parameters
     ----------
     k : int
-        How many arms of each bandit are wanted, 1 to n - 1.
+        Number of arms to select in each bandit, from 1 to n - 1.
     budget : int
-        Q, the pulls in all, at least M n.
+        Q, the total number of pulls, at least M n.
     epsilon : float
-        Per-arm tolerance, in [0, 1).  It enters a only.
+        Per-arm tolerance, in [0, 1).  It affects only a.
     complexity : float, optional
-        :math:`H_\epsilon`, positive, over all bandits (`topk.hardness.ugape_complexity` of
-        the M x n means); then :math:`a = (Q-Mn)/(4H_\epsilon)`.  Without ``a`` and
-        ``complexity`` it is estimated anew in every step, at a cost that grows with M n.
+        :math:`H_\epsilon`, positive, over all bandits (`topk.hardness.ugape_complexity` of the M x
+        n means); then :math:`a = (Q-Mn)/(4H_\epsilon)`.  Without ``a`` and ``complexity`` it is
+        re-estimated in every step, which takes time that grows with M n.
     a : float, optional
         Exploration parameter, positive.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, or if both ``a`` and ``complexity`` are given;
-        ``budget`` is compared with M n at `start`.
+        If both ``a`` and ``complexity`` are given.
 
     Notes
     -----
-    Gabillon, Ghavamzadeh and Lazaric (2012) say that such an extension exists; this rule is
-    derived here, as the paper's own stands in a technical report that we have not seen.
-    Its promise is :math:`\Pr[\text{some returned set misses }\epsilon]\le2MnQe^{-2a}`, see
-    `topk.guarantees.ugapeb_error`.  Ties between bandits go to the lower number, others are
-    settled, and the complexity is estimated, as in `UGapEb`.
+    Gabillon, Ghavamzadeh and Lazaric (2012) say that such an extension exists; this rule is derived
+    here, since the paper's own is in a technical report that was not available to us.  Its
+    guarantee is :math:`\Pr[\text{some returned set misses }\epsilon]\le2MnQe^{-2a}`, see
+    `topk.guarantees.ugapeb_error`.  Ties between bandits go to the lower number; other ties are
+    broken, and the complexity is estimated, as in `UGapEb`.
 
     Examples
     --------
@@ -355,7 +354,7 @@ class MultiBanditUGapEb(FixedBudget):
     """
 
     k: int
-    budget: int
+    budget: Whole
     epsilon: float
     complexity: float | None = None
     a: float | None = None
@@ -364,38 +363,33 @@ class MultiBanditUGapEb(FixedBudget):
 
 @dataclass(frozen=True)
 class MultiBanditUGapEc(FixedConfidence):
-    r"""UGapE with one fixed confidence for several bandits.
+    r"""UGapE with a common fixed confidence for several bandits.
 
     The rule is that of `MultiBanditUGapEb`, with the radius
 
     .. math:: \beta_i = \sqrt{\frac{c\ln(4Mn(t-1)^3/\delta)}{T_i}}
 
-    after t - 1 pulls.  The play ends when the largest index of all bandits is below epsilon.
+    after t - 1 pulls.  The run ends when the largest index of all bandits is below epsilon.
 
     Parameters
     ----------
     k : int
-        How many arms of each bandit are wanted, 1 to n - 1.
+        Number of arms to select in each bandit, from 1 to n - 1.
     epsilon : float
-        Per-arm tolerance, in [0, 1): with probability 1 - delta every returned arm has
-        a mean of at least the k-th largest of its bandit minus epsilon.  With 0 and a tie
-        at a boundary the play ends only with its budget.
+        Per-arm tolerance, in [0, 1): with probability 1 - delta the mean of every returned arm is
+        at least the k-th largest of its bandit minus epsilon.  With 0 and a tie at a boundary the
+        run ends only when the budget is spent.
     delta : float
-        Probability of failure in any of the bandits, in (0, 1).
+        Probability of failing in any of the bandits, in (0, 1).
     c : float
-        Exploration parameter, positive.  The promise is proved for c = 1/2.
+        Exploration parameter, positive.  The guarantee is proved for c = 1/2.
     budget : int, optional
-        The most pulls that may be made, at least M n.  When it ends the play, the candidate
-        sets are returned without a certificate.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range; ``budget`` is compared with M n at `start`.
+        Maximum number of pulls, at least M n.  If it ends the run, the candidate sets are returned
+        without a certificate.
 
     Notes
     -----
-    Derived here, as `MultiBanditUGapEb` is.  The first test is at t - 1 = M n.
+    The rule is derived here, like that of `MultiBanditUGapEb`.  The first test is at t - 1 = M n.
 
     Examples
     --------
@@ -410,5 +404,5 @@ class MultiBanditUGapEc(FixedConfidence):
     epsilon: float
     delta: float
     c: float = 0.5
-    budget: int | None = None
+    budget: Whole | None = None
     several = True

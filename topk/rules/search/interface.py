@@ -1,4 +1,4 @@
-"""What a search for the arms at risk is: one value that lists all that it provides."""
+"""The interface of a search for the arms at risk: one value that lists all its functions."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -10,38 +10,38 @@ from topk.rules import indices
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A way to find the arms at risk, by scanning all arms or by tournaments.
+    """A search for the arms at risk, by scanning all arms or with tournaments.
 
     Parameters
     ----------
     name
-        What it is called in messages and in the names of compiled files.
+        The name in messages and in the names of compiled files.
     new_arrays
         ``new_arrays(bandits, n)`` returns what the search adds to the state of a run of
         ``bandits`` bandits with n arms each: name -> array.
-    setup, moved, grow, mend, leave
-        Take the places of the functions of these names in `topk.rules.indices`: all arms are to
-        be looked at; an arm has been pulled; the scale of all radii has grown; every arm is to be
-        put into its group; an arm has been withdrawn.  None leaves the default of that module.
+    setup, arm_pulled, scale_grew, restore_partition, arm_withdrawn
+        Replacements of the functions with these names in `topk.rules.indices`: set up the search
+        from all arms; process the pull of an arm; process a larger scale of all radii; put every
+        arm into its group; process the withdrawal of an arm.  None keeps the default there.
     words
-        The functions that rules call, and what computes them here: open function -> function.
-        They must have the same parameters.
+        open function -> function, for the functions that rules call.  Both must have the same
+        parameters.
     uses_lines
-        Whether the search looks at a rule's own bounds, the function ``line``.
+        Whether the search uses a rule's own bounds, the function ``line``.
 
     Raises
     ------
     TypeError
-        If what is given is not a function, or has other parameters than what it replaces.
+        If an argument is not a function, or has other parameters than the function it replaces.
     """
 
     name: str
     new_arrays: Callable[..., Any]
     setup: Callable[..., Any]
-    moved: Callable[..., Any]
-    grow: Callable[..., Any] | None = None
-    mend: Callable[..., Any] | None = None
-    leave: Callable[..., Any] | None = None
+    arm_pulled: Callable[..., Any]
+    scale_grew: Callable[..., Any] | None = None
+    restore_partition: Callable[..., Any] | None = None
+    arm_withdrawn: Callable[..., Any] | None = None
     words: Mapping[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
     uses_lines: bool = False
 
@@ -55,13 +55,13 @@ class Search:
                 )
 
     def provides(self):
-        """Return which function takes the place of which: open or default function -> function."""
+        """Return the substitutions: open or default function -> function."""
         events = {
             indices.setup: self.setup,
-            indices.moved: self.moved,
-            indices.grow: self.grow,
-            indices.mend: self.mend,
-            indices.leave: self.leave,
+            indices.arm_pulled: self.arm_pulled,
+            indices.scale_grew: self.scale_grew,
+            indices.restore_partition: self.restore_partition,
+            indices.arm_withdrawn: self.arm_withdrawn,
         }
         return {f: g for f, g in events.items() if g is not None} | dict(self.words)
 
@@ -70,7 +70,7 @@ class Search:
 
 
 def parameters_of(function):
-    """Return the names of a function's parameters; refuse what is no function."""
+    """Return the names of a function's parameters; refuse anything but a function."""
     if not inspect.isfunction(function):
         raise TypeError(f"{function!r} is no function")
     return list(inspect.signature(function).parameters)

@@ -1,70 +1,72 @@
-"""The k largest means inside, the others outside, by looking at all arms in plain loops.
+"""The k largest means inside, the others outside, by scanning all arms in plain loops.
 
-Each side has rows that hold minus infinity for the arms that are not on it.  The loops are so
-plain that the compiler looks at several arms at once, and most looks are not made: the arms at
-the boundary matter where the sides may overlap, and who has the lowest or the highest bound
-keeps it while its key exceeds what the others' can have become since they were looked at.
+Each side has rows of numbers, with minus infinity for the arms of the other side.  An arm's key is
+``fixed + q * weight``, where q is the scale of all radii, ``s.now.scale``: minus its lower bound
+inside, its upper bound outside.  The winner of a side is the arm with the largest key.
 
-Of many arms a look also lists those at the top.  The next looks are at the list alone, as long as
-its best key exceeds what the other arms' keys are at a later s, up to which the list is good:
-keys grow with s, and rounding is monotone, so that this is exact.
+The loops are so plain that the compiler vectorises them, and most scans are skipped.  The arms at
+the boundary matter only where the means of the sides may overlap.  A side's winner stays the winner
+while its key exceeds an upper bound on the other keys, which follows from the last scan.
+
+With many arms a scan also lists the arms with large keys.  Later scans are restricted to the list,
+as long as its largest key exceeds the keys that the other arms have at some larger scale, up to
+which the list is valid.  This is exact, because keys grow with the scale and rounding is monotone.
 """
 
 import numpy as np
 
 from topk.rules import indices
-from topk.rules.base import NOBODY
+from topk.rules.base import NO_ARM
 from topk.rules.indices import line
 from topk.rules.marks import allocates, apart, larger
 from topk.rules.ranking import rank
 from topk.rules.search.interface import Search
 
-WIDTH = 32  # rows are filled up to a multiple of this, so that no arm has to be looked at alone
-ROUNDING = 1e-14  # of keys, in units of the larger of one and a bound's width
+WIDTH = 32  # rows are padded to a multiple of this, so that vectorised loops have no remainder
+ROUNDING = 1e-14  # bound on the errors of keys, in units of one plus a bound's width
 INSIDE, OUTSIDE = 0, 1  # sides
-FEW = 128  # arms; of so few no list is made
-AHEAD = 96  # rounds for which a list is meant to be good
-LONGER = 96  # arms; so many join a list before it is made anew
-PART = 16  # arms; listed is who reaches the mean of the parts' largest keys, ...
-ENOUGH = 0.6  # ... if more than that share of the parts is not empty
-LEAST = -1e300  # below the key of every arm that takes part
+FEW = 128  # arms; no list is made up to this number
+AHEAD = 96  # rounds for which a new list is planned to be valid
+LONGER = 96  # arms that may be appended to a list before a new one is made
+PART = 16  # arms; the threshold of a list is the mean of the largest keys of such parts, ...
+ENOUGH = 0.6  # ... if more than this share of the parts is not empty; otherwise all arms are listed
+LEAST = -1e300  # below every finite key
 
 
-def room(bandits, n):
-    """Return what a play's state holds for this search.
+def new_arrays(bandits, n):
+    """Return the arrays that the search adds to the state of a run.
 
-    The higher an arm's ``near``, ``-mean`` inside and ``mean`` outside, the nearer it is to the
-    other side; the lower its bound inside, or the higher outside, the larger its key
-    ``fixed + s * weight``.
+    An arm's ``near`` is ``-mean`` inside and ``mean`` outside: the larger it is, the nearer the arm
+    is to the other side.
     """
     width = -(-n // WIDTH) * WIDTH
     lists = 2, 0 if n <= FEW else width
     return {
-        "listed": np.zeros(lists),
+        "listed": np.zeros(lists),  # the arms in a side's list; the next two rows are theirs
         "list_fixed": np.full(lists, -np.inf),
         "list_weight": np.zeros(lists),
-        "place": np.full(lists, NOBODY),  # of every arm in a side's list
+        "place": np.full(lists, NO_ARM),  # each arm's place in its side's list
         "list_size": np.zeros(2, dtype=np.int64),
-        "longest": np.zeros(2),  # arms in a list; one more, and a new one is made
-        "until": np.full(2, -np.inf),  # the s up to which a list is good
-        "beyond": np.zeros(2),  # what the keys of arms not listed do not exceed until then
-        "growth": np.zeros(1),  # of s in the last round
+        "longest": np.zeros(2),  # the list size at which a new list is made
+        "until": np.full(2, -np.inf),  # the scale up to which a list is valid
+        "beyond": np.zeros(2),  # upper bound on the keys of unlisted arms up to that scale
+        "growth": np.zeros(1),  # of the scale in the last round
         "near": np.full((2, width), -np.inf),
         "fixed": np.full((2, width), -np.inf),
         "weight": np.zeros(width),
-        "heaviest": np.zeros(1),  # no arm has a larger weight
+        "heaviest": np.zeros(1),  # upper bound on all weights
         "arms": np.arange(width, dtype=np.float64),
-        "edge": np.full(2, np.inf),  # what no ``near`` of a side exceeds ...
-        "at_edge": np.full(2, NOBODY),  # ... and the arm whose it was
-        "winner": np.full(2, NOBODY),  # who has the largest key of a side
-        "others": np.full(2, np.inf),  # what no other key of it exceeded ...
-        "since": np.zeros(2),  # ... at this s
+        "edge": np.full(2, np.inf),  # upper bound on ``near`` of each side ...
+        "at_edge": np.full(2, NO_ARM),  # ... and the arm that has set it
+        "winner": np.full(2, NO_ARM),  # the arm with the largest key of each side
+        "others": np.full(2, np.inf),  # upper bound on the other keys of the side ...
+        "since": np.zeros(2),  # ... at this scale
     }
 
 
 @allocates
 def setup(s):
-    """Fill the rows."""
+    """Fill the rows from the counts."""
     s.near[:], s.fixed[:], s.edge[:] = -np.inf, -np.inf, -np.inf
     s.heaviest[0] = 0.0
     ranked = rank(s)
@@ -75,7 +77,7 @@ def setup(s):
 
 
 def enter(s, arm, side):
-    """Set an arm's columns, and take note of how far they may reach."""
+    """Set an arm's numbers on a side, and raise the upper bounds that they exceed."""
     low, high, weight = line(s, arm)
     mean = s.sums[arm] / s.pulls[arm]
     near, fixed = (-mean, -low) if side == INSIDE else (mean, high)
@@ -90,9 +92,9 @@ def enter(s, arm, side):
 
 
 def relist(s, side, arm):
-    """Take an arm's columns over into the list of a side, if it is or should be there."""
+    """Update an arm in the list of a side; append it if its key may exceed ``beyond``."""
     place, fixed, weight = s.place[side, arm], s.fixed[side, arm], s.weight[arm]
-    if place == NOBODY:
+    if place == NO_ARM:
         if fixed + s.until[side] * weight <= s.beyond[side]:
             return
         place = s.list_size[side]
@@ -103,24 +105,24 @@ def relist(s, side, arm):
     s.list_fixed[side, place], s.list_weight[side, place] = fixed, weight
 
 
-def grow(s, scale):
-    """Remember by how much s grows."""
+def scale_grew(s, scale):
+    """Store the increase of the scale."""
     s.growth[0] = scale - s.now.scale
 
 
-def moved(s, arm):
-    """Take over an arm's new line."""
+def arm_pulled(s, arm):
+    """Process the new bounds of an arm."""
     enter(s, arm, INSIDE if inside(s, arm) else OUTSIDE)
 
 
-def mend(s):
-    """Exchange until every arm inside ranks above every arm outside, and look."""
-    while s.edge[INSIDE] + s.edge[OUTSIDE] >= 0:  # else nobody is misplaced
+def restore_partition(s):
+    """Exchange arms until all inside rank above all outside; then find the winners."""
+    while s.edge[INSIDE] + s.edge[OUTSIDE] >= 0:  # otherwise no arm is misplaced
         lead = kth(s) - following(s)
         if lead > 0:
             break
         last, first = s.at_edge[INSIDE], s.at_edge[OUTSIDE]
-        if lead == 0:  # of equal means the first arms are inside
+        if lead == 0:  # among equal means the first arms are inside
             last, first = top(s.near[INSIDE], s.arms, 1.0), top(s.near[OUTSIDE], s.arms, -1.0)
             if last < first:
                 break
@@ -134,7 +136,10 @@ def mend(s):
 
 
 def look(s):
-    """Find the arms with the lowest and the highest bound, if they may be others than before."""
+    """Find the winner of each side, unless it is certain to be the same as before.
+
+    Since the last scan no key has grown by more than the increase of the scale times ``heaviest``.
+    """
     q = s.now.scale
     for side in (INSIDE, OUTSIDE):
         most = s.others[side] + (q - s.since[side]) * s.heaviest[0]
@@ -151,7 +156,7 @@ def key(s, side, arm):
 
 
 def look_at_list(s, side):
-    """Find a side's winner in its list, or in a new one."""
+    """Find a side's winner in its list; if that is not certain, make a new list."""
     if s.now.scale <= s.until[side]:
         find_listed(s, side)
         if key(s, side, s.winner[side]) > s.beyond[side]:
@@ -166,26 +171,26 @@ def look_at_list(s, side):
 
 
 def find_listed(s, side):
-    """Find the winner among the arms in a list."""
+    """Find the winner of a side among the arms in its list."""
     size = -(-max(1, s.list_size[side]) // WIDTH) * WIDTH
     fixed, weight, arms = s.list_fixed[side], s.list_weight[side], s.listed[side]
     find(s, side, fixed[:size], weight[:size], arms[:size], s.beyond[side])
 
 
 def find(s, side, fixed, weight, arms, beyond):
-    """Find the winner of some arms, and what the keys of a side's other arms do not exceed.
+    """Find the winner of a side among some arms, and an upper bound on the side's other keys.
 
-    Those that are not among them do not exceed ``beyond``.
+    ``beyond`` is an upper bound on the keys of the side's arms that are not among them.
     """
     q, arm = s.now.scale, widest(fixed, weight, arms, s.now.scale)
     place = s.place[side, arm] if s.place.size > 0 else arm
-    own, fixed[place] = fixed[place], -np.inf  # to look at the others alone
+    own, fixed[place] = fixed[place], -np.inf  # hides the winner from the scan of the others
     s.others[side], s.since[side] = max(beyond, largest_key(fixed, weight, q)), q
     fixed[place], s.winner[side] = own, arm
 
 
 def edge(s, side):
-    """Return the largest ``near`` of a side."""
+    """Return the largest ``near`` of a side, from a scan if the arm that set it has changed."""
     if s.near[side, s.at_edge[side]] != s.edge[side]:
         s.at_edge[side] = top(s.near[side], s.arms, 1.0)
         s.edge[side] = s.near[side, s.at_edge[side]]
@@ -194,22 +199,23 @@ def edge(s, side):
 
 @apart
 def widest(row, weight, arms, q):
-    """Return the arm with the largest ``row + q * weight``, `NOBODY` if none is finite.
+    """Return the arm with the largest ``row + q * weight``, `NO_ARM` if none is finite.
 
-    Of equal keys the larger weight wins, then the smaller arm.  The plain form:
+    Ties go to the larger weight, then to the smaller arm.  The plain form:
 
         max(members, key=lambda i: (row[i] + q * weight[i], weight[i], -arms[i]))
     """
     key = largest_key(row, weight, q)
     if key == -np.inf:
-        return NOBODY
+        return NO_ARM
+    # over the arms with this key: the largest weight, minus the least one, minus the first arm
     most, least, arm = -np.inf, -np.inf, -np.inf
     for i in range(row.size):
         hit = row[i] + q * weight[i] == key
         most = larger(weight[i] if hit else -np.inf, most)
         least = larger(-weight[i] if hit else -np.inf, least)
         arm = larger(-arms[i] if hit else -np.inf, arm)
-    if most > -least:
+    if most > -least:  # the weights differ: the first arm among those with the largest one
         arm = -np.inf
         for i in range(row.size):
             hit = row[i] + q * weight[i] == key and weight[i] == most
@@ -219,12 +225,22 @@ def widest(row, weight, arms, q):
 
 @apart
 def fill_list(row, weight, q, until, listed, fixed, weights, place, size):
-    """List the arms at the top; return how many, and the largest key of the others at ``until``.
+    """List the arms with large keys; return their number, and the largest other key at ``until``.
 
-    The list has ``size`` arms before.
+    ``listed``, ``fixed`` and ``weights`` are the columns of the list, which has ``size`` arms
+    before; ``place`` is each arm's place in it.  The plain form, for arms with a finite ``row``:
+
+        keys = {i: row[i] + q * weight[i] for i in members}
+        largest = [max(keys[i] for i in part) for part in parts]  # PART successive arms each
+        few = len(largest) * PART <= ENOUGH * row.size
+        enough = -inf if few else mean(largest)
+        listed = [i for i in members if keys[i] >= enough]
+        return len(listed), max(row[i] + until * weight[i] for i in members if i not in listed)
     """
+    # empty the old list
     for j in range(size):
-        place[int(listed[j])], fixed[j] = NOBODY, -np.inf
+        place[int(listed[j])], fixed[j] = NO_ARM, -np.inf
+    # the threshold: the mean of the largest keys of the parts that are not empty
     best, total, parts, size = -np.inf, 0.0, 0, 0
     for start in range(0, row.size, PART):
         most = largest_key(row[start : start + PART], weight[start : start + PART], q)
@@ -232,11 +248,13 @@ def fill_list(row, weight, q, until, listed, fixed, weights, place, size):
             best, total, parts = max(best, most), total + most, parts + 1
     if parts == 0:
         return 0, -np.inf
-    # rounded, the mean of equal keys may exceed them
+    # the rounded mean of equal keys may exceed them, so it is capped by the largest one
     enough = min(best, total / parts) if parts * PART > ENOUGH * row.size else LEAST
+    # the new list, without a branch: an arm below the threshold is overwritten by the next one
     for i in range(row.size):
-        listed[size] = i  # the next one takes its place unless its key is large enough
+        listed[size] = i
         size += row[i] + q * weight[i] >= enough
+    # copy the listed arms' numbers, and hide them in ``row`` from the scan of the others
     for j in range(size):
         arm = int(listed[j])
         fixed[j], weights[j], place[arm], row[arm] = row[arm], weight[arm], j, -np.inf
@@ -248,15 +266,15 @@ def fill_list(row, weight, q, until, listed, fixed, weights, place, size):
 
 @apart
 def top(row, arms, sign):
-    """Return the arm with the largest entry, `NOBODY` if none is finite; of equals the first.
+    """Return the arm with the largest entry, `NO_ARM` if none is finite.
 
-    ``arms`` is 0, 1, 2, ...; if ``sign`` is 1 and not -1, it is the last of equals.
+    ``arms`` is 0, 1, 2, ...; ties go to the first arm if ``sign`` is -1, to the last if it is 1.
     """
     key, arm = -np.inf, -np.inf
     for i in range(row.size):
         key = larger(row[i], key)
     if key == -np.inf:
-        return NOBODY
+        return NO_ARM
     for i in range(row.size):
         arm = larger(sign * arms[i] if row[i] == key else -np.inf, arm)
     return int(sign * arm)
@@ -272,7 +290,7 @@ def largest_key(row, weight, q):
 
 
 def inside(s, arm):
-    """Tell whether an arm is one of the k largest means."""
+    """Return whether an arm has one of the k largest means."""
     return s.near[INSIDE, arm] > -np.inf
 
 
@@ -282,7 +300,7 @@ def lowest(s):
 
 
 def highest(s):
-    """Return the arm outside with the highest upper bound, `NOBODY` if none is outside."""
+    """Return the arm outside with the highest upper bound, `NO_ARM` if none is outside."""
     return s.winner[OUTSIDE]
 
 
@@ -297,22 +315,22 @@ def following(s):
 
 
 def lower(s, arm):
-    """Return an arm's lower bound; it is inside."""
+    """Return the lower bound of an arm inside."""
     return -key(s, INSIDE, arm)
 
 
 def upper(s, arm):
-    """Return an arm's upper bound, minus infinity for `NOBODY`; it is outside."""
-    return key(s, OUTSIDE, arm) if arm != NOBODY else -np.inf
+    """Return the upper bound of an arm outside, minus infinity for `NO_ARM`."""
+    return key(s, OUTSIDE, arm) if arm != NO_ARM else -np.inf
 
 
 TOP_K_SCAN = Search(
     "top_k_scan",
-    new_arrays=room,
+    new_arrays=new_arrays,
     setup=setup,
-    moved=moved,
-    grow=grow,
-    mend=mend,
+    arm_pulled=arm_pulled,
+    scale_grew=scale_grew,
+    restore_partition=restore_partition,
     words={
         indices.inside: inside,
         indices.lowest: lowest,

@@ -1,13 +1,13 @@
-"""The k largest means inside, the others outside, by tournaments: O(log n) a pull.
+"""The k largest means inside, the others outside, with tournaments: O(log n) per pull.
 
-The set is kept, not sorted anew: after a change of a mean, the worst inside and the best
-outside are exchanged as long as they are in the wrong order.
+The sets are updated, not sorted again: after a change of a mean, the last-ranked arm inside and
+the first-ranked one outside are exchanged as long as they are in the wrong order.
 """
 
 import numpy as np
 
 from topk.rules import indices
-from topk.rules.base import NOBODY
+from topk.rules.base import NO_ARM
 from topk.rules.marks import allocates
 from topk.rules.ranking import rank
 from topk.rules.search import tournament
@@ -21,7 +21,7 @@ from topk.rules.search.tournament import (
     Tree,
     best,
     build,
-    enter,
+    enter_all,
     key,
     regroup,
 )
@@ -36,53 +36,51 @@ TREES = (
 )
 
 
-def room(bandits, n):
-    """Return what a play's state holds for this search."""
+def new_arrays(bandits, n):
+    """Return the arrays that the search adds to the state of a run."""
     return {"trees": tournament.new_tournament(n, TREES)}
 
 
 @allocates
 def setup(s):
     """Set up the trees from the counts."""
-    lines = s.trees.line
-    lines[:, GROUP] = OUT
-    ranked = rank(s)
-    for place in range(ranked.size):
-        arm = ranked[place]
-        enter(s, arm)
-        lines[arm, GROUP] = INSIDE if place < s.k else OUTSIDE
+    ranked, group = rank(s), s.trees.line[:, GROUP]
+    enter_all(s, ranked)
+    group[:] = OUT
+    group[ranked[: s.k]], group[ranked[s.k :]] = INSIDE, OUTSIDE
     s.trees.s[0] = s.now.scale
     build(s.trees)
 
 
-def mend(s):
+def restore_partition(s):
     """Exchange across the boundary until every arm inside ranks above every arm outside."""
     last, first = misplaced(s.trees)
-    while last != NOBODY:
+    while last != NO_ARM:
         regroup(s.trees, last, OUTSIDE)
         regroup(s.trees, first, INSIDE)
         last, first = misplaced(s.trees)
 
 
 def misplaced(trees):
-    """Return the last rank inside and the first outside, if the second ranks above the first."""
+    """Return the last-ranked arm inside and the first-ranked one outside if they are in the wrong
+    order, `NO_ARM` twice if no arm is misplaced."""
     last, first = best(trees, LAST), best(trees, FIRST)
-    if last == NOBODY or first == NOBODY:
-        return NOBODY, NOBODY
+    if last == NO_ARM or first == NO_ARM:
+        return NO_ARM, NO_ARM
     lead = trees.line[last, MEAN] - trees.line[first, MEAN]
-    return (last, first) if lead < 0 or (lead == 0 and first < last) else (NOBODY, NOBODY)
+    return (last, first) if lead < 0 or (lead == 0 and first < last) else (NO_ARM, NO_ARM)
 
 
-def leave(s, arm):
-    """Take an arm out; if it was inside, the first arm outside takes its place."""
+def arm_withdrawn(s, arm):
+    """Remove an arm; if it was inside, the first-ranked arm outside takes its place."""
     inside, heir = s.trees.line[arm, GROUP] == INSIDE, best(s.trees, FIRST)
     regroup(s.trees, arm, OUT)
-    if inside and heir != NOBODY:
+    if inside and heir != NO_ARM:
         regroup(s.trees, heir, INSIDE)
 
 
 def inside(s, arm):
-    """Tell whether an arm is one of the k largest means."""
+    """Return whether an arm has one of the k largest means."""
     return s.trees.line[arm, GROUP] == INSIDE
 
 
@@ -92,7 +90,7 @@ def lowest(s):
 
 
 def highest(s):
-    """Return the arm outside with the highest upper bound, `NOBODY` if none is outside."""
+    """Return the arm outside with the highest upper bound, `NO_ARM` if none is outside."""
     return best(s.trees, HIGHEST)
 
 
@@ -104,7 +102,7 @@ def kth(s):
 def following(s):
     """Return the k+1-th largest mean, minus infinity if there is none."""
     first = best(s.trees, FIRST)
-    return s.trees.line[first, MEAN] if first != NOBODY else -np.inf
+    return s.trees.line[first, MEAN] if first != NO_ARM else -np.inf
 
 
 def lower(s, arm):
@@ -113,18 +111,18 @@ def lower(s, arm):
 
 
 def upper(s, arm):
-    """Return an arm's upper bound, minus infinity for `NOBODY`."""
-    return key(s.trees, HIGHEST, arm) if arm != NOBODY else -np.inf
+    """Return an arm's upper bound, minus infinity for `NO_ARM`."""
+    return key(s.trees, HIGHEST, arm) if arm != NO_ARM else -np.inf
 
 
 TOP_K_TREES = Search(
     "top_k_trees",
-    new_arrays=room,
+    new_arrays=new_arrays,
     setup=setup,
-    moved=tournament.moved,
-    grow=tournament.grow,
-    mend=mend,
-    leave=leave,
+    arm_pulled=tournament.arm_pulled,
+    scale_grew=tournament.scale_grew,
+    restore_partition=restore_partition,
+    arm_withdrawn=arm_withdrawn,
     words={
         indices.inside: inside,
         indices.lowest: lowest,

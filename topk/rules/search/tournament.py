@@ -1,22 +1,22 @@
-"""A kinetic tournament: the best of n moving keys, in O(log n) a change.
+"""A kinetic tournament: the largest of n moving keys, in O(log n) per change.
 
-Index strategies look for the arm with the largest ``sign * mean + slope * s * weight``,
-where ``weight`` is one over the square root of the arm's pulls and s is one number, the
-same for all arms, that never falls.  Seen over s every key is a straight line.  In place of
-the mean a tree may look at the fixed part of the arm's lower or upper bound.
+Index strategies need the arm with the largest ``sign * mean + slope * s * weight``, where
+``weight`` is one over the square root of the arm's pulls, and s, the scale of all radii, is one
+number that never decreases.  As a function of s every key is a straight line.  A tree can use the
+fixed part of the arm's lower or upper bound in place of the mean.
 
-A tournament is a binary tree over the arms in which each node keeps the winner of its two
-children, and the largest s up to which all comparisons below it are known to stand.  A
-change of one arm plays again the matches on its way to the root.  A growth of s plays
-again only the matches whose time has come: two lines cross at most once, and that moment
-is computed when they meet.  It is taken slightly early, by more than rounding can matter,
-and then the keys themselves are compared again at each new s until the moment has passed;
-so the winner is always that of the plain form,
+A tournament is a binary tree over the arms.  Each node stores the winner of its two children, and
+the largest s up to which all comparisons below it are known to hold.  After a change of one arm
+the matches on its way to the root are replayed.  After an increase of s only the matches that no
+longer hold for certain are replayed: two lines cross at most once, and the crossing is computed
+when they meet.  It is taken slightly early, by more than rounding errors; from then on the keys
+themselves are compared at each new s until the crossing has passed.  So the winner is always that
+of the plain form,
 
     max(members, key=lambda a: (sign * mean[a] + slope * s * weight[a], weight[a], -a)).
 
-Arms belong to groups 0, 1, 2, ...; each tree takes the arms of the groups in its mask and
-treats the others as if their keys were minus infinity.
+Arms belong to groups 0, 1, 2, ...; each tree includes the arms of the groups in its mask, and
+treats the keys of the others as minus infinity.
 """
 
 import math
@@ -24,8 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topk.rules.base import NOBODY
+from topk.rules.base import NO_ARM
 from topk.rules.indices import line
+from topk.rules.marks import in_arrays
 
 OUT = 31  # the group of arms that belong to no tree
 EARLY = 1e-14  # in units of the keys; 45 times the spacing of floats at 1
@@ -39,12 +40,12 @@ SIGN, SLOPE, LATE, MASK, OF = 0, 1, 2, 3, 4
 
 
 class Tree(NamedTuple):
-    """What one tree looks for.
+    """The keys and the members of one tree.
 
     Attributes
     ----------
     groups : tuple of int
-        The groups whose arms take part.
+        The groups whose arms are members.
     sign : float
         Factor of the means, 1.0 or -1.0.
     slope : float
@@ -52,7 +53,7 @@ class Tree(NamedTuple):
     late : bool
         Whether, of arms that are equal in key and weight, the one of higher index wins.
     of : int
-        The column that stands in for the mean: ``MEAN``, ``LOW`` or ``HIGH``.
+        The column of the fixed part: ``MEAN``, ``LOW`` or ``HIGH``.
     """
 
     groups: tuple
@@ -65,23 +66,24 @@ class Tree(NamedTuple):
 class Tournament(NamedTuple):
     """Several trees over the same arms.
 
-    Few arrays with columns, so that what belongs to an arm lies together.  Whole numbers
-    among the floats are small and exact.
+    There are few arrays, with columns, so that an arm's numbers are adjacent in memory.  The
+    integers among the floats are small and exact.
 
     Attributes
     ----------
     line : ndarray of float, shape (n, 3) or (n, 5)
-        Each arm's ``MEAN``, ``WEIGHT`` and ``GROUP``; ``LOW`` and ``HIGH`` if a tree looks at them.
+        Each arm's ``MEAN``, ``WEIGHT`` and ``GROUP``; ``LOW`` and ``HIGH`` if a tree uses them.
     node : ndarray of float, shape (trees, leaves, 4)
-        Each node's ``WINNER``, whose key is ``FIXED + s * SPEED``, and the s ``UNTIL`` which the
-        matches below it stand; node 1 is the root, the children of j are 2j and 2j + 1, and in
-        the place of node ``leaves + a`` stands the line of arm a.
+        Each node's ``WINNER``, whose key is ``FIXED + s * SPEED``, and ``UNTIL``, the largest s for
+        which its match and those below it hold.  Node 1 is the root, the children of node j are
+        2j and 2j + 1, and the line of arm a takes the place of node ``leaves + a``.
     spec : ndarray of float, shape (trees, 5)
         Each tree's ``SIGN``, ``SLOPE``, ``LATE`` (0 or 1), ``MASK``, the sum of 2**g over its
         groups g, and ``OF``.
     s : ndarray of float, shape (1,)
+        The present scale.
     todo : ndarray of int64, shape (leaves,)
-        Room for nodes to be played again.
+        Buffer for the nodes to be replayed.
     """
 
     line: np.ndarray
@@ -99,7 +101,7 @@ def new_tournament(n, trees):
     n : int
         Number of arms.
     trees : sequence of Tree
-        What to look for.
+        The trees.
 
     Returns
     -------
@@ -109,57 +111,63 @@ def new_tournament(n, trees):
     line = np.zeros((n, 5 if any(tree.of for tree in trees) else 3))
     line[:, GROUP] = OUT
     node = aligned((len(trees), leaves, 4))
-    node[:] = np.inf, NOBODY, LEAST, 0.0
+    node[:] = np.inf, NO_ARM, LEAST, 0.0
     todo = np.zeros(leaves, dtype=np.int64)
     return Tournament(line, node, specify(trees), np.zeros(1), todo)
 
 
 def aligned(shape):
-    """Return an empty array that begins where a line of the cache does, as two nodes fill one."""
-    room = np.empty(math.prod(shape) + CACHE_LINE // 8)
-    begin = -room.ctypes.data % CACHE_LINE // 8
-    return room[begin : begin + math.prod(shape)].reshape(shape)
+    """Return an empty array aligned with the cache lines, each of which holds two nodes."""
+    padded = np.empty(math.prod(shape) + CACHE_LINE // 8)
+    begin = -padded.ctypes.data % CACHE_LINE // 8
+    return padded[begin : begin + math.prod(shape)].reshape(shape)
 
 
 def specify(trees):
-    """Return trees as numbers, see `Tournament`, shape (trees, 5)."""
+    """Return trees as an array of numbers, (trees, 5); see `Tournament`."""
     masks = [sum(1 << group for group in tree.groups) for tree in trees]
     rows = [(t.sign, t.slope, t.late, mask, t.of) for t, mask in zip(trees, masks, strict=True)]
     return np.array(rows, dtype=np.float64)
 
 
 def form(spec, tree):
-    """Return how a tree compares arms: sign, slope, whether late, of which column, and its mask."""
+    """Return how a tree compares arms: sign, slope, late (0.0 or 1.0), column and mask."""
     how = spec[tree]
     return how[SIGN], how[SLOPE], how[LATE], int(how[OF]), int(how[MASK])
 
 
 def match(one, other, s, how):
-    """Compare two contenders; see `contender` and `form`.
+    """Compare two contenders; see `contender` for these tuples, and `form` for ``how``.
 
     Returns
     -------
     wins : bool
-        Whether the one has the larger key, or the larger weight if they are equal, or,
-        if those are equal too, the index that ``late`` prefers.
+        Whether ``one`` wins: by the larger key; if the keys are equal, by the larger weight; if
+        these are equal too, by the smaller index, or the larger one if ``late``.  Weights do not
+        count in trees of slope 0.
     stands : float
-        The largest s, at least the current one, up to which that surely stays so.  The
-        lead is ``gap - s * closing``; near the crossing, where rounding could decide, the
-        match is played again at every new s.
+        The largest s, at least the present one, up to which the result holds for certain.
+
+    Notes
+    -----
+    The winner leads by ``gap - s * closing``, less a bound on the rounding errors.  While this is
+    positive, the match holds until the lead is used up, or forever if it does not decrease.
+    Otherwise rounding could decide: the match holds for the present s only, and is replayed at
+    every new s.  Equal lines stay equal.
     """
     _, slope, late, _, _ = how
     arm, fixed, speed, key = one
     other_arm, other_fixed, other_speed, other_key = other
     wins = key > other_key
     if key == other_key:
-        heavier = slope * (speed - other_speed)
+        heavier = slope * (speed - other_speed)  # the difference of the weights: slope is 1 or -1
         wins = heavier > 0.0 or (heavier == 0.0 and (arm < other_arm) == (late == 0.0))
-    if slope == 0.0:  # keys that do not move
+    if slope == 0.0:  # the keys do not move
         return wins, np.inf
     gap, closing = fixed - other_fixed, other_speed - speed
     if not wins:
         gap, closing = -gap, -closing
-    # the lead, less what rounding may amount to, is gap - s * closing
+    # the lead, less a bound on the rounding errors, is gap - s * closing
     gap -= EARLY
     closing += EARLY * (abs(speed) + abs(other_speed))
     if gap - s * closing > 0.0:
@@ -168,10 +176,10 @@ def match(one, other, s, how):
 
 
 def contender(trees, tree, place, how):
-    """Return who comes from a place, and the s until which that stands.
+    """Return the contender at a place, and the largest s for which it is known to be the winner.
 
-    The first is a tuple of floats: an arm or `NOBODY`, the fixed part and the speed of its key,
-    and the key; so a match waits for no look at another arm's line.
+    A contender is a tuple of floats: an arm or `NO_ARM`, the fixed part and the speed of its key,
+    and the key.  With these numbers a match does not have to read the arm's line.
     """
     if place >= trees.todo.size:
         return entrant(trees.line, trees.s[0], place - trees.todo.size, how), np.inf
@@ -179,22 +187,22 @@ def contender(trees, tree, place, how):
 
 
 def winner_at(node, s):
-    """Return a node's winner as a contender, and the s until which that stands."""
+    """Return a node's winner as a contender, and the largest s for which it is known to win."""
     key = node[FIXED] + s * node[SPEED]
     return (node[WINNER], node[FIXED], node[SPEED], key), node[UNTIL]
 
 
 def entrant(line, s, arm, how):
-    """Return an arm as a contender, nobody if it does not take part."""
+    """Return an arm as a contender; `NO_ARM`, with the least key, if it is not a member."""
     sign, slope, _, of, mask = how
     if arm >= line.shape[0] or mask >> int(line[arm, GROUP]) & 1 == 0:
-        return float(NOBODY), LEAST, 0.0, LEAST
+        return float(NO_ARM), LEAST, 0.0, LEAST
     fixed, speed = sign * line[arm, of], slope * line[arm, WEIGHT]
     return float(arm), fixed, speed, fixed + s * speed
 
 
 def play_node(trees, tree, place):
-    """Compare the winners of a node's children at the current s."""
+    """Play the match of a node: compare the winners of its children at the present s."""
     how = form(trees.spec, tree)
     left, until = contender(trees, tree, 2 * place, how)
     right, stands = contender(trees, tree, 2 * place + 1, how)
@@ -203,21 +211,71 @@ def play_node(trees, tree, place):
 
 
 def write(trees, tree, place, winner, until):
-    """Write down who wins at a node."""
+    """Store the winner of a node."""
     node = trees.node[tree, place]
     node[WINNER], node[FIXED], node[SPEED], _ = winner
     node[UNTIL] = until
 
 
+def build_levels(trees):
+    """Play all matches as `build` does, those of a whole level at once with NumPy."""
+    s = trees.s[0]
+    for tree in range(trees.spec.shape[0]):
+        how, size = form(trees.spec, tree), trees.todo.size
+        field, until = entrants(trees.line, s, size, how), np.full(size, np.inf)
+        while size > 1:
+            left, right = (tuple(part[side::2] for part in field) for side in (0, 1))
+            wins, sure = play_level(left, right, s, how)
+            arm, fixed, speed, _ = map(np.where, 4 * (wins,), left, right)
+            until = np.minimum(np.minimum(until[0::2], until[1::2]), sure)
+            field = arm, fixed, speed, fixed + s * speed
+            nodes, size = trees.node[tree, size // 2 : size], size // 2
+            nodes[:, WINNER], nodes[:, FIXED], nodes[:, SPEED], nodes[:, UNTIL] = *field[:3], until
+
+
+def entrants(line, s, size, how):
+    """Return `entrant` of the arms 0 to ``size`` - 1, as arrays."""
+    sign, slope, _, of, mask = how
+    arm, fixed, speed = np.full(size, float(NO_ARM)), np.full(size, LEAST), np.zeros(size)
+    key = fixed.copy()
+    members = np.flatnonzero(mask >> line[:, GROUP].astype(np.int64) & 1)
+    arm[members] = members
+    fixed[members], speed[members] = sign * line[members, of], slope * line[members, WEIGHT]
+    key[members] = fixed[members] + s * speed[members]
+    return arm, fixed, speed, key
+
+
+def play_level(one, other, s, how):
+    """Return `match` of many pairs of contenders, as arrays."""
+    _, slope, late, _, _ = how
+    arm, fixed, speed, key = one
+    other_arm, other_fixed, other_speed, other_key = other
+    with np.errstate(all="ignore"):  # infinite bounds, and quotients that are not used
+        heavier = slope * (speed - other_speed)
+        first = (arm < other_arm) == (late == 0.0)
+        tied = (heavier > 0.0) | ((heavier == 0.0) & first)
+        wins = np.where(key == other_key, tied, key > other_key)
+        if slope == 0.0:
+            return wins, np.full(arm.size, np.inf)
+        gap, closing = fixed - other_fixed, other_speed - speed
+        gap, closing = np.where(wins, gap, -gap), np.where(wins, closing, -closing)
+        gap -= EARLY
+        closing += EARLY * (abs(speed) + abs(other_speed))
+        crossing = np.where(closing > 0.0, gap / closing, np.inf)
+        alike = (fixed == other_fixed) & (speed == other_speed)
+        return wins, np.where(gap - s * closing > 0.0, crossing, np.where(alike, np.inf, s))
+
+
+@in_arrays(build_levels)
 def build(trees):
-    """Play all matches of all trees; the lines, their groups and ``s`` are set."""
+    """Play all matches of all trees, once the lines, their groups and ``s`` have been set."""
     for tree in range(trees.spec.shape[0]):
         for place in range(trees.todo.size - 1, 0, -1):
             play_node(trees, tree, place)
 
 
 def advance(trees, s):
-    """Let s grow to ``s`` and play again the matches whose time has come."""
+    """Increase the scale to ``s``, and replay the matches that no longer hold for certain."""
     trees.s[0] = s
     for tree in range(trees.spec.shape[0]):
         if trees.node[tree, 1, UNTIL] < s:
@@ -225,7 +283,11 @@ def advance(trees, s):
 
 
 def play_overdue(trees, tree):
-    """Play again the matches of one tree whose time has come, children before parents."""
+    """Replay the matches of one tree that no longer hold for certain, children before parents.
+
+    ``UNTIL`` of a node is at most that of its children, so these matches are found from the root
+    downwards; ``todo[:found]`` lists them, parents first.
+    """
     todo = trees.todo
     todo[0], found, looked = 1, 1, 0
     while looked < found:
@@ -240,7 +302,7 @@ def play_overdue(trees, tree):
 
 
 def touch(trees, arm):
-    """Play again the matches above an arm that has a new line."""
+    """Replay the matches above an arm that has a new line."""
     own = 1 << int(trees.line[arm, GROUP])
     for tree in range(trees.spec.shape[0]):
         if int(trees.spec[tree, MASK]) & own:
@@ -248,9 +310,9 @@ def touch(trees, arm):
 
 
 def regroup(trees, arm, group):
-    """Move an arm to another group: play again the matches of the trees that it enters or leaves.
+    """Move an arm to another group: replay its matches in the trees that it enters or leaves.
 
-    Its line stays as it is.
+    Its line does not change.
     """
     before, after = int(trees.line[arm, GROUP]), int(group)
     trees.line[arm, GROUP] = group
@@ -261,7 +323,7 @@ def regroup(trees, arm, group):
 
 
 def climb(trees, tree, arm):
-    """Play again the matches of one tree above an arm."""
+    """Replay the matches of one tree above an arm, from its leaf to the root."""
     s, how, place = trees.s[0], form(trees.spec, tree), trees.todo.size + arm
     winner, other = entrant(trees.line, s, arm, how), entrant(trees.line, s, arm ^ 1, how)
     stands, until = np.inf, np.inf
@@ -271,19 +333,19 @@ def climb(trees, tree, arm):
         place, stands = place >> 1, min(stands, until, sure)
         known = trees.node[tree, place, WINNER]
         if known != arm and known == winner[0] and trees.node[tree, place, UNTIL] == stands:
-            break  # nothing that the matches above look at has changed
+            break  # the same winner, and not the changed arm: all matches above are as before
         write(trees, tree, place, winner, stands)
         if place > 1:
             other, until = winner_at(trees.node[tree, place ^ 1], s)
 
 
 def best(trees, tree):
-    """Return the winner of a tree, `NOBODY` if it has no members."""
+    """Return the winner of a tree, `NO_ARM` if it has no members."""
     return int(trees.node[tree, 1, WINNER])
 
 
 def key(trees, tree, arm):
-    """Return an arm's key in a tree at the current s."""
+    """Return an arm's key in a tree at the present s."""
     sign, slope, _, of, _ = form(trees.spec, tree)
     return sign * trees.line[arm, of] + slope * trees.s[0] * trees.line[arm, WEIGHT]
 
@@ -295,16 +357,16 @@ def change(trees, arm, mean, weight, group):
     regroup(trees, arm, group)
 
 
-# What searches by tournaments share, of a play whose trees are ``s.trees``
+# Shared by the searches with tournaments; here s is the state of a run, with the trees ``s.trees``
 
 
-def grow(s, scale):
-    """Let s grow."""
+def scale_grew(s, scale):
+    """Increase the scale."""
     advance(s.trees, scale)
 
 
 def enter(s, arm):
-    """Set an arm's columns."""
+    """Set the line of an arm."""
     lines = s.trees.line
     low, high, lines[arm, WEIGHT] = line(s, arm)
     lines[arm, MEAN] = s.sums[arm] / s.pulls[arm]
@@ -312,7 +374,22 @@ def enter(s, arm):
         lines[arm, LOW], lines[arm, HIGH] = low, high
 
 
-def moved(s, arm):
-    """Take over an arm's new line."""
+def enter_in_arrays(s, arms):
+    """Set the lines of some arms as `enter_all` does; for the default `line` only."""
+    lines, means = s.trees.line, s.sums[arms] / s.pulls[arms]
+    lines[arms, MEAN], lines[arms, WEIGHT] = means, 1 / np.sqrt(s.pulls[arms])
+    if lines.shape[1] > HIGH:
+        lines[arms, LOW], lines[arms, HIGH] = means, means
+
+
+@in_arrays(enter_in_arrays, unless=line)
+def enter_all(s, arms):
+    """Set the lines of some arms."""
+    for j in range(arms.size):
+        enter(s, arms[j])
+
+
+def arm_pulled(s, arm):
+    """Process the new bounds of an arm."""
     enter(s, arm)
     touch(s.trees, arm)

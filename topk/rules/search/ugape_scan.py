@@ -1,38 +1,38 @@
-"""UGapE's candidate sets, by looking at every arm of the bandits that have changed.
+"""UGapE's candidate sets, by scanning the arms of the bandits that have changed.
 
 With the upper bounds U and the lower bounds L of a bandit's arms, an arm's index B is the k-th
 largest U of the other arms minus its own L.  The k arms with the smallest B form the candidate
-set J, ties to the lower number; the largest B in J is the index of J.  Two arms speak against
-it: l, of those in J the one with the lowest L, and u, of the others the one with the highest U,
-ties to the wider; the wider of the two is pulled next, of equally wide ones the lower number.
+set J, ties to the lower number; the largest B in J is the index of J.  Let l be the arm in J with
+the lowest L, and u the arm outside J with the highest U, ties to the wider bounds.  Of the two the
+arm with the wider bounds is pulled next, ties to the lower number.
 
 M bandits of n arms each are one row of M n arms: arm i of bandit m is number ``m * n + i``.
-One bandit is the case M = 1.  What is decided within a bandit looks at its own arms only, and
-changes only when one of them is pulled, or when a radius that all arms share does.  The next
-pull goes to the bandit of largest index.
+One bandit is the case M = 1.  Decisions within a bandit depend on its own arms only, and change
+only when one of them is pulled, or when the scale of all radii changes.  The next pull goes to the
+bandit with the largest index.
 
-This search serves any radii that are a part times q plus another times the square of q, where q
-is what the rule `scale` returns; `candidates_trees` is for one bandit with radii that are
-multiples of one over the root of the pulls.  Its loops are so plain that the compiler looks at
-several arms at once: an arm that takes no part has the mean minus infinity.
+This search allows all radii of the form ``linear * q + square * q**2``, where q is what the rule
+`scale` returns; `ugape_trees` is for one bandit with radii that are multiples of one over the
+square root of the pulls.  The loops are so plain that the compiler vectorises them; an arm that is
+not active has the mean minus infinity.
 """
 
 import numpy as np
 
-from topk.rules.base import ACTIVE, NOBODY
+from topk.rules.base import ACTIVE, NO_ARM
 from topk.rules.marks import allocates, apart, larger, open_function
 from topk.rules.search.interface import Search
 
-TIE = 1e-12  # indices closer than this are equal: sums of the same numbers, rounded in two orders
+TIE = 1e-12  # closer indices count as equal: the same numbers may have been added in another order
 
 
 @open_function
 def radius(s, arm):
-    """Return the parts of half the width of an arm's bounds: times q, and times its square."""
+    """Return the two parts of an arm's radius, the factors of q and of its square."""
 
 
 def strongest(s):
-    """Return the bandit with the largest index; of equal ones the lowest number."""
+    """Return the bandit with the largest index; ties go to the lowest number."""
     largest = -np.inf
     for bandit in range(s.bandits):
         largest = max(largest, s.index[bandit])
@@ -42,50 +42,50 @@ def strongest(s):
     return 0
 
 
-def room(bandits, n):
-    """Return what a play's state holds for this search, of M bandits of n arms.
+def new_arrays(bandits, n):
+    """Return the arrays that the search adds to the state of a run, for M bandits of n arms.
 
-    It follows from the counts.  ``means`` (M n,) and ``parts`` (2, M n) are each arm's mean and the
-    two parts of its radius; ``index`` (M,) is how much speaks for pulling in this bandit, minus
-    infinity if nothing does, ``favourite`` (M,) the arm of it that would be pulled.  In ``inside``
-    and ``leading`` (M n,) the arms of J and those with the k largest U are marked with a 1;
-    ``looks`` (4, n) is room for one bandit's radii, U, -L and -B.
+    They follow from the counts.  ``means`` (M n,) and ``parts`` (2, M n) are each arm's mean and
+    the two parts of its radius.  ``index`` (M,) is the index of each bandit's J, minus infinity if
+    all its arms are in J, and ``favourite`` (M,) the arm that would be pulled in this bandit.
+    ``inside`` and ``leading`` (M n,) mark the arms of J and those with the k largest U with 1.0.
+    ``looks`` (4, n) is a buffer for one bandit's radii, U, -L and -B.
     """
-    found = {"index": np.zeros(bandits), "favourite": np.full(bandits, NOBODY)}
+    found = {"index": np.zeros(bandits), "favourite": np.full(bandits, NO_ARM)}
     found |= {"means": np.zeros(bandits * n), "parts": np.zeros((2, bandits * n))}
     found |= {name: np.zeros(bandits * n) for name in ("inside", "leading")}
-    found |= {"stale": np.zeros(bandits, dtype=np.bool_)}  # whether the bandit is to be looked at
+    found |= {"stale": np.zeros(bandits, dtype=np.bool_)}  # bandits to be scanned
     return found | {"looks": np.zeros((4, n))}
 
 
 def setup(s):
-    """Look at all arms; any k of a bandit are in J at first, and any k lead."""
+    """Set up from the counts: mark k arms of each bandit; `restore_partition` moves the marks."""
     for bandit in range(s.bandits):
         n, missing = s.n // s.bandits, s.k
         for arm in range(bandit * n, (bandit + 1) * n):
             s.means[arm], s.parts[0, arm], s.parts[1, arm] = -np.inf, 0.0, 0.0
             if s.status[arm] == ACTIVE:
-                moved(s, arm)
+                arm_pulled(s, arm)
             s.inside[arm] = s.leading[arm] = 0.0
             if s.status[arm] == ACTIVE and missing > 0:
                 s.inside[arm], s.leading[arm], missing = 1.0, 1.0, missing - 1
-    mend(s)
+    restore_partition(s)
 
 
-def grow(s, scale):
-    """Have all bandits looked at if the radii have changed."""
+def scale_grew(s, scale):
+    """Mark all bandits for a scan if the radii have changed."""
     if scale != s.now.scale:
         s.stale[:] = True
 
 
-def moved(s, arm):
-    """Take over an arm's mean and radius."""
+def arm_pulled(s, arm):
+    """Process the new mean and radius of an arm."""
     s.means[arm] = s.sums[arm] / s.pulls[arm]
     s.parts[0, arm], s.parts[1, arm] = radius(s, arm)
     s.stale[arm // (s.n // s.bandits)] = True
 
 
-def mend(s):
+def restore_partition(s):
     """Form the candidate sets of the bandits that have changed."""
     for bandit in range(s.bandits):
         if s.stale[bandit]:
@@ -94,9 +94,9 @@ def mend(s):
 
 
 def form(s, bandit):
-    """Form a bandit's candidate set, its index and the arm that would be pulled.
+    """Form a bandit's candidate set, its index, and the arm that would be pulled.
 
-    If all its arms are in the set nothing speaks against it.
+    The index is minus infinity if all arms of the bandit are in the set.
     """
     n = s.n // s.bandits
     first, last = bandit * n, (bandit + 1) * n
@@ -111,7 +111,7 @@ def form(s, bandit):
         settle_ties(against, edge, s.k, inside)
     low, high = widest(below, radii, inside, 1.0), widest(upper, radii, inside, 0.0)
     s.index[bandit], s.favourite[bandit] = -np.inf, first + low
-    if high != NOBODY:
+    if high != NO_ARM:
         s.index[bandit], lead = -edge, radii[high] - radii[low]
         if lead > TIE or (lead > -TIE and high < low):
             s.favourite[bandit] = first + high
@@ -119,7 +119,7 @@ def form(s, bandit):
 
 @apart
 def find_bounds(means, linear, square, q, radii, upper, below):
-    """Write every arm's radius, upper bound and minus its lower bound."""
+    """Compute the radius, the upper bound and minus the lower bound of every arm."""
     for i in range(means.size):
         radii[i] = q * (linear[i] + q * square[i])
         upper[i], below[i] = means[i] + radii[i], radii[i] - means[i]
@@ -127,10 +127,11 @@ def find_bounds(means, linear, square, q, radii, upper, below):
 
 @apart
 def exchange(values, marked):
-    """Move marks to the largest values; return the least one marked and the largest of the others.
+    """Move the marks to the largest values; return the least marked and the largest other value.
 
-    The plain form is ``sorted(values)[-k], sorted(values)[-k - 1]`` for k marks; minus infinity
-    if there are no others.
+    With k marks, the plain form of what is returned is ``sorted(values)[-k]`` and
+    ``sorted(values)[-k - 1]``, minus infinity if there are no others.  Few marks move from one call
+    to the next.
     """
     while True:
         least, largest = -np.inf, -np.inf
@@ -144,7 +145,7 @@ def exchange(values, marked):
 
 
 def swap(values, marked, value, mark):
-    """Change the mark of the first arm with a value."""
+    """Change the mark of the first arm with this value and this mark."""
     i = 0
     while values[i] != value or marked[i] != mark:
         i += 1
@@ -153,13 +154,13 @@ def swap(values, marked, value, mark):
 
 @apart
 def speak(upper, below, kth, following, against):
-    """Write minus every arm's index."""
+    """Compute minus the index B of every arm."""
     for i in range(upper.size):
         against[i] = -((following if upper[i] >= kth else kth) + below[i])
 
 
 def settle_ties(against, edge, k, inside):
-    """Form the candidate set if arms outside tie with the one that is k-th."""
+    """Form the candidate set if arms outside tie with the k-th arm: the first of them enter."""
     for i in range(against.size):
         inside[i] = 1.0 if against[i] > edge + TIE else 0.0
         k -= inside[i]
@@ -170,9 +171,9 @@ def settle_ties(against, edge, k, inside):
 
 @apart
 def widest(values, radii, marked, mark):
-    """Return who of those with a mark has the largest value, `NOBODY` if none takes part.
+    """Return the arm with the largest value among those with a mark, `NO_ARM` if there is none.
 
-    Of equal ones it is the wider, then the first.  The plain form, without rounding:
+    Ties go to the wider bounds, then to the first arm.  The plain form, without `TIE`:
 
         max(members, key=lambda i: (values[i], radii[i], -i))
     """
@@ -180,7 +181,7 @@ def widest(values, radii, marked, mark):
     for i in range(values.size):
         best = larger(values[i] if marked[i] == mark else -np.inf, best)
     if best == -np.inf:
-        return NOBODY
+        return NO_ARM
     for i in range(values.size):
         tied = marked[i] == mark and values[i] >= best - TIE
         width = larger(radii[i] if tied else -np.inf, width)
@@ -191,7 +192,7 @@ def widest(values, radii, marked, mark):
 
 
 def largest_index(s):
-    """Return the largest index of a candidate set."""
+    """Return the largest index of the bandits' candidate sets."""
     return s.index[strongest(s)]
 
 
@@ -207,7 +208,7 @@ def members(s):
 
 
 def keep_smallest(s):
-    """Keep in ``s.kept`` each J whose index is smaller than those of its bandit's before."""
+    """Keep each J whose index is smaller than that of every earlier J of its bandit."""
     for bandit in range(s.bandits):
         if s.now.rounds == 1 or s.index[bandit] < s.smallest[bandit] - TIE:
             keep(s, bandit)
@@ -215,12 +216,17 @@ def keep_smallest(s):
 
 @allocates
 def keep(s, bandit):
-    """Keep the present J of a bandit, and its index in ``s.smallest``."""
-    s.smallest[bandit] = max(s.index[bandit], -1e300)  # a number even if all are inside
+    """Store the present J of a bandit in ``s.kept``, and its index in ``s.smallest``."""
+    s.smallest[bandit] = max(s.index[bandit], -1e300)  # finite even if all arms are inside
     n = s.n // s.bandits
     s.kept[bandit * n : (bandit + 1) * n] = s.inside[bandit * n : (bandit + 1) * n] == 1.0
 
 
 UGAPE_SCAN = Search(
-    "ugape_scan", new_arrays=room, setup=setup, moved=moved, grow=grow, mend=mend
+    "ugape_scan",
+    new_arrays=new_arrays,
+    setup=setup,
+    arm_pulled=arm_pulled,
+    scale_grew=scale_grew,
+    restore_partition=restore_partition,
 )

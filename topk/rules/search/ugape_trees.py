@@ -1,15 +1,15 @@
-"""UGapE's candidate set J of one bandit by tournaments: O(log n) a pull.
+"""UGapE's candidate set J of one bandit, with tournaments: O(log n) per pull.
 
 With ``U = mean + s * weight`` and ``L = mean - s * weight``, let Top be the k arms with the
-largest U.  The k-th largest U of the other arms is the first U outside Top for an arm of Top,
-and the last U inside Top for any other arm: so within Top, and within the rest, B is ordered as
-L is, and J is found by comparing the two.  The four groups are the arms in both sets, in J only,
-in Top only, and in neither.
+largest U.  For an arm of Top, the k-th largest U of the other arms is the largest U outside Top;
+for any other arm it is the smallest U inside Top.  So the order of B is the reverse of that of L
+within Top, and within the rest, and J is found by comparing the two.  The four groups are the arms
+in both sets, in J only, in Top only, and in neither.
 """
 
 import numpy as np
 
-from topk.rules.base import NOBODY
+from topk.rules.base import NO_ARM
 from topk.rules.marks import allocates
 from topk.rules.search import ugape_scan
 from topk.rules.search.interface import Search
@@ -19,12 +19,12 @@ from topk.rules.search.tournament import (
     GROUP,
     WEIGHT,
     Tree,
+    arm_pulled,
     best,
-    grow,
     key,
-    moved,
     new_tournament,
     regroup,
+    scale_grew,
 )
 from topk.rules.search.ugape_scan import TIE
 
@@ -43,20 +43,20 @@ TREES = (
 )
 
 
-def room(bandits, n):
-    """Return what a play's state holds for this search."""
+def new_arrays(bandits, n):
+    """Return the arrays that the search adds to the state of a run."""
     return {"trees": new_tournament(n, TREES)}
 
 
 @allocates
 def setup(s):
-    """Set up the trees from the counts, from which Top and J are found by exchanges."""
+    """Set up the trees from the counts; then find Top and J by exchanges."""
     set_up_ranks(s)
-    mend(s)
+    restore_partition(s)
 
 
-def mend(s):
-    """Exchange arms until Top and J are what they are defined to be."""
+def restore_partition(s):
+    """Exchange arms until Top and J agree with their definitions."""
     order_top(s.trees)
     order_candidates(s.trees)
 
@@ -64,11 +64,11 @@ def mend(s):
 def order_top(trees):
     """Exchange arms between Top and the rest until every U inside is at least every U outside.
 
-    Among equal U it does not matter which of them are inside.
+    Among arms with equal U it does not matter which of them are inside.
     """
     while True:
         last, first = best(trees, LAST_TOP), best(trees, FIRST_REST)
-        if last == NOBODY or first == NOBODY:
+        if last == NO_ARM or first == NO_ARM:
             return
         if key(trees, FIRST_REST, first) <= -key(trees, LAST_TOP, last):
             return
@@ -81,9 +81,9 @@ def order_candidates(trees):
     while True:
         inside, worst = extreme(trees, WORST_BOTH, WORST_J_ONLY, 1.0)
         outside, smallest = extreme(trees, BEST_TOP_ONLY, BEST_NEITHER, -1.0)
-        if inside == NOBODY or outside == NOBODY:
+        if inside == NO_ARM or outside == NO_ARM:
             return
-        lead = worst - smallest  # one difference, so that an exchange is never undone
+        lead = worst - smallest  # a single difference, so that no exchange is undone
         if lead < -TIE or (lead <= TIE and outside > inside):
             return
         regroup(trees, inside, TOP_ONLY if trees.line[inside, GROUP] == BOTH else NEITHER)
@@ -93,16 +93,17 @@ def order_candidates(trees):
 def extreme(trees, top, rest, sign):
     """Return the arm with the largest ``sign * B``, and its B.
 
-    It is the winner of the tree ``top``, of arms of Top, or of ``rest``, of others; of equal
-    ones the last if ``sign`` is 1, the first if it is -1: what leaves J first, and what enters.
+    It is the winner of the tree ``top``, whose arms are in Top, or of the tree ``rest``, whose arms
+    are not.  If ``sign`` is 1, it is the arm of J that leaves first, and ties go to the last arm;
+    if it is -1, it is the arm that enters J first, and ties go to the first arm.
     """
     first_rest, last_top = best(trees, FIRST_REST), best(trees, LAST_TOP)
-    arm, most = NOBODY, -np.inf
-    if best(trees, top) != NOBODY and first_rest != NOBODY:
+    arm, most = NO_ARM, -np.inf
+    if best(trees, top) != NO_ARM and first_rest != NO_ARM:
         arm = best(trees, top)
         most = sign * key(trees, FIRST_REST, first_rest) + key(trees, top, arm)
     other = best(trees, rest)
-    if other != NOBODY:
+    if other != NO_ARM:
         value = -sign * key(trees, LAST_TOP, last_top) + key(trees, rest, other)
         if value > most + TIE or (value > most - TIE and (other > arm) == (sign > 0)):
             arm, most = other, value
@@ -118,7 +119,7 @@ def wider(s):
     """Return the arm to be pulled."""
     trees = s.trees
     low, high = best(trees, LOWEST_J), best(trees, HIGHEST_REST)
-    if high == NOBODY:
+    if high == NO_ARM:
         return low
     weight_low, weight_high = trees.line[low, WEIGHT], trees.line[high, WEIGHT]
     return high if weight_high > weight_low or (weight_high == weight_low and high < low) else low
@@ -132,25 +133,25 @@ def members(s):
 
 
 def keep_smallest(s):
-    """Keep J if its index is smaller than those before."""
+    """Keep J if its index is smaller than that of every earlier J."""
     if s.now.rounds == 1 or largest_index(s) < s.smallest[0]:
         keep(s, 0)
 
 
 @allocates
 def keep(s, bandit):
-    """Keep the present J and its index."""
-    s.smallest[0] = max(largest_index(s), -1e300)  # a number even if nothing speaks against J
+    """Store the present J and its index."""
+    s.smallest[0] = max(largest_index(s), -1e300)  # finite even if all arms are in J
     s.kept[:] = members(s)
 
 
 UGAPE_TREES = Search(
     "ugape_trees",
-    new_arrays=room,
+    new_arrays=new_arrays,
     setup=setup,
-    moved=moved,
-    grow=grow,
-    mend=mend,
+    arm_pulled=arm_pulled,
+    scale_grew=scale_grew,
+    restore_partition=restore_partition,
     words={
         ugape_scan.largest_index: largest_index,
         ugape_scan.wider: wider,

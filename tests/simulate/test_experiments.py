@@ -1,0 +1,160 @@
+"""Algorithm B, change of measure and the groups' hypotheses, on runs of strategies."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+import topk
+from topk import hardness
+from topk import lower_bounds as lb
+from topk.simulate import experiments as ex
+from topk.stats import Interval, proportion_interval
+
+N, K, EPSILON = 40, 10, 0.01  # the smallest k and the largest epsilon that Lemma 5.2 covers
+NU, NU_PRIME = [0.7, 0.5, 0.3], [0.5, 0.7, 0.3]
+
+
+def test_lemma_5_2_with_optmai_at_the_budget_of_corollary_4_4_and_starved():
+    found = ex.smallest_budget(lambda q: topk.OptMAI(K, q), N, K, EPSILON, plays=500, seed=1)
+    enough = ex.algorithm_b(topk.OptMAI(K, found.budget), N, EPSILON, plays=1500, seed=2)
+    starved = ex.algorithm_b(topk.OptMAI(K, found.budget // 30), N, EPSILON, plays=1500, seed=3)
+    assert enough.reliable.min() > 0.75  # found at .8, on other plays
+    assert min(side.low for side in enough.right) > 0.51  # on both sides, at level 1 - 1e-6
+    assert min(side.high for side in starved.right) < 0.51
+    for result in (enough, starved):
+        assert (result.samples <= result.cap).all()
+        assert result.cap == 200 * result.pulls / N
+    # a test with error .49 cannot do with fewer samples, nor can OptMAI
+    assert enough.cap >= min(lb.expected_samples_bound(0.5, 0.5 + 4 * EPSILON, 0.49))
+    assert found.budget > lb.theorem_5_1_pulls(N, K, EPSILON)
+
+
+def test_algorithm_b_with_a_fixed_confidence_strategy():
+    strategy = topk.LUCB1(2, epsilon=0.2, delta=0.1)
+    result = ex.algorithm_b(strategy, 6, 0.06, plays=300, seed=5)
+    assert result.pulls > 6 and result.reliable.min() > 0.8  # Q measured: LUCB1 has no budget
+    assert min(side.estimate for side in result.right) > 0.51
+    assert result.cap == pytest.approx(200 * result.pulls / 6)
+
+
+def test_algorithm_b_stops_at_the_cap_and_then_says_high():
+    # With Q given absurdly small the cap is one sample: always "high".
+    result = ex.algorithm_b(topk.Uniform(2, budget=60), 6, 0.05, plays=50, pulls=6 / 200, seed=0)
+    assert result.cap == 1 and result.capped.tolist() == [1, 1]
+    assert [side.estimate for side in result.right] == [0, 1]
+    assert result.samples.tolist() == [1, 1]
+
+
+def test_smallest_budget_is_the_first_on_its_grid():
+    make = partial(topk.Uniform, 2)
+    found = ex.smallest_budget(make, 8, 2, 0.05, delta=0.3, plays=400, seed=8, ratio=1.5)
+    assert found.reliable.estimate >= 0.7
+    unit = 8 / 0.05**2 * (1 + math.log(1 / 0.3) / 2)
+    assert found.constant == pytest.approx(found.budget / unit)
+    smaller = math.ceil(found.budget / 1.5)
+    means = np.where(np.arange(8) < 2, 0.7, 0.5)
+    reps = topk.replicate(make(smaller), topk.BernoulliBandit(means), runs=400, seed=8)
+    regret = topk.metrics.aggregate_regret(reps.selected[:, -1], means)
+    assert (regret <= 0.05 + 1e-12).mean() < 0.7
+
+
+@pytest.mark.parametrize("strategy",
+                         [topk.LUCB1(1, epsilon=0.1, delta=0.1), topk.SAR(1, budget=200),
+                          topk.AdaptiveTopK(1, epsilon=0.3, delta=0.1)],
+                         ids=lambda strategy: type(strategy).__name__)
+def test_inequality_holds_in_simulations(strategy):
+    result = ex.change_of_measure(strategy, NU, NU_PRIME, runs=400, seed=1)
+    assert result.holds and result.events.shape == (3, 2)
+    assert (result.divergences[:, 1] <= result.divergences[:, 0] + 1e-12).all()
+    assert result.divergences[:, 1].max() > 0.1  # and it is not empty
+
+
+def test_uniform_sampling_carries_exactly_its_information():
+    result = ex.change_of_measure(topk.Uniform(1, budget=60), NU, NU_PRIME, runs=50, seed=0)
+    exact = 20 * (hardness.bernoulli_kl(0.7, 0.5) + hardness.bernoulli_kl(0.5, 0.7))
+    assert tuple(result.information) == pytest.approx((exact, exact, exact))
+
+
+def test_it_would_notice_a_violation():
+    # An "event" that looks at the instance instead of the play breaks the inequality.
+    def cheat(reps):
+        return np.repeat(reps.means[0] > 0.6, reps.pulls.shape[0])
+
+    strategy = topk.Uniform(1, budget=3)
+    result = ex.change_of_measure(strategy, NU, NU_PRIME, runs=500, event=cheat, seed=0)
+    assert not result.holds
+
+
+def test_own_events_one_or_several():
+    def events(reps):
+        return np.stack([reps.sums[:, 0] > 10, reps.sums[:, 1] > 10], axis=1)
+
+    strategy = topk.Uniform(1, budget=60)
+    played = partial(ex.change_of_measure, strategy, NU, NU_PRIME, runs=100, seed=0)
+    several, one = played(event=events), played(event=lambda reps: reps.sums[:, 0] > 10)
+    assert several.events.shape == (2, 2) and one.events.shape == (1, 2)
+    assert np.array_equal(several.events[0], one.events[0]) and several.holds
+
+
+def test_smallest_divergence_is_the_minimum_over_the_box():
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        p, q = np.sort(rng.uniform(0.01, 0.99, 2)), np.sort(rng.uniform(0.01, 0.99, 2))
+        x, y = np.meshgrid(np.linspace(*p, 60), np.linspace(*q, 60))
+        brute = hardness.bernoulli_kl(x, y).min()
+        boxes = (Interval(np.array([v.mean()]), v[:1], v[1:]) for v in (p, q))
+        got = float(ex._smallest_divergence(*boxes)[0])
+        assert got <= brute + 1e-12 and brute - got < 0.01
+
+
+@pytest.mark.parametrize(
+    "strategy", [topk.SAR(2, budget=400), topk.OptMAI(2, budget=400)], ids=["SAR", "OptMAI"])
+def test_the_likelihood_ratio_connects_the_hypotheses_in_simulations(strategy):
+    # P_Hj(E) = E_H1[exp(log ratio); E] for E = "an answer right under H1 and few pulls of
+    # group j and a small deviation", on which the ratio is bounded: false alarm below 1e-6.
+    n, epsilon, runs, level = 6, 0.02, 4000, 1 - 1e-7
+    first = ex.group_plays(strategy, n, epsilon, runs, seed=1)
+    second = ex.group_plays(strategy, n, epsilon, runs, hypothesis=2, seed=2)
+
+    def event(plays):
+        lead = np.abs(2 * plays.ones[:, 1] - plays.pulls[:, 1])
+        return (plays.chosen[:, 0] >= 1.5) & (plays.pulls[:, 1] <= 150) & (lead <= 20)
+
+    assert np.allclose(first.log_ratios[:, 0], 0)
+    got = lb.group_log_ratio(first.pulls[:, 1], first.ones[:, 1], epsilon)
+    assert np.abs(got - first.log_ratios[:, 1]).max() < 1e-10
+    values = np.exp(first.log_ratios[:, 1]) * event(first)
+    top = math.exp(20 * math.log1p(16 * epsilon))  # ones exceed zeros by at most 20
+    half = math.sqrt(math.log(2e7) / (2 * runs)) * top  # Hoeffding for values in [0, top]
+    half = min(half, 6 * values.std() / math.sqrt(runs))
+    target = proportion_interval(int(event(second).sum()), runs, level)
+    assert target.low <= values.mean() + half and values.mean() - half <= target.high
+    # pointwise lower bound on the ratio, the step of the proof
+    ratios = first.log_ratios[event(first), 1]
+    floor = 75 * math.log1p(-256 * epsilon**2) - 20 * math.atanh(16 * epsilon)
+    assert ratios.min() >= floor
+
+
+@pytest.mark.parametrize(
+    ("study", "instances"),
+    [(lambda seed: ex.algorithm_b(topk.Uniform(2, 60), 4, 0.1, 2, seed=seed),
+      [[0.5, 0.9, 0.5, 0.5], [0.9, 0.9, 0.5, 0.5]]),
+     (lambda seed: ex.change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, runs=2, seed=seed),
+      [NU, NU_PRIME])],
+    ids=["algorithm_b", "change_of_measure"])  # fmt: skip
+def test_both_instances_are_run_and_neighbouring_seeds_share_no_runs(
+    study, instances, monkeypatch):
+    used, played = [], []
+
+    def replicate(strategy, bandit, runs, *, seed, jobs):
+        used.append(seed)
+        played.append(bandit.means.tolist())
+        return topk.replicate(strategy, bandit, runs, seed=seed, jobs=jobs)
+
+    monkeypatch.setattr(ex, "replicate", replicate)
+    for seed in range(5):
+        study(seed)
+    assert len(used) == len(set(used)) == 10
+    assert played == 5 * instances

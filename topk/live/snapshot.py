@@ -1,0 +1,179 @@
+"""`Snapshot`: the data of a live study at one moment, with intervals and evidence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topk import confidence
+from topk._types import Floats, Integers
+from topk.bandits import RewardRange
+from topk.rules.ranking import means_of
+from topk.rules.strategy import Strategy
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A copy of a session's data, made by `topk.Session.snapshot`; the session leaves it unchanged.
+
+    Arms have numbers 0 to n - 1 here; those of several bandits follow each other.  Rewards
+    and intervals are on the strategy's scale: ``reward_range.from_unit(1, x)`` gives the user's
+    units.
+
+    Attributes
+    ----------
+    strategy, names, layout
+        As in `topk.Session`.
+    reward_range
+        Range of the rewards: their bounds, their sigma, or the number of items.
+    delta
+        Error probability of intervals and evidence: the strategy's delta, or 0.05.
+    pulls, sums
+        Number and sum of all rewards told, shape (n,) each.
+    squares
+        Upper bounds on the sums of squares, shape (n,); None if evidence does not use squares.
+    reward_squares
+        Sums of squares in the user's units, shape (n,).  If a sum of several rewards was told
+        without squares, the largest possible; with sigma nan.
+    counted
+        Pulls that the rule has used, shape (n,): ``pulls`` without surplus.
+    settled
+        Whether the rule has accepted or rejected the arm, or the arm has been withdrawn, shape
+        (n,); False for a strategy in plain Python, which keeps no such status.
+    in_flight, surplus, waiting
+        As in `topk.Session`, shape (n,) each.
+    withdrawn
+        Withdrawn arms, in the order of their withdrawal.
+    chosen
+        The set that would be returned now, shape (k,) or (M, k), each bandit's own numbers; None
+        until every remaining arm has a pull.
+    stopped
+        ``'rule'``, ``'budget'``, ``'sigma'``, or None while the run continues.
+    sigma_test
+        Result of the test of sigma, in words; None without sigma.
+    most_arms
+        Maximum number of arms, those that join included, if given at the start.
+    joined
+        Number of arms before each join.
+    """
+
+    strategy: Strategy
+    names: list[str] | None
+    layout: int | tuple[int, int]
+    reward_range: RewardRange
+    delta: float
+    pulls: Integers
+    sums: Floats
+    squares: Floats | None
+    reward_squares: Floats
+    counted: Integers
+    settled: NDArray[np.bool_]
+    in_flight: Integers
+    surplus: Integers
+    waiting: Integers
+    withdrawn: tuple[int, ...]
+    chosen: Integers | None
+    stopped: Literal["rule", "budget", "sigma"] | None
+    sigma_test: str | None
+    most_arms: int | None = None
+    joined: tuple[int, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """Number of arms, in all bandits together."""
+        return self.pulls.size
+
+    @property
+    def certified(self) -> bool:
+        """Whether the strategy's own rule ended the run, so that its guarantee holds."""
+        return self.stopped == "rule"
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the rewards refute the declared sigma."""
+        return self.stopped == "sigma"
+
+    @property
+    def method(self) -> Literal["intervals", "pairs"]:
+        """Form of evidence that fits the strategy's stopping rule."""
+        return "intervals" if self.reward_range.items else self.strategy.stops_by or "pairs"
+
+    @property
+    def shared(self) -> int:
+        """Number of arms among which delta is divided."""
+        return self.most_arms or self.n
+
+    @property
+    def error(self) -> float:
+        """Upper bound on the failure probability, even if joining depended on rewards."""
+        if self.most_arms:
+            return self.delta
+        costs = map(self.strategy.cost_of_joining, self.joined, (*self.joined[1:], self.n))
+        return self.delta * (1 + sum(costs))
+
+    @property
+    def log_reserve(self) -> float:
+        """Increase of the logarithm of a p-value by arms that may still join."""
+        if self.most_arms is None:
+            return 0.0
+        if self.method == "intervals":
+            return math.log(self.most_arms / self.n)
+        k = self.strategy.k
+        now, at_most = (confidence.pair_count(n, k) for n in (self.n, self.most_arms))
+        return math.log(at_most / now)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean reward of each arm in the user's units, shape (n,); nan without rewards."""
+        return self.reward_range.from_unit(1, means_of(self.pulls, self.sums))
+
+    @property
+    def reward_sums(self) -> Floats:
+        """Sum of the rewards of each arm in the user's units, shape (n,)."""
+        return self.reward_range.from_unit(self.pulls, self.sums)
+
+    def named(self, arms: Integers) -> NDArray[Any]:
+        """Return the names of arms, or their numbers if arms have no names."""
+        return arms if self.names is None else np.array(self.names)[arms]
+
+    def intervals(self, delta: float | None = None) -> Floats:
+        """Return lower and upper confidence bounds of the means, shape (2, n).
+
+        With probability 1 - delta all of them hold at all times.  They come from
+        `topk.confidence.interval` at delta / n (with ``most_arms`` in place of n, if given), and
+        evidence by intervals uses them.
+
+        Parameters
+        ----------
+        delta
+            Error probability between 0 and 1; by default the snapshot's.
+        """
+        if self.refuted:
+            return np.full((2, self.n), [[-np.inf], [np.inf]])
+        items, level = self.reward_range.items, (delta or self.delta) / self.shared
+        found = confidence.interval(
+            self.pulls, self.sums, level, self.reward_range.sigma, squares=self.squares, items=items
+        )
+        return np.array(found) / (items or 1)
+
+    def evidence(self, epsilon: float | None = None) -> float:
+        """Return a p-value for the hypothesis that ``chosen`` is wrong by epsilon.
+
+        See `topk.Session.evidence`.
+        """
+        allowed = self.strategy.tolerance if epsilon is None else epsilon
+        epsilon = self.reward_range.unit_epsilon(allowed)
+        if self.chosen is None or self.refuted:
+            return 1.0
+        squares = None if self.squares is None else self.squares.reshape(self.layout)
+        pulls, sums = self.pulls.reshape(self.layout), self.sums.reshape(self.layout)
+        found = confidence.evidence(
+            pulls, sums, self.chosen, epsilon, [*self.withdrawn], self.reward_range.sigma,
+            squares=squares, items=self.reward_range.items, method=self.method,
+        )  # fmt: skip
+        return min(1.0, found * math.exp(self.log_reserve))
