@@ -1,4 +1,4 @@
-"""A function to compile that is soon compiled, and calls one of the library's."""
+"""Functions to compile that are soon compiled, and call one of the library's."""
 
 from topk.rules.base import equal_shares
 
@@ -6,3 +6,7 @@ from topk.rules.base import equal_shares
 def first_share(counts):
     equal_shares(7, 3, counts)
     return counts[0]
+
+
+def first_share_of(given):
+    return first_share(given.counts)

@@ -78,6 +78,24 @@ def test_an_edited_callee_takes_effect_in_the_next_process(tmp_path):
     assert shared(tmp_path, **where) == LOADED  # the old file is still good, and was looked at
 
 
+@kept_only
+def test_a_renamed_argument_takes_effect_in_the_next_process(tmp_path):
+    """numba cannot load a loop that was stored for a named tuple with another name or module."""
+    code = SHARE.replace("np.zeros(3, dtype=np.int64)", "Counts(np.zeros(3, dtype=np.int64))")
+    code = code.replace("first_share", "first_share_of")
+    where = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    (tmp_path / "paths").mkdir()
+
+    def shared_as(name):
+        kind = f"from typing import NamedTuple\nclass {name}(NamedTuple):\n    counts: object\n"
+        (tmp_path / "paths" / "tuples.py").write_text(kind)
+        named = f"from tuples import {name} as Counts\n{code}"
+        return [int(word) for word in python(named, tmp_path / "paths", **where).split()]
+
+    names = "Before", "Renamed", "Before"
+    assert [shared_as(name) for name in names] == [COMPILED, COMPILED, LOADED]
+
+
 def damages(content):
     """Yield damaged forms of a file's content: empty, other, cut short, one bit turned."""
     yield from (b"", b"junk", content[: len(content) // 2])
@@ -155,6 +173,21 @@ def test_what_cannot_be_stored_is_compiled_with_a_warning(tmp_path, monkeypatch)
     assert shared(**where)[3] == 1
     monkeypatch.undo()
     assert shared(**where) == COMPILED
+
+
+@kept_only
+def test_what_numba_cannot_load_is_compiled_again(tmp_path, monkeypatch):
+    """At once, with a warning; the next process stores it anew."""
+    where = {"XDG_CACHE_HOME": str(tmp_path)}
+    assert shared(**where) == COMPILED
+
+    def unknown(*_):
+        raise AttributeError("Can't get attribute 'Renamed'")
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.load", unknown)
+    assert shared(**where) == WARNED
+    monkeypatch.undo()
+    assert [shared(**where) for _ in range(2)] == [COMPILED, LOADED]
 
 
 @kept_only

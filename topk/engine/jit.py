@@ -1,11 +1,11 @@
 """Compilation by numba, and the compiled loops on disk; no other file depends on numba.
 
 A loop is compiled from a module that `topk.engine.assemble` writes.  The module lies in a folder of
-the library's own and is named by the hash of its text; numba's ordinary cache keeps the machine
-code beside it, so no edit anywhere can make it stale.  That cache does not detect damaged files.
-Therefore a *seal*, the digests of numba's files, is written when a loop is stored and compared
-before it is loaded.  If the folder or a file is unusable, a warning is issued and the loop is
-compiled again.
+the library's own and is named by the hash of its text, which ends with the named tuples among the
+arguments; numba's ordinary cache keeps the machine code beside it.  An edit of a function or of a
+named tuple therefore leads to another file.  That cache does not detect damaged files.  Therefore a
+*seal*, the digests of numba's files, is written when a loop is stored and compared before it is
+loaded.  If the folder or a file is unusable, a warning is issued and the loop is compiled again.
 
 Private options of numba
 ------------------------
@@ -192,7 +192,7 @@ class Loop:
     def _first_call(self, *arguments):
         """Load or compile the function and call it; seal the files that numba has stored."""
         try:
-            stored = self._open()
+            stored = self._open(arguments)
         except (OSError, RuntimeError) as reason:  # numba finds no place for its files
             stored = []
             self._keep_nothing(reason)
@@ -204,6 +204,7 @@ class Loop:
             if compiled and isinstance(reason, OSError | PicklingError):  # it was not stored
                 warn(f"topk keeps no compiled code: {reason!r}")
             elif stored and not compiled:  # it was not loaded
+                remove([*stored, self._seal_path])
                 self._keep_nothing(reason)
             else:
                 raise
@@ -235,14 +236,16 @@ class Loop:
             timer.cancel()
             timer.join()  # a fork of the process needs a single thread
 
-    def _open(self):
+    def _open(self, arguments):
         """Write the module, check its seal, and return the files with its machine code."""
         name = f"{self._name}_{self._assembly.entry.__name__}"
         if self._folder:
-            found = sha256(self.text.encode()).hexdigest()[:16]
+            tuples = sorted(set(_named_tuples(arguments)))
+            text = "\n".join([self.text, "", "# Among its arguments:", *tuples, ""])
+            found = sha256(text.encode()).hexdigest()[:16]
             self.path = self._folder / f"{name}_{found}.py"
-            if not is_text(self.path, self.text):
-                write(self.path, self.text)
+            if not is_text(self.path, text):
+                write(self.path, text)
         dispatcher = self._assembly.execute(self.text, self.path)
         stored = self._files(dispatcher)
         if unsealed(self._seal_path, stored):
@@ -279,3 +282,17 @@ class Loop:
         self._folder = self.path = None
         self.text = self._written()
         self.dispatcher = self._assembly.execute(self.text)
+
+
+def _named_tuples(values):
+    """Yield a comment for each named tuple among some values: its class and its fields.
+
+    Stored machine code refers to these classes by name, so numba cannot load it if one of them has
+    been renamed.
+    """
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _named_tuples(value)
+            if hasattr(value, "_fields"):
+                cls = type(value)
+                yield f"# {cls.__module__}.{cls.__qualname__}({', '.join(value._fields)})"
