@@ -27,7 +27,7 @@ def begun(text):
 
 def test_the_lines_to_begin_with_run():
     names = begun(README)
-    assert len(names["session"].selected) == 20 and len(names["plays"].frame()) == 2
+    assert len(names["session"].selected) == 20 and len(names["reps"].frame()) == 2
     names = begun((ROOT / "book/intro.md").read_text(encoding="utf-8"))
     assert len(names["outcome"].selected) == 20 and names["counts"].sum() > 0
 

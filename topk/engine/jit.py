@@ -127,8 +127,8 @@ def compiled(function, given, name, lean, store=True):
         return plain_form(function, given)
     assembly = Assembly(function, dict(given) | GIVEN)
     for part, reason in assembly.without_source.items():
-        played = f"topk runs {name.partition('_')[0]} as plain Python, slowly"
-        warn(f"{played}: the source text of {part.__qualname__} cannot be read ({reason})")
+        how = f"topk runs {name.partition('_')[0]} as plain Python, slowly"
+        warn(f"{how}: the source text of {part.__qualname__} cannot be read ({reason})")
         return plain_form(function, given)
     # numba crashes when it loads stored functions that call each other in a circle
     storable = not (assembly.values or assembly.calls_in_circle())

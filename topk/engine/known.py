@@ -11,12 +11,12 @@ from topk.engine.plain import PlainRunState
 from topk.rules.strategy import Indices
 
 
-def limit_batch(play, items, arms, counts, m):
+def limit_batch(state, items, arms, counts, m):
     """Truncate a batch to the results that each arm has left; return its length.
 
     Parameters
     ----------
-    play : topk.engine.state.RunState or PlainRunState
+    state : topk.engine.state.RunState or PlainRunState
         The state of the run that asks for the batch.
     items : int
         Number of results of each arm.
@@ -29,18 +29,18 @@ def limit_batch(play, items, arms, counts, m):
     An index strategy would pick a known arm forever; instead the active unknown arm with the fewest
     results is pulled.
     """
-    pulls = play.seen.pulls
+    pulls = state.seen.pulls
     counts[:m] = np.minimum(counts[:m], items - pulls[arms[:m]])
     kept = np.flatnonzero(counts[:m])
     arms[: kept.size], counts[: kept.size] = arms[kept], counts[kept]
     if kept.size or m == 0:
         return kept.size
-    if isinstance(play, PlainRunState):
+    if isinstance(state, PlainRunState):
         allowed = f"of arms with fewer than {items} results, while there are any"
         refuse("arms of Strategy.ask", arms[:m].tolist(), allowed)
-    unknown = np.flatnonzero(play.active & (pulls < items))
-    if unknown.size == 0 or not isinstance(play.strategy, Indices):
-        play.end()
+    unknown = np.flatnonzero(state.active & (pulls < items))
+    if unknown.size == 0 or not isinstance(state.strategy, Indices):
+        state.end()
         return 0
     arms[0], counts[0] = unknown[pulls[unknown].argmin()], 1
     return 1

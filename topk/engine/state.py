@@ -496,21 +496,21 @@ def by_bandit(chosen, layout):
     return chosen.reshape(*chosen.shape[:-1], layout[0], -1) % layout[1]
 
 
-def recommend_with(play, pulls, sums):
+def recommend_with(state, pulls, sums):
     """Return the set that would be recommended for other counts.
 
     Parameters
     ----------
-    play : RunState or PlainRunState
+    state : RunState or PlainRunState
         The state of a run; unchanged on return.
     pulls, sums : ndarray, shape (n,)
         The counts of every arm.
     """
-    seen = play.seen
+    seen = state.seen
     before = seen.pulls.copy(), seen.sums.copy()
     seen.pulls[:], seen.sums[:] = pulls, sums
     try:
-        return play.recommend()
+        return state.recommend()
     finally:  # a strategy in plain Python may raise
         seen.pulls[:], seen.sums[:] = before
 

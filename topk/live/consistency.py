@@ -44,12 +44,12 @@ def check_play(stored, seen, bounded):
     check_counts(*parts, bounded)
 
 
-def check_end(play, withdrawn, opening):
+def check_end(state, withdrawn, opening):
     """Refuse a claimed end of the run that contradicts the strategy's rule.
 
     Parameters
     ----------
-    play : topk.engine.state.RunState or topk.engine.plain.PlainRunState
+    state : topk.engine.state.RunState or topk.engine.plain.PlainRunState
         The stored run.
     withdrawn : list of int
         The withdrawn arms.
@@ -62,8 +62,8 @@ def check_end(play, withdrawn, opening):
     rounds are not stored; for such a rule, every remaining arm must have the pulls of the first
     round.
     """
-    strategy, ended = play.strategy, play.ended
-    pulls, here = play.seen.pulls, np.ones(play.seen.pulls.size, dtype=bool)
+    strategy, ended = state.strategy, state.ended
+    pulls, here = state.seen.pulls, np.ones(state.seen.pulls.size, dtype=bool)
     here[withdrawn] = False
     if ended not in (RUNNING, BY_RULE, BY_BUDGET):
         refuse("ended", ended, f"{RUNNING}, {BY_RULE} or {BY_BUDGET}")
@@ -77,15 +77,15 @@ def check_end(play, withdrawn, opening):
         allowed = f"{RUNNING} or {BY_BUDGET}: {type(strategy).__name__} never certifies"
         refuse("ended", ended, allowed)
     few = pulls[here].min() < max(opening, strategy.initial_pulls)
-    if few or not play.agrees():
+    if few or not state.agrees():
         allowed = f"what {type(strategy).__name__} decides from these pulls and sums"
         refuse("ended", ended, allowed)
 
 
-def check_withdrawn(play, withdrawn):
+def check_withdrawn(state, withdrawn):
     """Refuse a list of withdrawn arms with repetitions, or without an arm that the run withdrew."""
-    n = play.seen.pulls.size
-    status = play.seen.status if isinstance(play.strategy, Ruled) else np.zeros(n)
+    n = state.seen.pulls.size
+    status = state.seen.status if isinstance(state.strategy, Ruled) else np.zeros(n)
     known = all(type(arm) is int and 0 <= arm < n for arm in withdrawn)
     gone = {*np.flatnonzero(status == WITHDRAWN).tolist()}
     if not known or len({*withdrawn}) < len(withdrawn) or not gone <= {*withdrawn}:
@@ -105,8 +105,8 @@ def check_arrivals(arrivals, summed, bounded):
         check_counts(*np.array(results, dtype=float).T, bounded)
 
 
-def opening_of(play):
+def opening_of(state):
     """Return the pulls of every arm in the first batch of a new run; see `check_end`."""
-    if isinstance(play.strategy, Indices) or not isinstance(play.strategy, Ruled):
-        return play.strategy.initial_pulls
-    return max(int(play.seen.now.each), 0)
+    if isinstance(state.strategy, Indices) or not isinstance(state.strategy, Ruled):
+        return state.strategy.initial_pulls
+    return max(int(state.seen.now.each), 0)

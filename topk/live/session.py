@@ -177,12 +177,12 @@ class Session:
         self._scale = {"bounds": None if bounds is None else [*map(float, bounds)]}
         self._scale["sigma"] = None if sigma is None else float(sigma)
         shape = len(self.names) if self.names else arms
-        played, self._joined, self._clock = strategy.on(self._reward_range), [*joined], 0
-        self.most_arms = None if most_arms is None else _checked_most(most_arms, shape, played)
+        rescaled, self._joined, self._clock = strategy.on(self._reward_range), [*joined], 0
+        self.most_arms = None if most_arms is None else _checked_most(most_arms, shape, rescaled)
         if self.most_arms:
-            assert isinstance(played, Ruled)
-            played = played.reserving(self._joined[0] if joined else int(shape), self.most_arms)
-        self.engine = begin_run(played, shape, generator)
+            assert isinstance(rescaled, Ruled)
+            rescaled = rescaled.reserving(self._joined[0] if joined else int(shape), self.most_arms)
+        self.engine = begin_run(rescaled, shape, generator)
         n = self.engine.seen.pulls.size
         self.layout = (self.engine.bandits, n // self.engine.bandits) if strategy.several else n
         self._withdrawn = []
@@ -488,25 +488,25 @@ class Session:
 
     def _next(self, size):
         """Return the number of pulls of each arm to be handed out next, (n,)."""
-        play, new, flight = self.engine, self._arrivals.new, self._arrivals.flight
+        engine, new, flight = self.engine, self._arrivals.new, self._arrivals.flight
         budget = getattr(self.strategy, "budget", None) or MOST
-        most = budget - play.total - int(new.sum() + flight.sum())
+        most = budget - engine.total - int(new.sum() + flight.sum())
         if self.done or most <= 0:
             return np.zeros(self.n, dtype=np.int64)
         size, capacity = min(size, most), np.full(self.n, MOST)
         if self._cells:
             capacity = self._cells.left
-        if play.accepts_unsolicited:
-            shares = np.minimum(play.imagine(self._arrivals.told(), flight, size), capacity)
-            if self._cells and play.strategy.skips_known and play.can_begin(play.seen.pulls):
+        if engine.accepts_unsolicited:
+            shares = np.minimum(engine.imagine(self._arrivals.told(), flight, size), capacity)
+            if self._cells and engine.strategy.skips_known and engine.can_begin(engine.seen.pulls):
                 return shares  # fewer than ``size`` if all arms that the rule picks are in flight
-            have = play.seen.pulls + new + flight + shares
+            have = engine.seen.pulls + new + flight + shares
         else:
             left = self._arrivals.left
             shares = spread(new + flight, np.minimum(np.maximum(left - flight, 0), capacity), size)
             have = np.maximum(flight - left, 0) + self._arrivals.surplus  # ahead of the batch
-            size = min(size, max(shares.sum(), most - have[play.active].sum()))
-        more = np.where(play.active, np.minimum(size, capacity - shares), 0)
+            size = min(size, max(shares.sum(), most - have[engine.active].sum()))
+        more = np.where(engine.active, np.minimum(size, capacity - shares), 0)
         return shares + spread(have, more, size - shares.sum())
 
     @locked
@@ -1052,11 +1052,11 @@ class Session:
 
     def _with_new(self, names):
         """Return the number of arms that join, and the names of all arms, or their number."""
-        played = self.engine.strategy
-        if played.joins_by is None or played.several:
+        strategy = self.engine.strategy
+        if strategy.joins_by is None or strategy.several:
             raise ValueError(
-                f"names: no arm can join {type(self.strategy).__name__}{_why_not(played)}; start a "
-                "new session with all arms, and pass the report's sums, counts and squares to "
+                f"names: no arm can join {type(self.strategy).__name__}{_why_not(strategy)}; start "
+                "a new session with all arms, and pass the report's sums, counts and squares to "
                 "`observe`"
             )
         if self.names is None:
@@ -1081,14 +1081,14 @@ class Session:
 
     def _check_room_for(self, number):
         """Refuse new arms if the budget does not suffice for their first pulls."""
-        play, budget = self.engine, getattr(self.strategy, "budget", None)
+        engine, budget = self.engine, getattr(self.strategy, "budget", None)
         if budget is None:
             return
-        first = play.strategy.initial_pulls * number
-        if not isinstance(play.strategy, Indices):  # a round of all remaining arms
+        first = engine.strategy.initial_pulls * number
+        if not isinstance(engine.strategy, Indices):  # a round of all remaining arms
             first = self.n + number - len(self._withdrawn)
         due = np.maximum(self._arrivals.left, self._arrivals.flight).sum()
-        spare = budget - play.total - int(self._arrivals.new.sum() + due)
+        spare = budget - engine.total - int(self._arrivals.new.sum() + due)
         if first > spare:
             raise ValueError(
                 f"names: {number} more arm(s) need {first} pulls first, and budget = {budget} has "
@@ -1326,21 +1326,21 @@ def as_name(arm):
     return int(arm) if isinstance(arm, int | np.integer) and not isinstance(arm, bool) else None
 
 
-def _checked_most(most_arms, shape, played):
+def _checked_most(most_arms, shape, strategy):
     """Return the maximum number of arms; refuse it if no arm can join."""
-    if played.joins_by is None or played.several:
-        name = type(played).__name__
-        refuse("most_arms", most_arms, f"left out: no arm can join {name}{_why_not(played)}")
+    if strategy.joins_by is None or strategy.several:
+        name = type(strategy).__name__
+        refuse("most_arms", most_arms, f"left out: no arm can join {name}{_why_not(strategy)}")
     return check_integer(most_arms, "most_arms", shape)
 
 
-def _why_not(played):
+def _why_not(strategy):
     """Return why no arm can join, as a clause that follows the name of a strategy."""
-    if played.several:
+    if strategy.several:
         return ", which samples several bandits"
-    if not played.certifies and hasattr(played, "budget"):
+    if not strategy.certifies and hasattr(strategy, "budget"):
         return ", which divides a budget among the arms of the start"
-    if getattr(played, "fresh", False):
+    if getattr(strategy, "fresh", False):
         return ", which needs fresh rewards in each round"
     return ", which does not say how (see joins_by of topk.Strategy)"
 
