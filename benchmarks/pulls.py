@@ -162,9 +162,9 @@ def entry_of(path):
     module = _executed(path)
     name, make = (getattr(module, word, None) for word in ("NAME", "make"))
     if not isinstance(name, str) or not name:
-        refuse(f"NAME in {path.name}", name, "a text: what the row is called")
+        refuse(f"NAME in {path.name}", name, "a string: the name of the row")
     if name in {entry.name for entry in LIBRARY}:
-        refuse(f"NAME in {path.name}", name, "another than those of the library")
+        refuse(f"NAME in {path.name}", name, "different from those of the library")
     if not callable(make):
         refuse(f"make in {path.name}", make, "a function make(k, delta) that returns the strategy")
     settings = getattr(module, "SETTINGS", DRAWN)
@@ -300,7 +300,7 @@ def main(words=None):
     parser.add_argument("--add", action="store_true", help="write its row into results/pulls.json")
     parser.add_argument("--instance", metavar="NAME", action="append",
                         help="on this instance only; may be repeated")
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"unless given {RUNS}")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"number of runs, by default {RUNS}")
     given = parser.parse_args(words)
     try:
         entries, instances = _wanted(given)

@@ -167,7 +167,7 @@ def same_pulls(session: Session, bandit: Bandit, seed: int) -> Callable[..., NDA
         asked, counts = session.ask()
         wanted = np.bincount(arms, minlength=bandit.n) * count
         if not np.array_equal(np.bincount(asked, counts, minlength=bandit.n), wanted):
-            raise AssertionError(f"{count} pulls of {arms}, where the session asks {counts} of "
+            raise AssertionError(f"{count} pulls of {arms}, where the session asks for {counts} of "
                                  f"{asked}")
         drawn = bandit.pull(asked, counts, rng)
         session.tell(asked, sums=drawn.sums, counts=counts, squares=drawn.squares)

@@ -238,7 +238,7 @@ def _joined(name, *texts):
 def check_text(value, name, empty=False):
     """Raise ValueError unless the value is a string, not blank unless ``empty`` allows it."""
     if not isinstance(value, str) or not (empty or value.strip()):
-        refuse(name, value, "a text" if empty else "a text that is not empty")
+        refuse(name, value, "a string" if empty else "a string that is not blank")
 
 
 # Numbered results

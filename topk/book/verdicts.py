@@ -246,7 +246,7 @@ class Judgement(_Judgement):
         'slightly'
         """
         if not isinstance(vague, str) or not vague.strip():
-            refuse("vague", vague, "the word of the sentence that has no size")
+            refuse("vague", vague, "the vague word of the sentence for the size")
         return self._replace(vague=vague)
 
 

@@ -36,7 +36,7 @@ def limit_batch(state, items, arms, counts, m):
     if kept.size or m == 0:
         return kept.size
     if isinstance(state, PlainRunState):
-        allowed = f"of arms with fewer than {items} results, while there are any"
+        allowed = f"arms with fewer than {items} results, while there are any"
         refuse("arms of Strategy.ask", arms[:m].tolist(), allowed)
     unknown = np.flatnonzero(state.active & (pulls < items))
     if unknown.size == 0 or not isinstance(state.strategy, Indices):

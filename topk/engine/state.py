@@ -101,9 +101,9 @@ def axes_of_arms(strategy, n):
 
 HINT = (
     "Does the rule of {} return what it should? `share` returns how many pulls, `pick` two arms "
-    "(the second may be NO_ARM), `done` True or False, `scale` one number, `interval` two. Is all "
-    "that it looks up in s declared? Parameters that are numbers, and what `state` returns, are "
-    "`s.name`, the numbers under \"now\" there are `s.now.name`; `s.rng` is there with "
+    "(the second may be NO_ARM), `done` True or False, `scale` one number, `interval` two. Is "
+    "everything that it reads from s declared? `s.name` is a parameter that is a number, or an "
+    "entry of what `state` returns; `s.now.name` is a number under \"now\" there; `s.rng` needs "
     "random = True. Is every function imported by name, as in `from topk.rules import lowest`?"
 )
 

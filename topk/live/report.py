@@ -226,7 +226,8 @@ def joining(snapshot):
         return f"{told}; delta = {delta:g} holds for all joins up to most_arms = {most}"
     return (
         f"{told}; delta = {delta:g} holds for all current arms if joining depended neither on "
-        f"rewards nor on a certificate; otherwise the error is at most {snapshot.error:.3g}"
+        "rewards nor on a certificate; otherwise the failure probability is at most "
+        f"{snapshot.error:.3g}"
     )
 
 

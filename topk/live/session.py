@@ -1339,7 +1339,7 @@ def _why_not(strategy):
     if strategy.several:
         return ", which samples several bandits"
     if not strategy.certifies and hasattr(strategy, "budget"):
-        return ", which divides a budget among the arms of the start"
+        return ", which divides a budget among the initial arms"
     if getattr(strategy, "fresh", False):
         return ", which needs fresh rewards in each round"
     return ", which does not say how (see joins_by of topk.Strategy)"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import topk
 
 __all__ = ["Indices", "Rounds", "Strategy", "positive"]
-NO_DATACLASS = "{} is no frozen dataclass: put @dataclass(frozen=True) above"
+NO_DATACLASS = "{} is not a frozen dataclass: put @dataclass(frozen=True) above"
 BOUNDS_DELTA = 0.05  # joint error of the bounds shown by strategies that have none of their own
 
 
@@ -134,7 +134,7 @@ class Strategy:
             if check and not (value is None and field.default is None):
                 value = check(value, field.name)
                 if value is None:
-                    raise TypeError(f"the check of {field.name} has to return its value")
+                    raise TypeError(f"the check of {field.name} must return the value")
             object.__setattr__(self, field.name, value)
 
     @property
@@ -182,8 +182,8 @@ class Strategy:
         """
         name = type(self).__name__
         if self.several or self.certifies:
-            why = "plays several bandits" if self.several else "certifies draws with replacement"
-            refuse("items", items, f"left out for {name}, which {why}; on a finite test set play "
+            why = "samples several bandits" if self.several else "certifies draws with replacement"
+            refuse("items", items, f"left out for {name}, which {why}; on a finite test set run "
                    "KLLUCB, or a strategy with a fixed budget")
         check_integer(items, "items", self.initial_pulls)
         return self
@@ -456,14 +456,14 @@ class Ruled(Strategy):
             if isinstance(function, rule):
                 if name not in self.roles:
                     allowed = ", ".join(self.roles)
-                    raise TypeError(f"{name} of {kind} is no function of a rule: {allowed}")
+                    raise TypeError(f"{name} of {kind} is not a function of a rule: {allowed}")
                 found[self.roles[name]] = function.__func__
                 expected, given = map(parameters_of, (self.roles[name], function.__func__))
                 if len(expected) != len(given):
                     told = f"takes ({', '.join(expected)}), got ({', '.join(given)})"
                     raise TypeError(f"{name} of {kind} {told}")
             elif name in self.roles and function is not getattr_static(Strategy, name, None):
-                raise TypeError(f"{name} of {kind} is to be a function, marked with topk.rule")
+                raise TypeError(f"{name} of {kind} must be a function, marked with topk.rule")
         return found
 
 
