@@ -1,4 +1,4 @@
-"""What both forms share: status codes, open functions, and the counting of rewards."""
+"""What both forms of rules share: status codes, open functions, and the counting of rewards."""
 
 import numpy as np
 
