@@ -162,7 +162,7 @@ class Verdict:
         """Return the entry of the ledger or register, with strings in all fields.
 
         ``why`` is the reason for "not comparable".  ``judged`` is "direction" if the sentence
-        states no size, and ``vague`` is its word without a size.
+        states no definite size, and ``vague`` is its vague word.
         """
         entry = {"type": "proved" if self.outcome == PROVED else "claim", **vars(self.claim)}
         return entry | {"observed": self.observed, "verdict": self.verdict, "note": self.note,

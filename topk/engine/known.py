@@ -1,4 +1,4 @@
-"""Batches on a finite test set, for strategies unaware that an arm's items run out.
+"""Batches on a finite test set, for strategies whose rule ignores that an arm's items run out.
 
 An arm with N items has at most N results.  A batch is truncated to the results that are left.  An
 arm is known when all its items have been drawn; it stays in the run with its exact mean.

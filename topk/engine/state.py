@@ -136,7 +136,7 @@ def copy_state(s):
 
 
 def new_block(cls, scalars):
-    """Return a structured scalar of zeros: (name, whether it is a float) for each number of a run.
+    """Return a structured scalar of zeros, with a field for each (name, whether it is a float).
 
     It is ``s.now``, used as an object with attributes, as in ``s.now.total += 1``, by Python and by
     compiled code.
@@ -398,8 +398,8 @@ class RunState:
     def agrees(self):
         """Return whether an index rule is done according to the present counts.
 
-        Also True if that is not asked: of a rule in rounds, also one that has taken over from an
-        index rule, one that is given the remaining arms only, and one that draws random numbers.
+        Also True where the rule is not asked: if it is a rule in rounds, or has been taken over by
+        one, if it is given the remaining arms only, or if it draws random numbers.
         """
         s, rule = copy_state(self.s), dict(self.substitutions).get(indices.done)
         asks = isinstance(self.strategy, Indices) and rule and self.accepts_unsolicited
@@ -482,7 +482,7 @@ def count_at_means(s, arms, counts):
 
 
 def by_bandit(chosen, layout):
-    """Return sorted arms (..., M k) as one row a bandit, (..., M, k), in the bandit's own numbers.
+    """Return sorted arms (..., M k) as one row per bandit, (..., M, k), in its own numbers.
 
     For a single bandit they are returned unchanged.
 

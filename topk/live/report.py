@@ -23,7 +23,7 @@ JUST = 1 - 4e-6  # factor of delta: at the reported epsilon, rounded evidence st
 
 
 def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
-    """Return the current results, with a row for each arm: chosen arms first, then by means.
+    """Return the current results, one row per arm: chosen arms first, then by decreasing mean.
 
     Parameters
     ----------
