@@ -21,7 +21,7 @@ from topk.rules.strategy import Strategy
 class Snapshot:
     """A copy of a session's data at one moment, made by `topk.Session.snapshot`.
 
-    Arms have numbers 0 to n - 1 here; those of several bandits follow each other.  Rewards
+    Arms have numbers 0 to n - 1 here, one bandit after the other.  Rewards
     and intervals are on the strategy's scale: ``reward_range.from_unit(1, x)`` gives the user's
     units.
 

@@ -270,7 +270,7 @@ class Strategy:
         return ranked_by(view.sums, view.pulls, np.arange(view.n), 1.0)[: self.k]
 
     def withdraw(self, view: View, arm: int) -> None:
-        """Continue without an arm; a strategy that does not define this refuses."""
+        """Continue without an arm; by default this raises a ValueError."""
         raise ValueError(f"arm: {type(self).__name__} does not say how to go on without an arm")
 
     def start(
