@@ -1,4 +1,4 @@
-"""LUCB1 as one writes it in ordinary numba: what the machinery of the library is compared with.
+"""LUCB1 in ordinary numba, with which the compiled loops of the library are compared.
 
 It makes the same pulls as `topk.LUCB1`, from the same random numbers, and looks at all arms for
 every pair.  Kalyanakrishnan et al. (2012), sections 2 and 3.2.
@@ -48,7 +48,7 @@ def pull(arm, means, pulls, sums, rng):
 def boundary_arms(pulls, sums, chosen, scale):
     """Return the arms h and l, and by how much the upper bound of l exceeds the lower bound of h.
 
-    Arms first change places until those with the largest means are chosen, of equals the first.
+    Arms first change places until those with the largest means are chosen; ties go to the first.
     """
     while True:
         lowest = weakest = np.inf

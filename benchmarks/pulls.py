@@ -4,12 +4,12 @@
     python -m benchmarks.pulls --strategy FILE        print the row of the strategy in a file
     python -m benchmarks.pulls --strategy FILE --add  and put it into results/pulls.json
 
-Every strategy is run until it certifies the K best arms, exactly (epsilon = 0), with an error
+Every strategy is run until it certifies the K best arms, exactly (epsilon = 0), with a failure
 probability of at most ``DELTA``, on 0/1 rewards, on scores and on finite test sets.  No number
-depends on the clock: the same code writes the same file.  All of it takes about seven minutes of
+depends on the clock: the same code writes the same file.  All of it takes about seven minutes on
 one core.
 
-What a file with a strategy has to contain is said in CONTRIBUTING.md;
+CONTRIBUTING.md says what a file with a strategy must contain;
 ``benchmarks/strategies/even.py`` is an example.
 """
 
@@ -52,8 +52,8 @@ class Instance:
         Known for 0/1 rewards, drawn with replacement: :math:`T^*\,\mathrm{kl}(\delta, 1-\delta)`
         bounds the expected pulls of every strategy that returns the K best arms with probability at
         least :math:`1-\delta` on every Bernoulli instance without a tie at the boundary, see
-        `topk.hardness.characteristic_time`.  Its certified lower end is taken.  Strategies that
-        allow for any reward in [0, 1] are among them.
+        `topk.hardness.characteristic_time`.  Its certified lower end is taken.  Among
+        these strategies are those that allow any reward in [0, 1].
         """
         if self.setting != "0/1":
             return None
@@ -76,7 +76,7 @@ def beta_arms(sd):
 def test_set_of(counts, items):
     """Return a test set on which model a is right on ``counts[a]`` items.
 
-    Which items does not matter, since every model meets them in a random order of its own.
+    Which items these are does not matter, since every model gets them in its own random order.
     """
     return topk.TestSet(np.arange(items) < np.asarray(counts)[:, None])
 
@@ -100,11 +100,11 @@ class Entry:
     Attributes
     ----------
     name : str
-        What its row is called.
+        Name of its row.
     make : function
         ``make(k, delta)`` returns the strategy.
     settings : tuple of str
-        The rewards it can handle, of `SETTINGS`.
+        The kinds of rewards that it can handle, among `SETTINGS`.
     file : str or None
         Where it was submitted, relative to the folder `SUBMITTED`; None for the library's own.
     """
@@ -154,7 +154,7 @@ def entry_of(path):
     ------
     ValueError
         If there is no such file, it does not run, something is missing in it, or its strategy does
-        not certify or does not go with one of the instances.
+        not certify or does not fit one of the instances.
     """
     path = Path(path).resolve()
     if not path.is_file() or path.suffix != ".py":
@@ -162,9 +162,9 @@ def entry_of(path):
     module = _executed(path)
     name, make = (getattr(module, word, None) for word in ("NAME", "make"))
     if not isinstance(name, str) or not name:
-        refuse(f"NAME in {path.name}", name, "a text: what the row is called")
+        refuse(f"NAME in {path.name}", name, "a string: the name of the row")
     if name in {entry.name for entry in LIBRARY}:
-        refuse(f"NAME in {path.name}", name, "another than those of the library")
+        refuse(f"NAME in {path.name}", name, "different from those of the library")
     if not callable(make):
         refuse(f"make in {path.name}", make, "a function make(k, delta) that returns the strategy")
     settings = getattr(module, "SETTINGS", DRAWN)
@@ -179,7 +179,7 @@ def entry_of(path):
 
 
 def _executed(path):
-    """Return a file's module; it is found by its name, as numba and dataclasses want it."""
+    """Return a file's module; it is found by its name, as numba and dataclasses require."""
     name = f"submitted_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -213,7 +213,7 @@ def _check_entry(entry, instance):
 
 
 def cell(entry, instance, runs=RUNS):
-    """Run a strategy on an instance; return what is written about it.
+    """Run a strategy on an instance; return the entry of the result.
 
     Returns
     -------
@@ -268,7 +268,7 @@ def line(name, found, runs):
 
 
 def head():
-    """Return what the rows have in common, as it is written."""
+    """Return the part of the result that all rows share."""
     instances = [
         {"name": instance.name, "setting": instance.setting, "n": instance.bandit.n,
          "k": instance.k, "bound": (b := instance.bound()) and round(b, 1)}
@@ -300,7 +300,7 @@ def main(words=None):
     parser.add_argument("--add", action="store_true", help="write its row into results/pulls.json")
     parser.add_argument("--instance", metavar="NAME", action="append",
                         help="on this instance only; may be repeated")
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"unless given {RUNS}")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"number of runs, by default {RUNS}")
     given = parser.parse_args(words)
     try:
         entries, instances = _wanted(given)
@@ -314,7 +314,7 @@ def main(words=None):
 
 
 def _wanted(given):
-    """Return which strategies and instances the command line asks for; refuse what cannot be."""
+    """Return the strategies and instances of the command line; refuse invalid options."""
     names = [instance.name for instance in INSTANCES]
     for name in given.instance or ():
         if name not in names:

@@ -200,14 +200,14 @@ def beside_c(program, n):
 # Ordinary numba
 
 
-ORDINARY_SIZES = {20: PULLS, 60: PULLS, 1000: PULLS // 4, 100_000: PULLS // 50}  # and pulls
+ORDINARY_SIZES = {20: PULLS, 60: PULLS, 1000: PULLS // 4, 100_000: PULLS // 50}  # arms: pulls
 
 
 def ordinary():
-    """Nanoseconds a pull of LUCB1 in ordinary numba (``lucb.py``) and in the library, and ratios.
+    """Measure LUCB1 in ordinary numba (``lucb.py``) and in the library: nanoseconds a pull, ratios.
 
-    Of both the same pulls, after the first of every arm.  ``first_s`` is what the first play takes
-    in a fresh process with an empty cache, most of it compilation.
+    Both make the same pulls, after the first of every arm.  ``first_s`` is the time of the first
+    run in a fresh process with an empty cache, most of it compilation.
     """
     rows, before = [], os.getloadavg()[0]
     lucb1(np.array([0.9, 0.1]), 1, 0.0, DELTA, 10, np.random.default_rng(0))
@@ -229,9 +229,9 @@ def ordinary():
 
 
 def ordinary_ns(means, pulls, seed):
-    """Return the nanoseconds a pull of ``lucb1``, over ``pulls`` pulls of as many runs as needed.
+    """Return the nanoseconds per pull of ``lucb1``, over ``pulls`` pulls in one or more runs.
 
-    The first pull of every arm is not counted: a run that makes no other is taken off.
+    The first pull of every arm is not counted: the time of a run without others is subtracted.
     """
     n, made, took, number = means.size, 0, 0.0, 0
     while made < pulls:
@@ -244,7 +244,7 @@ def ordinary_ns(means, pulls, seed):
 
 
 def first_plays():
-    """Return the processor seconds of the first play with an empty cache, of both."""
+    """Return the processor seconds of the first run with an empty cache, for both."""
     start = "import time, numpy as np, topk\n"
     codes = {
         "numba": start + "from benchmarks.lucb import lucb1\ns = time.process_time()\n"

@@ -246,7 +246,8 @@ def test_a_study_outlives_an_edit_of_the_library(edit, tmp_path):
     printed, said = fresh(code, path, env=environment(tmp_path / "release"))
     where, state = printed.splitlines()
     assert where.startswith(str(tmp_path)) and json.loads(state) == session.state()
-    assert "study.json was written by other sources of this library; its format is known" in said
+    assert ("study.json was written by another version of this library's code; "
+            "its format is known") in said
 
 
 def revenue(visitors):
@@ -396,7 +397,7 @@ def test_a_rule_of_ones_own_skips_withdrawn_arms_and_errors_say_what_to_do():
     with pytest.raises(TypeError) as silent:
         Silent(k=1, budget=40).start(3).tell([0, 1, 2], [1, 0, 0])
     assert "`pick` two arms (the second may be NO_ARM)" in silent.value.__notes__[0]
-    with pytest.raises(TypeError, match=r"^Thawed is no frozen dataclass: put @dataclass\(frozen"):
+    with pytest.raises(TypeError, match=r"^Thawed is not a frozen dataclass: put @dataclass\(fro"):
         Thawed(k=1, budget=40).start(3)
 
 

@@ -105,8 +105,8 @@ def test_a_row_is_added_once_and_then_replaced(elsewhere, capsys):
 @pytest.mark.parametrize(("source", "complaint"), [
     ("NAME = ", "mine.py does not run: SyntaxError"),
     ("import nothing_of_that_name", "mine.py does not run: ModuleNotFoundError"),
-    (GOOD.replace("NAME", "TITLE"), "NAME in mine.py must be a text"),
-    (GOOD.replace('"mine"', '"KLLUCB"'), "NAME in mine.py must be another than"),
+    (GOOD.replace("NAME", "TITLE"), "NAME in mine.py must be a string"),
+    (GOOD.replace('"mine"', '"KLLUCB"'), "NAME in mine.py must be different from"),
     (GOOD.replace("make", "made"), "make in mine.py must be a function make(k, delta)"),
     (GOOD + "SETTINGS = ('grades',)", "SETTINGS in mine.py must be a tuple of some of"),
     (GOOD.replace("(k, delta):", "(k):"), "make(10, 0.05) in mine.py fails: TypeError"),

@@ -1,7 +1,7 @@
 """Top-K arm identification: strategies, bandits, simulation and live sessions.
 
-The public names stand in ``__init__.pyi``, from which they are loaded when they are first used, so
-that ``import topk`` costs little more than NumPy.
+The public names are listed in ``__init__.pyi`` and are loaded when they are first used, so that
+``import topk`` takes little longer than importing NumPy.
 """
 
 import lazy_loader

@@ -141,7 +141,7 @@ def check_flag(value: Any, name: str) -> bool:
 
 def check_pair(shape: Any) -> tuple[int, int]:
     """Return the pair (M, n): the number of bandits, and the number of arms of each."""
-    allowed = "a pair (M, n) of a number of bandits, at least 1, and of arms each, at least 2"
+    allowed = "a pair (M, n): at least 1 bandit, and at least 2 arms in each"
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:
         refuse("n", shape, allowed)
     try:

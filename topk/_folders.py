@@ -15,7 +15,7 @@ def exposed(path):
     Returns
     -------
     str or None
-        The reason, with the way out.  A folder is safe if it belongs to the user or to root, and if
+        The reason, with a remedy.  A folder is safe if it belongs to the user or to root, and if
         only these can write to it, or also a group of which the user is the only member.  In a
         folder with the sticky bit, such as ``/tmp``, others cannot replace files either.
 

@@ -71,7 +71,7 @@ def any_unit(value, name, arguments):
 
 
 def as_many_as(first):
-    """Range of means in [0, 1], equally many as in the argument ``first``."""
+    """Range of means in [0, 1], as many as in the argument ``first``."""
     def check(value, name, arguments):
         means, size = _checks.check_means(value, name), arguments[first].size
         if means.size != size:

@@ -385,7 +385,7 @@ class MultiBandit(BernoulliBandit):
 
 
 class BetaBandit(Bandit):
-    """Arms with Beta distributed rewards.
+    """Arms with Beta-distributed rewards.
 
     Parameters
     ----------

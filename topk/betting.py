@@ -192,7 +192,7 @@ def betting_pair_statistic(a, b, epsilon):
 
 
 def moments(u, ones, squares):
-    """Return pulls, mean, the variance over its square, and ln(sup L / KT)."""
+    """Return pulls, mean, the variance over the squared mean, and ln(sup L / KT)."""
     mean, other = ones / u, (u - ones) / u
     deviations = np.maximum(squares - ones * mean, 0) + DEVIATION_SLACK * squares + UNDERFLOW
     variance = np.minimum(deviations, ones * other) / u

@@ -1,4 +1,4 @@
-"""What a page says of a paper: claims with their verdicts, and the statistics behind them."""
+"""Claims about papers with their verdicts, and the statistics behind them."""
 
 from topk.book.claims import Checked, Claim, Ledger, Verdict, checked
 from topk.stats import (

@@ -332,7 +332,7 @@ def separate(heights: ArrayLike, gap: float) -> Floats:
     Returns
     -------
     ndarray of float, shape (n,)
-        The heights with the least sum of squared changes in the order of ``heights``.
+        The heights with the least sum of squared changes, in the order of ``heights``.
 
     Examples
     --------
@@ -342,7 +342,7 @@ def separate(heights: ArrayLike, gap: float) -> Floats:
     heights = np.asarray(heights, dtype=np.float64)
     order = np.argsort(heights, kind="stable")
     steps = gap * np.arange(heights.size)
-    # Without the steps, apart means in order: neighbours out of order are averaged until none is.
+    # Minus the steps, heights need only be in order: neighbours out of order are averaged.
     blocks: list[list[float]] = []
     for value in heights[order] - steps:
         blocks.append([value])

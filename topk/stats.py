@@ -42,8 +42,9 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     Parameters
     ----------
     values : array_like of float, shape (runs, ...), runs >= 2
-        One value per replication, along the first axis. level : float, optional Confidence level
-        :math:`\gamma`, in (0, 1).
+        One value per replication, along the first axis.
+    level : float, optional
+        Confidence level :math:`\gamma`, in (0, 1).
 
     Returns
     -------

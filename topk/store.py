@@ -9,7 +9,7 @@ the others are made.
 A complete file is moved to its place in one step, and reading it executes no code.  It ends with a
 digest; a file with a wrong digest is ignored, and its replications are made again.
 
-The digest finds damage, not forged files.  Therefore a folder to which other users can write, or
+The digest detects damage, not forged files.  Therefore a folder to which other users can write, or
 that belongs to another user, is refused (not on Windows).  Folders made by the store are writable
 for their owner only; one that you make yourself may also be writable for a group that has your name
 and no other members, as with the usual umask of Debian.

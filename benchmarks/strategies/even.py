@@ -1,7 +1,7 @@
 """Share the pulls evenly, look now and then, and stop when the evidence suffices.
 
-The plain design with a valid stopping rule: what every other strategy has to be cheaper than.  It
-is written in plain Python; a compiled rule (`topk.Rounds`, `topk.Indices`) is submitted in the same
+This is the baseline with a valid stopping rule, which other strategies should undercut.  It is
+written in plain Python; a compiled rule (`topk.Rounds`, `topk.Indices`) is submitted in the same
 way.
 """
 
@@ -16,7 +16,7 @@ SETTINGS = ("0/1", "scores", "test set")
 
 @dataclass(frozen=True)
 class Even(topk.Strategy):
-    """Pull every arm a tenth more often than so far, until the p-value is at most delta."""
+    """Raise every arm's pulls by about a tenth at a time, until the p-value is at most delta."""
 
     k: int
     delta: float
@@ -35,5 +35,5 @@ class Even(topk.Strategy):
 
 
 def make(k, delta):
-    """Return the strategy that finds the k best arms with error probability at most delta."""
+    """Return the strategy that finds the k best arms with failure probability at most delta."""
     return Even(k, delta)

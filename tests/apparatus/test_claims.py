@@ -150,7 +150,7 @@ def test_an_incomplete_claim_is_refused(change, name):
 
 
 def test_an_incomplete_verdict_is_refused():
-    with pytest.raises(ValueError, match="^observed must be a text that is not empty"):
+    with pytest.raises(ValueError, match="^observed must be a string that is not blank"):
         CLAIM.judge(True, "")
     for wrong in ([], ["holds"]):
         with pytest.raises(ValueError, match="^verdicts must be "):

@@ -360,7 +360,7 @@ FIXED = [e for e in ENTRIES if e.strategy not in {type(x) for x in JOINING.value
 def test_others_refuse_and_say_why(entry):
     layout = (2, 3) if entry.several else 5
     strategy = entry.draw(RNG(3), layout, 2)
-    why = "divides a budget among the arms of the start"
+    why = "divides a budget among the initial arms"
     if not hasattr(strategy, "budget"):
         why = r"does not say how \(see joins_by of topk.Strategy\)"
     elif strategy.certifies:

@@ -268,7 +268,7 @@ def test_a_file_of_other_sources_is_read_with_a_warning(tmp_path):
     path = tmp_path / "study.json"
     study().save(path)
     path.write_text(path.read_text().replace('"library": "', '"library": "0'))
-    with pytest.warns(UserWarning, match="written by other sources of this library"):
+    with pytest.warns(UserWarning, match="written by another version of this library's code"):
         again = topk.load(path)
     assert again.state() == study().state()
 

@@ -708,10 +708,10 @@ class Thawed(topk.Indices):
 
 
 @pytest.mark.parametrize("act, error, text", [
-    (Undressed, TypeError, "Undressed is no frozen dataclass: put"),
-    (lambda: Undressed(k=1), TypeError, "Undressed is no frozen dataclass: put"),
-    (lambda: topk.run(Own(1), TWO, rng=0), TypeError, "Own is no frozen dataclass: put"),
-    (lambda: topk.run(Thawed(1), TWO, rng=0), TypeError, "Thawed is no frozen dataclass: put"),
+    (Undressed, TypeError, "Undressed is not a frozen dataclass: put"),
+    (lambda: Undressed(k=1), TypeError, "Undressed is not a frozen dataclass: put"),
+    (lambda: topk.run(Own(1), TWO, rng=0), TypeError, "Own is not a frozen dataclass: put"),
+    (lambda: topk.run(Thawed(1), TWO, rng=0), TypeError, "Thawed is not a frozen dataclass: put"),
     (lambda: topk.LUCB1(2, 0.1, 0.1, eps=1), TypeError, "LUCB1.* unexpected .* 'eps'"),
     (lambda: topk.LUCB1(2), TypeError, "missing .* 'epsilon' and 'delta'"),
     (lambda: topk.run(topk.LUCB1, TWO, 0), ValueError, "strategy must be .*, with its parameters"),

@@ -243,7 +243,7 @@ def test_reserved_names_are_refused():
             topk.run(cls(1, 12, 0, -1), BANDIT, rng=0)
     with pytest.raises(ValueError, match="the kind of mine must be .*got 'float'"):
         Unkind(1, 12, 0, -1).start(3)
-    with pytest.raises(TypeError, match="the check of one has to return its value"):
+    with pytest.raises(TypeError, match="the check of one must return the value"):
         Lost(1, 12, 0, -1)
 
 
@@ -270,7 +270,7 @@ def test_a_function_that_is_not_marked_is_refused():
         def done(s):
             return s.now.rounds > 3
 
-    with pytest.raises(TypeError, match="done of Unmarked is to be a function, marked"):
+    with pytest.raises(TypeError, match="done of Unmarked must be a function, marked"):
         Unmarked(2, budget=100, a=1.0).start(7)
 
 
@@ -404,7 +404,7 @@ def test_errors_name_undeclared_state_and_a_missing_return():
         def share(s):
             s.now.rounds + 1
 
-    with pytest.raises(TypeError, match="Is all that it looks up in s declared"):
+    with pytest.raises(TypeError, match="Is everything that it reads from s declared"):
         topk.run(Unkept(1, 60, 2), BANDIT, rng=0)
     with pytest.raises(TypeError) as mute:
         Mute(1, 60).start(3)

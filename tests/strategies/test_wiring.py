@@ -30,7 +30,7 @@ def test_a_function_that_a_search_gives_must_fit_the_one_that_it_replaces():
     given["arm_pulled"] = top_k_scan.arm_pulled
     with pytest.raises(TypeError, match=r"lowest of the search mine takes \['state', 'side'\]"):
         Search("mine", **given, words={indices.lowest: lowest})
-    with pytest.raises(TypeError, match="is no function"):
+    with pytest.raises(TypeError, match="is not a function"):
         Search("mine", **given, words={"lowest": top_k_scan.lowest})
     with pytest.raises(TypeError, match="arm_pulled"):
         Search("mine", new_arrays=top_k_scan.new_arrays, setup=top_k_scan.setup)
@@ -64,5 +64,5 @@ def test_a_marked_function_that_no_form_asks_for_is_refused():
         def descide(s):
             pass
 
-    with pytest.raises(TypeError, match="descide of Misspelt is no function of a rule: share, "):
+    with pytest.raises(TypeError, match="descide of Misspelt is not a function of a rule: share, "):
         Misspelt(1, 10).start(3)

@@ -130,16 +130,16 @@ def rule_of(strategy: type[Strategy], *shown: type[Strategy]) -> Markdown:
 
 
 def same_pulls(session: Session, bandit: Bandit, seed: int) -> Callable[..., NDArray[np.float64]]:
-    """Return a function that pulls, for a plain implementation of the rule of a session.
+    """Return a function that makes the pulls of a plain implementation of a session's rule.
 
     Parameters
     ----------
     session : Session
         A session of the library's strategy, without pulls.
     bandit : Bandit
-        Where the rewards come from.
+        Source of the rewards.
     seed : int
-        Of the rewards.
+        Seed of the rewards.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def same_pulls(session: Session, bandit: Bandit, seed: int) -> Callable[..., NDA
         asked, counts = session.ask()
         wanted = np.bincount(arms, minlength=bandit.n) * count
         if not np.array_equal(np.bincount(asked, counts, minlength=bandit.n), wanted):
-            raise AssertionError(f"{count} pulls of {arms}, where the session asks {counts} of "
+            raise AssertionError(f"{count} pulls of {arms}, where the session asks for {counts} of "
                                  f"{asked}")
         drawn = bandit.pull(asked, counts, rng)
         session.tell(asked, sums=drawn.sums, counts=counts, squares=drawn.squares)

@@ -162,7 +162,7 @@ class Verdict:
         """Return the entry of the ledger or register, with strings in all fields.
 
         ``why`` is the reason for "not comparable".  ``judged`` is "direction" if the sentence
-        states no size, and ``vague`` is its word without a size.
+        states no definite size, and ``vague`` is its vague word.
         """
         entry = {"type": "proved" if self.outcome == PROVED else "claim", **vars(self.claim)}
         return entry | {"observed": self.observed, "verdict": self.verdict, "note": self.note,
@@ -238,7 +238,7 @@ def _joined(name, *texts):
 def check_text(value, name, empty=False):
     """Raise ValueError unless the value is a string, not blank unless ``empty`` allows it."""
     if not isinstance(value, str) or not (empty or value.strip()):
-        refuse(name, value, "a text" if empty else "a text that is not empty")
+        refuse(name, value, "a string" if empty else "a string that is not blank")
 
 
 # Numbered results

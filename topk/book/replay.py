@@ -1,4 +1,4 @@
-"""Runs of SAR on prepared rewards, as the proofs of its theorems imagine them."""
+"""Runs of SAR on prepared rewards, as in the proofs of its theorems."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from topk.strategies.sar import SAR, MultiBanditSAR, phase_lengths
 def replay_phases(strategy, n, sums):
     r"""Run SAR, or its form for several bandits, on given rewards.
 
-    Proofs speak of averages that exist whether or not they are observed.  Here all averages
-    exist, and the strategy is told those that it asks for.
+    The proofs use averages that exist whether or not they are observed.  Here all averages
+    exist, and the strategy receives those that it asks for.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def replay_phases(strategy, n, sums):
 
     Notes
     -----
-    The infinite lists of rewards in the proofs of Theorems 1 and 2 of Bubeck, Wang and
-    Viswanathan (2013).
+    The rewards are those of the infinite lists in the proofs of Theorems 1 and 2 of Bubeck, Wang
+    and Viswanathan (2013).
 
     Examples
     --------

@@ -5,15 +5,15 @@ There are four verdicts:
 *holds*, *fails*
     The paper states everything that determines the outcome, or the outcome is the same under every
     reading that was run; the row lists the readings.  Comparisons are decided at a family-wise
-    error of 1 % per sentence, by Holm's method over all its points, rivals and readings, and
+    error rate of 1 % per sentence, by Holm's method over all its points, rivals and readings, and
     paired if the runs are paired.
 *undecided*
     The data do not decide; the row gives the number of runs that would, and the likely side.
 *not comparable*
-    The readings that were run disagree, or what decides is not printed and cannot be run.  This
-    module finds disagreements and names the readings.  The other case is `unprinted`, which takes
-    a sentence on what is not printed and one on why it cannot be run.  Nothing else gives this
-    verdict, and nothing overrides the outcome of runs.
+    The readings that were run disagree, or what decides the outcome is not printed and cannot be
+    run.  This module finds disagreements and names the readings.  The other case is `unprinted`,
+    which takes a sentence on what is not printed and one on why it cannot be run.  Nothing else
+    gives this verdict, and nothing overrides the outcome of runs.
 
 A point (such as a number of arms and a budget) is decided *for* the sentence if every comparison
 there is decided for it, and *against* it if one is decided the other way.  `always` holds if every
@@ -210,7 +210,7 @@ class Judgement(_Judgement):
         If the verdict is "not comparable": which readings disagree and how, or what is not printed
         and why it cannot be run.
     vague : str
-        If the direction is judged: the word without a size.
+        If the direction is judged: the vague word for the size.
 
     Notes
     -----
@@ -238,7 +238,7 @@ class Judgement(_Judgement):
                 "observed, less what chance adds to them.")
 
     def direction(self, vague: str) -> Self:
-        """Return a copy that judges a direction; ``vague`` is the sentence's word without a size.
+        """Return a copy that judges a direction; ``vague`` is the vague word for the size.
 
         Examples
         --------
@@ -246,12 +246,12 @@ class Judgement(_Judgement):
         'slightly'
         """
         if not isinstance(vague, str) or not vague.strip():
-            refuse("vague", vague, "the word of the sentence that has no size")
+            refuse("vague", vague, "the vague word of the sentence for the size")
         return self._replace(vague=vague)
 
 
 def unprinted(missing: str, unplayable: str) -> Judgement:
-    """Return "not comparable", because what decides is not printed and cannot be run.
+    """Return "not comparable", because what decides the outcome is not printed and cannot be run.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ def fact(readings: bool | np.bool_ | Mapping[str, bool | np.bool_]) -> Judgement
 
 
 def holm(p: Floats, level: float = LEVEL) -> Flags:
-    """Return which hypotheses Holm's method rejects at the family-wise error ``level``."""
+    """Return which hypotheses Holm's method rejects at the family-wise error rate ``level``."""
     order = np.argsort(p, kind="stable")
     rejected = np.zeros(p.size, bool)
     rejected[order] = np.logical_and.accumulate(p[order] <= level / np.arange(p.size, 0, -1))

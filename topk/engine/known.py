@@ -1,4 +1,4 @@
-"""Batches on a finite test set, for strategies unaware that an arm's items run out.
+"""Batches on a finite test set, for strategies whose rule ignores that an arm's items run out.
 
 An arm with N items has at most N results.  A batch is truncated to the results that are left.  An
 arm is known when all its items have been drawn; it stays in the run with its exact mean.
@@ -36,7 +36,7 @@ def limit_batch(state, items, arms, counts, m):
     if kept.size or m == 0:
         return kept.size
     if isinstance(state, PlainRunState):
-        allowed = f"of arms with fewer than {items} results, while there are any"
+        allowed = f"arms with fewer than {items} results, while there are any"
         refuse("arms of Strategy.ask", arms[:m].tolist(), allowed)
     unknown = np.flatnonzero(state.active & (pulls < items))
     if unknown.size == 0 or not isinstance(state.strategy, Indices):

@@ -48,7 +48,7 @@ def _check_folder(path):
     if reason := exposed(path):
         raise OSError(reason)
     if not os.access(path, os.W_OK):
-        raise OSError("it cannot be written")
+        raise OSError("it is not writable")
 
 
 def warn(text):

@@ -101,9 +101,9 @@ def axes_of_arms(strategy, n):
 
 HINT = (
     "Does the rule of {} return what it should? `share` returns how many pulls, `pick` two arms "
-    "(the second may be NO_ARM), `done` True or False, `scale` one number, `interval` two. Is all "
-    "that it looks up in s declared? Parameters that are numbers, and what `state` returns, are "
-    "`s.name`, the numbers under \"now\" there are `s.now.name`; `s.rng` is there with "
+    "(the second may be NO_ARM), `done` True or False, `scale` one number, `interval` two. Is "
+    "everything that it reads from s declared? `s.name` is a parameter that is a number, or an "
+    "entry of what `state` returns; `s.now.name` is a number under \"now\" there; `s.rng` needs "
     "random = True. Is every function imported by name, as in `from topk.rules import lowest`?"
 )
 
@@ -136,7 +136,7 @@ def copy_state(s):
 
 
 def new_block(cls, scalars):
-    """Return a structured scalar of zeros: (name, whether it is a float) for each number of a run.
+    """Return a structured scalar of zeros, with a field for each (name, whether it is a float).
 
     It is ``s.now``, used as an object with attributes, as in ``s.now.total += 1``, by Python and by
     compiled code.
@@ -398,8 +398,8 @@ class RunState:
     def agrees(self):
         """Return whether an index rule is done according to the present counts.
 
-        Also True if that is not asked: of a rule in rounds, also one that has taken over from an
-        index rule, one that is given the remaining arms only, and one that draws random numbers.
+        Also True where the rule is not asked: if it is a rule in rounds, or has been taken over by
+        one, if it is given the remaining arms only, or if it draws random numbers.
         """
         s, rule = copy_state(self.s), dict(self.substitutions).get(indices.done)
         asks = isinstance(self.strategy, Indices) and rule and self.accepts_unsolicited
@@ -482,7 +482,7 @@ def count_at_means(s, arms, counts):
 
 
 def by_bandit(chosen, layout):
-    """Return sorted arms (..., M k) as one row a bandit, (..., M, k), in the bandit's own numbers.
+    """Return sorted arms (..., M k) as one row per bandit, (..., M, k), in its own numbers.
 
     For a single bandit they are returned unchanged.
 

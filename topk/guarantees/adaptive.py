@@ -186,7 +186,7 @@ def improved_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) 
 
     Notes
     -----
-    *Derived* with the algorithm, in "Improved top-K", by its proof with explicit constants.  On the
+    *Derived* with the algorithm in the chapter "Improved top-K", with explicit constants.  On the
     same event the regret is at most epsilon.
 
     Examples

@@ -86,7 +86,7 @@ def sar_error(means: ArrayLike, k: int, budget: Whole) -> float:
 
 @validated()
 def sar_budget(means: ArrayLike, k: int, delta: float) -> int | float:
-    r"""Smallest budget for which SAR's bound guarantees an error of at most delta.
+    r"""Smallest budget for which SAR's bound guarantees a failure probability of at most delta.
 
     Solves Theorem 1: :math:`Q=n+8\,\overline{\log}(n)\,H_2\ln(2n^2/\delta)`, rounded up.
 
@@ -95,7 +95,7 @@ def sar_budget(means: ArrayLike, k: int, delta: float) -> int | float:
     means, k
         As in `sar_error`.
     delta : float
-        Allowed error probability, in (0, 1).
+        Allowed failure probability, in (0, 1).
 
     Returns
     -------

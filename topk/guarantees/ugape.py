@@ -252,7 +252,7 @@ def ugapeb_error(
 
 @validated(means=one_or_several)
 def ugapeb_budget(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
-    r"""Smallest budget from which on UGapEb's bound guarantees an error of at most delta.
+    r"""Smallest budget from which UGapEb's bound on the failure probability is at most delta.
 
     Solves :math:`2nQ\exp(-(Q-n)/(2H_\epsilon))\le\delta` for Q.
 
@@ -265,7 +265,7 @@ def ugapeb_budget(means: ArrayLike, k: int, epsilon: float, delta: float) -> int
     epsilon : float
         Tolerance per arm, in [0, 1).
     delta : float
-        Allowed error probability, in (0, 1).
+        Allowed failure probability, in (0, 1).
 
     Returns
     -------

@@ -313,9 +313,9 @@ def tolerance(
     -----
     Chen et al. (2017), equation (3), restored (the products are garbled in our copy); the cap
     :math:`n-k-1`, beyond which rank k + t + 1 does not exist, is ours.  Both products are
-    nondecreasing in t, so the condition holds exactly up to the answer.  A positive epsilon is
-    compared with the slack of `topk.metrics` (about 3.6e-15), because t times a gap *equals* k
-    epsilon on many textbook instances, whose decimals are stored rounded.
+    nondecreasing in t, so the condition holds exactly up to the answer.  With a positive
+    epsilon the comparison has the slack of `topk.metrics` (about 3.6e-15), because t times a gap
+    *equals* k epsilon on many textbook instances, whose decimals are stored rounded.
 
     Examples
     --------

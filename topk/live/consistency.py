@@ -83,7 +83,7 @@ def check_end(state, withdrawn, opening):
 
 
 def check_withdrawn(state, withdrawn):
-    """Refuse a list of withdrawn arms with repetitions, or without an arm that the run withdrew."""
+    """Refuse a list of withdrawn arms that has repetitions, or lacks an arm that was withdrawn."""
     n = state.seen.pulls.size
     status = state.seen.status if isinstance(state.strategy, Ruled) else np.zeros(n)
     known = all(type(arm) is int and 0 <= arm < n for arm in withdrawn)

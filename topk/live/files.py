@@ -162,7 +162,7 @@ def load(path: str | Path) -> "topk.Session":
     if not isinstance(stored, dict) or stored.keys() != {"library", "session"}:
         refuse("path", str(path), "a file written by Session.save")
     if stored["library"] != SOURCES:
-        told = f"{path} was written by other sources of this library; its format is known"
+        told = f"{path} was written by another version of this library's code; its format is known"
         warnings.warn(told, stacklevel=2)
     return resume(stored["session"])
 

@@ -23,7 +23,7 @@ JUST = 1 - 4e-6  # factor of delta: at the reported epsilon, rounded evidence st
 
 
 def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
-    """Return the current results, with a row for each arm: chosen arms first, then by means.
+    """Return the current results, one row per arm: chosen arms first, then by decreasing mean.
 
     Parameters
     ----------
@@ -226,7 +226,8 @@ def joining(snapshot):
         return f"{told}; delta = {delta:g} holds for all joins up to most_arms = {most}"
     return (
         f"{told}; delta = {delta:g} holds for all current arms if joining depended neither on "
-        f"rewards nor on a certificate; otherwise the error is at most {snapshot.error:.3g}"
+        "rewards nor on a certificate; otherwise the failure probability is at most "
+        f"{snapshot.error:.3g}"
     )
 
 

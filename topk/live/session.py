@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 MANY = 1024  # pairs of arms up to which evidence may use squares; beyond, it would take seconds
-DELTA = 0.05  # error probability of intervals if the strategy has no delta
+DELTA = 0.05  # failure probability of the intervals if the strategy has no delta
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()  # all sessions of this process
 _held: list[Session] = []  # the sessions that are locked while this process forks
@@ -87,7 +87,7 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
 
 
 def locked(method: Callable[P, R]) -> Callable[P, R]:
-    """Return the method so that it holds the session's lock while it runs."""
+    """Return a method that holds the session's lock while it runs."""
 
     @functools.wraps(method)
     def alone(*arguments: P.args, **named: P.kwargs) -> R:
@@ -720,8 +720,8 @@ class Session:
         use all results at once.  Their bounds hold after any number of pulls, hence the guarantee
         is unaffected.  The clock t of `LUCB1`, and of `KLLUCB` with its published rate, is then at
         least the largest number of pulls of an arm.  All results used count towards a budget, and
-        exceeding it ends the run; the guarantee of `UGapEb` requires that it spends the budget
-        itself.
+        exceeding it ends the run; the guarantee of `UGapEb` requires that its own rule spends
+        the budget.
 
         All other strategies use exactly the results they ask for, and their guarantees are about
         these: `SAR` and `SuccessiveRejects` compare arms after equal numbers of pulls, `OptMAI`
@@ -1008,7 +1008,7 @@ class Session:
             If a name is not new, if the session would have more than ``most_arms`` arms, or if the
             budget does not suffice for the first pulls of the new ones.  Also if the strategy needs
             fresh rewards in each round (`Halving`, `AdaptiveTopK`, `ImprovedTopK`), divides a
-            budget among the arms of the start (`SAR`, `SuccessiveRejects`, `OptMAI`, `Uniform`,
+            budget among the initial arms (`SAR`, `SuccessiveRejects`, `OptMAI`, `Uniform`,
             `GapE`, `UGapEb`, ...), samples several bandits, or is your own without ``joins_by``:
             then start a new session with all arms, and pass the sums, counts and squares of the
             report to `observe`.
@@ -1162,7 +1162,7 @@ class Session:
         self._go_on()
 
     def _test_sigma(self, arm, count, total, squares):
-        """Test sigma by ``count`` rewards, with their sum of squares; None if it is not known."""
+        """Test sigma by ``count`` rewards, with their sum of squares; None if that is unknown."""
         refuted = self._refuted
         self._sigma_test.take(arm, count, total, squares)
         if self._refuted and not refuted:
@@ -1195,13 +1195,13 @@ class Session:
             self._open_batch()
 
     def _is_enough(self):
-        """Tell whether the batch is complete, or the rule can use results beyond it at once."""
+        """Return whether the batch is complete, or the rule can use results beyond it at once."""
         if not self._arrivals.left.any():
             return True
         return self._has_surplus() and self.engine.can_begin(self._counted()[0])
 
     def _has_surplus(self):
-        """Tell whether an arm has more new results than the batch needs."""
+        """Return whether an arm has more new results than the batch needs."""
         return (self._arrivals.new > self._arrivals.wanted).any()
 
     def _counted(self):
@@ -1339,7 +1339,7 @@ def _why_not(strategy):
     if strategy.several:
         return ", which samples several bandits"
     if not strategy.certifies and hasattr(strategy, "budget"):
-        return ", which divides a budget among the arms of the start"
+        return ", which divides a budget among the initial arms"
     if getattr(strategy, "fresh", False):
         return ", which needs fresh rewards in each round"
     return ", which does not say how (see joins_by of topk.Strategy)"

@@ -19,9 +19,9 @@ from topk.rules.strategy import Strategy
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A copy of a session's data, made by `topk.Session.snapshot`; the session leaves it unchanged.
+    """A copy of a session's data at one moment, made by `topk.Session.snapshot`.
 
-    Arms have numbers 0 to n - 1 here; those of several bandits follow each other.  Rewards
+    Arms have numbers 0 to n - 1 here, one bandit after the other.  Rewards
     and intervals are on the strategy's scale: ``reward_range.from_unit(1, x)`` gives the user's
     units.
 
@@ -32,7 +32,7 @@ class Snapshot:
     reward_range
         Range of the rewards: their bounds, their sigma, or the number of items.
     delta
-        Error probability of intervals and evidence: the strategy's delta, or 0.05.
+        Failure probability of intervals and evidence: the strategy's delta, or 0.05.
     pulls, sums
         Number and sum of all rewards told, shape (n,) each.
     squares
@@ -151,7 +151,7 @@ class Snapshot:
         Parameters
         ----------
         delta
-            Error probability between 0 and 1; by default the snapshot's.
+            Failure probability, between 0 and 1; by default the snapshot's.
         """
         if self.refuted:
             return np.full((2, self.n), [[-np.inf], [np.inf]])

@@ -207,7 +207,7 @@ def group_argument(
     epsilon : float
         Tolerance on the average regret, in (0, 0.01].
     delta : float
-        Failure probability of the algorithm, in (0, 0.02]; the lemma has at most 0.01.
+        Failure probability of the algorithm, in (0, 0.02]; the lemma assumes at most 0.01.
     constant : float
         C in the assumed pulls; published 20000.
 
@@ -220,8 +220,8 @@ def group_argument(
     Notes
     -----
     Zhou et al. (2014), Lemma 5.4, and its proof in the supplement.  The supplement's last
-    chain (see `printed_split`) fails for most delta; the exact ratio used here satisfies
-    :math:`\ge\sqrt\delta` on the whole range.
+    chain (see `printed_split`) fails for most delta; the exact ratio used here is at
+    least :math:`\sqrt\delta` on the whole range.
 
     Examples
     --------

@@ -232,7 +232,7 @@ def theorem_3_pulls(n: int, epsilon: float) -> float:
 
 @validated(n=_even, epsilon=up_to(1 / 256))
 def theorem_3_success(n: int, epsilon: float) -> float:
-    r"""Largest probability of success with at most `theorem_3_pulls` pulls, random bits.
+    r"""Largest probability of success with at most `theorem_3_pulls` pulls, for random bits.
 
     .. math:: \Pr[\mathcal L_T\le\epsilon]\le e^{-K\sqrt\epsilon/16},\qquad K=n/2 .
 
@@ -248,7 +248,7 @@ def theorem_3_success(n: int, epsilon: float) -> float:
 
     Notes
     -----
-    *Derived* here: convexity, then Chernoff.
+    *Derived* here, by convexity and Chernoff's bound.
 
     Examples
     --------

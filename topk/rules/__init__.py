@@ -1,4 +1,4 @@
-"""The language in which strategies are written: forms of rules, their words, and searches.
+"""The language in which strategies are written: forms of rules, their functions, and searches.
 
 A strategy imports all that it needs from here.
 """

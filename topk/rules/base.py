@@ -1,4 +1,4 @@
-"""What both forms share: status codes, open functions, and the counting of rewards."""
+"""What both forms of rules share: status codes, open functions, and the counting of rewards."""
 
 import numpy as np
 
@@ -90,7 +90,7 @@ def withdraw(s, arm, k):
     if s.status[arm] == ACCEPTED:
         raise ValueError(
             "arm: it has been accepted for good, and arms that might replace it have been "
-            "rejected; a set without it cannot be promised"
+            "rejected; a set without it would have no guarantee"
         )
     if s.status[arm] == REJECTED:
         return

@@ -1,4 +1,4 @@
-"""What a strategy declares beside its parameters: the state of its rule."""
+"""What a strategy declares besides its parameters: the state of its rule."""
 
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ class Stored(NamedTuple):
 
 
 class Declaration(NamedTuple):
-    """The state that a strategy declares, by where the rule finds it.
+    """The state that a strategy declares, grouped by where the rule finds it.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Declaration(NamedTuple):
 
 
 def sorted_out(state: dict[str, Any]) -> Declaration:
-    """Return what `topk.rules.strategy.Ruled.state` has returned as a `Declaration`."""
+    """Return the result of `topk.rules.strategy.Ruled.state` as a `Declaration`."""
     constants = {name: value for name, value in state.items() if name != "now"}
     stored = {name: value for name, value in constants.items() if isinstance(value, Stored)}
     for name in stored:

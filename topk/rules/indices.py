@@ -49,7 +49,7 @@ def pick(s):
 def clock(s):
     """Return the time t of a round: the number of rounds, or of an arm's pulls if that is larger.
 
-    An arm may have more pulls than there were rounds in a session that was given other data.
+    In a session with unsolicited results an arm may have more pulls than there were rounds.
     """
     return max(s.now.rounds, s.now.most)
 
@@ -223,7 +223,7 @@ def kth(s):
 
 @open_function
 def following(s):
-    """Return the k+1-th largest mean; not with ``searches = ()``."""
+    """Return the (k+1)-th largest mean; not with ``searches = ()``."""
 
 
 @open_function

@@ -39,7 +39,7 @@ def apart(function):
 def in_arrays(form, unless=None):
     """Mark a function that has a second form, which works on whole arrays with NumPy.
 
-    Both return the same, bit for bit.  Compiled code uses the marked function, with its plain
+    Both forms agree bit for bit.  Compiled code uses the marked function, with its plain
     loops; plain Python uses ``form``, which is many times faster there if there are many arms.
 
     Parameters
@@ -47,8 +47,8 @@ def in_arrays(form, unless=None):
     form : function
         The second form, with the same parameters.
     unless : function, optional
-        A function whose default ``form`` knows: if a rule replaces this function by its own, plain
-        Python uses the marked function, too.
+        A function for whose default ``form`` was written: if a rule replaces this function by its
+        own, plain Python uses the marked function, too.
     """
 
     def mark(function):

@@ -1,4 +1,4 @@
-"""Strategies in rounds: all active arms get the same pulls, then some are accepted or rejected."""
+"""Strategies in rounds, which pull all active arms equally often, then accept or reject some."""
 
 import math
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     import topk
 
 __all__ = ["Indices", "Rounds", "Strategy", "positive"]
-NO_DATACLASS = "{} is no frozen dataclass: put @dataclass(frozen=True) above"
-BOUNDS_DELTA = 0.05  # joint error of the bounds shown by strategies that have none of their own
+NO_DATACLASS = "{} is not a frozen dataclass: put @dataclass(frozen=True) above"
+BOUNDS_DELTA = 0.05  # joint failure probability of the bounds of strategies without their own
 
 
 class Strategy:
@@ -70,7 +70,7 @@ class Strategy:
         How the rule divides delta, if arms can join its session: among two-sided
         ``"intervals"``, one per arm; among one-sided ``"bounds"``, one per arm and side of the
         boundary on which the arm ever is; or among ``"pairs"`` of arms.  None if no arm can join,
-        because the rule needs fresh rewards or divides a budget among the arms of the start.
+        because the rule needs fresh rewards or divides a budget among the initial arms.
     uses_squares : bool
         Whether the strategy uses sums of squared rewards.
     several : bool
@@ -89,7 +89,7 @@ class Strategy:
     skips_known : bool
         Whether the rule itself skips arms of a finite test set that are known completely.
     checks : dict
-        How a parameter of that name is checked: ``check(value, name)``.
+        Name of a parameter -> its check, ``check(value, name)``.
 
     Examples
     --------
@@ -134,12 +134,12 @@ class Strategy:
             if check and not (value is None and field.default is None):
                 value = check(value, field.name)
                 if value is None:
-                    raise TypeError(f"the check of {field.name} has to return its value")
+                    raise TypeError(f"the check of {field.name} must return the value")
             object.__setattr__(self, field.name, value)
 
     @property
     def tolerance(self) -> float:
-        """Epsilon of a guarantee for each arm; 0 with a fixed budget or for the average."""
+        """Epsilon of a guarantee for each arm; 0 with a fixed budget or a guarantee on average."""
         per_arm = self.certifies and not self.average
         return getattr(self, "epsilon", 0.0) if per_arm else 0.0
 
@@ -171,19 +171,19 @@ class Strategy:
     def without_replacement(self, items: int) -> "Strategy":
         """Return the strategy for arms with ``items`` results each, each drawn at most once.
 
-        This default is for rules that ignore it: with a fixed budget they run unchanged, and the
-        engine omits pulls that an arm has no items for (see `topk.engine.known`).
+        This default is for rules that ignore the limit: with a fixed budget they run unchanged, and
+        the engine omits pulls for which an arm has no items left (see `topk.engine.known`).
 
         Raises
         ------
         ValueError
-            If the strategy stops by a certificate about rewards drawn with replacement, plays
+            If the strategy stops by a certificate about rewards drawn with replacement, samples
             several bandits, or pulls every arm more often at first than it has items.
         """
         name = type(self).__name__
         if self.several or self.certifies:
-            why = "plays several bandits" if self.several else "certifies draws with replacement"
-            refuse("items", items, f"left out for {name}, which {why}; on a finite test set play "
+            why = "samples several bandits" if self.several else "certifies draws with replacement"
+            refuse("items", items, f"left out for {name}, which {why}; on a finite test set run "
                    "KLLUCB, or a strategy with a fixed budget")
         check_integer(items, "items", self.initial_pulls)
         return self
@@ -270,7 +270,7 @@ class Strategy:
         return ranked_by(view.sums, view.pulls, np.arange(view.n), 1.0)[: self.k]
 
     def withdraw(self, view: View, arm: int) -> None:
-        """Continue without an arm; a strategy that does not define this refuses."""
+        """Continue without an arm; by default this raises a ValueError."""
         raise ValueError(f"arm: {type(self).__name__} does not say how to go on without an arm")
 
     def start(
@@ -298,8 +298,8 @@ class Strategy:
             Instead of bounds: the rewards are sigma-sub-Gaussian, such as normal rewards with this
             standard deviation.
         rng : int or numpy.random.Generator, optional
-            Source of the random numbers that a rule draws, or `topk.Session.observe` to split a
-            sum; on a finite test set also of the order of each arm's items.
+            Source of random numbers for the rule, and for `topk.Session.observe` when it splits a
+            sum; on a finite test set also for the order of each arm's items.
         items : int, optional
             Number N of items, 1 to 1,000,000, on which each arm (a model, a prompt, an annotator)
             has the result 0 or 1: a finite test set, of which every cell is asked at most once;
@@ -342,9 +342,9 @@ class Strategy:
 
         Notes
         -----
-        This default, for rules without bounds, is Hoeffding's inequality with the error 0.05
-        divided among the n arms and all numbers of pulls u in proportion to 1/u²: all bounds hold
-        at all times with probability 0.95.
+        This default, for rules without bounds, is Hoeffding's inequality with the failure
+        probability 0.05 divided among the n arms and all numbers of pulls u in proportion to 1/u²:
+        all bounds hold at all times with probability 0.95.
         """
         pulls = np.maximum(seen.pulls, 1)
         n = pulls.size
@@ -380,7 +380,7 @@ class Ruled(Strategy):
         return made
 
     def declared(self, arms: Arms) -> Declaration:
-        """Return the state of a run with these arms, and delta divided as `reserving` says."""
+        """Return the state of a run with these arms; `reserved_state` says how delta is divided."""
         found = self.state(arms) | self.form_state(arms)
         if self.reserve is not None:
             numbers = self.reserved_state(*self.reserve)
@@ -399,17 +399,17 @@ class Ruled(Strategy):
         return self.state(Arms(most + replaced))
 
     def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
-        """Return (M, n), see `Strategy.check_shape`; refuse a class that is no frozen dataclass."""
+        """Return (M, n), see `Strategy.check_shape`; refuse what is not a frozen dataclass."""
         if not getattr(getattr(self, "__dataclass_params__", None), "frozen", False):
             raise TypeError(NO_DATACLASS.format(type(self).__name__))
         return super().check_shape(shape)
 
     def state(self, arms: Arms) -> dict[str, Any]:
-        """Return what the rule finds in ``s`` beside the parameters: name -> value.
+        """Return what the rule finds in ``s`` besides the parameters: name -> value.
 
         * A number never changes; the rule reads ``s.name``.
         * `Stored` is an array that the rule changes, ``s.name``, all zeros at first.
-        * Another array is a constant, or holds what `Indices` rules compute in ``pulled``; it is
+        * Any other array is a constant, or holds what `Indices` rules compute in ``pulled``; it is
           not stored.  A parameter that is a tuple is not in ``s``; return it here as an array.
         * ``"now"`` is a dict of numbers that the rule changes, name -> first value (its type
           stays): ``s.now.name``.  They are stored.  ``wanted``, the number of arms to be
@@ -456,14 +456,14 @@ class Ruled(Strategy):
             if isinstance(function, rule):
                 if name not in self.roles:
                     allowed = ", ".join(self.roles)
-                    raise TypeError(f"{name} of {kind} is no function of a rule: {allowed}")
+                    raise TypeError(f"{name} of {kind} is not a function of a rule: {allowed}")
                 found[self.roles[name]] = function.__func__
                 expected, given = map(parameters_of, (self.roles[name], function.__func__))
                 if len(expected) != len(given):
                     told = f"takes ({', '.join(expected)}), got ({', '.join(given)})"
                     raise TypeError(f"{name} of {kind} {told}")
             elif name in self.roles and function is not getattr_static(Strategy, name, None):
-                raise TypeError(f"{name} of {kind} is to be a function, marked with topk.rule")
+                raise TypeError(f"{name} of {kind} must be a function, marked with topk.rule")
         return found
 
 
@@ -473,7 +473,7 @@ class Rounds(Ruled):
     Derive a frozen dataclass whose fields are the parameters, and mark the functions of the rule
     with ``topk.rule``.  They run as plain Python in a live session and compiled in simulations;
     so they take the state ``s`` in place of ``self``, call functions that are imported by name
-    (``from helper import f``, not ``helper.f``; compiled as well) and keep to what numba knows.
+    (``from helper import f``, not ``helper.f``; compiled as well) and use only what numba supports.
     `math` and `numpy` are used as usual, ``math.sqrt``, ``np.argsort``.
 
     * ``share(s)`` returns the number of pulls of each active arm in this round; ``EVERYTHING``
@@ -481,10 +481,10 @@ class Rounds(Ruled):
     * ``decide(s)``, after these pulls, accepts and rejects arms (``accept``, ``reject``) or ends
       the run: ``end_with(s, ranked, why)``, where ``why`` is ``BY_RULE`` if the strategy's
       guarantee holds and ``BY_BUDGET`` if not.
-    * ``recommend(s, chosen)``, if it is there, fills ``chosen`` with the set to be returned; by
-      default the accepted arms and the best of the active ones.
+    * ``recommend(s, chosen)``, if defined, fills ``chosen`` with the set to be returned; by
+      default these are the accepted arms and the best of the active ones.
 
-    In ``s`` are the parameters that are numbers (one that is None is not there, but for the
+    ``s`` contains the parameters that are numbers (not those that are None, except the
     budget, which is then -1); ``s.n``; ``s.pulls``, ``s.sums`` and, with ``uses_squares = True``,
     ``s.squares`` (n,), of rewards rescaled as `topk.Strategy` says, to [0, 1] or standard deviation
     at most 1/2; ``s.active[: s.now.n_active]``, the arms that are neither settled nor withdrawn;
@@ -498,19 +498,19 @@ class Rounds(Ruled):
       9) or "real" (finite, from -1e300 to 1e300); and under the name "now" a dict of numbers that
       the rule changes, ``s.now.name``, with their first values.  What changes is stored with a
       session;
-    * ``random = True`` gives it a `numpy.random.Generator` of the run's own, ``s.rng``: in
+    * ``random = True`` gives the rule a `numpy.random.Generator` of the run's own, ``s.rng``: in
       `topk.run` and `topk.replicate` the stream ``topk.engine.streams.stream(seed, play, RULE)``
       (``np.random`` is refused, since no seed of a run sets it);
-    * ``anytime = True`` says that it does not look at its budget, so that checkpoints make sense.
+    * ``anytime = True`` means that the rule ignores its budget, so that checkpoints make sense.
 
     `topk.rules` has the constants and functions that rules share: ``EVERYTHING``, ``accept``,
     ``reject``, ``end_with``, ``BY_RULE``, ``BY_BUDGET``, ``NO_ARM``, ``rank`` and others.
 
-    Parameters called k, budget, epsilon and delta are checked; for others say
+    Parameters called k, budget, epsilon and delta are checked; for others set
     ``checks = topk.Rounds.checks | {"noise": check}``, where ``check(value, name)`` returns the
-    value or raises (``topk.rules.positive`` is one).  If
-    one is called ``budget`` no run exceeds it; a last round that would is spread evenly, and ends
-    the run.  An arm that is withdrawn is no longer active.
+    value or raises an error (``topk.rules.positive`` is such a check).  No run exceeds a parameter
+    called ``budget``: a round that would is cut to the rest of the budget, spread evenly over its
+    arms, and ends the run.  An arm that is withdrawn is no longer active.
 
     Attributes
     ----------
@@ -519,7 +519,7 @@ class Rounds(Ruled):
 
     Examples
     --------
-    Sequential halving: all rounds have as many pulls, and the worse half leaves.
+    Sequential halving: all rounds have the same number of pulls, and the worse half leaves.
 
     >>> import math
     >>> from dataclasses import dataclass
@@ -570,7 +570,7 @@ class Rounds(Ruled):
 
 
 class Indices(Ruled):
-    """A strategy by indices or bounds: `pick` and, where needed, `done`, `scale` or `interval`.
+    """A strategy with indices or bounds: `pick` and, where needed, `done`, `scale` or `interval`.
 
     Every arm is pulled ``initial_pulls`` times, 1 unless set; then the rule picks one or two arms
     at a time.  `topk.Rounds` explains how functions are marked, what ``s`` contains, and what
@@ -581,10 +581,10 @@ class Indices(Ruled):
       never does, and the run ends with the budget.
     * ``scale(s)`` returns the factor of all radii, which never decreases; an arm's bounds are its
       mean plus and minus ``scale / sqrt(pulls)``.
-    * ``interval(s, arm)``, in its place, returns an arm's lower and upper bound.  It is called when
-      the arm has been pulled.  (``line(s, arm)`` covers both: it returns low, high and weight, and
-      the bounds are ``low - scale * weight`` and ``high + scale * weight``.)
-    * ``pulled(s, arm)``, if it is there, is called for each arm that has been pulled, before
+    * ``interval(s, arm)``, in place of ``scale``, returns an arm's lower and upper bound.  It is
+      called when the arm has been pulled.  (``line(s, arm)`` covers both: it returns low, high and
+      weight, and the bounds are ``low - scale * weight`` and ``high + scale * weight``.)
+    * ``pulled(s, arm)``, if defined, is called for each arm that has been pulled, before
       `interval`, `done` and `pick`, and for all arms when a stored session is read.
 
     They may call
@@ -594,13 +594,13 @@ class Indices(Ruled):
       others have been withdrawn);
     * ``lower(s, arm)`` and ``upper(s, arm)``, the bounds of an arm among the k and of another one;
     * ``inside(s, arm)``, whether an arm has one of the k largest means; ``kth(s)`` and
-      ``following(s)``, the k-th and the k+1-th largest mean;
-    * ``clock(s)``, the number of rounds so far; in a session that was given other data, at least
+      ``following(s)``, the k-th and the (k+1)-th largest mean;
+    * ``clock(s)``, the number of rounds so far; in a session with unsolicited results, at least
       the largest number of pulls of an arm.
 
     A rule that computes an index of every arm itself, such as one that draws the means from a
     posterior distribution, sets ``searches = ()`` and looks at the arms ``range(s.n)``; it then
-    has none of these functions.  Arms that have been withdrawn are no longer among them.
+    has none of these functions.  Withdrawn arms are not in ``range(s.n)``; see ``searches``.
 
     Attributes
     ----------
@@ -609,7 +609,7 @@ class Indices(Ruled):
         empty if the rule looks at all arms itself.  Such a rule sees only the arms that have not
         been withdrawn, ``s.n`` of them numbered from 0, at least k, and their part of arrays whose
         size grows with n.  A rule with numbers under "now", or an array of kind "arm", may keep
-        numbers of arms: it sees all arms and has to look at ``s.active[: s.now.n_active]``, as has
+        numbers of arms: it sees all arms and must use only ``s.active[: s.now.n_active]``, as must
         a rule with searches that looks at all arms besides.  Tournaments, the last search, need
         bounds that are straight lines in ``scale``, or stay as they are until the arm is pulled.
     scan_up_to : int
@@ -617,7 +617,7 @@ class Indices(Ruled):
 
     Examples
     --------
-    LUCB whose radius follows each arm's own pulls, u of them, from a union bound over all u.
+    LUCB with a radius that depends on the arm's own number of pulls u, by a union bound over u.
 
     >>> import math
     >>> from dataclasses import dataclass
@@ -686,7 +686,7 @@ class Indices(Ruled):
         return not (found.now or any(array.kind == "arm" for array in found.stored.values()))
 
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
-        """Return the substitutions; an `interval` replaces the bounds by the scale."""
+        """Return the substitutions; a rule's `interval` replaces the bounds from the scale."""
         found = super().substitutions(search)
         if indices.interval in found:
             found[indices.line] = indices.line_of_interval

@@ -284,7 +284,7 @@ class ChangeOfMeasure(
     information : Interval
         :math:`\sum_i\mathbb E_\nu[N_i]\,\mathrm{kl}(\nu_i,\nu_i')`, estimate and interval.
     events : ndarray, shape (m, 2)
-        Frequency of each event under the means and under the others.
+        Frequency of each event under ``nu`` and under ``nu_prime``.
     divergences : ndarray, shape (m, 2)
         :math:`\mathrm{kl}(P_\nu(E),P_{\nu'}(E))` of each event: the estimate, and the
         smallest value that the confidence intervals of the two probabilities allow.

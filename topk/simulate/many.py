@@ -68,7 +68,7 @@ def streams_of(seed, numbers, layout):
     """Return the arms' orders in some runs, and the initial states of their reward generators.
 
     They are cached for the next strategy with the same seed: a comparison needs them again, and
-    they take longer than a short run.  The cache has at most 16 times what
+    they take longer than a short run.  The cache holds at most 16 times what
     `topk.simulate.run.MAX_HELD_VALUES` allows for the runs that are made at a time.
 
     Returns

@@ -352,7 +352,7 @@ def summary_part(rows, means, checkpoints, epsilon):
     ----------
     rows : dict of ndarray
         ``selected``, ``pulls``, ``total_pulls`` and ``certified``, as in `Replications`.
-    means : ndarray of float, shape (n,) or (plays, n)
+    means : ndarray of float, shape (n,) or (runs, n)
         The arms' means; for several bandits with an axis M before the last.
     checkpoints : tuple of int
         Pull counts at which the sets were recorded.

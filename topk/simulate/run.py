@@ -160,8 +160,8 @@ def replicate(
     strategy : Strategy
         The strategy to run.
     bandit : Bandit, sequence of ``runs`` Bandits, or function
-        The arms.  A function is called once per replication with a random generator, on which
-        alone the Bandit that it returns must depend.
+        The arms.  A function is called once per replication with a random generator; the Bandit
+        that it returns must depend only on this generator.
     runs : int
         Number of replications, at least 1.
     seed : int, numpy.random.SeedSequence or numpy.random.Generator, optional

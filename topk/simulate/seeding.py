@@ -1,6 +1,6 @@
 """Initial states of NumPy's random generators, for many runs at once.
 
-To create a generator takes as long as a short run.  This module repeats the computation of
+Creating a generator takes as long as a short run.  This module repeats the computation of
 `numpy.random.SeedSequence` for arrays of runs (NumPy guarantees that it does not change), and
 locates the memory of a generator.
 """
@@ -48,7 +48,7 @@ def generators(seed, *key):
 
 
 def generator_states(seed, *key):
-    """Return the `generator_state` of what `generators` returns, which takes a tenth of the time.
+    """Return the `generator_state` of what `generators` returns, in a tenth of the time.
 
     Returns
     -------

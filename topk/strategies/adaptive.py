@@ -186,10 +186,10 @@ class ImprovedTopK(Rounds):
     gives :math:`\lceil\frac2{\eta_l^2}\ln\frac{2^{l+1}}p\rceil` pulls with
     :math:`\eta_l=\frac{2^{-r}}4(\frac34)^l`.  The final quarter eliminations are those of Zhou,
     Chen and Li (2014), Lemma 4.1: level l has the tolerance
-    :math:`\epsilon_l=\frac{\epsilon'}2(1-q)q^l`, the error :math:`\delta_l=\frac\delta8(1-q)q^l`
-    with :math:`q=e^{-0.1}`, and
+    :math:`\epsilon_l=\frac{\epsilon'}2(1-q)q^l`, the failure probability
+    :math:`\delta_l=\frac\delta8(1-q)q^l` with :math:`q=e^{-0.1}`, and
     :math:`\lceil\epsilon_l^{-2}(10+\frac4{k'}\ln\frac2{\delta_l})\rceil` pulls of each arm.  The
-    last batch is that of their Remark 4.1 with the rest of the tolerance and of the error: one half
+    last batch is that of their Remark 4.1 with the rest of both: one half
     of each, or all if there were no eliminations.  Where any arms of S may fill the set, those with
     the largest means of all their pulls do; the same holds for rejected arms. In the proof a
     wrongly accepted or rejected arm costs at most 1/k: with ``sigma=`` the guarantee is proved if
@@ -271,7 +271,7 @@ class ImprovedTopK(Rounds):
 
 
 def open_batch(s):
-    """Steps 2.1 to 2.5 and 3: choose the purpose of the next batch, or end the run."""
+    """Choose the purpose of the next batch, or end the run: steps 2.1 to 2.5 and 3 in the book."""
     size, wanted, u = s.now.n_active, s.now.wanted, 4 * s.allowance * s.now.r
     last = 4 * 0.5**s.now.r * wanted <= s.allowed  # 2.2: leave the loop
     if size < wanted:  # 2.1: all of S and the best of B

@@ -18,8 +18,8 @@ class BettingLUCB(Floored):
 
     The strategy is meant for grades, ratings, times and other rewards that are not all 0 or 1.  The
     interval of an arm is that of `topk.confidence.interval` with squares, at delta / n: it depends
-    on the number of the arm's rewards, their sum, and the sum of their squares.  It is the shorter
-    the smaller the variance; for 0/1 rewards it is about as long as that of `KLLUCB`.
+    on the number of the arm's rewards, their sum, and the sum of their squares.  The smaller
+    the variance, the shorter it is; for 0/1 rewards it is about as long as that of `KLLUCB`.
 
     Let h be the arm with the lowest lower bound among the k largest means, and l the arm with the
     highest upper bound among the others.  The run ends when :math:`U_l - L_h < \epsilon`; otherwise

@@ -69,7 +69,7 @@ class CLUCBPAC(Exchanging):
     Notes
     -----
     Chen, Lin, King, Lyu and Chen (2014); the algorithm, its radius and the PAC rule are taken from
-    independent implementations, not from the paper.  There the tolerance bounds the *sum* of the
+    independent implementations, not from the paper.  There the tolerance is on the *sum* of the
     means; here it is multiplied by k.  t counts pulls, and the first test is at t = n.  If bounds
     are equal, M keeps its arm; if radii are equal, the arm with the lower index is pulled.
 
@@ -98,7 +98,7 @@ class CLUCB(Exchanging):
     k, R
         As in `CLUCBPAC`.
     delta : float
-        Failure probability, in (0, 1): otherwise the k best arms are returned.
+        Failure probability, in (0, 1): with probability 1 - delta the k best arms are returned.
     budget : int, optional
         Maximum number of pulls, at least n.  With a tie at the boundary the run ends only when the
         budget is spent.

@@ -113,7 +113,7 @@ def prefers_high(s, low, high):
 
 @dataclass(frozen=True)
 class MultiBanditGapE(Gaps):
-    r"""Pull the arm with the largest index, minus its gap plus a radius, of several bandits.
+    r"""Pull the arm, of all bandits, with the largest index: minus its empirical gap plus a radius.
 
     After one pull of every arm, each further pull goes to the arm with the largest
 

@@ -33,9 +33,9 @@ class GuardedLUCB1(LUCB1):
 
     Notes
     -----
-    The guard is a remark of Kalyanakrishnan, Tewari, Auer and Stone (2012) on the worst case; the
-    time of the switch is our choice.  LUCB1 almost always stops before it; the chapter on LUCB's
-    rivals shows an exception and proves the bound.
+    The guard follows a remark of Kalyanakrishnan, Tewari, Auer and Stone (2012) on the worst case;
+    the time of the switch is our choice.  LUCB1 almost always stops before it; the chapter on
+    LUCB's rivals shows an exception and proves the bound.
 
     Examples
     --------

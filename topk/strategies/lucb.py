@@ -187,9 +187,9 @@ class LUCB1(Pair):
     -----
     Kalyanakrishnan, Tewari, Auer and Stone (2012), Section 3; the radius and :math:`k_1` are
     restored from an independent implementation because the formula is lost in our copy of the text.
-    t counts rounds; the first test is at t = 1, after one pull of every arm.  In a session that was
-    given other data, t is at least the largest number of pulls of an arm.  Ties go to the arm with
-    the lower index.  If a pair would exceed the budget, only h is pulled.
+    t counts rounds; the first test is at t = 1, after one pull of every arm.  In a session with
+    unsolicited results, t is at least the largest number of pulls of an arm.  Ties go to the arm
+    with the lower index.  If a pair would exceed the budget, only h is pulled.
 
     Examples
     --------

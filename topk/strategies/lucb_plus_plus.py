@@ -16,7 +16,7 @@ LARGEST = 0.1  # the largest eta for which the radius is proved
 class LUCBPlusPlus(Indices):
     r"""`LUCB1` for the exact set, with a different confidence level on each side of the boundary.
 
-    After u pulls of an arm, the radius of a one-sided bound with error probability :math:`\eta` is
+    After u pulls of an arm, a one-sided bound of failure probability :math:`\eta` has the radius
 
     .. math:: U(u, \eta) = \sqrt{\frac{\ln\frac1\eta + 3\ln\ln\frac1\eta
        + \frac32\ln\ln(eu)}{2u}}.
@@ -31,7 +31,7 @@ class LUCBPlusPlus(Indices):
     k : int
         Number of arms to select, from 1 to n - 1.
     delta : float
-        Failure probability, in (0, 1): otherwise the k best arms are returned.
+        Failure probability, in (0, 1): with probability 1 - delta the k best arms are returned.
     budget : int, optional
         Maximum number of pulls, at least n.  If it ends the run, the k largest means are returned
         without a certificate.  With a tie at the boundary the run ends only when the budget is
@@ -85,7 +85,7 @@ class LUCBPlusPlus(Indices):
         return {"log_below": log_part(below), "log_above": log_part(above), "shared": most}
 
     def cost_of_joining(self, before: int, after: int) -> float:
-        """Return by how many delta a join may raise the probability of failure.
+        """Return how much a join may add to the failure probability, in multiples of delta.
 
         It adds a lower bound of each arm that joins, and an upper bound of each that is then among
         the k best.

@@ -67,8 +67,8 @@ class Uniform(Rounds):
 class OptMAI(Rounds):
     r"""Optimal multiple arm identification.
 
-    Round r shares :math:`\beta^r(1-\beta)Q'` pulls evenly among the active arms S.  While
-    :math:`|S|\ge 4K` the worst quarter is dropped (quartile elimination, QE); after that a
+    Round r = 0, 1, ... shares :math:`\beta^r(1-\beta)Q'` pulls evenly among the active arms S.
+    While :math:`|S|\ge 4K` the worst quarter is dropped (quartile elimination, QE); after that a
     quarter of S leaves in each round, accepted or rejected by its empirical gap to the
     boundary (accept-reject, AR), until K arms are accepted.
 
@@ -193,13 +193,13 @@ class OptMAI(Rounds):
 
 
 def take(s, arm):
-    """File an arm under the side that is sought."""
+    """Settle an arm on the side that is sought."""
     s.status[arm] = ACCEPTED if s.sign > 0 else REJECTED
     s.now.wanted -= 1
 
 
 def drop(s, arm):
-    """File an arm under the side that is not sought."""
+    """Settle an arm on the side that is not sought."""
     s.status[arm] = REJECTED if s.sign > 0 else ACCEPTED
 
 

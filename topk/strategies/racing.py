@@ -59,8 +59,8 @@ class Racing(Rounds):
     lost once when an arm is accepted and again when one is rejected.  The rule errs only if the
     mean of one of the k best arms is ever underestimated, or that of another arm overestimated, by
     the radius; the probability of this is at most
-    :math:`\sum_u n\,\delta/(k_1 n u^\alpha) < 0.96\,\delta`.  In a session that was given other
-    data the arms' numbers of pulls differ.  Each arm then has bounds for its own number of pulls.
+    :math:`\sum_u n\,\delta/(k_1 n u^\alpha) < 0.96\,\delta`.  In a session with unsolicited
+    results the arms' numbers of pulls differ, and each arm has bounds for its own number of pulls.
     It is accepted if its lower bound exceeds the upper bounds of all but k' undecided arms (itself
     included), and rejected if the lower bounds of k' undecided arms exceed its upper bound.  With
     equal numbers of pulls this is the same rule.

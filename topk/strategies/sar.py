@@ -79,7 +79,7 @@ class Phases(Rounds):
 
 
 def phase_length(s, size):
-    """Return the length of the phase with ``size`` active arms; the last one has no successor."""
+    """Return the length of the phase with ``size`` active arms; the last one if there is none."""
     return s.lengths[min(s.n - size, s.lengths.size - 1)]
 
 

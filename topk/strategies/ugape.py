@@ -110,7 +110,7 @@ class FixedBudget(Candidates):
             pulls, unit = self.budget - self.initial_pulls * arms.n, 2 if self.variance else 4
             a = pulls / (unit * self.complexity)
         return {
-            # a is finite for every complexity; the same names in all forms are compiled only once
+            # a is finite for every complexity; with the same names all forms are compiled only once
             "a": -1.0 if a is None else min(a, 1e300),
             "complexity": 0.0,
             "variance": self.variance,

@@ -72,5 +72,5 @@ class Search:
 def parameters_of(function):
     """Return the names of a function's parameters; refuse anything but a function."""
     if not inspect.isfunction(function):
-        raise TypeError(f"{function!r} is no function")
+        raise TypeError(f"{function!r} is not a function")
     return list(inspect.signature(function).parameters)

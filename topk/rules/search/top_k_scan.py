@@ -4,7 +4,7 @@ Each side has rows of numbers, with minus infinity for the arms of the other sid
 ``fixed + q * weight``, where q is the scale of all radii, ``s.now.scale``: minus its lower bound
 inside, its upper bound outside.  The winner of a side is the arm with the largest key.
 
-The loops are so plain that the compiler vectorises them, and most scans are skipped.  The arms at
+The loops are simple enough for the compiler to vectorise, and most scans are skipped.  The arms at
 the boundary matter only where the means of the sides may overlap.  A side's winner stays the winner
 while its key exceeds an upper bound on the other keys, which follows from the last scan.
 
@@ -310,7 +310,7 @@ def kth(s):
 
 
 def following(s):
-    """Return the k+1-th largest mean, minus infinity if there is none."""
+    """Return the (k+1)-th largest mean, minus infinity if there is none."""
     return edge(s, OUTSIDE)
 
 

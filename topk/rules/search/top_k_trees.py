@@ -100,7 +100,7 @@ def kth(s):
 
 
 def following(s):
-    """Return the k+1-th largest mean, minus infinity if there is none."""
+    """Return the (k+1)-th largest mean, minus infinity if there is none."""
     first = best(s.trees, FIRST)
     return s.trees.line[first, MEAN] if first != NO_ARM else -np.inf
 

@@ -13,7 +13,7 @@ bandit with the largest index.
 
 This search allows all radii of the form ``linear * q + square * q**2``, where q is what the rule
 `scale` returns; `ugape_trees` is for one bandit with radii that are multiples of one over the
-square root of the pulls.  The loops are so plain that the compiler vectorises them; an arm that is
+square root of the pulls.  The loops are simple enough for the compiler to vectorise; an arm that is
 not active has the mean minus infinity.
 """
 

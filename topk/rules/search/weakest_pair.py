@@ -1,6 +1,6 @@
 """The weakest pair of an arm among the k largest means and one of the other arms.
 
-A strategy defines a weight of each pair, which changes when one of the two arms is pulled.  An old
+A strategy gives each pair a weight, which changes when one of the two arms is pulled.  An old
 weight still gives a lower bound if each arm has a ``height`` such that
 ``weight - height[a] - height[b]`` never decreases.  With the likelihoods L of rewards in [0, 1],
 the weight H_a + H_b - max over x of [ln L_a(x) + ln L_b(x + epsilon)] is of this kind.  The heights
@@ -16,7 +16,7 @@ from topk.rules.marks import open_function
 
 MANY = 2000  # arms; nothing is stored for pairs above this number
 NEVER, ROUNDING = 1e300, 1e-11  # above all weights; bound on the rounding errors of weights
-SHORT, PART = 1e-9, 1e-13  # a stored weight is reduced by both, more than rounding
+SHORT, PART = 1e-9, 1e-13  # a stored weight is reduced by both, more than rounding errors
 
 
 @open_function
