@@ -4,8 +4,8 @@
 
 Every time is the shortest of several on an idle machine: the program waits until no other program
 runs, and discards measurements during which other programs used more than a twentieth of a core.
-After ``BENCH_PATIENCE`` seconds (default 600) it accepts all measurements, and lists these in the
-result.  On an idle machine all parts take about ten minutes.
+After ``BENCH_PATIENCE`` seconds (default 600) it accepts all measurements, and the result says that
+the part was disturbed.  On an idle machine all parts take about ten minutes.
 """
 
 import datetime

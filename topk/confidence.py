@@ -307,7 +307,8 @@ def by_pairs(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):
 def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):
     """Return the smallest delta at which the intervals at delta/n are separated.
 
-    At least exp(-MAX_LEVEL): smaller ones are not tried.
+    It is 0 if there is no arm outside.  Otherwise it is at least n exp(-MAX_LEVEL), since smaller
+    values are not tried.
     """
     if not outside.any():
         return 0.0

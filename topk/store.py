@@ -163,7 +163,7 @@ class StudyFiles:
 
     Parameters
     ----------
-    study : topk.simulate.Study
+    study : topk.simulate.run.Study
         The study; its ``description()`` determines its replications.
     store : path, bool or None
         As in `topk.replicate`.

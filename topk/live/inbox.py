@@ -87,7 +87,7 @@ class Arrivals:
         ----------
         arms, counts, sums, squares : ndarray, shape (m,) each
             The results; an arm may occur several times.
-        room : callable
+        capacity : callable
             Function of arms that returns how many rewards of each can count now.
         """
         told = np.zeros_like(self.new)

@@ -361,8 +361,8 @@ class Ruled(Strategy):
         What the form itself puts in the place of the open functions of `topk.rules.base`: open
         function -> function.
     roles : dict
-        The functions of which a rule may consist: name -> open function.  Those that a class
-        defines are marked with `topk.rule`.
+        The functions of which a rule may consist: name -> open function, or default.  Those that a
+        class defines are marked with `topk.rule`.
     searches, scan_up_to
         See `Indices`.
     """
@@ -585,7 +585,7 @@ class Indices(Ruled):
       called when the arm has been pulled.  (``line(s, arm)`` covers both: it returns low, high and
       weight, and the bounds are ``low - scale * weight`` and ``high + scale * weight``.)
     * ``pulled(s, arm)``, if defined, is called for each arm that has been pulled, before
-      `interval`, `done` and `pick`, and for all arms when a stored session is read.
+      `interval`, `done` and `pick`, and for all active arms when a stored session is read.
 
     They may call
 

@@ -50,7 +50,7 @@ class Play:
         Whether to record every single reward.
     stop : threading.Event, optional
         When it is set, the run is abandoned with `Interrupted`, within about ``SLICE_SECONDS``.
-    most : int
+    max_pulls : int
         Number of pulls that ends the run, as a budget does; see `finish`.  -1 for no limit.
     search : topk.rules.search.interface.Search, optional
         The search for the arms at risk; by default the fastest one.

@@ -1,8 +1,8 @@
 """The strategies, one file for each algorithm or family; ``__init__.pyi`` lists them.
 
 Every constructor raises a ValueError if a parameter is out of range.  ``start`` does so if the
-number of arms does not fit the parameters: k must be less than n (at most n for `OptMAI`) and
-``budget`` at least n, or M n for M bandits.
+number of arms does not fit the parameters: k must be less than n (at most n for `OptMAI`), and
+``budget`` at least the number of pulls that the rule needs: for most n, or M n for M bandits.
 """
 
 import lazy_loader

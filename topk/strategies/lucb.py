@@ -107,7 +107,7 @@ def halving_share(eta, log_ratio, level):
 
 
 class Pair(Indices):
-    """The sampling and stopping rule shared by `LUCB1` and `KLLUCB`."""
+    """The sampling and stopping rule of `LUCB1`; with a floor, `Floored`, that of `KLLUCB`."""
 
     certifies = anytime = True
     stops_by = "intervals"
@@ -233,7 +233,9 @@ class KLLUCB(Floored):
 
     in round t.  ``High`` holds the k largest means, h is its arm with the lowest lower bound, l the
     arm outside with the highest upper bound.  The run ends when the upper bound of l is less than
-    epsilon above the lower bound of h; otherwise both are pulled.
+    epsilon above the lower bound of h; otherwise both are pulled.  If epsilon is 0, the rate is the
+    mixture, and some arm has fewer than :math:`\sqrt t - n/2` of all t pulls, the arm with the
+    fewest pulls is pulled instead.
 
     Parameters
     ----------

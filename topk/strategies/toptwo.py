@@ -30,7 +30,7 @@ class TopTwo(Indices):
     :math:`C = (n-k)(n+k-1)/2`.  Until then the pair with the smallest
     :math:`Z_{ab} + \frac12\ln(N_a N_b)` is sampled: a with probability
     :math:`N_a\,\mathrm{kl}(m_a, x)/Z_{ab}`, otherwise b.  An arm with fewer than
-    :math:`\sqrt t - n/2` of all t pulls takes precedence.
+    :math:`\sqrt t - n/2` of all t pulls takes precedence, where n counts the remaining arms.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Tree(NamedTuple):
     groups : tuple of int
         The groups whose arms are members.
     sign : float
-        Factor of the means, 1.0 or -1.0.
+        Factor of the fixed part: 1.0, -1.0, or 0.0 for keys without one.
     slope : float
         Factor of ``s * weight``: 1.0, -1.0, or 0.0 for keys that do not move.
     late : bool
