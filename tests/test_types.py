@@ -5,6 +5,7 @@ import re
 import pytest
 from mypy import api
 
+import topk
 from book.build import ROOT
 
 CONFIG = ROOT / "pyproject.toml"
@@ -87,6 +88,20 @@ def test_formulas_and_overloads_keep_their_types(said):
     first, *others = said["wrong_arguments"]
     assert first.startswith('Argument "k" to "h2" has incompatible type "str"')
     assert others and 'No overload variant of "replicate"' in others[0]
+
+
+def test_notebooks_complete_what_users_hold():
+    """Jedi, which IPython asks, completes nothing on an object with a property of type Literal."""
+    jedi = pytest.importorskip("jedi")
+    session = topk.KLLUCB(1, epsilon=0.1, delta=0.1).start(3)
+    bandit = topk.BernoulliBandit([0.9, 0.5, 0.1])
+    held = {"topk": topk, "session": session, "snapshot": session.snapshot(), "bandit": bandit,
+            "strategy": session.strategy, "outcome": topk.run(topk.Uniform(1, 30), bandit, rng=0),
+            "reps": topk.replicate(topk.Uniform(1, 30), bandit, 2, seed=0)}
+    for name, value in held.items():
+        public = {x for x in dir(value) if not x.startswith("_")}
+        found = {x.name for x in jedi.Interpreter(f"{name}.", [held]).complete()}
+        assert public and public <= found, name
 
 
 def test_the_script_runs():

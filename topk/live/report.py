@@ -162,7 +162,7 @@ class Rivals:
             self.inside = self.outside = np.zeros(0, dtype=np.int64)
         elif snapshot.refuted or (snapshot.pulls == 0)[sides[0] | sides[1]].any():
             self.low, self.high = np.full((2, self.n), [[-np.inf], [np.inf]])
-        elif snapshot.method == "pairs":
+        elif not snapshot.by_intervals:
             squares = None if snapshot.squares is None else snapshot.squares[None]
             rows = [x[None] for x in (snapshot.pulls, snapshot.sums, *sides)]
             self.known = np.full((self.n, self.n), -np.inf)  # ln(p / delta) of each pair
@@ -238,7 +238,7 @@ def least_epsilon(snapshot):
     no epsilon suffices, it is the range of the rewards, or infinity for sub-Gaussian rewards.
     """
     width, bounded = snapshot.reward_range.width, snapshot.reward_range.bounded
-    if snapshot.method == "intervals":
+    if snapshot.by_intervals:
         return reached(snapshot)
     low, high = 0.0, 1.0 - 1e-4
     while not bounded and high < 1e9 and snapshot.evidence(width * high) > snapshot.delta:

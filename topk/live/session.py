@@ -230,7 +230,7 @@ class Session:
         return self.engine.ended != RUNNING or self._refuted
 
     @property
-    def stopped(self) -> Literal["rule", "budget", "sigma"] | None:
+    def stopped(self) -> str | None:  # with Literal, Jedi completes nothing on a session
         """What ended the run: ``'rule'``, ``'budget'`` or ``'sigma'``; None while it continues.
 
         ``'sigma'``: the rewards refute the declared sigma, see `topk.live.subgaussian`.
@@ -990,7 +990,8 @@ class Session:
 
         All results (squares included), pulls in flight, losses and withdrawals are kept; the
         budget and the rule's clock continue.  The rule next needs first rewards of each new arm.
-        This session is unchanged; continue with the new one.
+        What the rule declares in `state` begins anew.  This session is unchanged; continue with the
+        new one.
 
         Parameters
         ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class Snapshot:
     waiting: Integers
     withdrawn: tuple[int, ...]
     chosen: Integers | None
-    stopped: Literal["rule", "budget", "sigma"] | None
+    stopped: str | None  # as in `Session`
     sigma_test: str | None
     most_arms: int | None = None
     joined: tuple[int, ...] = ()
@@ -99,9 +99,9 @@ class Snapshot:
         return self.stopped == "sigma"
 
     @property
-    def method(self) -> Literal["intervals", "pairs"]:
-        """Form of evidence that fits the strategy's stopping rule."""
-        return "intervals" if self.reward_range.items else self.strategy.stops_by or "pairs"
+    def by_intervals(self) -> bool:
+        """Whether evidence compares intervals, as the stopping rule does, and not pairs of arms."""
+        return bool(self.reward_range.items) or self.strategy.stops_by == "intervals"
 
     @property
     def shared(self) -> int:
@@ -121,7 +121,7 @@ class Snapshot:
         """Increase of the logarithm of a p-value by arms that may still join."""
         if self.most_arms is None:
             return 0.0
-        if self.method == "intervals":
+        if self.by_intervals:
             return math.log(self.most_arms / self.n)
         k = self.strategy.k
         now, at_most = (confidence.pair_count(n, k) for n in (self.n, self.most_arms))
@@ -174,6 +174,7 @@ class Snapshot:
         pulls, sums = self.pulls.reshape(self.layout), self.sums.reshape(self.layout)
         found = confidence.evidence(
             pulls, sums, self.chosen, epsilon, [*self.withdrawn], self.reward_range.sigma,
-            squares=squares, items=self.reward_range.items, method=self.method,
+            squares=squares, items=self.reward_range.items,
+            method="intervals" if self.by_intervals else "pairs",
         )  # fmt: skip
         return min(1.0, found * math.exp(self.log_reserve))

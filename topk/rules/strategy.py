@@ -70,7 +70,8 @@ class Strategy:
         How the rule divides delta, if arms can join its session: among two-sided
         ``"intervals"``, one per arm; among one-sided ``"bounds"``, one per arm and side of the
         boundary on which the arm ever is; or among ``"pairs"`` of arms.  None if no arm can join,
-        because the rule needs fresh rewards or divides a budget among the initial arms.
+        because the rule needs fresh rewards, divides a budget among the initial arms, or has a
+        guarantee that depends on its declared state, which begins anew when arms join.
     uses_squares : bool
         Whether the strategy uses sums of squared rewards.
     several : bool
@@ -496,8 +497,8 @@ class Rounds(Ruled):
       ``s.name``; ``topk.rules.Stored(kind, shape)`` for arrays that the rule changes, ``s.name`` as
       well, all zeros at first, where kind is "count" (whole numbers from 0), "arm", "flag" (-9 to
       9) or "real" (finite, from -1e300 to 1e300); and under the name "now" a dict of numbers that
-      the rule changes, ``s.now.name``, with their first values.  What changes is stored with a
-      session;
+      the rule changes, ``s.now.name``, with their first values, 0.0 and not 0 if they may have a
+      fraction.  What changes is stored with a session;
     * ``random = True`` gives the rule a `numpy.random.Generator` of the run's own, ``s.rng``: in
       `topk.run` and `topk.replicate` the stream ``topk.engine.streams.stream(seed, play, RULE)``
       (``np.random`` is refused, since no seed of a run sets it);
