@@ -8,7 +8,7 @@ from processes import SOURCES, fresh
 
 README = (SOURCES.parent / "README.md").read_text(encoding="utf-8")
 EXAMPLE = re.search(r"```python\n(.*?)```", README, re.S)[1].replace("runs=100", "runs=3")
-LIVE, REPLICATED = EXAMPLE.split("plays = topk.replicate")
+LIVE, REPLICATED = EXAMPLE.split("reps = topk.replicate")
 BLOCK = """
 import json, sys
 for name in {names}:
@@ -18,8 +18,8 @@ ONCE = """
 outcome = topk.run(strategy, crowd, rng=1)
 print(json.dumps([session.selected.tolist(), session.pulls.tolist(), outcome.pulls.tolist()]))
 """
-MANY = "plays = topk.replicate" + REPLICATED.replace("jobs=2", "jobs=1") + """
-print(json.dumps([plays.selected.tolist(), plays.frame().to_numpy().tolist()]))
+MANY = "reps = topk.replicate" + REPLICATED.replace("jobs=2", "jobs=1") + """
+print(json.dumps([plays.selected.tolist(), reps.frame().to_numpy().tolist()]))
 """
 CASES = {
     "live and once": (LIVE + ONCE, ["numba", "pandas", "scipy", "joblib", "tqdm"]),
