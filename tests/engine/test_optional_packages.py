@@ -1,4 +1,4 @@
-"""What plays without the packages that it does not need: README's example, in plain Python."""
+"""What runs without the packages that it does not need: README's example, in plain Python."""
 
 import json
 import re
@@ -19,7 +19,7 @@ outcome = topk.run(strategy, crowd, rng=1)
 print(json.dumps([session.selected.tolist(), session.pulls.tolist(), outcome.pulls.tolist()]))
 """
 MANY = "reps = topk.replicate" + REPLICATED.replace("jobs=2", "jobs=1") + """
-print(json.dumps([plays.selected.tolist(), reps.frame().to_numpy().tolist()]))
+print(json.dumps([reps.selected.tolist(), reps.frame().to_numpy().tolist()]))
 """
 CASES = {
     "live and once": (LIVE + ONCE, ["numba", "pandas", "scipy", "joblib", "tqdm"]),
