@@ -38,7 +38,7 @@ from benchmarks.lucb import lucb1  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "speed.json"
 SIZES = (20, 1000, 10_000, 100_000, 1_000_000)
-YARDSTICK_SIZES = (20, 60, 300, 1000, 10_000, 100_000, 1_000_000)
+C_SIZES = (20, 60, 300, 1000, 10_000, 100_000, 1_000_000)
 PULLS = 1_000_000  # measured in each run, after the first pull of every arm
 REPEATS = 5
 DELTA, EPSILON = 0.1, 0.05
@@ -161,7 +161,7 @@ def numpy_lucb(means, k, rounds, seed):
 # C
 
 
-def yardsticks():
+def against_c():
     """Measure LUCB1 in C (``lucb.c``) and in the library, and the ratio to the faster C form.
 
     Return an empty list without a C compiler.
@@ -174,7 +174,7 @@ def yardsticks():
         flags = ["-O3", "-march=native", "-ffast-math"]
         source = str(Path(__file__).with_name("lucb.c"))
         subprocess.run([compiler, *flags, "-o", program, source, "-lm"], check=True)
-        for n in YARDSTICK_SIZES:
+        for n in C_SIZES:
             rows.append(beside_c(program, n))
             print(rows[-1], flush=True)
     return rows
@@ -386,7 +386,7 @@ def machine():
 
 
 PARTS = {part.__name__: part
-         for part in (pulls, yardsticks, ordinary, runs, slices, starting, memory)}
+         for part in (pulls, against_c, ordinary, runs, slices, starting, memory)}
 
 
 def main():

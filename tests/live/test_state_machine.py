@@ -1,6 +1,6 @@
 """Random live studies against plain bookkeeping in dicts, and against a twin that is never stored.
 
-The gate runs 100 of them; ``TOPK_STUDIES=1000`` runs so many.
+The gate runs 100 of them; ``TOPK_STUDIES=1000`` runs a thousand.
 """
 
 import copy
