@@ -319,7 +319,8 @@ print(topk.run(strategy, topk.BernoulliBandit([0.2, 0.8, 0.5, 0.4]), rng=3).pull
 
 def test_functions_that_make_arrays_count_references():
     """And all of users; in rounds those of strategies, too."""
-    assert jit.mark_of(default, True) == jit.mark_of(ranking.rank, True) == "counting"
+    assert jit.mark_of(default, True) == "of_users"
+    assert jit.mark_of(ranking.rank, True) == "counting"
     assert jit.mark_of(published_beta, True) == "inlined"
     assert jit.mark_of(published_beta, False) == "counting"
     assert jit.mark_of(base.count, False) == jit.mark_of(indices.update, True) == "inlined"
@@ -329,11 +330,29 @@ def test_functions_that_make_arrays_count_references():
 @pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
 def test_the_decorators_are_what_they_say():
     options = {name: getattr(jit, name)(lambda: 0).targetoptions
-               for name in ("counting", "apart", "inlined", "entry")}
+               for name in ("of_users", "counting", "apart", "inlined", "entry")}
     counts = {name: found.get("_nrt", True) for name, found in options.items()}
-    assert counts == {"counting": True, "apart": False, "inlined": False, "entry": True}
+    assert [name for name, does in counts.items() if does] == ["of_users", "counting", "entry"]
     into = {name: found.get("forceinline", False) for name, found in options.items()}
-    assert into == {"counting": False, "apart": False, "inlined": True, "entry": False}
+    assert [name for name, does in into.items() if does] == ["inlined"]
+
+
+@pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
+def test_only_users_functions_and_the_entry_point_are_translated_by_themselves():
+    def half(x):
+        if x < 0:
+            raise ValueError("below zero")
+        return 0.5 * x
+
+    for name in ("of_users", "counting", "apart", "inlined"):
+        part = getattr(jit, name)(half)
+        whole = jit.entry(lambda x, part=part: part(x) + 1)
+        assert whole(3.0) == 2.5
+        with pytest.raises(ValueError, match="below zero"):
+            whole(-1.0)
+        (compiled,) = part.overloads.values()
+        address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        assert bool(address) == (name == "of_users")
 
 
 @pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
