@@ -102,13 +102,14 @@ def check_shown(session, tapes, n, k):
 
 
 @each_strategy
-def test_200_interleavings_end_like_the_straight_run(entry):
+def test_interleavings_end_like_the_straight_run(entry):
+    """50 of each strategy: some 1,500 in all."""
     done = 0
     for strategy, bandit, rng in cases(entry, 2000, seed=11, sizes=(2, 3, 5)):
         pulls = [topk.run(strategy, bandit, rng=seed).pulls for seed in range(2)]
         if pulls[0].sum() > (3000 if done % 10 == 0 else 200):
             continue
-        if (done := done + 1) > 200:
+        if (done := done + 1) > 50:
             break
 
         def look(session, tapes, bandit=bandit, strategy=strategy, rng=rng):
@@ -123,7 +124,7 @@ def test_200_interleavings_end_like_the_straight_run(entry):
         mixed = told_in_portions(strategy, bandit, tapes, rng, look)
         assert tapes.used == used, strategy
         assert shown(plain) == shown(mixed), strategy
-    assert done > 200
+    assert done > 50
 
 
 def test_sums_are_correctly_rounded_whatever_the_order():
