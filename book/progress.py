@@ -74,8 +74,18 @@ class Progress:
             self.planned += self.expected[page][number]
 
     def pace(self) -> float:
-        """Return the ratio of measured to expected time."""
-        return self.took / self.planned
+        """Return the ratio of measured to expected time.
+
+        The first cells of a page compile, and take no time if their loops are stored. Therefore the
+        running cells count as well, as if they ended now, if that makes the ratio larger.
+        """
+        now = self.clock()
+        running = [(now - begun, self.expected[page][number])
+                   for page, (number, begun) in self.running.items()
+                   if number < len(self.expected[page])]
+        took = self.took + sum(seconds for seconds, _ in running)
+        planned = self.planned + sum(seconds for _, seconds in running)
+        return max(self.took / self.planned, took / planned)
 
     def remaining(self, page: str) -> float:
         """Return the expected seconds that a page still needs, not yet scaled by `pace`."""

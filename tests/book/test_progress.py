@@ -46,6 +46,17 @@ def test_a_machine_three_times_slower_is_known_after_some_cells(clock):
     assert state.line() == "1 of 2 pages, about 5 min left"
 
 
+def test_a_long_cell_counts_before_it_ends(clock):
+    """The first cell takes no time, as its loop is stored; the next is as slow as recorded."""
+    state = progress.Progress({"a": [90.0, 600.0], "b": [700.0]}, clock=clock)
+    state.cell("a", 0)
+    state.cell("a", 1)
+    assert state.pace() == 0.1 and state.seconds_left() == 130
+    clock.return_value = 600
+    assert state.pace() == pytest.approx(610 / 700)
+    assert state.seconds_left() == pytest.approx(610)
+
+
 def test_without_recorded_times_pages_and_cells_are_counted(clock):
     state = progress.Progress({"a": [1.0, 1.0]}, pages=3, timed=False, clock=clock)
     state.cell("a", 1)
