@@ -174,7 +174,7 @@ def test_bounds_rescale_squares_exactly():
 def test_error_and_pulls_on_scores():
     """Near ties of four kinds of rewards: at most delta of certificates are wrong.
 
-    With an error probability of at most .02, 22 errors or more in 300 runs have a probability
+    With an error probability of at most .02, 33 errors or more in 600 runs have a probability
     below 1e-6.
     """
     beta = topk.BetaBandit([108, 106, 100, 90], [92, 94, 100, 110])
@@ -182,6 +182,6 @@ def test_error_and_pulls_on_scores():
     three = topk.ReplayBandit([[0.0, 0.5, 1.0], [0.0, 0.5, 0.9], [0.0, 0.5, 0.7]])
     for bandit in (beta, rare, three):
         strategy = topk.BettingLUCB(1, 0.0, 0.02)
-        reps = topk.replicate(strategy, bandit, 300, seed=5, max_pulls=200_000)
+        reps = topk.replicate(strategy, bandit, 600, seed=5, max_pulls=200_000)
         wrong = reps.certified & (reps.selected[:, 0, 0] != 0)
-        assert wrong.sum() <= 21 and reps.certified.mean() > 0.9
+        assert wrong.sum() <= 32 and reps.certified.mean() > 0.9
