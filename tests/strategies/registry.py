@@ -192,7 +192,7 @@ ENTRIES = [
     Entry(topk.SAR, transcriptions.sar, spare=1, **SETTLES),
     Entry(
         topk.SequentialHalving, transcriptions.sequential_halving, chosen(reuse=(True, False)),
-        **REJECTS,
+        **SETTLES,
     ),
     # many combinations
     Entry(

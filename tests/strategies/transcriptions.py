@@ -112,17 +112,21 @@ def successive_rejects(s, n):
 
 
 def sequential_halving(s, n):
-    """Karnin et al. (2013), their second algorithm, stopped at k arms; the whole pulls are ours."""
-    seen, active, left = Seen(n), list(range(n)), s.budget
-    rounds = math.ceil(math.log2(Fraction(n, s.k)))  # exact enough for n up to some thousands
+    """Karnin et al. (2013), their second algorithm, stopped at k arms; the whole pulls are ours.
+
+    For more than half of the arms it seeks the others, and accepts in place of dropping.
+    """
+    seen, active, left, few = Seen(n), list(range(n)), s.budget, min(s.k, n - s.k)
+    rounds = math.ceil(math.log2(Fraction(n, few)))  # exact enough for n up to some thousands
     for r in range(rounds):
         each = math.floor(Fraction(left, len(active) * (rounds - r)))
         each = max(each, 1) if r == 0 else each
         own = yield from seen.sample([(arm, each) for arm in active])
         shown = seen if s.reuse or each == 0 else own
         left -= each * len(active)
-        active = sorted(shown.ranked(active)[: max(math.ceil(len(active) / 2), s.k)])
-    return set(active), "budget"
+        ranked, kept = shown.ranked(active), max(math.ceil(len(active) / 2), few)
+        active = sorted(ranked[:kept] if few == s.k else ranked[len(active) - kept :])
+    return set(active) if few == s.k else set(range(n)) - set(active), "budget"
 
 
 def multi_sar(s, shape):
