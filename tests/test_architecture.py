@@ -14,8 +14,8 @@ import topk
 ROOT = Path(topk.__file__).parent
 LAYERS = [
     {"_checks", "_folders", "_json", "_ranges", "_types", "kl"},
-    {"bandits", "betting", "confidence", "data", "finite", "metrics", "plots",
-     "stats", "store", "testset"},
+    {"bandits", "betting", "confidence", "data", "finite", "metrics", "paired",
+     "plots", "stats", "store", "testset"},
     {"hardness", "instances", "rules"},
     {"engine", "guarantees", "lower_bounds", "strategies"},
     {"live", "simulate"},  # the two drivers, which do not import each other
