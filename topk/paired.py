@@ -29,7 +29,7 @@ follows a y outside, and the claim (x, y) has reached it.
 With :math:`\epsilon > 0` two neighbours may be closer than :math:`\epsilon`, and the argument
 fails; for one K fixed beforehand the K (n - K) claims across the boundary share delta.
 
-**For compiled rules**: `bet` updates the capitals of one pair by one item; it is a plain loop.
+`bet` updates capitals by one item, and `log_evidence` computes those of a whole table.
 """
 
 import numpy as np
@@ -45,28 +45,26 @@ BLOCK = 128  # items multiplied before a logarithm: 2 ** 128 and 0.1 ** 128 are 
 ROUNDING = 1e-12  # per item, in nats: more than the rounding errors of a factor and of a product
 
 
-def bet(capitals, gain, bets, weights):
-    """Bet each capital of one claim on an item, and return the sum of the capitals.
+def bet(capitals, gains, bets=BETS, weights=WEIGHTS):
+    """Bet the capitals of some claims on an item each, and return the sums of the capitals.
 
     Parameters
     ----------
-    capitals : ndarray of float, shape (J,)
+    capitals : ndarray of float, shape (..., J)
         Capitals, 1 at the start; changed in place.
-    gain : float
+    gains : float or ndarray of float, shape (...)
         d + epsilon of (1), from -1 to 1 + epsilon; 0 where there is nothing to bet on.
     bets, weights : ndarray of float, shape (J,)
         `BETS` and `WEIGHTS`; the bets may be divided by 1 + epsilon for gains down to -1 - epsilon.
 
     Returns
     -------
-    float
+    float or ndarray of float, shape (...)
         e of (1).
     """
-    total = 0.0
-    for j in range(bets.size):
-        capitals[j] = min(capitals[j] * (1 + bets[j] * gain), MOST)
-        total += weights[j] * capitals[j]
-    return total
+    capitals *= 1 + np.multiply.outer(gains, bets)
+    np.minimum(capitals, MOST, out=capitals)
+    return capitals @ weights
 
 
 def log_evidence(results, counted, epsilon=0.0):

@@ -1,0 +1,205 @@
+"""KL-LUCB's rule on a finite test set with graded cells, which are drawn without replacement."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topk._types import Floats, Integers, Whole
+from topk.graded import STEPS, Row
+from topk.rules.cells import CellStrategy, CellTable
+
+ROUNDING = 1e-12  # of epsilon, against rounding errors of differences of means
+
+
+@dataclass(frozen=True)
+class FiniteBettingLUCB(CellStrategy):
+    r"""The rule of `topk.BettingLUCB` if each arm has N cells in [0, 1], each asked at most once.
+
+    An arm's bounds L and U are those of `topk.graded` with :math:`d = \delta/n` on each side,
+    divided by N.  High holds the k largest means of cells asked so far, h is its arm with the
+    lowest L, l the arm outside with the highest U.  The run ends when :math:`U_l \leq L_h +
+    \epsilon`; otherwise h and l get their next cells, unless all their cells are known.
+
+    Parameters
+    ----------
+    k, epsilon, delta, budget
+        As for `topk.BettingLUCB`.
+
+    Notes
+    -----
+    One side of each row suffices.  Let T* be the true set, ties in favour of the arm with the
+    smaller index.  If all lower bounds of arms outside T* and all upper bounds of arms in T* hold,
+    which are n events of probability at least :math:`1 - \delta/n` each, then a returned i outside
+    T* and a j in T* that is not returned satisfy :math:`\mu_j \leq U_j \leq U_l \leq L_h + \epsilon
+    \leq L_i + \epsilon \leq \mu_i + \epsilon`; and every returned i in T* has at least the mean of
+    every arm outside T*, so its comparison with a j outside needs no bound, and one with a j in T*
+    follows from that of an i outside T*, of which there is one.  Therefore the set is right.
+
+    If h and l are known completely, without missing cells, their bounds are their values, and
+    :math:`L_h \geq U_l` because h has one of the k largest means: ties are certified, and a run
+    without missing cells ends after at most n N cells.  Sums of complete rows are correctly
+    rounded, so that equal rows have equal sums whatever their order.  If h and l are known up to
+    missing cells and not separated, the run ends undecided ("open").
+    """
+
+    k: int
+    epsilon: float
+    delta: float
+    budget: Whole | None = None
+    stops_by = "intervals"
+
+    def table(self, n: int, items: Integers | None) -> "GradedTable":
+        """Return an empty table for n arms with ``items`` (n,) cells each."""
+        assert items is not None
+        return GradedTable(self, n, items)
+
+
+class GradedTable(CellTable):
+    """The cells of a run of `FiniteBettingLUCB`.
+
+    Attributes
+    ----------
+    rows : list of pair of Row
+        For each arm the row of its cells, and that of 1 minus its cells, both with 0 for a cell
+        that is missing.
+    items : ndarray of int64, shape (n,)
+        Number of cells of each arm.
+    """
+
+    def __init__(self, strategy: FiniteBettingLUCB, n: int, items: Integers) -> None:
+        super().__init__(n)
+        self.k, self.epsilon, self.delta = strategy.k, strategy.epsilon, strategy.delta
+        self.items, level = items, math.log(n / self.delta)
+        self.rows = [(Row(size, level), Row(size, level)) for size in items.tolist()]
+        self.ends = np.zeros((2, n))  # lower and upper bounds of the means
+        self.ends[1] = 1.0
+
+    def extend(self, grown: Sequence[tuple[int, Floats]]) -> None:
+        """Count further cells, and update the bounds after each of them."""
+        for arm, cells in grown:
+            for row, side in zip(self.rows[arm], (cells, 1 - cells), strict=True):
+                row.extend(np.nan_to_num(side, nan=0.0))
+            self.size[arm] += cells.size
+            self.missing[arm] += np.isnan(cells).sum()
+            self._set_ends(arm)
+
+    def _set_ends(self, arm):
+        """Compute the bounds of an arm's mean; if they have crossed, both are in the middle."""
+        (low, high), items = self.rows[arm], int(self.items[arm])
+        ends = low.low, items - high.low
+        if self.is_known(arm):
+            ends = low.low, low.low
+        elif ends[0] > ends[1]:
+            ends = (sum(ends) / 2,) * 2
+        self.ends[:, arm] = ends[0] / items, ends[1] / items
+
+    def is_known(self, arm: int) -> bool:
+        """Return whether all cells of an arm are known, and none is missing."""
+        return bool(self.size[arm] == self.items[arm] and self.missing[arm] == 0)
+
+    def means(self) -> Floats:
+        """Return the mean of each arm's cells, with 1/2 for missing ones; nan without cells."""
+        low, high = np.array([[row.total for row in rows] for rows in self.rows]).T
+        size = np.maximum(self.size, 1)
+        found = np.where(self.missing > 0, (low + self.size - high) / 2, low) / size
+        return np.where(self.size > 0, found, np.nan)
+
+    def _sides(self):
+        """Return High and the other arms, those at risk first."""
+        order = np.argsort(-np.nan_to_num(self.means(), nan=-1.0), kind="stable")
+        inside, outside = order[: self.k], order[self.k :]
+        inside = inside[np.argsort(self.ends[0, inside], kind="stable")]
+        return inside, outside[np.argsort(-self.ends[1, outside], kind="stable")]
+
+    def chosen(self) -> Integers:
+        """Return the k arms with the largest means."""
+        return self._sides()[0]
+
+    def _excess(self, low, high, epsilon):
+        """Return by how much upper bounds exceed lower ones plus epsilon."""
+        return self.ends[1, high] - self.ends[0, low] - epsilon - ROUNDING * (epsilon > 0)
+
+    def decided(self) -> bool:
+        """Return whether U of l is at most epsilon above L of h, or both are known."""
+        inside, outside = self._sides()
+        h, low = inside[0], outside[0]
+        known = self.is_known(h) and self.is_known(low)
+        return bool(known or self._excess(h, low, self.epsilon) <= 0)
+
+    def wanted(self) -> Integers:
+        """Return h, l, and the next arms at risk, that are not complete.
+
+        Nothing is wanted if h and l are complete: missing cells leave the set open.
+        """
+        inside, outside = self._sides()
+        h, low = inside[0], outside[0]
+        full = self.size >= self.items
+        if full[h] and full[low]:
+            return np.zeros(0, dtype=np.int64)
+        inside = inside[self._excess(inside, low, self.epsilon) > 0]
+        outside = outside[self._excess(h, outside, self.epsilon) > 0]
+        pairs = np.full((max(inside.size, outside.size), 2), -1)
+        pairs[: inside.size, 0] = np.where(full[inside], -1, inside)
+        pairs[: outside.size, 1] = np.where(full[outside], -1, outside)
+        return pairs.ravel()
+
+    def intervals(self, delta: float) -> tuple[Floats, Floats]:
+        """Return two-sided intervals of the means from all cells so far, 1 - ``delta`` jointly."""
+        level, found = math.log(2 * self.n / delta), self.ends.copy()
+        for arm, rows in enumerate(self.rows):
+            if self.size[arm] < self.items[arm]:
+                items = int(self.items[arm])
+                low, high = (max(row.total, row.last_step(0, level) / STEPS * items - 1e-9 * items)
+                             for row in rows)
+                found[:, arm] = low / items, 1 - high / items
+        return found[0], found[1]
+
+    def evidence(self, epsilon: float) -> float:
+        r"""Return the smallest delta at which the intervals separate the set up to epsilon.
+
+        Notes
+        -----
+        If the set is wrong by epsilon, some i outside T* is returned, some j in T* is not, and
+        :math:`\mu_j > \mu_i + \epsilon`.  Let f(x) be the smallest capital, over the returned arms
+        and times so far, against a mean of less than x, and g(x) the same, over the other arms,
+        against a mean of more than :math:`x + \epsilon`.  For every x, i has a mean of less than x
+        or j one of more than :math:`x + \epsilon`, or :math:`x = \mu_i`, where the capital against
+        :math:`\mu_i` counts.  So one of n supermartingales has reached max over x of min(f, g), and
+        n divided by it is a p-value.
+        """
+        inside, outside = self._sides()
+
+        def at(x):
+            """Return ln f and ln g at a mean x."""
+            low = min(self._log_capital(arm, 0, x) for arm in inside.tolist())
+            return low, min(self._log_capital(arm, 1, 1 - x - epsilon) for arm in outside.tolist())
+
+        low, high = sorted((self.ends[0, inside[0]], self.ends[1, outside[0]] - epsilon))
+        tried = [at(low), at(high)]
+        for _ in range(30):
+            middle = (low + high) / 2
+            tried.append(at(middle))
+            if tried[-1][0] == tried[-1][1] or high - low < 1e-9:
+                break
+            low, high = (middle, high) if tried[-1][0] > tried[-1][1] else (low, middle)
+        best = max(map(min, tried))
+        return float(min(1.0, self.n * math.exp(-best)))
+
+    def _log_capital(self, arm, side, x):
+        """Return ln of the largest capital so far against a mean of less than x, on one side."""
+        row, items = self.rows[arm][side], int(self.items[arm])
+        if x <= 0 or (self.is_known(arm) and x <= self.ends[0, arm] if side == 0 else
+                      self.is_known(arm) and x <= 1 - self.ends[1, arm]):
+            return math.inf
+        if x > 1:
+            return 0.0
+        return row.largest_log_capital(x * items)
+
+    def withdraw(self, arm: int) -> None:
+        """Raise a ValueError: one side of each row suffices only if all arms stay."""
+        raise ValueError(
+            "arm: BettingLUCB on a finite test set uses one side of each row, which is valid only "
+            "if all arms stay"
+        )
