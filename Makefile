@@ -12,7 +12,7 @@ WORKERS ?= 2
 
 # The environment is recreated when the lock or the project file changes. The stamp is written last, so
 # that an interrupted installation is not taken for a complete one.
-STAMP := $(VENV)/ready-$(shell cat requirements.lock pyproject.toml | cksum | tr ' ' '-')
+STAMP := $(VENV)/ready-$(shell cat requirements.lock pyproject.toml book/pyproject.toml | cksum | tr ' ' '-')
 LOCK := uv pip compile --quiet --upgrade pyproject.toml --all-extras --group build --universal \
 	--fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links
@@ -33,7 +33,7 @@ $(STAMP):
 	if [ -z "$$python" ]; then echo 'Python 3.11 or newer is needed: make PYTHON=...' >&2; exit 1; fi; \
 	rm -rf $(VENV) && "$$python" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e . -e book
 	touch $@
 
 book: $(STAMP) ## execute and build everything into _build/html
@@ -101,5 +101,5 @@ lock: ## resolve the dependencies again (needs uv)
 	sed -n 's/ *\\$$//; /^[A-Za-z]/p' requirements.lock > constraints.txt
 
 clean: ## remove the environment, the site and every cache
-	rm -rf $(VENV) _build .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) _build .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info book/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

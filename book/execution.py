@@ -127,7 +127,9 @@ def library_digest(root: Path) -> str:
     """Hash the files that any notebook may depend on: library, lock and recorded benchmarks."""
     files = [root / "requirements.lock", *root.glob("benchmarks/results/*.json")]
     read = {".py", ".csv", ".mplstyle"}
-    files += [path for path in root.glob("topk/**/*") if path.suffix in read]
+    folders = ("topk", "book/topk_book")
+    files += [path for folder in folders for path in root.glob(f"{folder}/**/*")
+              if path.suffix in read]
     return files_digest(files, root)
 
 

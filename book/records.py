@@ -14,8 +14,8 @@ from platform import python_version
 import topk
 from book import tables
 from book.tables import MARKS, formulas, row_id
-from topk.book.claims import MIME, RESULTS
-from topk.book.verdicts import DISAGREE
+from topk_book.claims import MIME, RESULTS
+from topk_book.verdicts import DISAGREE
 
 FIELDS = {
     "claim": ("id", "paper", "where", "statement", "published", "observed", "verdict", "page",

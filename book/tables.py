@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import re
 
-from topk.book.claims import PROVED
-from topk.book.verdicts import FAILS, HOLDS, NOT_COMPARABLE, UNDECIDED
+from topk_book.claims import PROVED
+from topk_book.verdicts import FAILS, HOLDS, NOT_COMPARABLE, UNDECIDED
 
 MARKS = {HOLDS: "\u2713", FAILS: "\u2717", UNDECIDED: "?", NOT_COMPARABLE: "\u2013"}
 DIRECTION = {  # added to the verdict on a sentence that states a direction

@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import topk
+import topk_book
 
+PAGES = Path(topk_book.__file__).resolve().parents[1]
 SOURCES = Path(topk.__file__).resolve().parent
 TESTS = Path(__file__).resolve().parent
 
@@ -14,7 +16,7 @@ TESTS = Path(__file__).resolve().parent
 def environment(*paths, **more):
     """Return the environment of a new process; None removes a variable."""
     found = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "XDG_"))}
-    found |= {"PYTHONPATH": os.pathsep.join(map(str, (*paths, SOURCES.parent, TESTS)))} | more
+    found |= {"PYTHONPATH": os.pathsep.join(map(str, (*paths, SOURCES.parent, TESTS, PAGES)))} | more
     return {k: v for k, v in found.items() if v is not None}
 
 

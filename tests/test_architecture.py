@@ -10,6 +10,7 @@ import pytest
 from processes import fresh
 
 import topk
+import topk_book
 
 ROOT = Path(topk.__file__).parent
 LAYERS = [
@@ -19,9 +20,9 @@ LAYERS = [
     {"hardness", "instances", "rules"},
     {"engine", "guarantees", "lower_bounds", "strategies"},
     {"live", "simulate"},  # the two drivers, which do not import each other
-    {"book", "claims"},
 ]
 LAYER = {part: number for number, parts in enumerate(LAYERS) for part in parts}
+PAGES = Path(topk_book.__file__).parent  # a package beside the library
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
@@ -56,6 +57,12 @@ def test_imports_lead_down(path):
 def test_the_layers_have_every_part_once():
     parts = [part for layer in LAYERS for part in layer]
     assert sorted(parts) == sorted({name.split(".")[1] for name in NAMES})
+
+
+def test_the_library_does_not_know_the_pages():
+    imported = re.compile(r"^\s*(from|import) topk_book", re.M)
+    assert [path for path in FILES if imported.search(path.read_text(encoding="utf-8"))] == []
+    assert imported.search("def f():\n    from topk_book import claims")
 
 
 def test_no_circle():
@@ -98,7 +105,7 @@ def test_public_names_lead_somewhere():
         assert all(getattr(module, name) is not None for name in module.__all__)
         with pytest.raises(AttributeError):
             module.nothing  # noqa: B018
-    assert loaded("import topk.claims; from topk.lower_bounds import totals") == set()
+    assert loaded("from topk.lower_bounds import totals") == set()
 
 
 def test_a_stub_names_what_its_module_offers():
@@ -113,6 +120,6 @@ def test_a_stub_names_what_its_module_offers():
 def test_only_session_py_looks_behind_a_session():
     """Reports, files, recordings and tests work from what a session shows."""
     behind = re.compile(r"\bsession\._(?!_|repr_)")
-    sources = [*ROOT.rglob("*.py"), *Path(__file__).parent.rglob("*.py")]
+    sources = [*ROOT.rglob("*.py"), *PAGES.rglob("*.py"), *Path(__file__).parent.rglob("*.py")]
     found = {path.name for path in sources if behind.search(path.read_text(encoding="utf-8"))}
     assert found == {"session.py"}

@@ -81,7 +81,7 @@ def test_the_digits_are_packed_without_loss():
 
 def test_training_a_few_of_the_classifiers_again_gives_nearly_the_same_results():
     """The quick ones; chapter 27 trains all of them and counts the cells."""
-    digits = pytest.importorskip("topk.book.digits")
+    digits = pytest.importorskip("topk_book.digits")
     pytest.importorskip("sklearn")
     quick = [name for name in digits.classifiers() if "nearest" in name or "discriminant" in name]
     recorded, again = data.digits().loc[quick], digits.results(quick)

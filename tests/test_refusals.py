@@ -20,9 +20,9 @@ from topk import guarantees as g
 from topk import hardness as h
 from topk import lower_bounds as lb
 from topk.bandits import reward_range_of
-from topk.book import claims, glue_all, recording, verdicts
-from topk.book.replay import replay_phases
 from topk.simulate import experiments
+from topk_book import claims, glue_all, recording, verdicts
+from topk_book.replay import replay_phases
 
 MEANS, ROWS, NU = [0.9, 0.6, 0.3, 0.1], [[0.9, 0.1], [0.2, 0.8]], [0.7, 0.5, 0.3]
 RIGHT = {

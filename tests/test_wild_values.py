@@ -10,9 +10,9 @@ import topk
 from topk import guarantees as g
 from topk import lower_bounds as lb
 from topk import store
-from topk.book.replay import replay_phases
 from topk.simulate import experiments
 from topk.strategies.guarded import GuardedLUCB1
+from topk_book.replay import replay_phases
 
 COINS, RNG = topk.BernoulliBandit([0.9, 0.1]), np.random.default_rng
 REPLAY, SUMMARY = topk.ReplayBandit([[0, 1], [1]]), topk.replicate(

@@ -1,6 +1,4 @@
 from . import (
-    book,
-    claims,
     confidence,
     data,
     guarantees,
@@ -103,8 +101,6 @@ __all__ = [
     "UGapEc",
     "Uniform",
     "View",
-    "book",
-    "claims",
     "compare",
     "confidence",
     "data",

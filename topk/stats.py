@@ -204,7 +204,7 @@ def compare(a: ArrayLike, b: ArrayLike) -> Tally:
 
     Notes
     -----
-    The tally is not a verdict (see `topk.book.verdicts`): there is no correction for the number of
+    The tally is not a verdict (see `topk_book.verdicts`): there is no correction for the number of
     points, and without any difference one point in twenty is decided on average.
 
     Examples

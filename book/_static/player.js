@@ -1,6 +1,6 @@
-// Animate the runs recorded by topk.book.recording, by moving the parts of the static drawings.
+// Animate the runs recorded by topk_book.recording, by moving the parts of the static drawings.
 (() => {
-  const TOP = 14, SPAN = 190; // as in topk/book/recording.py
+  const TOP = 14, SPAN = 190; // as in book/topk_book/recording.py
   const y = (value) => (TOP + (1 - value) * SPAN).toFixed(1);
   const marks = { a: "✓", r: "✗" };
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from book import records, tables
-from topk.book import claims, verdicts
+from topk_book import claims, verdicts
 
 CLAIM = claims.Claim("zhou2014/figure-2e", "zhou2014", "Section 6.2, Figure 2(e)",
                      "Under SAR a worker receives up to 143 tasks.", "143")

@@ -8,7 +8,7 @@ import pytest
 from chapters.cells import SOURCES
 
 import topk
-from topk.book import glue_all, rule_of, same_pulls
+from topk_book import glue_all, rule_of, same_pulls
 
 
 def test_numbers_are_glued_as_pythons_own(monkeypatch):

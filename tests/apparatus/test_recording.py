@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import topk
-from topk.book.recording import Recording, record, side_by_side
 from topk.engine.allocation import water_fill
+from topk_book.recording import Recording, record, side_by_side
 
 BANDIT = topk.BernoulliBandit([0.9, 0.7, 0.5, 0.3])
 STRATEGIES = [topk.Uniform(2, budget=100), topk.SAR(2, budget=300), topk.OptMAI(2, budget=300),

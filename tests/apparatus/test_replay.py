@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import topk
-from topk.book.replay import replay_phases
 from topk.strategies.sar import phase_lengths
+from topk_book.replay import replay_phases
 
 
 @pytest.mark.parametrize("layout", [6, (2, 3)])

@@ -10,8 +10,8 @@ import pytest
 import scipy.stats
 
 from book.build import ROOT
-from topk.book import verdicts
-from topk.book.verdicts import always, exact, fact, holm, most, paired
+from topk_book import verdicts
+from topk_book.verdicts import always, exact, fact, holm, most, paired
 
 LEDGER = ROOT / "book/ledger.md"
 WORDS = ("holds", "fails", "undecided", "not comparable")

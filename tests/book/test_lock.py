@@ -52,10 +52,10 @@ def test_requirements_agree_with_imports():
     extras = PROJECT["project"]["optional-dependencies"]
     core = {Requirement(line).name.replace("-", "_") for line in PROJECT["project"]["dependencies"]}
     wanted = {name: {Requirement(line).name for line in lines} for name, lines in extras.items()}
-    book = set((ROOT / "topk/book").glob("*.py"))
-    library, apparatus = imported(set((ROOT / "topk").rglob("*.py")) - book), imported(book)
+    library = imported((ROOT / "topk").rglob("*.py"))
+    pages = imported((ROOT / "book/topk_book").glob("*.py")) - {"topk_book"}
     assert core <= library <= core | wanted["cluster"] | wanted["plot"]
-    assert apparatus <= core | wanted["plot"] | {"IPython", "myst_nb", "sklearn"}  # all in "book"
+    assert pages <= core | wanted["plot"] | {"IPython", "myst_nb", "sklearn"}  # all in "book"
     assert wanted["plot"] <= wanted["book"]
 
 
@@ -66,6 +66,14 @@ def test_constraints_are_the_lock_without_hashes_and_neither_names_an_address():
     assert not re.search(r"://|--(extra-)?index-url|--find-links|@ ", LOCK + CONSTRAINTS)
 
 
+def test_the_package_of_the_pages_goes_with_the_library():
+    project = tomllib.loads((ROOT / "book/pyproject.toml").read_text())["project"]
+    (library,) = [Requirement(line) for line in project["dependencies"]]
+    assert library.name == PROJECT["project"]["name"] and library.extras == {"book"}
+    for name in ("version", "requires-python", "license"):
+        assert project[name] == PROJECT["project"][name]
+
+
 def test_jupyter_book_stays_below_2():
     (book,) = [req for req in asked_for() if req.name == "jupyter-book"]
     assert not book.specifier.contains("2.0.0")
@@ -73,7 +81,8 @@ def test_jupyter_book_stays_below_2():
 
 def test_environment_installs_the_locked_versions():
     *packages, pip = ENVIRONMENT["dependencies"]
-    assert pip["pip"] == ["-c constraints.txt", "-e .[book,lab,test,cluster]"]
+    assert pip["pip"] == [
+        "-c constraints.txt", "-e .[book,lab,test,cluster]", "-e book"]
     (python,) = [Requirement(package) for package in packages if package.startswith("python")]
     oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
     newer = [f"3.{minor}" for minor in range(int(oldest.split(".")[1]), 14)]

@@ -7,7 +7,7 @@ import pytest
 from chapters import cells
 
 from book.build import ROOT
-from topk.book.claims import RESULTS, checked
+from topk_book.claims import RESULTS, checked
 
 
 def entries():

@@ -18,7 +18,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from PIL import Image
 
-from topk.book.claims import RESULTS
+from topk_book.claims import RESULTS
 
 SITE = Path(__file__).resolve().parents[2] / "_build/html"
 REQUIRED = bool(os.environ.get("TOPK_SITE_REQUIRED"))

@@ -20,7 +20,7 @@ def makes_verdicts(source):
 
 
 def bare(source):
-    """Return the judgements that are booleans instead of results of `topk.book.verdicts`."""
+    """Return the judgements that are booleans instead of results of `topk_book.verdicts`."""
     tree = ast.parse(source)
     given = [node.args[0] if node.args else node.keywords[0].value for node in ast.walk(tree)
              if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".judge")]

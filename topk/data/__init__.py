@@ -67,7 +67,7 @@ def digits() -> "pandas.DataFrame":
     Notes
     -----
     The digits are one half of scikit-learn's data set; the models are scikit-learn's, trained on
-    the other half by ``python -m topk.book.digits``.
+    the other half by ``python -m topk_book.digits``.
 
     Examples
     --------

@@ -21,7 +21,7 @@ point is decided for it, apart from points without a loss in any run, which are 
 counted; it fails if one point is decided against it.  `most` holds, or fails, if more than half of
 all points are decided for it, or against it.  Otherwise the verdict is undecided.  If the
 quantifier itself is open, `read_as` takes one for each reading.  A sentence that is proved or true
-by construction has no verdict; `topk.book.claims.Claim.proved` enters it in the register.
+by construction has no verdict; `topk_book.claims.Claim.proved` enters it in the register.
 
 If a sentence states a direction with a vague size ("slightly better", "much lower"), the direction
 is judged, and `Judgement.direction` records the vague word.

@@ -1,7 +1,7 @@
 r"""Records that a page enters into the book: claims with their verdicts, and numbered results.
 
 A `Claim` is a published statement with its place in the paper.  `Claim.judge` adds the observation
-and a judgement computed by `topk.book.verdicts`, which determines the verdict.  As the output of a
+and a judgement computed by `topk_book.verdicts`, which determines the verdict.  As the output of a
 cell, a `Verdict`, or a `Ledger` of several, emits its content as data; the build renders this data
 as a table on the page and in the ledger.
 
@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from topk._checks import refuse
-from topk.book.verdicts import NOT_COMPARABLE, Judgement, fact
+from topk_book.verdicts import NOT_COMPARABLE, Judgement, fact
 
 __all__ = ["Claim", "Verdict", "Ledger", "Checked", "checked"]
 MIME = "application/vnd.topk+json"
@@ -87,8 +87,8 @@ class Claim:
         Parameters
         ----------
         judgement : Judgement or bool
-            A judgement made by `topk.book.verdicts`; its text is appended to ``observed``.  A
-            truth value is passed to `topk.book.verdicts.fact`.
+            A judgement made by `topk_book.verdicts`; its text is appended to ``observed``.  A
+            truth value is passed to `topk_book.verdicts.fact`.
         observed : str
             The observation, with its uncertainty; may be empty if the judgement has a text.
         note : str, optional
@@ -312,7 +312,7 @@ def checked(id: str, statement: str, *, function: str, test: str, anchor: str) -
     Examples
     --------
     >>> import topk
-    >>> topk.claims.checked(
+    >>> topk_book.claims.checked(
     ...     "kalyanakrishnan2012/lemma-2",
     ...     "If no arm has crossed and LUCB does not stop, $h$ or $l$ is needy.",
     ...     function="topk.LUCB1",
@@ -323,7 +323,7 @@ def checked(id: str, statement: str, *, function: str, test: str, anchor: str) -
     """
     paper, _, name = str(id).partition("/")
     if name not in RESULTS.get(paper, ()):
-        refuse("id", id, "one of topk.book.claims.RESULTS, as paper/kind-number")
+        refuse("id", id, "one of topk_book.claims.RESULTS, as paper/kind-number")
     check_text(statement, "statement")
     if not (str(function).startswith("topk.") and callable(pydoc.locate(function))):
         refuse("function", function, "the full name of a function or class of topk")

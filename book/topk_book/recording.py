@@ -232,7 +232,7 @@ def side_by_side(*recordings: Recording, lesson: str = "") -> SideBySide:
         If there is no recording, or an argument is not a recording.
     """
     if not recordings or not all(isinstance(one, Recording) for one in recordings):
-        refuse("recordings", recordings, "one or more of topk.book.recording.Recording")
+        refuse("recordings", recordings, "one or more of topk_book.recording.Recording")
     return SideBySide(recordings, lesson)
 
 

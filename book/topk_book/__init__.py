@@ -13,9 +13,9 @@ import numpy as np
 
 from topk import plots
 from topk._checks import refuse
-from topk.book import claims, recording
 from topk.engine.assemble import names_in
 from topk.rules.strategy import Strategy
+from topk_book import claims, recording
 
 if TYPE_CHECKING:
     from IPython.display import Markdown

@@ -1,6 +1,6 @@
 """Train the 43 classifiers of chapter 27 and test each on 899 handwritten digits.
 
-``python -m topk.book.digits`` trains the classifiers and writes ``topk/data/digits.csv``; the
+``python -m topk_book.digits`` trains the classifiers and writes ``topk/data/digits.csv``; the
 README in that folder lists the versions. It requires scikit-learn, from the extra ``book``.
 """
 
