@@ -90,6 +90,7 @@ mutate: $(STAMP) ## change the library's decisions one at a time: tests should f
 lowest: ## run the library's tests with the oldest allowed dependencies (needs uv)
 	rm -rf _build/lowest && uv venv --quiet --python 3.11 _build/lowest
 	uv pip install --quiet --python _build/lowest --resolution lowest-direct -e ".[plot,cluster]"
+	uv pip install --quiet --python _build/lowest --no-deps -e book
 	uv pip install --quiet --python _build/lowest pytest hypothesis pyyaml
 	_build/lowest/bin/python -m pytest -q -W default tests/engine/test_recorded_plays.py \
 	  tests/engine/test_reward_laws.py tests/test_bandits.py tests/test_confidence.py \

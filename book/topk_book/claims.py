@@ -311,8 +311,7 @@ def checked(id: str, statement: str, *, function: str, test: str, anchor: str) -
 
     Examples
     --------
-    >>> import topk
-    >>> topk_book.claims.checked(
+    >>> checked(
     ...     "kalyanakrishnan2012/lemma-2",
     ...     "If no arm has crossed and LUCB does not stop, $h$ or $l$ is needy.",
     ...     function="topk.LUCB1",
