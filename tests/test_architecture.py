@@ -14,7 +14,7 @@ import topk_book
 
 ROOT = Path(topk.__file__).parent
 LAYERS = [
-    {"_checks", "_folders", "_json", "_ranges", "_types", "kl"},
+    {"_checks", "_folders", "_json", "_ranges", "_tables", "_types", "_warnings", "kl"},
     {"bandits", "betting", "confidence", "data", "finite", "metrics", "paired",
      "plots", "stats", "store", "testset"},
     {"hardness", "instances", "rules"},
@@ -72,7 +72,7 @@ def test_no_circle():
 
 
 CLUSTER = {"dask", "distributed"}
-HEAVY = {"joblib", "matplotlib", "numba", "pandas", "scipy.optimize", "scipy.stats", "tqdm"}
+HEAVY = {"joblib", "matplotlib", "narwhals", "numba", "pandas", "scipy.optimize", "scipy.stats", "tqdm"}
 HEAVY |= CLUSTER
 
 

@@ -12,6 +12,7 @@ from . import (
     store,
     strategies,
 )
+from ._warnings import TopkWarning
 from .bandits import (
     Bandit,
     BernoulliBandit,
@@ -96,6 +97,7 @@ __all__ = [
     "Summary",
     "TestSet",
     "TopTwo",
+    "TopkWarning",
     "TruncatedNormalBandit",
     "UGapEb",
     "UGapEc",

@@ -1,14 +1,17 @@
 """Checks of arguments, with uniform error messages.
 
 Each function returns its argument in canonical form, or raises a ``ValueError`` with the name of
-the parameter, its allowed values and the given value.
+the parameter, its allowed values, the given value and, in an array, the value's place: at most 300
+characters.
 """
 
 import json
 import math
+import numbers
 import operator
 import reprlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, KeysView, Mapping, ValuesView
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,10 +19,50 @@ from numpy.typing import NDArray
 
 from topk._types import Floats, Integers
 
+LONGEST = 300  # characters of a message
+PARTS = {"name": 60, "value": 90, "where": 70}  # characters of parts; what is allowed gets the rest
+Where = Callable[[int], str]  # place of an entry in words, such as "entry 3, arm 'a'"
 
-def refuse(name: str, value: object, allowed: str) -> NoReturn:
-    """Raise a ``ValueError`` with the name of a parameter, its allowed values and its value."""
-    raise ValueError(f"{name} must be {allowed}, got {value!r}")
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = PARTS["value"]
+_repr.maxlevel, _repr.maxlist, _repr.maxtuple, _repr.maxdict, _repr.maxset = 2, 8, 8, 4, 4
+
+
+def refuse(name: str, value: object, allowed: str, where: str = "") -> NoReturn:
+    """Raise a ``ValueError`` with a parameter's name, allowed values, value and place."""
+    name, found = shortened(name, PARTS["name"]), shortened(in_words(value), PARTS["value"])
+    place = f" ({shortened(where, PARTS['where'])})" if where else ""
+    rest = LONGEST - len(f"{name} must be , got {found}{place}")
+    raise ValueError(f"{name} must be {shortened(allowed, rest)}, got {found}{place}")
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Return text of at most ``most`` characters, without its middle if it is longer."""
+    if len(text) <= most:
+        return text
+    begin = (most - 3) * 2 // 3
+    return text[:begin] + "..." + text[len(text) - (most - 3 - begin):]
+
+
+def in_words(value: object) -> str:
+    """Return the representation of a value in one line; of a long one some entries."""
+    text = _repr.repr(value)
+    return text if isinstance(value, str) else " ".join(text.split())
+
+
+def entry(place: int) -> str:
+    """Return the place of an entry of an array in words."""
+    return f"entry {place}"
+
+
+def refuse_first(
+    name: str, array: NDArray[Any], bad: NDArray[np.bool_], allowed: str, where: Where = entry,
+) -> None:
+    """Refuse the first entry of an array that is ``bad``, with its place; none if none is."""
+    if bad.any():
+        place = int(np.flatnonzero(bad)[0])
+        refuse(name, array.ravel()[place].item() if array.dtype.kind != "O" else
+               array.ravel()[place], allowed, where(place) if array.ndim else "")
 
 
 def check_integer(value: Any, name: str, smallest: int, largest: int | None = None) -> int:
@@ -57,15 +100,25 @@ def check_seed(value: Any, name: str) -> int:
 
 
 def integral_as_int(value: Any) -> Any:
-    """Return integral floats, such as 1e5, as integers, and all other values unchanged."""
+    """Return integral floats, such as 1e5, as integers, and all other values unchanged.
+
+    Decimals and floats among Python objects count as well.
+    """
     try:
         array = np.asarray(value)
+        if array.dtype.kind == "O" and array.ndim:
+            return [_integral(x) for x in array.tolist()] if array.ndim == 1 else value
     except ValueError:  # a ragged list, which the next check refuses
         return value
     fits = array.size and array.dtype.kind == "f" and (abs(array) < 2.0**63).all()
     if not fits or (array != np.floor(array)).any():
         return value
     return array.astype(np.int64) if array.ndim else int(array)
+
+
+def _integral(value):
+    whole = isinstance(value, Decimal | float) and math.isfinite(value) and value == int(value)
+    return int(value) if whole else value
 
 
 def check_real(
@@ -178,6 +231,8 @@ def as_array(values: Any, name: str, allowed: str) -> NDArray[Any]:
     """Return ``values`` as an array of any type, or refuse values that form no array."""
     if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 2) > 1:
         refuse(name, f"a pandas {type(values).__name__}", allowed)
+    if isinstance(values, Mapping | KeysView | ValuesView):  # in their order
+        values = list(values.values() if isinstance(values, Mapping) else values)
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError) as error:
@@ -185,19 +240,49 @@ def as_array(values: Any, name: str, allowed: str) -> NDArray[Any]:
         refuse(name, "lists of different lengths" if uneven else values, allowed)
 
 
-def as_numbers(values: Any, name: str, allowed: str) -> Floats:
-    """Return ``values`` as a float array; refuse strings, dates, complex and masked numbers."""
+def as_numbers(values: Any, name: str, allowed: str, where: Where = entry) -> Floats:
+    """Return ``values`` as a float array; refuse strings, dates, complex and masked numbers.
+
+    Arrays and columns of Python objects are converted if each of them is a number (`Decimal` and
+    `Fraction` included); otherwise the first one that is none is named with its place.
+    """
     array = as_array(values, name, allowed)
-    if array.dtype.kind not in "fiub" or np.ma.is_masked(values):
+    if np.ma.is_masked(values):
         refuse(name, values, allowed)
-    return array.astype(np.float64)
+    if array.dtype.kind in "fiub":
+        return array.astype(np.float64)
+    if array.ndim == 0:
+        return np.array(as_number(array.item(), name, allowed, ""), dtype=np.float64)
+    if array.dtype.kind in "US" and isinstance(values, list | tuple):  # a text among numbers
+        array = as_objects(values)
+    found = [
+        as_number(value, name, allowed, where(place)) for place, value in enumerate(array.flat)
+    ]
+    return np.array(found, dtype=np.float64).reshape(array.shape)
+
+
+def as_objects(values: Any) -> NDArray[Any]:
+    """Return an array of the objects in a list, or in lists of equal lengths, as they are."""
+    return np.array(values, dtype=object)
+
+
+def as_number(value: Any, name: str, allowed: str, where: str) -> float:
+    """Return a Python object as a float if it is a number, otherwise refuse it."""
+    known = isinstance(value, numbers.Real | Decimal | np.bool_)
+    if known and not isinstance(value, np.timedelta64):
+        try:
+            return float(value)
+        except (ValueError, OverflowError):  # a signalling nan, or beyond the floats
+            pass
+    refuse(name, value, allowed, where)
 
 
 def as_finite(values: Any, name: str, allowed: str = "an array of finite numbers") -> Floats:
     """Return ``values`` as a float array with one axis or more and finite entries."""
     array = as_numbers(values, name, allowed)
-    if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
+    if array.ndim == 0 or array.size == 0:
         refuse(name, values, allowed)
+    refuse_first(name, array, ~np.isfinite(array), allowed)
     return array
 
 
@@ -235,9 +320,7 @@ def check_unit_array(values: Any, name: str, *, ndim: int | None = 1) -> Floats:
     array = as_numbers(values, name, allowed)
     if ndim not in (None, array.ndim) or array.size == 0:
         refuse(name, f"an array of shape {array.shape}", allowed)
-    bad = ~((array >= 0) & (array <= 1))  # a nan is refused
-    if bad.any():
-        refuse(name, float(array[bad][0]), allowed)
+    refuse_first(name, array, ~((array >= 0) & (array <= 1)), allowed)  # a nan is refused
     return array
 
 
@@ -251,16 +334,28 @@ def check_means(means: Any, name: str = "means", ndim: int = 1) -> Floats:
 
 def as_integers(
     values: Any, name: str, low: int, high: int = 2**53, allowed: str | None = None,
+    where: Where = entry,
 ) -> Integers:
     """Return ``values`` as an int64 array of any shape, with entries from ``low`` to ``high``."""
     allowed = allowed or f"made of integers from {low} to {high}"
     array = as_array(values, name, allowed)
     if array.size and array.dtype.kind not in "iu":  # [] has kind f
-        refuse(name, values, allowed)
-    bad = (array < low) | (array > high)
-    if bad.any():
-        refuse(name, int(array[bad][0]), allowed)
+        if array.ndim == 0 or array.dtype.kind not in "OUSfb":
+            refuse(name, values, allowed)
+        array = as_objects(values) if isinstance(values, list | tuple) else array
+        found = [
+            as_integer(x, name, allowed, where(place)) for place, x in enumerate(array.flat)
+        ]
+        array = np.array(found, dtype=object).reshape(array.shape)
+    refuse_first(name, array, np.asarray((array < low) | (array > high)), allowed, where)
     return array.astype(np.int64)
+
+
+def as_integer(value: Any, name: str, allowed: str, where: str) -> int:
+    """Return a Python object as an ``int`` if it is an integer, otherwise refuse it."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return int(value)
+    refuse(name, value, allowed, where)
 
 
 def check_increasing(values: Any, name: str, low: int) -> tuple[int, ...]:
@@ -301,5 +396,5 @@ def check_json(
     except (TypeError, ValueError, RecursionError):
         same = False
     if not same:
-        raise ValueError(f"{name} must be {allowed}, got {reprlib.repr(value)}")
+        refuse(name, value, allowed)
     return copy

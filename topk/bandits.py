@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,12 +22,11 @@ from topk._checks import (
     check_means,
     check_real,
     refuse,
+    refuse_first,
     up_to,
 )
+from topk._tables import read_tidy
 from topk._types import Flags, Floats, Integers
-
-if TYPE_CHECKING:
-    import pandas
 
 CHUNK_SIZE = 2**18  # rewards drawn or summed at a time, which takes some hundredths of a second
 check_sigma = up_to(1e150)
@@ -542,14 +541,14 @@ class ReplayBandit(Bandit):
         for arm, record in zip(self.names or range(len(answers)), self.answers, strict=True):
             if record.ndim != 1 or record.size == 0:
                 refuse(f"answers of arm {arm!r}", f"an array of shape {record.shape}", allowed)
-            if (bad := reward_range.impossible(record, 1)).any():
-                refuse(f"answers of arm {arm!r}", float(record[bad][0]), allowed)
+            bad = reward_range.impossible(record, 1)
+            refuse_first(f"answers of arm {arm!r}", record, bad, allowed)
         super().__init__([math.fsum(record) / record.size for record in self.answers])
 
     @classmethod
     def from_frame(
         cls,
-        frame: "pandas.DataFrame",
+        frame: Any,
         arm: Any = "arm",
         reward: Any = "reward",
         bounds: Sequence[float] | None = None,
@@ -558,7 +557,7 @@ class ReplayBandit(Bandit):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : pandas or polars DataFrame, or pyarrow Table
             The table, with one row per reward.
         arm, reward : str
             Names of the columns with the arm and its reward.
@@ -574,7 +573,7 @@ class ReplayBandit(Bandit):
         Raises
         ------
         ValueError
-            If ``frame`` is not a data frame, a column does not exist, a reward is not a number, or
+            If ``frame`` is no table, a column does not exist, a reward is not a number, or
             an arm or a reward is missing (nan).
 
         Examples
@@ -585,18 +584,11 @@ class ReplayBandit(Bandit):
         >>> bandit.names, bandit.means.tolist()
         (['b', 'a'], [0.5, 0.0])
         """
-        if not hasattr(frame, "columns"):
-            refuse("frame", type(frame).__name__, "a pandas DataFrame")
-        columns = list(frame.columns)
-        for name, column in (("arm", arm), ("reward", reward)):
-            if np.ndim(column) or columns.count(column) != 1:
-                refuse(name, column, f"the name of one of the columns {columns}")
-            if frame[column].isna().any():
-                refuse(name, f"column {column!r} with missing values", "a column without any")
-        if frame[reward].dtype.kind not in "fiub":
-            refuse("reward", f"column {reward!r} of {frame[reward].dtype}", "a column of numbers")
-        groups = frame[reward].groupby(frame[arm], sort=False, observed=True)
-        return cls({name: record.to_numpy() for name, record in groups}, bounds)
+        found = read_tidy(frame, {"arm": arm}, {"reward": reward})
+        groups: dict[Any, list[float]] = {}
+        for name, value in zip(found["arm"], found["reward"].tolist(), strict=True):
+            groups.setdefault(name, []).append(value)
+        return cls(groups, bounds)
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return ``count`` recorded rewards of one arm; see `Bandit.sample`."""

@@ -35,6 +35,7 @@ import numpy as np
 
 from topk._checks import refuse
 from topk._folders import exposed
+from topk._warnings import TopkWarning
 
 __all__ = ["Info", "StoreWarning", "clear", "info"]
 
@@ -56,7 +57,7 @@ def _sources():
 SOURCES = _sources()  # as imported by this process, whatever is edited later
 
 
-class StoreWarning(UserWarning):
+class StoreWarning(TopkWarning):
     """Replications are not stored; the results of the study are not affected."""
 
 
@@ -149,7 +150,8 @@ def check_safe(path: Path, name: str) -> None:
     """Refuse a folder of stored runs in which other users could put false ones."""
     with contextlib.suppress(OSError):  # an unreadable folder, or none: nothing is read from it
         if reason := exposed(path):
-            refuse(name, str(path), f"a folder that only you can change ({reason})")
+            # in full, whatever the length of the path: the advice is a command to be copied
+            raise ValueError(f"{name} must be a folder that only you can change ({reason})")
 
 
 def in_cache() -> Path:

@@ -1,0 +1,135 @@
+"""The door for tables: frames of all kinds, labels joined or refused, places in refusals."""
+
+import itertools
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from topk import TopkWarning, _tables
+from topk._checks import LONGEST, as_numbers, refuse
+
+LOG = {"m": ["a", "a", "b", "b"], "q": [0, 1, 0, 1], "x": [1, 0, 1, 1]}
+WIDE = pd.DataFrame([[1, 0], [0, 1]], index=["a", "b"], columns=["p", "q"])
+FORMS = {
+    "numpy": lambda frame: frame,
+    "nullable": lambda frame: frame.convert_dtypes(),
+    "arrow": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "objects": lambda frame: frame.astype(object),
+    "polars": lambda frame: pytest.importorskip("polars").DataFrame(frame.to_dict("list")),
+    "pyarrow": lambda frame: pytest.importorskip("pyarrow").table(frame.to_dict("list")),
+}
+
+
+def tidy(frame, **more):
+    return _tables.read_tidy(frame, {"arm": "m", "item": "q"}, {"reward": "x"}, **more)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tidy_and_wide_tables_of_all_kinds(form):
+    found = tidy(FORMS[form](pd.DataFrame(LOG)))
+    assert (found["arm"], found["item"]) == (LOG["m"], LOG["q"])
+    assert found["reward"].tolist() == LOG["x"]
+    named = form in ("polars", "pyarrow")  # these have no index
+    wide = WIDE.reset_index(names="model") if named else WIDE
+    cells, models, items = _tables.read_wide(FORMS[form](wide))
+    assert (cells.tolist(), models, items) == ([[1, 0], [0, 1]], ["a", "b"], ["p", "q"])
+
+
+@pytest.mark.parametrize("values", [[True] * 4, [Decimal(1)] * 4, [np.float32(1)] * 4])
+def test_columns_of_objects_that_are_numbers(values):
+    assert tidy(pd.DataFrame(LOG).assign(x=pd.Series(values, dtype=object)))["reward"].sum() == 4
+
+
+@pytest.mark.parametrize("form", ["numpy", "nullable", "objects", "polars", "pyarrow"])
+def test_a_missing_number_is_named_or_nan(form):
+    frame = FORMS[form](pd.DataFrame(LOG).assign(x=pd.Series([1, 0, None, 1], dtype="Int64")))
+    with pytest.raises(ValueError, match=r"^reward must be .*row 2"):
+        tidy(frame)
+    assert np.isnan(tidy(frame, missing=True)["reward"]).tolist() == [False, False, True, False]
+
+
+def test_missing_labels_texts_and_unknown_columns_are_refused():
+    frame = pd.DataFrame(LOG)
+    with pytest.raises(ValueError, match=r"^arm must be .*row 1"):
+        tidy(frame.assign(m=["a", None, "b", "b"]), missing=True)
+    with pytest.raises(ValueError, match=r"^reward must be .*'x'.*got 'two' \(row 3"):
+        tidy(frame.assign(x=[1, 0, 1, "two"]))
+    with pytest.raises(ValueError, match=r"^arm must be the name of one of the columns"):
+        tidy(frame.rename(columns={"m": "model"}))
+    with pytest.raises(ValueError, match="^frame must be a pandas or polars"):
+        tidy([1, 2])
+    with pytest.raises(ValueError, match=r"collect\(\)"):
+        tidy(pytest.importorskip("polars").DataFrame(LOG).lazy())
+
+
+def test_a_missing_cell_is_named_by_model_and_item():
+    with pytest.raises(ValueError, match=r"^matrix must be .*model 'b', item 'p'"):
+        _tables.read_wide(pd.DataFrame([[1, 0], [None, 1]], ["a", "b"], ["p", "q"], dtype=object))
+
+
+def test_a_transposed_table_is_noticed():
+    with pytest.warns(TopkWarning, match="transpose"):
+        _tables.read_wide(pd.DataFrame(np.zeros((50, 12))))
+
+
+SUMS = pd.Series({"blue": 90, "red": 10, "green": 20})
+COUNTS = pd.Series({"red": 100, "green": 300, "blue": 200})
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_labels_are_joined_whatever_their_order(order):
+    names, counts = COUNTS.index[[*order]].tolist(), COUNTS.iloc[[*order]]
+    for given in ({"sums": SUMS, "counts": counts}, {"sums": dict(SUMS), "counts": counts}):
+        sums, found = _tables.joined_to(names, "arms", ["red", "green", "blue"], **given)
+        assert sums.tolist() == SUMS[names].tolist()
+        assert found.tolist() == counts.tolist()
+        sums, found = _tables.joined(**given)
+        assert (sums.tolist(), found.tolist()) == (SUMS.tolist(), COUNTS[SUMS.index].tolist())
+
+
+def test_labels_that_cannot_be_joined_are_refused():
+    for other in (COUNTS[:2], pd.concat([COUNTS, COUNTS]), COUNTS.rename({"red": "pink"})):
+        with pytest.raises(ValueError, match="^counts must be labelled as sums is"):
+            _tables.joined(sums=SUMS, counts=other)
+    with pytest.raises(ValueError, match="^sums must be labelled as arms is"):
+        _tables.joined_to(["red", "green"], "arms", COUNTS.index, sums=SUMS)
+    turned = pd.Series([1, 2, 3], index=[2, 0, 1])
+    with pytest.raises(ValueError, match="another order"):
+        _tables.joined_to([0, 1, 2], "arms", range(3), sums=turned)
+    rows = pd.Series([1, 2, 3], index=[7, 9, 11])  # of a filtered table
+    assert _tables.joined_to([0, 1, 2], "arms", range(3), sums=rows)[0].tolist() == [1, 2, 3]
+
+
+def test_labels_have_an_order():
+    pa = pytest.importorskip("pyarrow")
+    made = ["b", "a"]
+    for names in (made, dict.fromkeys(made), dict.fromkeys(made).keys(), iter(made), pa.array(made),
+                  np.array(made), pd.Index(made), pytest.importorskip("polars").Series(made)):
+        assert _tables.as_labels(names, "arms", "names") == made
+    with pytest.raises(ValueError, match="^arms must be names, in an order: a set"):
+        _tables.as_labels({*made}, "arms", "names")
+
+
+@pytest.mark.parametrize("bad", [None, "x", 1j, pd.NA, [1], np.datetime64("2026-01-01")])
+def test_a_refusal_names_the_entry_and_is_short(bad):
+    values = [True] * 200_000
+    values[5000] = bad
+    with pytest.raises(ValueError, match=r"^rewards must be numbers, got .*entry 5000") as caught:
+        as_numbers(_objects(values), "rewards", "numbers")
+    assert len(str(caught.value)) <= LONGEST
+
+
+def _objects(values):
+    array = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        array[place] = value
+    return array
+
+
+def test_no_part_makes_a_refusal_long():
+    for parts in itertools.product(["x", "x" * 9999], repeat=4):
+        with pytest.raises(ValueError, match="x must be x.*got 'x.*x") as caught:
+            refuse(*parts)
+        assert len(str(caught.value)) <= LONGEST

@@ -1,0 +1,350 @@
+"""The one door for labelled data: names, columns of numbers, tables, and the joining of labels.
+
+All that takes a table goes through here.  Tables are pandas DataFrames (nullable, Arrow and object
+columns included), polars DataFrames or pyarrow Tables:
+
+* `as_labels`: names as a list of Python values, from whatever holds them in an order;
+* `joined`: columns of numbers in the order of common labels, or a refusal; labels are never
+  ignored;
+* `read_tidy`: a table with one row per result, as lists of labels and arrays of numbers;
+* `read_wide`: a table with one row per model, as a matrix with the names of models and items.
+
+Numbers from array-likes and columns are `topk._checks.as_numbers`, which names the place of the
+first entry that is none.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topk._checks import as_numbers, as_objects, entry, in_words, refuse, shortened
+from topk._types import Floats
+from topk._warnings import TopkWarning
+
+TABLE = "a pandas or polars DataFrame, or a pyarrow Table"
+MANY = 20  # rows of models from which a table may be transposed
+TALL = 3  # times as many rows as columns, from which it probably is
+
+
+def is_series(values: Any) -> bool:
+    """Return whether values are a pandas Series, which has labels."""
+    return hasattr(values, "index") and hasattr(values, "iloc") and np.ndim(values) == 1
+
+
+def is_table(values: Any) -> bool:
+    """Return whether values are a data frame: pandas, polars, pyarrow or of the same kind."""
+    kinds = ("collect", "columns", "column_names")
+    return not isinstance(values, type) and any(hasattr(values, kind) for kind in kinds)
+
+
+def labels_of(values: Any) -> list[Any] | None:
+    """Return the labels of the entries of a dict or a pandas Series; None if there are none."""
+    if isinstance(values, Mapping):
+        return list(values)
+    return values.index.tolist() if is_series(values) else None
+
+
+def as_labels(values: Any, name: str, allowed: str) -> list[Any]:
+    """Return names as a list of Python values, in their order; refuse a set, which has none.
+
+    Parameters
+    ----------
+    values : iterable
+        A list, array, dict (its keys), generator, pandas Index or Series, polars Series or pyarrow
+        array.
+    name, allowed : str
+        Name of the parameter and its allowed values, for the message.
+    """
+    if isinstance(values, set | frozenset):
+        refuse(name, values, f"{allowed}, in an order: a set has none, use a list")
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        refuse(name, values, allowed)
+    for method in ("tolist", "to_pylist", "to_list"):
+        if hasattr(values, method) and not isinstance(values, Mapping):
+            return list(getattr(values, method)())
+    return list(values)
+
+
+def joined(**given: Any) -> list[Any]:
+    """Return columns of numbers in the order of the labels of the first one that has labels.
+
+    Parameters
+    ----------
+    **given
+        Name of the parameter = its values.  Values without labels (lists, arrays, polars and
+        pyarrow columns) and None are returned as they are.
+
+    Returns
+    -------
+    list
+        The values, in the order of the parameters; those with labels as arrays.
+
+    Raises
+    ------
+    ValueError
+        If two of them have different labels, or the same in another order and some twice.
+    """
+    labelled = [(name, its) for name, x in given.items() if (its := labels_of(x)) is not None]
+    for name, its in labelled:
+        first, wanted = labelled[0]
+        values = given[name]
+        array = np.asarray(list(values.values()) if isinstance(values, Mapping) else values)
+        given[name] = array if its == wanted else array[places_of(wanted, its, first, name)]
+    return list(given.values())
+
+
+def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], **given: Any) -> list[Any]:
+    """Return columns of numbers in the order of names that are given beside them.
+
+    Parameters
+    ----------
+    names : sequence
+        The name or number of each entry.
+    param : str
+        Name of the parameter with the names.
+    known : iterable
+        Names that exist.
+    **given
+        As in `joined`.
+
+    Returns
+    -------
+    list
+        The values.  If their labels are the names in another order, they are joined.  Labels that
+        are no names, such as the numbers of rows of a table, are not looked at.
+
+    Raises
+    ------
+    ValueError
+        If labels are names, but not those of ``names``, or if they could be either the names or
+        the numbers of rows.
+    """
+    labels = next((x for y in given.values() if (x := labels_of(y)) is not None), None)
+    values = joined(**given)
+    if labels is None or labels == list(names) or labels == list(range(len(labels))):
+        return values
+    first = next(name for name, x in given.items() if labels_of(x) is not None)
+    if all(isinstance(label, int | np.integer) for label in labels):
+        if sorted(labels) == sorted(names, key=str) and len(set(labels)) == len(labels):
+            told = f"the labels of {first} are {param} in another order"
+            refuse(first, labels[:3], f"in the order of {param}, or without labels: {told}")
+        return values
+    if not {*labels} & {*known}:
+        return values
+    order = places_of(list(names), labels, param, first)
+    return [x if given[name] is None or labels_of(given[name]) is None else x[order]
+            for name, x in zip(given, values, strict=True)]
+
+
+def places_of(wanted: list[Any], labels: list[Any], param: str, name: str) -> NDArray[np.int64]:
+    """Return the places of ``wanted`` among labels; refuse others, and labels that occur twice."""
+    places = {label: place for place, label in enumerate(labels)}
+    allowed = f"labelled as {param} is, each label once"
+    if len(places) < len(labels) or len({*wanted}) < len(wanted):
+        refuse(name, "the same labels in another order, some of them twice", allowed)
+    for label in wanted:
+        if label not in places:
+            refuse(name, f"no entry labelled {in_words(label)}, which {param} has", allowed)
+    if len(wanted) < len(labels):
+        other = next(label for label in labels if label not in {*wanted})
+        refuse(name, f"an entry labelled {in_words(other)}, which {param} has not", allowed)
+    return np.array([places[label] for label in wanted], dtype=np.int64)
+
+
+def native(table: Any, name: str) -> Any:
+    """Return a table as a narwhals DataFrame; refuse what is none."""
+    import narwhals
+
+    if hasattr(table, "collect"):
+        refuse(name, type(table).__name__, f"{TABLE}; use its collect()")
+    try:
+        return narwhals.from_native(table, eager_only=True)
+    except (TypeError, ValueError) as reason:
+        raise ValueError(
+            f"{name} must be {TABLE}, got {shortened(in_words(type(table).__name__), 60)}"
+        ) from reason
+
+
+def row(place: int) -> str:
+    """Return the place of a row in words."""
+    return f"row {place}, counted from 0"
+
+
+def read_tidy(
+    table: Any,
+    labels: Mapping[str, Any],
+    numbers: Mapping[str, Any],
+    name: str = "frame",
+    missing: bool = False,
+) -> dict[str, Any]:
+    """Read columns of a table with one row per result.
+
+    Parameters
+    ----------
+    table : pandas or polars DataFrame, or pyarrow Table
+        The table.
+    labels, numbers : dict
+        Parameter -> name of its column; of labels, and of numbers.
+    name : str
+        The parameter with the table, for messages.
+    missing : bool
+        Whether a number may be missing, and is then nan.
+
+    Returns
+    -------
+    dict
+        Parameter -> list of Python values for labels, float array for numbers, one entry per row.
+
+    Raises
+    ------
+    ValueError
+        If ``table`` is none, a column does not exist, or an entry is missing or no number, with
+        the parameter, the row and the value.
+    """
+    wanted = {**labels, **numbers}
+    found: dict[str, Any] = {}
+    columns = list(table.columns) if hasattr(table, "iloc") else native(table, name).columns
+    for param, column in wanted.items():
+        if np.ndim(column) or columns.count(column) != 1:
+            refuse(param, column, f"the name of one of the columns {in_words(columns)}")
+    if hasattr(table, "iloc"):  # other columns may have one name
+        table = table[list(dict.fromkeys(wanted.values()))]
+    frame = native(table, name)
+    for param, column in wanted.items():
+        values = frame[column]
+        empty = np.asarray(values.is_null().to_numpy(), dtype=bool)
+        whole = param in labels or not missing
+        if param not in labels:
+            allowed = f"a column of numbers (column {in_words(column)})"
+            values = _numbers_of(values, empty, param, allowed)
+            empty = np.isnan(values)
+        if whole and empty.any():
+            allowed = "a column without missing values"
+            place = row(int(np.flatnonzero(empty)[0]))
+            refuse(param, f"column {in_words(column)} with one", allowed, place)
+        found[param] = values if param in numbers else values.to_list()
+    return found
+
+
+def _numbers_of(values, empty, param, allowed):
+    """Return a column as a float array, nan where it is empty."""
+    import narwhals
+
+    plain = values.dtype.is_numeric() or values.dtype == narwhals.Boolean
+    if plain and not empty.any():
+        return as_numbers(values.to_numpy(), param, allowed, row)
+    entries = as_objects(values.to_list())
+    entries[empty] = np.nan
+    return as_numbers(entries, param, allowed, row)
+
+
+class Wide(NamedTuple):
+    """A table with one row per model and one column per item.
+
+    Attributes
+    ----------
+    cells : ndarray of float, shape (n, N)
+        The table; nan where a cell is missing, if that is allowed.
+    models, items : list or None
+        Names of rows and columns; None where they have none.
+    """
+
+    cells: Floats
+    models: list[Any] | None
+    items: list[Any] | None
+
+
+def read_wide(
+    table: Any, name: str = "matrix", allowed: str = TABLE, missing: bool = False,
+) -> Wide:
+    """Read a table, or a matrix, with one row per model and one column per item.
+
+    Parameters
+    ----------
+    table : pandas or polars DataFrame, pyarrow Table, or array_like, shape (n, N)
+        The table.  A pandas index names the models; in a polars or pyarrow table the first column
+        does, if it holds text.  A default range of numbers is no name.
+    name, allowed : str
+        Name of the parameter and its allowed values, for messages.
+    missing : bool
+        Whether cells may be missing, and are then nan.
+
+    Raises
+    ------
+    ValueError
+        If a cell is no number, or is missing, with its model, item and value.
+
+    Warns
+    -----
+    TopkWarning
+        If a table with labels has far more rows than columns: models are rows.
+    """
+    if not is_table(table):
+        cells = as_numbers(table, name, allowed)
+        return Wide(checked_cells(cells, name, allowed, None, None, missing), None, None)
+    if hasattr(table, "iloc"):  # pandas: narwhals would have to visit each column
+        models, items, cells = _labels(table.index), _labels(table.columns), table.to_numpy()
+    else:
+        frame, models = native(table, name), None
+        if frame.columns and frame[frame.columns[0]].dtype in _texts():
+            models = frame[frame.columns[0]].to_list()
+            frame = frame.drop(frame.columns[0])
+        items = list(frame.columns)
+        cells = np.empty(frame.shape, dtype=object)
+        for place, column in enumerate(items):
+            cells[:, place] = frame[column].to_list()
+    if cells.dtype.kind == "O":
+        cells = cells.copy()
+        cells[_is_missing(cells)] = np.nan
+
+    def where(place):
+        return cell_of(place, cells.shape, models, items)
+
+    found = checked_cells(as_numbers(cells, name, allowed, where), name, allowed, models, items,
+                          missing)
+    n, size = found.shape if found.ndim == 2 else (0, 0)
+    if n >= MANY and n >= TALL * size:
+        told = f"{name}: {n} rows (models) by {size} columns (items); models are rows"
+        warnings.warn(f"{told}: transpose the table if its rows are items", TopkWarning,
+                      stacklevel=4)
+    return Wide(found, models, items)
+
+
+def _texts():
+    """Return the data types of names."""
+    import narwhals
+
+    return (narwhals.String, narwhals.Categorical, narwhals.Enum)
+
+
+def _is_missing(cells):
+    """Return which objects are None, pandas' NA, or not equal to themselves."""
+    return np.array([x is None or type(x).__name__ in ("NAType", "NaTType") or x != x
+                     for x in cells.flat], dtype=bool).reshape(cells.shape)
+
+
+def checked_cells(cells, name, allowed, models, items, missing):
+    """Return cells; refuse a missing one unless that is allowed."""
+    if not missing and (bad := np.isnan(cells)).any():
+        place = int(np.flatnonzero(bad)[0])
+        where = cell_of(place, cells.shape, models, items) if cells.ndim == 2 else entry(place)
+        refuse(name, "a missing cell", allowed, where)
+    return cells
+
+
+def cell_of(place: int, shape: Any, models: list[Any] | None, items: list[Any] | None) -> str:
+    """Return the model and the item of an entry of a matrix in words."""
+    model, item = divmod(place, shape[1]) if len(shape) == 2 else (place, 0)
+    named = in_words(models[model]) if models else model, in_words(items[item]) if items else item
+    return f"model {shortened(str(named[0]), 30)}, item {shortened(str(named[1]), 30)}"
+
+
+def _labels(index):
+    """Return the labels in an index of a DataFrame; None if it is a default range."""
+    numbered = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+    return None if numbered else index.tolist()
