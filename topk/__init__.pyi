@@ -23,6 +23,7 @@ from .bandits import (
     TruncatedNormalBandit,
 )
 from .engine.streams import streams
+from .leaderboard import Tiers, tiers
 from .live.files import load, resume
 from .live.session import Session
 from .rules import Indices, Rounds, Strategy, View, rule
@@ -96,6 +97,7 @@ __all__ = [
     "SuccessiveRejects",
     "Summary",
     "TestSet",
+    "Tiers",
     "TopTwo",
     "TopkWarning",
     "TruncatedNormalBandit",
@@ -123,5 +125,6 @@ __all__ = [
     "store",
     "strategies",
     "streams",
+    "tiers",
     "warm",
 ]

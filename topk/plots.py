@@ -182,7 +182,7 @@ def panels(
     return figure, axes
 
 
-def figure_or(ax: Axes | None = None) -> tuple[Figure | None, Axes]:
+def figure_or(ax: Axes | None = None, height: float = 3.2) -> tuple[Figure | None, Axes]:
     """Return None and the given axes, or a new figure and its axes.
 
     Raises
@@ -197,7 +197,7 @@ def figure_or(ax: Axes | None = None) -> tuple[Figure | None, Axes]:
             refuse("ax", ax, "a matplotlib Axes")
         return None, ax
     try:
-        figure, (ax,) = panels(1, 1, height=3.2)
+        figure, (ax,) = panels(1, 1, height=height)
     except ModuleNotFoundError as reason:
         told = 'a figure needs matplotlib and seaborn: pip install ".[plot]"'
         raise ModuleNotFoundError(told, name=reason.name) from reason
