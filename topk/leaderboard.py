@@ -547,8 +547,8 @@ class Tiers:
         for tier in ("in", "open", "out"):
             named = [x for x, y in zip(self.names, self._tier, strict=True) if y == tier]
             lines.append(f"{tier}: {_some(named)}" if named else f"{tier}: none")
-        settled = "settled" if self.decided(self.k) else "not settled"
-        lines.append(f"the {self.k} best {settled}: p = {self.evidence(self.k):.2g}")
+        whether = "settled" if self.decided(self.k) else "not settled"
+        lines.append(f"the {self.k} best {whether}: p = {self.evidence(self.k):.2g}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -581,6 +581,8 @@ class Tiers:
         """
         n = len(self.names)
         figure, ax = plots.figure_or(ax, height=min(1.1 + 0.19 * n, 12.0))
+        from matplotlib.ticker import MaxNLocator  # after the check that Matplotlib is there
+
         for place, (low, high, tier) in enumerate(zip(self._low, self._high, self._tier,
                                                       strict=True)):
             color = COLORS.get(tier, plots.BLUE)
@@ -598,7 +600,7 @@ class Tiers:
         ax.set_yticks(shown, [plots.plain_text(self.names[place], 28) for place in shown])
         ax.set(ylim=(n - 0.5, -0.5), xlim=(0.5, n + 0.5),
                xlabel=f"possible ranks, {1 - self.delta:.0%} for all together")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.grid(False, axis="y")
         return figure or ax
 
