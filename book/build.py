@@ -49,7 +49,6 @@ def build(root: Path, preview: bool = False) -> int:
         return 1
     if not preview:
         write_records(root, lists, state)
-        write_times(root, [results[name] for name in names])
         (root / "_build/readme-figure.png").write_bytes(readme_figure(executed.values()))
         rendering.pack(layout.html, root / "_build/topk-book.zip")
     print(f"{layout.html.relative_to(root)} is {'ready' if fresh else 'up to date'}")
@@ -80,19 +79,6 @@ def readme_figure(executed: Iterable[dict]) -> bytes:
         for output in cell["outputs"] if "image/png" in output.get("data", {})
     ]
     return base64.b64decode("".join(picture))
-
-
-def write_times(root: Path, results: list[execution.Result]) -> None:
-    """Write the seconds of every cell to ``_build/times.json``.
-
-    A copy in ``book/times.json`` lets later builds predict the time that is left.
-    """
-    times = {}
-    for result in results:
-        code = [cell["id"] for cell in result.executed["cells"] if cell["cell_type"] == "code"]
-        times[result.name] = dict(zip(code, result.cells, strict=True))
-    lines = [f"{json.dumps(name)}: {json.dumps(cells)}" for name, cells in times.items()]
-    execution.write_atomic(root / "_build/times.json", "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def sync(root: Path, keep: str = "") -> int:

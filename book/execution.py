@@ -30,8 +30,6 @@ import jupytext
 import nbformat
 from traitlets.config import Config
 
-from book import progress
-
 # Part of every key. Increase it when a change to this file changes the executed notebooks.
 FORMAT = 1
 
@@ -53,8 +51,9 @@ KERNEL_ENVIRONMENT = {
 # warning into a page.
 KERNEL_ARGUMENTS = ["--IPKernelApp.log_level=CRITICAL", "--HistoryManager.enabled=False"]
 
-
-_events = None  # in a worker process: the queue to which it reports the cell it executes
+# The pages that take longest, which begin first so that no core is idle at the end.
+LONG = ("13-optimal-pulls-figures", "10-accept-and-reject", "23-adaptive-figures",
+        "40-which-algorithm", "37-after-the-five-papers", "36-upper-meets-lower", "21-one-rule")
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,6 @@ class Result:
     executed: dict | None
     seconds: float
     failure: str | None = None
-    cells: tuple[float, ...] = ()  # seconds of each code cell
 
 
 def read_notebook(path: Path, preview: bool = False) -> Notebook:
@@ -159,7 +157,7 @@ def checksum(entry: dict) -> str:
 def store_result(path: Path, result: Result) -> None:
     """Store an executed notebook, with its seconds and a checksum in its metadata."""
     entry = json.loads(json.dumps(result.executed))
-    entry["metadata"]["build"] = {"seconds": result.seconds, "cells": result.cells}
+    entry["metadata"]["build"] = {"seconds": result.seconds}
     entry["metadata"]["build"]["sha256"] = checksum(entry)
     write_atomic(path, json.dumps(entry, indent=1, sort_keys=True) + "\n")
 
@@ -169,13 +167,12 @@ def load_result(path: Path, name: str) -> Result | None:
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         written = entry["metadata"]["build"].pop("sha256")
-        intact = written == checksum(entry) and "cells" in entry["metadata"]["build"]
+        intact = written == checksum(entry)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     if not intact:
         return None
-    kept = entry["metadata"].pop("build")
-    return Result(name, entry, kept["seconds"], cells=tuple(kept["cells"]))
+    return Result(name, entry, entry["metadata"].pop("build")["seconds"])
 
 
 # Execution
@@ -234,42 +231,27 @@ def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dic
     entries = {book.name: cache / f"{cache_key(book, library)}.ipynb" for book in notebooks}
     results = {book.name: load_result(entries[book.name], book.name) for book in notebooks}
     missing = [book for book in notebooks if results[book.name] is None]
-    known = {} if preview else progress.recorded(root)
-    expected = {
-        book.name: progress.match(known.get(book.name, {}), code_cells(book)) for book in missing
-    }
-    missing.sort(key=lambda book: -sum(expected[book.name]))
+    missing.sort(key=lambda book: LONG.index(book.name) if book.name in LONG else len(LONG))
     print(f"{len(notebooks) - len(missing)} notebooks from the cache, {len(missing)} to execute")
     if missing and not preview:
         print("(make preview is faster: it runs a fraction of the scale)")
-    at_once, events = min(cores(), max(1, len(missing))), get_context("spawn").Queue()
-    state = progress.Progress(expected, at_once, pages=len(notebooks), timed=bool(known))
-    with progress.printing(state, events):
-        for result in _pool(missing, root, preview, at_once, events):
-            results[result.name] = result
-            events.put((result.name, None))
-            if result.executed is None:
-                print_failure(result)
-            else:
-                store_result(entries[result.name], result)
+    for number, result in enumerate(_pool(missing, root, preview), start=1):
+        results[result.name] = result
+        print(f"{number} of {len(missing)}: {result.name}, {result.seconds:.0f} s", flush=True)
+        if result.executed is None:
+            print_failure(result)
+        else:
+            store_result(entries[result.name], result)
     return results
 
 
-def code_cells(notebook: Notebook) -> list[str]:
-    """Return the ids of the code cells of a notebook, as executed."""
-    source = jupytext.reads(notebook.source, fmt="md:myst")
-    name_cells(source)
-    injected = ["parameters"] if notebook.parameters else []
-    return injected + [cell["id"] for cell in source.cells if cell.cell_type == "code"]
-
-
-def _pool(books: list[Notebook], root: Path, preview: bool, at_once: int, events):
-    """Execute notebooks, `at_once` at a time; yield the results in order of completion."""
+def _pool(books: list[Notebook], root: Path, preview: bool):
+    """Execute notebooks, one per core at a time; yield the results in order of completion."""
     if not books:
         return
+    at_once = min(cores(), len(books))
     context, jobs = get_context("spawn"), cores() // at_once
-    start = {"mp_context": context, "initializer": _begin_worker, "initargs": (events,)}
-    with ProcessPoolExecutor(at_once, **start) as pool:
+    with ProcessPoolExecutor(at_once, mp_context=context, initializer=_end_with_build) as pool:
         running = {pool.submit(run_one, book, root, preview, jobs): book for book in books}
         for future in as_completed(running):
             try:
@@ -278,37 +260,13 @@ def _pool(books: list[Notebook], root: Path, preview: bool, at_once: int, events
                 yield Result(running[future].name, None, 0.0, f"the worker ended: {error!r}")
 
 
-def _begin_worker(events) -> None:
-    """Make this worker and its kernel exit when the build ends, even if it is killed by SIGKILL.
-
-    `events` is the queue to which the worker reports the cell that it executes.
-    """
-    global _events
-    _events = events
-
+def _end_with_build() -> None:
+    """Make this worker and its kernel exit when the build ends, even if it is killed by SIGKILL."""
     def wait() -> None:
         parent_process().join()
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
-
-
-class Stopwatch:
-    """Hooks of one notebook's execution that time its code cells and report the current one."""
-
-    def __init__(self, page: str):
-        """Start with no cell timed."""
-        self.page, self.seconds = page, []
-
-    def begin(self, **_) -> None:
-        """Start timing a code cell."""
-        if _events is not None:
-            _events.put((self.page, len(self.seconds)))
-        self.begun = time.perf_counter()
-
-    def end(self, **_) -> None:
-        """Record the seconds of the code cell that has ended."""
-        self.seconds.append(round(time.perf_counter() - self.begun, 2))
 
 
 def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
@@ -321,7 +279,7 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
     os.environ["TOPK_JOBS"] = str(jobs)
     os.environ["TOPK_PREVIEW"] = "1" if preview else ""
     node = jupytext.reads(notebook.source, fmt="md:myst")
-    start, failure, watch = time.perf_counter(), None, Stopwatch(notebook.name)
+    start, failure = time.perf_counter(), None
     try:
         # With TCP, a free port may be taken by another program before the kernel opens it.
         # Sockets in a private folder avoid this race.
@@ -333,8 +291,6 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
                 kernel_name="python3",
                 cwd=root / "notebooks",
                 progress_bar=False,
-                on_cell_execute=watch.begin,
-                on_cell_executed=watch.end,
                 start_timeout=180,
                 execution_timeout=None,
                 iopub_timeout=120,
@@ -350,7 +306,7 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
     seconds = time.perf_counter() - start
     if failure:
         return Result(notebook.name, None, seconds, failure)
-    return Result(notebook.name, tidy(executed), seconds, cells=tuple(watch.seconds))
+    return Result(notebook.name, tidy(executed), seconds)
 
 
 def indent(text: str) -> str:

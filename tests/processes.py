@@ -16,7 +16,8 @@ TESTS = Path(__file__).resolve().parent
 def environment(*paths, **more):
     """Return the environment of a new process; None removes a variable."""
     found = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "XDG_"))}
-    found |= {"PYTHONPATH": os.pathsep.join(map(str, (*paths, SOURCES.parent, TESTS, PAGES)))} | more
+    folders = os.pathsep.join(map(str, (*paths, SOURCES.parent, TESTS, PAGES)))
+    found |= {"PYTHONPATH": folders} | more
     return {k: v for k, v in found.items() if v is not None}
 
 

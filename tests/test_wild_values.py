@@ -11,7 +11,6 @@ from topk import guarantees as g
 from topk import lower_bounds as lb
 from topk import store
 from topk.simulate import experiments
-from topk.strategies.guarded import GuardedLUCB1
 from topk_book.replay import replay_phases
 
 COINS, RNG = topk.BernoulliBandit([0.9, 0.1]), np.random.default_rng
@@ -57,7 +56,6 @@ WILD = {
                                                          [1, 1], 0.01)),
     "endless pulls": ("pulls", lambda: lb.group_log_ratio(math.inf, 1, 0.01)),
     "a time for a number": ("sigma", lambda: topk.GaussianBandit([1, 2], np.timedelta64(1))),
-    "half of the least delta": ("delta", lambda: GuardedLUCB1(1, 0.5, 1e-300)),
     "a store without end": ("store", lambda: store.info("a" * 300)),
     "a store with NUL": ("store", lambda: topk.replicate(topk.Uniform(1, 4), COINS, 2, 0,
                                                          store="a\0b")),

@@ -18,7 +18,6 @@ from topk.engine.state import begin_run
 from topk.rules import base, indices, ranking
 from topk.rules.marks import allocates, apart, larger, open_function
 from topk.rules.search.ugape_scan import find_bounds
-from topk.strategies.guarded import GuardedLUCB1
 from topk.strategies.lucb import published_beta
 
 SIZE, WIDTH, TABLE = 2, np.float64(0.5), np.array([1.0, 2.0])
@@ -113,15 +112,6 @@ def test_the_module_has_each_function_once_with_its_origin(tmp_path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.together(4) == plain_form(together, ((price, by_three),))(4)
-
-
-def test_two_functions_of_one_name_have_two_names():
-    strategy = GuardedLUCB1(2, 0.1, 0.1)  # calls those of both forms
-    state = begin_run(strategy, 7)
-    text = Assembly(base.update, dict(state.substitutions)).text("")
-    names = [line[4:].partition("(")[0] for line in text.splitlines() if line.startswith("def ")]
-    assert len(names) == len(set(names))
-    assert {name for name in names if name.endswith("update")} >= {"indices_update"}, names
 
 
 def test_functions_that_call_each_other_in_a_circle_are_found():

@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 from processes import fresh
 from strategies.plain import BigBatches, Doubling
-from strategies.registry import ENTRIES, GUARDED, each_form, start
+from strategies.registry import ENTRIES, each_strategy, start
 
 import topk
 from topk.live.files import digest
-from topk.strategies.guarded import GuardedLUCB1
 
 
 def stored(session):
@@ -58,7 +57,7 @@ def only_plain(value):
     return value is None or type(value) in (str, int, bool) or math.isfinite(value)
 
 
-@each_form
+@each_strategy
 def test_a_state_is_plain_json_of_less_than_200_bytes_an_arm(entry):
     n = 100
     for number in range(8):
@@ -74,7 +73,7 @@ def test_a_state_is_plain_json_of_less_than_200_bytes_an_arm(entry):
                 assert size < 200 * n, f"{strategy}: {size / n} bytes an arm"
 
 
-@each_form
+@each_strategy
 def test_a_state_is_a_snapshot(entry):
     """A state is independent of later changes of its session, and vice versa."""
     session = topk.resume(middle(entry))
@@ -92,7 +91,7 @@ def finish_file(path):
 
 
 def test_a_new_process_goes_on_exactly(tmp_path):
-    states = [middle(entry) for entry in [*ENTRIES, GUARDED]]
+    states = [middle(entry) for entry in ENTRIES]
     path = tmp_path / "states.json"
     path.write_text(json.dumps(states))
     printed, _ = fresh(f"from live import test_files as t; t.finish_file({str(path)!r})")
@@ -175,7 +174,7 @@ def test_invalid_states_and_those_of_another_release_are_refused_first(name, sta
     refused(state, name)
 
 
-@each_form
+@each_strategy
 def test_an_array_of_a_wrong_kind_is_refused_by_name_even_with_a_digest(entry):
     state = middle(entry)
     arrays = [name for name, value in state["play"].items() if value and isinstance(value, list)]
@@ -203,7 +202,7 @@ FORGERIES = {
 }
 
 
-@each_form
+@each_strategy
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_field_of_another_session_is_a_value_error_even_with_a_digest(entry, name):
     with pytest.raises(ValueError):
@@ -256,7 +255,7 @@ def paths(value, path=()):
 def of_each_kind():
     """Return one entry for each set of fields that the states of strategies have."""
     kinds = {}
-    for entry in [*ENTRIES, GUARDED]:
+    for entry in ENTRIES:
         fields = ((name, type(value)) for name, value in middle(entry)["play"].items())
         kinds.setdefault((entry.several, frozenset(fields)), entry)
     return list(kinds.values())
@@ -283,24 +282,6 @@ def test_any_change_of_one_field_is_refused():
                     refused(broken, "digest|format|version|state")
 
 
-def as_version_8(session):
-    """Return the state as it was when the guard was a parameter of LUCB1."""
-    state = session.state()
-    guard = isinstance(session.strategy, GuardedLUCB1)
-    state |= {"version": 8, "strategy": "topk.strategies.lucb.LUCB1"}
-    state["parameters"] = state["parameters"] | {"guard": guard}
-    state["play"]["now"] = {"guarded": 0} | state["play"]["now"]
-    return forged(state)
-
-
-@pytest.mark.parametrize("cls", [topk.LUCB1, GuardedLUCB1])
-def test_a_guard_among_the_parameters_is_read(cls):
-    session = cls(1, 0.2, 0.1, budget=500).start(["a", "b", "c"])
-    session.tell(["a", "b", "c"], [1, 0, 1])
-    again = topk.resume(as_version_8(session))
-    assert again.state() == session.state() and type(again.strategy) is cls
-
-
 # What a state claims
 
 
@@ -309,7 +290,7 @@ def claims(state, path, value, name):
     refused(forged(changed(state, path, value)), name)
 
 
-@each_form
+@each_strategy
 def test_an_end_that_the_rule_cannot_have_come_to_is_refused(entry):
     """A certificate without a pull, and one after a few; an end that no rule knows."""
     session = start(entry.draw(np.random.default_rng(1), (2, 3) if entry.several else 5, 2),

@@ -15,7 +15,6 @@ from strategies.registry import ENTRIES, shown
 import topk
 from topk.confidence import interval, pair_count
 from topk.live.cells import orders_of
-from topk.strategies.guarded import GuardedLUCB1
 
 RNG = np.random.default_rng
 JOINING = {
@@ -373,8 +372,7 @@ def test_others_refuse_and_say_why(entry):
         strategy.start(layout, most_arms=9)
 
 
-def test_a_guard_and_a_rule_of_ones_own_refuse():
-    refused(GuardedLUCB1(1, 0.1, 0.1).start(3), 1, "GuardedLUCB1, which needs fresh rewards")
+def test_a_rule_of_ones_own_refuses():
     refused(Doubling(1, 50).start(3), 1, "Doubling, which divides a budget")
     with pytest.raises(ValueError, match="most_arms must be left out"):
         topk.Uniform(1, 50).start(3, most_arms=5)

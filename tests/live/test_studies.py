@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies.plain import BigBatches
-from strategies.registry import ENTRIES, cases, each_form, one_by_one, shown, start
+from strategies.registry import ENTRIES, cases, each_strategy, one_by_one, shown, start
 from strategies.tapes import Tapes
 
 import topk
@@ -301,7 +301,7 @@ WRONG = [
 ACTS = "ask", "tell", "observe", "lost", "withdraw", "resume", "wrong"
 
 
-@each_form
+@each_strategy
 @settings(max_examples=12)
 @given(seed=st.integers(0, 2**32), acts=st.lists(st.sampled_from(ACTS), min_size=5, max_size=40))
 def test_whatever_happens_nothing_is_lost_and_what_is_refused_changes_nothing(entry, seed, acts):

@@ -10,13 +10,13 @@ from collections import Counter
 import numpy as np
 import pytest
 from strategies.plain import Doubling
-from strategies.registry import ENTRIES, GUARDED, cases, numbers, shown, start
+from strategies.registry import ENTRIES, cases, numbers, shown, start
 
 import topk
 from topk.confidence import pair_count
 from topk.rules.base import ACCEPTED, ACTIVE, REJECTED
 
-RULED = [e for e in [*ENTRIES, GUARDED] if issubclass(e.strategy, (topk.Rounds, topk.Indices))]
+RULED = [e for e in ENTRIES if issubclass(e.strategy, (topk.Rounds, topk.Indices))]
 each_strategy = pytest.mark.parametrize("entry", RULED, ids=lambda e: e.name)
 
 
@@ -133,7 +133,7 @@ def wander(strategy, bandit, rng, worth):
     return happened
 
 
-@pytest.mark.parametrize("entry", [*ENTRIES, GUARDED], ids=lambda e: e.name)
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 def test_sessions_are_stored_and_arms_leave_at_any_moment(entry):
     happened = Counter()
     for number, (strategy, bandit, rng) in enumerate(cases(entry, 60, 21, sizes=(3, 4, 6))):
@@ -266,7 +266,7 @@ def by_number(strategy):
     return issubclass(strategy, topk.Rounds) and "delta" not in strategy.__dataclass_fields__
 
 
-SHARED = [e for e in RULED if not (e.several or e is GUARDED or by_number(e.strategy))
+SHARED = [e for e in RULED if not (e.several or by_number(e.strategy))
           and e.strategy is not topk.LUCBPlusPlus]  # whose levels are shares of k and of n - k
 
 

@@ -10,7 +10,6 @@ from topk.engine.streams import INSTANCE, ORDER, REWARDS, RULE, SPLIT, stream
 from topk.simulate.many import run_together
 from topk.simulate.run import Study
 from topk.simulate.seeding import generator_state, generator_states, generators
-from topk.strategies.guarded import GuardedLUCB1
 
 
 def test_the_streams_are_children_of_one_seed_sequence():
@@ -83,7 +82,6 @@ def test_runs_made_together_agree_with_runs_made_one_by_one():
     for strategy, bandit in [
         (topk.LUCB1(3, epsilon=0.2, delta=0.1), [topk.instances.uniform(20)]),
         (topk.LUCB1(3, epsilon=0.0, delta=0.1, budget=3000), [topk.instances.uniform(300)]),
-        (GuardedLUCB1(3, epsilon=0.4, delta=0.1), drawn),
         (topk.GapE(3, budget=2000, complexity=100.0), drawn),
         (topk.CLUCB(2, delta=0.3, budget=5000), [topk.instances.uniform(20)]),
         (topk.AdaptiveTopK(3, epsilon=0.3, delta=0.1), drawn),

@@ -15,7 +15,6 @@ from strategies import transcriptions
 from strategies.plain import BigBatches, Coin, Doubling, Settled
 
 import topk
-from topk.strategies.guarded import GuardedLUCB1
 
 
 @dataclass(frozen=True)
@@ -232,15 +231,7 @@ ENTRIES = [
     Entry(Coin, parameters=lambda rng: {"a": log_uniform(rng, -1, 1)}, most=15),
 ]
 
-# it is not among the public strategies
-GUARDED = Entry(
-    GuardedLUCB1,
-    parameters=lambda rng: {"epsilon": 0.9, "delta": any_of(rng, 0.1, 0.5)},
-    endless=lambda given, n, k: 0.5,
-)
-
 each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
-each_form = pytest.mark.parametrize("entry", [*ENTRIES, GUARDED], ids=lambda e: e.name)
 
 
 def start(strategy, n, rng=0):

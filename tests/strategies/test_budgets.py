@@ -6,7 +6,7 @@ from math import lcm
 
 import numpy as np
 import pytest
-from strategies.registry import ENTRIES, GUARDED, cases, start
+from strategies.registry import ENTRIES, cases, start
 from strategies.tapes import Tapes
 from strategies.transcriptions import sar_lengths
 
@@ -15,7 +15,7 @@ from topk.engine.allocation import water_fill
 
 CUT_SHORT = [
     entry
-    for entry in [*ENTRIES, GUARDED]
+    for entry in ENTRIES
     if entry.strategy.anytime and "budget" in entry.strategy.__dataclass_fields__
 ]
 
