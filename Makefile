@@ -13,9 +13,11 @@ WORKERS ?= 2
 # The environment is recreated when the lock or the project file changes. The stamp is written last, so
 # that an interrupted installation is not taken for a complete one.
 STAMP := $(VENV)/ready-$(shell cat requirements.lock pyproject.toml book/pyproject.toml | cksum | tr ' ' '-')
-LOCK := uv pip compile --quiet --upgrade pyproject.toml --all-extras --group build --universal \
-	--fork-strategy fewest --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	--no-emit-index-url --no-emit-find-links
+# All extras but those of the adapters, which `make adapters` installs by themselves.
+LOCKED := book cluster lab parquet plot test
+LOCK := uv pip compile --quiet --upgrade pyproject.toml $(LOCKED:%=--extra %) --group build \
+	--universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header \
+	--no-annotate --no-emit-index-url --no-emit-find-links
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

@@ -16,7 +16,7 @@ ROOT = Path(topk.__file__).parent
 LAYERS = [
     {"_checks", "_folders", "_json", "_ranges", "_tables", "_types", "_warnings", "kl"},
     {"bandits", "betting", "confidence", "data", "finite", "graded", "leaderboard", "metrics",
-     "paired", "plots", "stats", "store", "testset"},
+     "paired", "plots", "reading", "stats", "store", "testset"},
     {"hardness", "instances", "rules"},
     {"engine", "guarantees", "lower_bounds", "strategies"},
     {"live", "simulate"},  # the two drivers, which do not import each other

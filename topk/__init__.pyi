@@ -26,6 +26,7 @@ from .engine.streams import streams
 from .leaderboard import Tiers, tiers
 from .live.files import load, resume
 from .live.session import Session
+from .reading import read_results
 from .rules import Indices, Rounds, Strategy, View, rule
 from .simulate.compare import Comparison, Comparisons, compare
 from .simulate.experiments import KthArm, kth_arm
@@ -116,6 +117,7 @@ __all__ = [
     "lower_bounds",
     "metrics",
     "plots",
+    "read_results",
     "replicate",
     "resume",
     "rule",
