@@ -7,6 +7,8 @@ from typing import Any
 
 from topk.reading.table import RawTable, Unreadable, columns_of, decoded, loads, refuse
 
+EXAMPLE = 'write {"model": ..., "item": ..., "score": ...}'
+
 
 def read_csv(path: object, data: bytes) -> RawTable:
     """Read a table with commas, in UTF-8, whose first line names the columns."""
@@ -75,8 +77,7 @@ def read_json_lines(path: object, data: bytes) -> RawTable:
             refuse(path, f", line {line}: is no JSON object ({_short(error)}); correct the line, "
                          "or complete it if the file is cut off")
         if not isinstance(row, dict):
-            refuse(path, f", line {line}: is no JSON object; write {{\"model\": ..., \"item\": ..., "
-                         "\"score\": ...} on each line")
+            refuse(path, f", line {line}: is no JSON object; {EXAMPLE} on each line")
         rows.append(row)
         places.append(line)
     return RawTable(str(path), "JSON lines", columns_of(rows), places)
@@ -92,8 +93,7 @@ def read_objects(path: object, rows: list[Any]) -> RawTable:
     places = [f"object {number}" for number in range(1, len(rows) + 1)]
     for place, row in zip(places, rows, strict=True):
         if not isinstance(row, dict):
-            refuse(path, f", {place}: is no object; write {{\"model\": ..., \"item\": ..., "
-                         "\"score\": ...}")
+            refuse(path, f", {place}: is no object; {EXAMPLE}")
     if not rows:
         refuse(path, " is an empty list; write an object for each result")
     return RawTable(str(path), "JSON", columns_of(rows), places)

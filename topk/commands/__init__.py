@@ -1,0 +1,44 @@
+"""The command line: ``topk check``, ``rank``, ``next`` and ``plan``, with files of results.
+
+All state is in the files.  Each command writes what it found to standard output, and one line on
+what is wrong with a file or an option to standard error; then it ends with the code 2.
+"""
+
+import sys
+import warnings
+
+import typer
+
+from topk._warnings import TopkWarning
+from topk.commands import check
+
+REFUSED = 2  # exit code, also of options that typer refuses
+HELP = """Choose the K best of n models from results on items.
+
+Files of results are CSV, JSON lines, Parquet, or logs of inspect_ai and lm-evaluation-harness."""
+
+app = typer.Typer(help=HELP, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.callback(help=HELP)
+def topk() -> None:
+    """Take no options: with a function here typer keeps the names of commands, also of one."""
+
+
+app.command()(check.check)
+
+
+def main() -> None:
+    """Run a command; refusals are one line on standard error, and the exit code is 2."""
+    warnings.showwarning = _say
+    warnings.simplefilter("always", TopkWarning)
+    try:
+        app(prog_name="topk")
+    except ValueError as error:
+        typer.echo(f"topk: {error}", err=True)
+        sys.exit(REFUSED)
+
+
+def _say(message, category, filename, lineno, file=None, line=None):
+    """Write a warning as one line."""
+    typer.echo(f"topk: {message}", err=True)
