@@ -242,10 +242,10 @@ def _tidy(table, repeated):
         place = int(np.flatnonzero(other)[0])
         where = cell_of(place, shape, [*models], [*items])
         if not repeated:
-            refuse("table", f"{trials.flat[place]} rows", "one row per cell, or with a column "
-                   "'trial', one row per trial", where)
-        refuse("table", f"{trials.flat[place]}", f"a table with {told.max()} trials of each cell, "
-               "as of others: their number is fixed before any result", where)
+            refuse("table", int(trials.flat[place]), "a table with 1 row per cell, or with a column"
+                   " 'trial'", where)
+        refuse("table", int(trials.flat[place]), f"a table with {told.max()} trials of each cell: "
+               "their number is fixed before any result", where)
     with np.errstate(invalid="ignore"):
         return np.where(trials > 0, sums / trials, np.nan), [*models], [*items]
 

@@ -1,0 +1,68 @@
+"""The paired bets: what is computed, and what it promises, by enumeration."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from topk.paired import BETS, ROUNDING, WEIGHTS, bet, log_evidence
+
+
+def test_the_weights_sum_to_one_and_no_bet_can_lose_everything():
+    assert math.isclose(WEIGHTS.sum(), 1) and (WEIGHTS > 0).all()
+    assert (BETS > 0).all() and (BETS < 1).all() and (np.diff(BETS) < 0).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_the_evidence_of_a_table_is_that_of_its_items_one_by_one(epsilon):
+    rng = np.random.default_rng(1)
+    results, counted = rng.random((4, 300)), rng.random((4, 300)) < 0.8
+    found = log_evidence(results, counted, epsilon)
+    for a, b in itertools.permutations(range(4), 2):
+        capitals, e = np.ones(BETS.size), 1.0
+        for x, y in results[[a, b]].T[counted[[a, b]].all(axis=0)]:
+            e = bet(capitals, x - y + epsilon, BETS, WEIGHTS)
+        assert math.log(e) - 2 * ROUNDING * 300 <= found[a, b] <= math.log(e)
+    assert (np.diag(found) <= 0).all()
+
+
+def test_cells_that_do_not_count_are_not_looked_at():
+    rng = np.random.default_rng(2)
+    results, counted = rng.random((3, 40)), rng.random((3, 40)) < 0.5
+    other = np.where(counted, results, np.nan)
+    assert (log_evidence(results, counted) == log_evidence(other, counted)).all()
+
+
+@pytest.mark.parametrize("values", [(-1, 1), (-1, 0, 1), (-0.5, -0.5, 1), (-1, 0.5, 0.5)])
+def test_a_false_claim_reaches_a_level_with_at_most_its_probability(values):
+    """All sequences of 8 equally likely differences with mean 0."""
+    paths = np.array(list(itertools.product(values, repeat=8)))
+    capitals, largest = np.ones((len(paths), BETS.size)), np.ones(len(paths))
+    for d in paths.T:
+        largest = np.maximum(largest, bet(capitals, d, BETS, WEIGHTS))
+    for level in sorted({*largest.tolist()}):
+        assert (largest >= level * (1 - 1e-12)).mean() <= 1 / level + 1e-12
+    assert math.isclose((capitals @ WEIGHTS).mean(), 1)
+
+
+def test_a_random_order_of_a_finite_pool_is_not_a_sample_of_a_population():
+    """Five differences with sum 0, bet 1: the level 500/349 is reached in 7 of 10 orders."""
+    pool, level = [Fraction(x, 349) for x in (151, 151, 151, -349, -104)], Fraction(500, 349)
+    assert sum(pool) == 0
+    orders = [*itertools.permutations(pool)]
+    reached = sum(
+        any(math.prod(1 + d for d in order[:t]) >= level for t in range(6)) for order in orders
+    )
+    assert Fraction(reached, len(orders)) == Fraction(7, 10) > 1 / level
+
+
+def test_items_chosen_by_a_result_of_one_model_prove_what_is_false():
+    """Equal models; b is asked only where a was wrong: pairs need a choice that ignores results."""
+    rng, wrong = np.random.default_rng(3), 0
+    for _ in range(50):
+        results = (rng.random((2, 200)) < 0.5).astype(float)
+        counted = np.array([np.ones(200, dtype=bool), results[0] == 0])
+        wrong += log_evidence(results, counted)[1, 0] >= math.log(1 / 0.05)
+    assert wrong == 50
