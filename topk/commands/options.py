@@ -1,19 +1,45 @@
-"""Options that several commands have, and the files behind them."""
+"""Options that several commands have."""
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 Files = Annotated[list[Path], typer.Argument(
-    help="Files of results, or folders of them.", show_default=False)]
+    metavar="FILES...", help="Files of results, or folders of them.", show_default=False)]
 ModelColumn = Annotated[str | None, typer.Option(
-    "--model", help="Column with the model.", show_default=False)]
+    "--model", metavar="NAME", help="Column with the model.", show_default=False)]
 ItemColumn = Annotated[str | None, typer.Option(
-    "--item", help="Column with the item.", show_default=False)]
+    "--item", metavar="NAME", help="Column with the item.", show_default=False)]
 ScoreColumn = Annotated[str | None, typer.Option(
-    "--score", help="Column with the score.", show_default=False)]
+    "--score", metavar="NAME", help="Column with the score.", show_default=False)]
 TrialColumn = Annotated[str | None, typer.Option(
-    "--trial", help="Column with the trial.", show_default=False)]
+    "--trial", metavar="NAME", help="Column with the trial.", show_default=False)]
+
+Delta = Annotated[float, typer.Option(
+    metavar="P", help="Bound on the probability that anything stated is wrong.")]
+Epsilon = Annotated[float, typer.Option(
+    metavar="X", help="Tolerance in units of score; it needs -k.")]
+Bounds = Annotated[tuple[float, float], typer.Option(
+    metavar="LOW HIGH", help="The smallest and the largest possible score.")]
+New = Annotated[bool, typer.Option(
+    "--new/--these", help="Whether statements are about new items like these, or about the mean "
+    "over exactly the items of --items (by default those in the files).")]
+Items = Annotated[str | None, typer.Option(
+    metavar="FILE|N", help="The items in the order in which they are asked: a file with a name on "
+    "each line, or a number N for the names 1 to N.", show_default=False)]
+
+
+class Gaps(str, Enum):
+    """Which cells count; see `topk.tiers`."""
+
+    prefix = "prefix"
+    fixed = "fixed"
+
+
+GapsOption = Annotated[Gaps, typer.Option(
+    "--gaps", help="Which results count: those of a model up to its first gap in the order of "
+    "items, or, if which cells exist was fixed before any result, all.")]

@@ -39,3 +39,16 @@ def show(rows: list[dict[str, Any]], styles: dict[str, str] | None = None) -> No
         style = (styles or {}).get(str([*row.values()][-1]), "")
         table.add_row(*(Text(as_text(value)) for value in row.values()), style=style)
     console().print(table)
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number and its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Return rows as a table in Markdown."""
+    lines = [list(rows[0]), ["---:" if isinstance(value, int | float) else ":---"
+                             for value in rows[0].values()]]
+    lines += [[as_text(value).replace("|", "\\|") for value in row.values()] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
