@@ -31,13 +31,14 @@ app.command()(rank.rank)
 
 def main() -> None:
     """Run a command; refusals are one line on standard error, and the exit code is 2."""
-    warnings.showwarning = _say
-    warnings.simplefilter("always", TopkWarning)
-    try:
-        app(prog_name="topk")
-    except ValueError as error:
-        typer.echo(f"topk: {error}", err=True)
-        sys.exit(REFUSED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", TopkWarning)
+        warnings.showwarning = _say
+        try:
+            app(prog_name="topk")
+        except ValueError as error:
+            typer.echo(f"topk: {error}", err=True)
+            sys.exit(REFUSED)
 
 
 def _say(message, category, filename, lineno, file=None, line=None):
