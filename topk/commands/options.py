@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -33,7 +33,7 @@ Items = Annotated[str | None, typer.Option(
     "each line, or a number N for the names 1 to N.", show_default=False)]
 
 
-class Gaps(str, Enum):
+class Gaps(StrEnum):
     """Which cells count; see `topk.tiers`."""
 
     prefix = "prefix"

@@ -155,7 +155,7 @@ def more_items(
     claims is continued from what it is now.  None: more than 54 times as many as so far.
     """
     from topk.leaderboard import set_counts
-    from topk.paired import BETS, WEIGHTS, log_evidence
+    from topk.paired import BETS, WEIGHTS
 
     n = len(matrix.models)
     size = k if k is not None else next(size for size in range(1, n) if not found.decided(size))
@@ -171,7 +171,7 @@ def more_items(
     rng = np.random.default_rng(0)
     growth = np.log1p(np.multiply.outer(d + epsilon, BETS))
     now = growth.sum(axis=0)
-    needed = []
+    needed: list[int | None] = []
     for _ in range(DRAWS):
         logs, sizes = now, 0
         for before, factor in zip((0, *FACTORS), FACTORS, strict=False):

@@ -38,18 +38,20 @@ class Matrix(NamedTuple):
 
 
 def read_items(items: str | None) -> list[str] | None:
-    """Return the names of ``--items``: a file with a name on each line, or a number N for 1 to N."""
+    """Return the names of ``--items``: a file with a name on each line, or N for 1 to N."""
     if items is None:
         return None
     if items.isdecimal():
         size = int(items)
         if not 1 <= size <= LARGEST:
-            raise ValueError(f"--items must be a file, or a number from 1 to {LARGEST:,}, got {items}")
+            allowed = f"a file, or a number from 1 to {LARGEST:,}"
+            raise ValueError(f"--items must be {allowed}, got {items}")
         return [str(number) for number in range(1, size + 1)]
     try:
         text = decoded(items, Path(items).read_bytes())
     except OSError as error:
-        refuse(items, f": {error.strerror}; --items is a file with a name on each line, or a number")
+        told = "--items is a file with a name on each line, or a number"
+        refuse(items, f": {error.strerror}; {told}")
     names: dict[str, int] = {}
     for line, name in enumerate(text.splitlines(), 1):
         if not name.strip():
