@@ -15,13 +15,12 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import dataclass
-from importlib.metadata import distribution
 from pathlib import Path
 from urllib.parse import unquote
 
 import yaml
 
-from book import publishing, reading
+from book import light, publishing, reading, search
 from book.execution import KERNEL_ENVIRONMENT, files_digest, library_digest, write_atomic
 
 BANNER = (
@@ -116,22 +115,12 @@ def stage(layout: Layout, notebooks: dict[str, dict], generated: dict[str, str])
         page.write_text(text, encoding="utf-8")
     if (layout.root / "CITATION.cff").exists():
         shutil.copy(layout.root / "CITATION.cff", layout.stage)
-    copy_mathjax(layout.stage / "book/_static/mathjax")
+    light.copy_mathjax(layout.stage / "book/_static/mathjax")
     config = yaml.safe_load((layout.root / "_config.yml").read_text(encoding="utf-8"))
     publishing.remove_unset_links(config)
     if layout.preview:
         config["html"]["announcement"] = BANNER
     (layout.stage / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
-
-
-def copy_mathjax(folder: Path) -> None:
-    """Copy the one file of MathJax that the site needs, so that formulas need no network."""
-    folder.mkdir(parents=True)
-    for file in distribution("sphinx-mathjax-offline").files:
-        if file.name == "tex-svg-full.js":
-            shutil.copy(file.locate(), folder)
-            return
-    raise SystemExit("sphinx-mathjax-offline has no tex-svg-full.js")
 
 
 def tree_digest(folder: Path, known: str = "") -> str:
@@ -166,6 +155,8 @@ def finish(site: Path, status: str) -> None:
     (site / "index.html").write_text(INDEX_PAGE, encoding="utf-8")
     reading.postprocess(site)
     link_index(site)
+    search.write_documents(site)
+    light.lighten(site)
     (site / ".buildinfo").unlink(missing_ok=True)
     for leftover in site.glob("_static/*webpack-macros.html"):
         leftover.unlink()

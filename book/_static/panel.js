@@ -11,6 +11,13 @@
     epsilon: [0, 0.05, 0.1, 0.2],
   };
   const FIRST = { strategy: "SAR", k: 3, delta: 0.05, epsilon: 0, budget: 320 };
+  const FULL = {
+    Uniform: "uniform sampling",
+    SAR: "successive accepts and rejects",
+    OptMAI: "optimal multiple-arm identification",
+    LUCB1: "lower and upper confidence bounds",
+    KLLUCB: "LUCB with bounds for 0/1 rewards",
+  };
   const STATES = {
     a: ["✓", "accepted"],
     r: ["✗", "rejected"],
@@ -87,7 +94,8 @@
   function story(s, batch, before) {
     const tried = batch.map(([arm]) => arm);
     if (isFixedConfidence(s.name)) {
-      const overlap = Math.max(0, s.overlap - s.epsilon).toFixed(3);
+      const shown = topkRules.bounds(s); // as drawn: cut to [0, 1]
+      const overlap = Math.max(0, shown[s.l][1] - shown[s.h][0] - s.epsilon).toFixed(3);
       const so = s.stopped === "rule" ? "they no longer overlap" : `they overlap by ${overlap}`;
       return (
         `It sampled ${tried.length === s.n ? "every arm once" : called(tried)}. The lowest bar ` +
@@ -122,7 +130,8 @@
     fill() {
       const { control } = this;
       for (const [name, values] of Object.entries(CHOICES)) {
-        control[name].append(...values.map((value) => new Option(value, value)));
+        const label = (value) => (FULL[value] ? `${value}: ${FULL[value]}` : value);
+        control[name].append(...values.map((value) => new Option(label(value), value)));
       }
       for (const [name, value] of Object.entries(FIRST)) control[name].value = value;
       this.parts = this.means.map((_, arm) => this.parted(arm));
@@ -190,7 +199,14 @@
       for (const choice of this.root.querySelectorAll("[data-for]")) {
         choice.hidden = (choice.dataset.for === "guarantee") !== fixed;
       }
-      if (!control.budget.checkValidity()) control.budget.value = FIRST.budget;
+      const valid = fixed || control.budget.checkValidity();
+      for (const button of ["one", "run", "again", "many"]) control[button].disabled = !valid;
+      if (!valid) {
+        const { min, max } = control.budget;
+        const text = `The budget must be a whole number from ${number(+min)} to ${number(+max)}.`;
+        this.at("told").textContent = text;
+        return;
+      }
       this.s = topkRules.start(name, this.parameters(), this.means.length);
       this.take = topkRules.rewards(this.means, this.seed);
       this.tried = [];
@@ -198,8 +214,8 @@
       control.many.textContent = `${PLAYS} runs`;
       this.at("key").textContent =
         "Short lines: true means, unknown to the strategy; drag them. Dots: empirical means, " +
-        "filled in the set that would be returned now. Dashed: the boundary of that set. Bars: " +
-        `confidence bounds${fixed ? "" : `, which ${name} does not use`}. ✓ accepted, ✗ rejected. ` +
+        "filled in the set that would be returned now. Dashed: the boundary of that set. " +
+        `${fixed ? "Bars: confidence bounds. " : ""}✓ accepted, ✗ rejected. ` +
         "Below: numbers of samples, underlined for the latest.";
       const { budget, delta, k } = this.s;
       const task = fixed
@@ -237,13 +253,15 @@
       const { s } = this, state = letter(s, chosen, arm), [mark, word] = STATES[state];
       const pulls = number(s.pulls[arm]), mean = s.pulls[arm] ? seen(s, arm) : 0;
       part.group.setAttribute("class", s.pulls[arm] ? state : "unseen");
+      part.bar.style.visibility = isFixedConfidence(s.name) ? "" : "hidden";
       place(part.bar, low, high);
       part.dot.setAttribute("cy", height(mean));
       part.slider.value = this.means[arm];
       part.item.className = state + (this.tried.includes(arm) ? " tried" : "");
       const [a, b, c] = [mean, low, high].map((x) => x.toFixed(2));
+      const between = isFixedConfidence(s.name) ? `, between ${b} and ${c}` : "";
       const read = s.pulls[arm]
-        ? `${word}, ${pulls} samples, mean ${a}, between ${b} and ${c}`
+        ? `${word}, ${pulls} samples, mean ${a}${between}`
         : "not sampled yet";
       const shown = [["b", arm + 1], ["i", mark], ["span", pulls]].map(([name, text]) =>
         element(name, { "aria-hidden": true }, text));
@@ -321,9 +339,9 @@
           return;
         }
         this.control.many.textContent = `${PLAYS} runs`;
-        const text = this.summary(found);
-        this.at("tally").append(element("li", {}, text));
-        this.at("told").textContent = text;
+        this.at("tally").append(element("li", {}, this.summary(found)));
+        this.s = found.at(-1);
+        this.draw(`Run ${PLAYS} of ${PLAYS} is shown. ${this.ending()}`);
       };
       some();
     }

@@ -6,7 +6,16 @@ window.addEventListener("load", () => {
   }
   const wide = ".bd-article :is(div.math mjx-container, span.math, .output, "
     + ".pst-scrollable-table-container, .cell_output figure, #fig-architecture)";
+  const SMALLEST = 0.62; // of the size of text, for a formula that is shrunk to fit its column
+  const fit = (formula) => {
+    formula.style.fontSize = "";
+    const ratio = formula.clientWidth / formula.scrollWidth;
+    if (ratio > 0 && ratio < 1) {
+      formula.style.fontSize = `${Math.floor(100 * Math.max(SMALLEST, 0.99 * ratio))}%`;
+    }
+  };
   const mark = () => {
+    document.querySelectorAll(".bd-article div.math mjx-container").forEach(fit);
     for (const element of document.querySelectorAll(wide)) {
       const beyond = element.scrollWidth - element.clientWidth;
       const most = element.matches("span.math") ? element.clientWidth : 8; // borders and accents are ignored
@@ -84,23 +93,4 @@ window.addEventListener("load", () => {
   for (const entry of document.querySelectorAll('[role="list"] > [role="doc-biblioentry"]')) {
     entry.setAttribute("role", "listitem");
   }
-});
-
-// Rank pages whose title contains the search terms first.
-document.addEventListener("DOMContentLoaded", () => {
-  if (typeof Scorer === "undefined") return; // not the search page
-  const words = new URLSearchParams(location.search).get("q")?.trim().toLowerCase();
-  Scorer.score = ([, title, , , score]) => score + (title.toLowerCase().includes(words) ? 50 : 0);
-});
-
-// Show formulas in the excerpts of search results as text, not as TeX.
-const GREEK = {alpha: "α", beta: "β", gamma: "γ", delta: "δ", Delta: "Δ", epsilon: "ε", eta: "η",
-  theta: "θ", lambda: "λ", mu: "μ", sigma: "σ", tau: "τ", Psi: "Ψ", le: "≤", ge: "≥", times: "×",
-  cdot: "·", ln: "ln ", to: "→", ne: "≠", in: "∈", sum: "Σ", infty: "∞"};
-const withoutTeX = (html) => html.replace(/\\\((.*?)\\\)/gs, (_, tex) =>
-  tex.replace(/\\([A-Za-z]+)/g, (_, name) => GREEK[name] ?? "").replace(/[\\{}$]/g, ""));
-document.addEventListener("DOMContentLoaded", () => {
-  if (typeof Search === "undefined" || !Search.htmlToText) return; // not the search page
-  const text = Search.htmlToText;
-  Search.htmlToText = (html, ...rest) => text.call(Search, withoutTeX(html), ...rest);
 });

@@ -4,10 +4,12 @@ Chromium runs `panel-rules.js` and a live session runs the library on the same r
 need no built site and no network.
 """
 
+import io
 import re
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import topk
 from book.build import ROOT
@@ -143,7 +145,7 @@ def test_a_run_is_described_decision_by_decision(panel):
     assert known.items() <= now(panel).items()
     assert "The set is 1, 2 and 3: correct." in told(panel)
     read = panel.locator(".topk-panel-read").all_inner_texts()
-    assert read[0].startswith("Arm 1: accepted, ") and "between" in read[7]
+    assert read[0].startswith("Arm 1: accepted, ") and "between" not in read[7]  # SAR has no bounds
     before = told(panel)
     press(panel, "One decision")  # after the end
     assert told(panel) == before
@@ -172,6 +174,36 @@ def test_the_thumb_is_where_the_mean_is_drawn(panel):
     assert abs(float(slider.input_value()) - 0.7) < 0.015
     panel.mouse.click(x, plot["y"] + plot["height"] * 0.9)  # outside the thumb
     assert abs(float(slider.input_value()) - 0.7) < 0.015
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_lines_of_the_means_are_centred_on_their_arms(width, panel):
+    """Seen as a picture: the columns in which the line of arm 1 is drawn, around its dot's place."""
+    panel.set_viewport_size({"width": width, "height": 900})
+    plot = panel.locator(".topk-panel-plot svg").bounding_box()
+    for arm in (0, 7):
+        slider = panel.locator(".topk-panel-means input").nth(arm)
+        slider.fill("0.5")
+        box = slider.bounding_box()
+        centre = plot["x"] + plot["width"] * (arm + 0.5) / 8
+        picture = np.asarray(Image.open(io.BytesIO(panel.screenshot(clip=box))).convert("L"), int)
+        row = picture[round(box["height"] / 2)]
+        drawn = np.flatnonzero(abs(row - row[0]) > 40)
+        middle = box["x"] + (drawn[0] + drawn[-1] + 1) / 2
+        assert abs(middle - centre) < 1.5
+
+
+def test_an_impossible_budget_is_refused(panel):
+    budget = panel.get_by_label("Budget")
+    budget.fill("5")
+    budget.press("Enter")
+    assert told(panel) == "The budget must be a whole number from 9 to 5,000."
+    assert budget.input_value() == "5"
+    assert panel.get_by_role("button", name="Run", exact=True).is_disabled()
+    budget.fill("400")
+    budget.press("Enter")
+    assert now(panel)["Samples"] == "0 of 400"
+    assert panel.get_by_role("button", name="Run", exact=True).is_enabled()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -220,6 +252,8 @@ def test_many_runs_are_counted(panel):
         panel.locator(".topk-panel-tally li").inner_text(),
     )
     assert 75 <= int(found[1]) <= 98  # the expected number is 88
+    assert told(panel).startswith("Run 100 of 100 is shown. ")
+    assert now(panel)["Samples"] != "0 of 320"
 
 
 def test_guess_first_hides_the_means(panel):
@@ -233,7 +267,6 @@ def test_guess_first_hides_the_means(panel):
     assert slider.is_visible() and re.search(": (correct|wrong)", told(panel))
 
 
-@pytest.mark.parametrize("source", ["book/intro.md", "notebooks/01-problem.md"])
-def test_without_scripts_a_page_explains_what_is_missing(source):
-    text = (ROOT / source).read_text(encoding="utf-8")
+def test_without_scripts_the_page_explains_what_is_missing():
+    text = (ROOT / "notebooks/01-problem.md").read_text(encoding="utf-8")
     assert re.search('<div class="topk-panel">\n<p>[^<]*scripts[^<]*</p>\n</div>', text)
