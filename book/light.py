@@ -1,14 +1,15 @@
-"""Make the pages of the site light: icons, formulas, scripts and images.
+"""Make the pages of the site light, and keep their text where it is while they load.
 
 The theme loads 1.5 MB of icons as a script, of which a page shows some twenty, and reads every
-script before it shows anything. Here the icons become a font of those that the site shows, scripts
-wait until the page has been read, and images say their size, so that text does not move when they
-arrive.
+script before it shows anything. Here the icons become a font of those that the site shows, and
+scripts wait until the page has been read. Images say their size and formulas about theirs, so that
+text does not move when they arrive.
 """
 
 from __future__ import annotations
 
 import base64
+import html
 import io
 import re
 import shutil
@@ -28,6 +29,9 @@ UNUSED = ("_static/vendor/fontawesome", "_static/scripts/fontawesome.js", "searc
 HEAVY = re.compile(r'\s*<script[^>]* src="[^"]*(?:fontawesome|searchindex|searchtools|language_data)'
                    r'\.js[^"]*"[^>]*></script>')
 PLAIN_SCRIPT = re.compile(r'<script src="(?!(?:\.\./)*_static/documentation_options)')  # read inline
+PART = r"\s*(\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}|\\[A-Za-z]+|.)"
+FRACTION = re.compile(r"\\[dt]?frac" + PART + PART, re.S)
+FORMULA = re.compile(r'<(div|span) class="math notranslate nohighlight"([^>]*)>(.*?)</\1>', re.S)
 IMAGE = re.compile(r'<img (?![^>]*\bwidth=)([^>]*\bsrc="([^":]+\.png)"[^>]*)>')
 
 
@@ -52,6 +56,7 @@ def lighten(site: Path) -> None:
     sizes: dict[Path, str] = {}
     for path, text in pages.items():
         text = PLAIN_SCRIPT.sub('<script defer src="', HEAVY.sub("", text))
+        text = FORMULA.sub(with_place, text)
         text = IMAGE.sub(lambda found, here=path: sized(found, here.parent, sizes), text)
         path.write_text(text, encoding="utf-8")
     for name in UNUSED:
@@ -96,3 +101,38 @@ def sized(found: re.Match[str], folder: Path, sizes: dict[Path, str]) -> str:
         with Image.open(path) as image:
             sizes[path] = 'width="{}" height="{}"'.format(*image.size)
     return f"<img {sizes[path]} {found[1]}>"
+
+
+def with_place(found: re.Match[str]) -> str:
+    """Return a formula that says about how wide it will be in its line, or how high by itself."""
+    kind, attributes, content = found.groups()
+    tex = re.sub("<[^>]*>", "", html.unescape(content))
+    if kind == "span":
+        place = f"--width:{width(tex):.1f}em;--height:{1.9 if 'frac' in tex else 1.2}em"
+    else:
+        place = f"--height:{height(tex):.1f}em"
+    return f'<{kind} class="math notranslate nohighlight"{attributes} style="{place}">{content}</{kind}>'
+
+
+def width(tex: str) -> float:
+    """Estimate the width of a formula, in em of the text around it: more for a relation."""
+    while (found := FRACTION.search(tex)):
+        tex = tex[: found.start()] + max(found[1], found[2], key=len) + tex[found.end() :]
+    tex = re.sub(r"\\(?:[,;:! ]|big|Big|left|right|math\w+|text|quad)|[{}$&~]|\\[()\[\]]", "", tex)
+    relations = len(re.findall(r"\\(?:le|ge|to|in|ne|sim|approx)\b|[=<>+]", tex))
+    tokens = re.findall(r"([_^]?)(\\[A-Za-z]+|[^\s_^\\])", tex)
+    return sum(map(letter, tokens)) + 0.7 * relations
+
+
+def letter(token: tuple[str, str]) -> float:
+    """Estimate the width of a letter or a named function, in em; less in an index."""
+    small, name = token
+    letters = len(name) - 1 if name[1:] in ("ln", "log", "max", "min", "exp", "Pr", "quad") else 1
+    return letters * (0.45 if small else 0.66)
+
+
+def height(tex: str) -> float:
+    """Estimate the height of a displayed formula, in em: its rows, which fractions make higher."""
+    rows = re.split(r"\\\\(?![A-Za-z])", tex)
+    high = re.compile(r"\\[dt]?frac|\\sum|\\prod|\\int|\\max_|\\min_|\\binom")
+    return sum(2.6 if high.search(row) else 1.5 for row in rows) + 1.9

@@ -4,6 +4,7 @@
 TOPK_SITE_REQUIRED is set, as it is in CI.
 """
 
+import gzip
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
+from bs4 import BeautifulSoup
 from PIL import Image
 
 from topk_book.claims import RESULTS
@@ -224,10 +226,9 @@ def test_without_scripts_a_recorded_run_is_a_static_picture(plain_window, addres
     assert not player.locator(".topk-player-controls").is_visible()
 
 
-@pytest.mark.parametrize("page", ["book/intro.html", "notebooks/01-problem.html"])
-def test_the_panel_works_on_the_page(page, window, address):
+def test_the_panel_works_on_the_page(window, address):
     """And nothing that axe finds in the panel after a play, wide and narrow, light and dark."""
-    with opened(window, f"{address}/{page}") as view:
+    with opened(window, f"{address}/notebooks/01-problem.html") as view:
         panel = view.locator(".topk-panel")
         view.get_by_label("true mean of arm 8").press("ArrowUp")
         panel.get_by_role("button", name="One decision").press("Enter")
@@ -313,17 +314,86 @@ def test_a_link_to_a_statement_shows_it(window, address):
         assert card.is_visible()
 
 
-ANSWERS = {"which algorithm": "40-which-algorithm", "regret": ""}  # of the last one any page
-ANSWERS |= dict.fromkeys(["A/B test", "how many samples", "stop when"], "book/summary")
+ANSWERS = {
+    "which algorithm": "40-which-algorithm",
+    "A/B test": "09-your-data",
+    "CSV": "09-your-data",
+    "leaderboard": "09-your-data",
+    "install": "book/intro",
+    "glossary": "book/notation",
+    "sample size": "40-which-algorithm",
+}
 
 
 @pytest.mark.parametrize("query", ANSWERS)
-def test_search_leads_to_the_page_that_answers(query, own_window, address):
-    query, page = query.replace(" ", "+"), ANSWERS[query]
-    with opened(own_window, f"{address}/search.html?q={query}") as view:
-        told = "document.querySelector('.search-summary')?.textContent"
-        view.wait_for_function(f"() => /found/.test({told})")  # which is said when all are listed
-        links = view.locator("#search-results li > a").evaluate_all("all => all.map((a) => a.href)")
-        assert any(page in link for link in links[:3]), links[:5]
-        # Sphinx has no text to show below an entry of the index, and stumbles over it
-        view.wrong[:] = [x for x in view.wrong if "'appendChild' on 'Node'" not in x]
+def test_search_leads_to_the_page_that_answers(query, window, address):
+    """The page comes first, and every excerpt is prose and not code."""
+    with opened(window, f"{address}/search.html?q={query.replace(' ', '+')}") as view:
+        view.wait_for_selector(".search-summary")
+        found = view.locator("#search-results li")
+        assert ANSWERS[query] in found.first.locator("a").get_attribute("href")
+        assert not any("import " in text for text in found.all_inner_texts())
+
+
+def test_search_answers_while_one_types(window, address):
+    with opened(window, f"{address}/book/summary.html") as view:
+        view.evaluate("() => window.scrollTo(0, 0)")
+        view.keyboard.press("Control+k")
+        view.keyboard.type("successive rej")
+        first = view.locator("dialog .search li a").first
+        first.wait_for()
+        assert "Successive" in view.locator("dialog .topk-found").inner_text()
+        first.click()
+        view.wait_for_url(lambda url: "summary" not in url)
+
+
+def test_a_page_opened_from_a_file_sets_its_formulas_and_can_be_searched(window):
+    with opened(window, f"{SITE.as_uri()}/notebooks/12-optimal-pulls.html") as view:
+        assert view.locator("mjx-container svg").count() > 20
+        view.goto(f"{SITE.as_uri()}/search.html?q=OptMAI")
+        view.locator("#search-results li a").first.wait_for()
+
+
+MOST_BYTES, PICTURES = 800_000, (".png", ".svg")
+
+
+@pytest.mark.parametrize("page", ["book/intro.html", "notebooks/12-optimal-pulls.html"])
+def test_a_page_is_light(page, window, address):
+    """Compressed, as servers send it: what the page loads, without its figures."""
+    with opened(window, f"{address}/{page}") as view:
+        names = view.evaluate("() => performance.getEntriesByType('resource').map((e) => e.name)")
+    files = {SITE / name.removeprefix(f"{address}/").partition("?")[0] for name in names}
+    loaded = [SITE / page, *(path for path in files if path.suffix not in PICTURES)]
+    assert any("mathjax" in path.parts for path in loaded)
+    assert sum(len(gzip.compress(path.read_bytes())) for path in loaded) < MOST_BYTES
+
+
+SHIFTS = """() => { window.shift = 0; new PerformanceObserver((list) => {
+  for (const e of list.getEntries()) if (!e.hadRecentInput) window.shift += e.value;
+}).observe({type: "layout-shift", buffered: true}); }"""
+STEADY = ["book/intro", "book/summary", "notebooks/01-problem", "notebooks/12-optimal-pulls",
+          "notebooks/40-which-algorithm"]
+
+
+@pytest.mark.parametrize("page", STEADY)
+def test_text_stays_where_it_is_while_a_page_loads(page, window, address):
+    view = window.new_page()
+    view.add_init_script(f"({SHIFTS})()")
+    view.goto(f"{address}/{page}.html", wait_until="load")
+    view.wait_for_function("async () => { await window.MathJax?.startup?.promise; return true; }")
+    assert view.evaluate("window.shift") < 0.1
+    view.close()
+
+
+LONGEST_CELL = 40  # words
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_cell_of_a_table_is_an_essay(page):
+    """Except for what is folded."""
+    article = BeautifulSoup((SITE / page).read_text(encoding="utf-8"), "html.parser").article
+    for unseen in article.select("details") if article else ():
+        unseen.decompose()
+    for cell in article.select("td, th") if article else ():
+        words = re.sub(r"\\\(.*?\\\)", "x", cell.get_text(" "), flags=re.S).split()
+        assert len(words) <= LONGEST_CELL, " ".join(words)

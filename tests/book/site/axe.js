@@ -20,10 +20,10 @@ async () => {
   }
   for (const look of alike.keys()) known.add(look);
   const words = [...document.querySelectorAll("pre span")].filter(e => !e.childElementCount);
-  const glyphs = [...document.querySelectorAll("mjx-container svg")].map(svg => {
+  const glyphs = [...document.querySelectorAll("mjx-container > mjx-math")].map(formula => {
     const aside = new DocumentFragment();
-    aside.append(...svg.childNodes);
-    return [svg, aside];
+    aside.append(...formula.childNodes);
+    return [formula, aside];
   });
   const found = [], colours = ["color-contrast", "link-in-text-block"];
   const judge = async (include, more) => {
@@ -41,7 +41,7 @@ async () => {
   const other = [...sizes.keys()].filter(e => differs(e) && !differs(e.parentElement));
   const rules = Object.fromEntries(colours.map(rule => [rule, {enabled: false}]));
   await judge(before === sizes ? [document] : other, {rules});
-  for (const [svg, aside] of glyphs) svg.append(aside);
+  for (const [formula, aside] of glyphs) formula.append(aside);
   texts.forEach((text, i) => text.replaceWith(words[i]));
   return found.filter(rule => ["serious", "critical"].includes(rule.impact))
     .map(rule => `${rule.id}: ${rule.nodes.slice(0, 5).map(n => n.html.slice(0, 200)).join(" ")}`);

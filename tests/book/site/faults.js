@@ -7,6 +7,10 @@ mode => {
   const unset = /.{0,60}(\$|\\([(\[]|begin|frac|sum|epsilon|theta)).{0,60}/s;
   if (unset.test(copy.textContent)) wrong.push(`not set: ${copy.textContent.match(unset)[0]}`);
   for (const e of all("mjx-merror, [data-mjx-error]")) wrong.push(`formula: ${e.outerHTML}`);
+  for (const e of all(".bd-article div.math mjx-container")) { // on a phone only statements must fit
+    const judged = innerWidth > 1000 || e.closest(".proof.admonition:not(.topk-proof)");
+    if (judged && e.scrollWidth - e.clientWidth > 4) wrong.push(`cut: ${e.parentElement.id}`);
+  }
   if (root.dataset.theme !== mode) wrong.push(`the theme is ${root.dataset.theme}`);
   if (root.scrollWidth > innerWidth) wrong.push(`the page is ${root.scrollWidth} px wide`);
   for (const image of document.images) {
