@@ -1,4 +1,4 @@
-"""240 recorded runs of 20 strategies are reproduced.
+"""Recorded runs of all strategies, laws of rewards and numbers of arms are reproduced.
 
 They are simulated; strategies/test_agreement.py has a live session, which is plain Python, make the
 same play as a simulation.
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from engine import recorded
 
 import topk
 
@@ -45,3 +46,12 @@ def test_runs_agree_with_the_file(name):
             "sums": digest(np.round(found.sums, 9)),
         }
         assert record == {part: play[part] for part in record}, play
+
+
+@pytest.mark.parametrize(("file", "name"), [(x, y) for x, names in recorded.FILES.items()
+                                            for y in names])
+def test_runs_agree_with_the_files_of_all_laws(file, name):
+    """``python tests/engine/recorded.py`` writes these files."""
+    known = json.loads((recorded.HERE / file).read_text(encoding="utf-8"))
+    found = {label: recorded.result_of(*play) for label, *play in recorded.plays([name])}
+    assert found == {label: known[label] for label in found}

@@ -1,0 +1,137 @@
+"""Runs whose results are stored: all laws of rewards, many arms, and rules written by a user.
+
+``python tests/engine/recorded.py [file ...]`` makes the runs of all files, or of some, and stores
+their results.  The three rules of `RECOMMENDED` have a file of their own, because they change more
+often than the others.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from strategies.plain import BigBatches, Coin, Doubling, Settled
+from strategies.test_own_rule import Counting, OverAll, Thompson
+
+import topk
+
+HERE = Path(__file__).parent
+RECOMMENDED = "KLLUCB", "TopTwo", "BettingLUCB"
+OTHERS = [name for name in topk.strategies.__all__ if name not in RECOMMENDED]
+FILES = {
+    "plays_of_recommended_rules.json": RECOMMENDED,
+    "plays_of_all_laws.json": (*OTHERS, "own"),
+}
+FEW, MANY = 9, (200, 1000, 5000)
+
+
+class Skewed(topk.Bandit):
+    """Arms with a sampler that the library does not know."""
+
+    def sample(self, arm, count, rng):
+        return rng.random(count) ** (1 / self.means.flat[arm] - 1)
+
+
+class Paired(topk.BernoulliBandit):
+    """Arms with an own `pull`."""
+
+    def pull(self, arms, counts, rng):
+        return super().pull(arms, counts, rng)
+
+
+def means_of(n, seed):
+    """Return means with ties."""
+    return np.random.default_rng(seed).integers(5, 96, n) / 100
+
+
+def bandits(n, several):
+    """Return arms with each law of rewards: name -> bandit."""
+    means = means_of(n, 1)
+    if several:
+        return {"bernoulli": topk.MultiBandit(means.reshape(3, -1))}
+    records = [np.round(means_of(5 + arm % 7, arm) * means[arm], 3) for arm in range(n)]
+    cells = np.random.default_rng(2).random((n, 60)) < means[:, None]
+    return {
+        "bernoulli": topk.BernoulliBandit(means),
+        "beta": topk.BetaBandit(4 * means, 4 - 4 * means),
+        "gaussian": topk.GaussianBandit(100 * means, sigma=30.0),
+        "replay": topk.ReplayBandit(records),
+        "own sampler": Skewed(means),
+        "own pull": Paired(means),
+        "finite": topk.TestSet(cells.astype(float)),
+    }
+
+
+def made(name, n, k, budget):
+    """Return strategies with this name: label -> strategy."""
+    own = {
+        "Thompson": Thompson(k, budget), "OverAll": OverAll(k, budget),
+        "Counting": Counting(k, 0.1, budget), "Doubling": Doubling(k, budget),
+        "BigBatches": BigBatches(k, 7), "Settled": Settled(k, budget, 3),
+        "Coin": Coin(k, budget, 1.5),
+    }
+    if name == "own":
+        return own
+    cls = getattr(topk, name)
+    some = {"k": k, "budget": budget, "epsilon": 0.05, "delta": 0.1, "complexity": 50.0}
+    fields = cls.__dataclass_fields__
+    given = {x: some[x] for x in fields if x in some and (x != "complexity" or "a" not in fields)}
+    found = {name: cls(**given)}
+    if "epsilon" in fields and "rate" in fields:
+        found |= {f"{name}-published": cls(**given, rate="published")}
+        found |= {f"{name}-exact": cls(**given | {"epsilon": 0.0})}
+    if "variance" in fields:
+        found |= {f"{name}-variance": cls(**given, variance=True)}
+    if "a" in fields:
+        found |= {f"{name}-a": cls(**given, a=2.0)}
+    return found
+
+
+def suits(strategy, bandit):
+    """Return whether a strategy allows these rewards."""
+    try:
+        return bool(strategy.on(bandit.reward_range))
+    except ValueError:
+        return False
+
+
+def plays(names):
+    """Yield ``(label, strategy, bandit, runs)`` of all runs of these strategies."""
+    for name in names:
+        several = name != "own" and getattr(topk, name).several
+        for law, bandit in bandits(FEW, several).items():
+            k = 1 if name in ("MultiBanditSAR", "MultiBanditGapE") else 2
+            for label, strategy in made(name, FEW, k, 400).items():
+                if suits(strategy, bandit):
+                    yield f"{label} {law}", strategy, bandit, 2
+        for n in MANY[: 2 if several else 3]:
+            n -= n % 3 if several else 0
+            k = 1 if several or name == "TopTwo" or n > 1000 else 7
+            slow = name in ("TopTwo", "own") or several
+            budget = n + (20 if n > 1000 and slow else 60 if n > 1000 or slow else 500)
+            bandit = bandits(n, several)["bernoulli"]
+            for label, strategy in made(name, n, k, budget).items():
+                if 2 * n <= budget or "variance" not in label:
+                    yield f"{label} {n}", strategy, bandit, 1
+
+
+def result_of(strategy, bandit, runs):
+    """Return the numbers of pulls of some runs and a digest of all results."""
+    found = topk.replicate(strategy, bandit, runs=runs, seed=5)
+    rounded = np.round(found.sums, 9) + 0.0  # no -0.0
+    arrays = found.selected, found.pulls, rounded, found.certified
+    digest = hashlib.sha256(b"".join(np.ascontiguousarray(x).tobytes() for x in arrays))
+    return [*found.total_pulls.tolist(), digest.hexdigest()[:16]]
+
+
+def main(files):
+    """Make the runs of some files and store their results."""
+    for file in files or FILES:  # they do not depend on how the rules are run
+        found = {label: result_of(*play) for label, *play in plays(FILES[file])}
+        lines = ",\n".join(f"{json.dumps(x)}: {json.dumps(y)}" for x, y in found.items())
+        (HERE / file).write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
