@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ["TOPK_STORE"] = "off"  # no stored runs, also in subprocesses
-os.environ.pop("TOPK_JOBS", None)
+for name in "TOPK_JOBS", "TOPK_COMPILE":
+    os.environ.pop(name, None)
 
 settings.register_profile(
     "book",
@@ -18,6 +19,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("book")
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Compile every loop before its first use."""
+    monkeypatch.setenv("TOPK_COMPILE", "always")
 
 
 @pytest.fixture(autouse=True)

@@ -195,7 +195,7 @@ def test_a_traceback_shows_the_original_lines():
 
 
 @pytest.mark.skipif(not jit.COMPILES, reason="no compiler")
-def test_an_error_of_the_compiler_shows_the_original_lines():
+def test_an_error_of_the_compiler_shows_the_original_lines(compiled):
     @dataclass(frozen=True)
     class Unknown(Broken):
         @topk.rule

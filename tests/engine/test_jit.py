@@ -23,6 +23,7 @@ from topk.rules import indices
 from topk.rules.indices import restore
 from topk.simulate.play import Play
 
+pytestmark = pytest.mark.usefixtures("compiled")
 kept_only = pytest.mark.skipif(not jit.PRIVATE, reason="another numba")
 
 # A function that calls one of the library: its result, hits and misses of the cache, warnings.

@@ -22,7 +22,12 @@ from topk.rules.ranking import rank
 from topk.rules.rounds import accept, end_with
 
 BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.45, 0.7, 0.1, 0.3])
-compiled_only = pytest.mark.skipif(not jit.COMPILES, reason="loops are not compiled")
+needs_compiler = pytest.mark.skipif(not jit.COMPILES, reason="loops are not compiled")
+
+
+def compiled_only(test):
+    """Run a test with compiled loops."""
+    return needs_compiler(pytest.mark.usefixtures("compiled")(test))
 
 
 @dataclass(frozen=True)
@@ -483,6 +488,7 @@ def test_a_plain_rule_draws_from_a_stream_of_its_own_that_is_stored():
     assert not hasattr(topk.View(begin_run(strategy, 3).seen), "rng")
 
 
+@compiled_only
 def test_a_compiled_rule_can_print(capfd):
     assert topk.run(Wrong(1, 5, 0, -1), topk.BernoulliBandit([0.5] * 4), rng=0).total_pulls == 5
     assert capfd.readouterr().out == "picks 0\n"

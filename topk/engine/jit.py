@@ -37,6 +37,7 @@ Without numba everything runs as plain Python.
 
 import sys
 import threading
+import time
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from hashlib import sha256
@@ -48,6 +49,7 @@ import numpy as np
 
 from topk.engine.assemble import Assembly, plain_form
 from topk.engine.seal import folder, is_text, remove, seal, unsealed, warn, write
+from topk.engine.tiering import Tier
 from topk.rules.ranking import order, order_by_digits
 
 try:
@@ -65,6 +67,7 @@ except ImportError:
 
 GIVEN = {order: order_by_digits}  # the second is faster when compiled
 PATIENCE = 1.0  # seconds; a longer compilation is announced
+BUSY = 120.0  # seconds after which a process that has begun to compile is thought to have ended
 SOURCE = sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # identifies the way of compiling
 
 # The decorators of a written module: how each function of a loop is compiled
@@ -227,7 +230,7 @@ class Loop:
         self._assembly, self._name, self._lean = assembly, name, lean
         self._folder = folder(environment()) if store else None
         self.text, self.path, self.dispatcher = self._written(), None, None
-        self._sealed = 0  # number of sealed signatures
+        self._sealed, self._called = 0, False  # number of sealed signatures; whether it has run
 
     def _written(self):
         """Return the text of the module."""
@@ -238,20 +241,46 @@ class Loop:
 
     def __call__(self, *arguments):
         """Call the function; the first call loads or compiles it."""
-        if not self.dispatcher:
+        if not self._called:
             return self._first_call(*arguments)
         found = self.dispatcher(*arguments)
         if self.path and len(self.dispatcher.signatures) != self._sealed:
             self._seal()
         return found
 
+    def claim(self, arguments, compiles):
+        """Return whether the loop can be loaded or, if ``compiles``, is compiled by this process.
+
+        It is not if another process has begun to compile it in the last `BUSY` seconds.
+        """
+        if self._called or self._stored(arguments):
+            return True
+        if not (compiles and self.path):
+            return compiles
+        try:
+            if time.time() - self._mark.stat().st_mtime < BUSY:
+                return False
+        except FileNotFoundError:
+            pass
+        self._mark.touch()
+        return True
+
+    @property
+    def _mark(self):
+        """The file that says that a process is compiling the loop."""
+        return self.path and self.path.with_suffix(".busy")
+
+    def _stored(self, arguments):
+        """Return the files with the stored loop, after writing the module."""
+        try:
+            return self._open(arguments)
+        except (OSError, RuntimeError) as reason:  # numba finds no place for its files
+            self._keep_nothing(reason)
+            return []
+
     def _first_call(self, *arguments):
         """Load or compile the function and call it; seal the files that numba has stored."""
-        try:
-            stored = self._open(arguments)
-        except (OSError, RuntimeError) as reason:  # numba finds no place for its files
-            stored = []
-            self._keep_nothing(reason)
+        stored, begin = self._stored(arguments), time.thread_time()
         try:
             with nullcontext() if stored else self._announced():
                 return self.dispatcher(*arguments)
@@ -268,6 +297,10 @@ class Loop:
         finally:
             if self.path and self.dispatcher.stats.cache_misses:
                 self._seal()
+                self._mark.unlink(missing_ok=True)
+            self._called = True
+            if not stored:
+                Tier.costs[0] = time.thread_time() - begin
             self._sealed = len(self.dispatcher.signatures)
 
     @contextmanager

@@ -263,11 +263,15 @@ class RunState:
         # whether the rule is given the remaining arms only, once an arm has been withdrawn
         self.cuts_withdrawn = isinstance(strategy, Indices) and strategy.cuts_withdrawn(self.s.n)
 
-    def _plain(self, function):
+    def plain(self, function):
+        """Return a function as plain Python, with the functions of the strategy."""
         return plain_form(function, self.substitutions)
 
     def compiled(self, function):
-        """Return `topk.engine.loop.run_batches` or ``step`` compiled for this type of state."""
+        """Return `topk.engine.loop.run_batches` or ``step`` compiled for this type of state.
+
+        Without a compiler it is the function as plain Python, as is the result of `plain`.
+        """
         from topk.engine.jit import compiled
 
         cls, search = type(self.strategy), self.search.name if self.search else "none"
@@ -305,7 +309,7 @@ class RunState:
 
     def ask(self, arms, counts):
         """Write the next batch into ``arms`` and ``counts`` (n,); return its length."""
-        m = 0 if self.ended else self._plain(base.ask)(self.s, arms, counts)
+        m = 0 if self.ended else self.plain(base.ask)(self.s, arms, counts)
         wanted = arms[:m]
         if (self.s.status[wanted] != ACTIVE).any():  # an arm has been withdrawn since it was picked
             self._refuse(wanted)
@@ -317,7 +321,7 @@ class RunState:
 
     def count(self, arms, counts, sums, squares):
         """Add a batch to the counts."""
-        self._plain(base.count)(self.s, len(arms), arms, counts, sums, squares)
+        self.plain(base.count)(self.s, len(arms), arms, counts, sums, squares)
 
     def update(self, arms, surplus=False):
         """Update the rule after a batch of these arms, and perhaps a ``surplus``, has been counted.
@@ -337,12 +341,12 @@ class RunState:
         run; see `topk.rules.strategy.Indices.cuts_withdrawn`.
         """
         if s.now.n_active == s.n or not self.cuts_withdrawn:
-            self._plain(function)(s, len(arms), arms)
+            self.plain(function)(s, len(arms), arms)
             return
         axes = axes_of_arms(self.strategy, s.n)
         arms, seen = arms[s.status[arms] == ACTIVE], indices.without_withdrawn(s, axes)
         kept = s.active[: s.now.n_active]
-        self._plain(function)(seen, arms.size, np.searchsorted(kept, arms))
+        self.plain(function)(seen, arms.size, np.searchsorted(kept, arms))
         indices.with_withdrawn(s, seen, axes)
 
     @property
@@ -405,18 +409,18 @@ class RunState:
         asks = isinstance(self.strategy, Indices) and rule and self.accepts_unsolicited
         if not asks or self.cuts_withdrawn or self.strategy.random:
             return True
-        return bool(s.now.rounds > 0 and self._plain(rule)(s))
+        return bool(s.now.rounds > 0 and self.plain(rule)(s))
 
     def recommend(self):
         """Return the set that is recommended now, (k,) or (M k,), sorted."""
         chosen = np.empty(self.bandits * self.strategy.k, dtype=np.int64)
-        self._plain(base.recommend)(self.s, chosen)
+        self.plain(base.recommend)(self.s, chosen)
         chosen.sort()
         return chosen
 
     def withdraw(self, arm):
         """Withdraw an arm from the run; see `topk.rules.base.withdraw`."""
-        self._plain(base.withdraw)(self.s, arm, self.strategy.k)
+        self.plain(base.withdraw)(self.s, arm, self.strategy.k)
 
     def go_on(self, earlier, withdrawn):
         """Continue a run with fewer arms: take over its counts and the withdrawn arms.
@@ -442,12 +446,12 @@ class RunState:
             s.rng.bit_generator.state = earlier.s.rng.bit_generator.state
         if not isinstance(self.strategy, Indices):
             s.now.rounds = max(earlier.s.now.rounds - 1, 0)
-            self._plain(base.open_play)(s)
+            self.plain(base.open_play)(s)
 
     def set_clock(self, rounds):
         """Continue after ``rounds`` rounds, once all arms have been pulled."""
         self.s.now.rounds = rounds
-        self._plain(base.restore)(self.s)
+        self.plain(base.restore)(self.s)
 
     def dump(self):
         """Return the state as JSON values, except what follows from the counts."""
@@ -468,10 +472,10 @@ class RunState:
             s.now[name] = value
         s.now.total, s.now.n_active = s.pulls.sum(), s.n
         s.active[:] = np.arange(s.n)
-        self._plain(base.keep_active)(s)
+        self.plain(base.keep_active)(s)
         if self.strategy.random:
             s.rng.bit_generator.state = stored["rng"]
-        self._plain(base.restore)(s)
+        self.plain(base.restore)(s)
 
 
 def count_at_means(s, arms, counts):

@@ -32,12 +32,12 @@ def run_together(strategy, bandits, seed, numbers, stop=None, max_pulls=-1):
     -------
     dict of ndarray or None
         ``selected``, ``pulls``, ``sums``, ``total_pulls`` and ``certified`` as in
-        `topk.Replications`; None if the runs have to be made one by one, for example because one
-        reaches ``max_pulls`` pulls.
+        `topk.Replications`; None if the runs have to be made one by one, for example as plain
+        Python, or because one reaches ``max_pulls`` pulls.
     """
     play = Play(strategy, bandits[0], seed, numbers.start, stop=stop)
     bits, layout = generator_memory(play.rng), bandits[0].layout
-    possible = play.fused and not play.law and not strategy.random
+    possible = play.compiles and play.fused and not play.law and not strategy.random
     if not possible or bits is None or numbers.stop > 2**32:
         return None
     # an entry of ``plays`` has all that a run changes: the generator's state, the means in the

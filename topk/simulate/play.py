@@ -3,17 +3,25 @@
 import itertools
 import math
 import time
+import warnings
 from functools import cached_property
 
 import numpy as np
 
 from topk._checks import refuse
 from topk.bandits import BernoulliBandit, exact_sum, is_coin
-from topk.engine import loop
+from topk.engine import loop, tiering
 from topk.engine.allocation import water_fill
 from topk.engine.known import check_cells, limit_batch
 from topk.engine.loop import BY_HAND, CROSSING, DONE, NO_CHAIN, PAUSED, SHORT, history_for
-from topk.engine.state import HINT, STOPPED, begin_run, by_bandit, recommend_with
+from topk.engine.state import (
+    HINT,
+    STOPPED,
+    begin_run,
+    by_bandit,
+    explain_errors,
+    recommend_with,
+)
 from topk.engine.streams import DEAL, ORDER, REWARDS, RULE, SPLIT, order_from, stream
 from topk.rules import base, indices
 from topk.rules.base import BY_RULE
@@ -35,6 +43,36 @@ class Interrupted(Exception):
     """A run was abandoned because its result is no longer wanted."""
 
 
+class Recompiled(Exception):
+    """A run in plain Python was abandoned because it is faster to make it again, compiled."""
+
+
+class Uncompilable(TypeError):
+    """The rule of a strategy cannot be compiled."""
+
+
+def played(finish, *given, **options):
+    """Return ``finish(Play(*given, **options))``.
+
+    A run that begins as plain Python is made again from its beginning, compiled, if
+    `topk.engine.tiering` says so.  It is the same run, and in compiled code its pulls so far take
+    no time.  A rule that cannot be compiled stays plain Python.
+    """
+    compiles = None
+    while True:
+        play = Play(*given, **options, compiles=compiles)
+        play.can_begin_again = compiles is None
+        try:
+            return finish(play)
+        except Recompiled:
+            compiles = True
+        except Uncompilable as reason:
+            if tiering.setting() == tiering.ALWAYS:
+                raise
+            play.tier.refused, play.tier.compiled, compiles = True, False, False
+            warnings.warn(f"slow, as plain Python: {reason}", RuntimeWarning, stacklevel=2)
+
+
 class Play:
     """One run in progress: its streams, its state and, if wanted, its record.
 
@@ -52,13 +90,21 @@ class Play:
         When it is set, the run is abandoned with `Interrupted`, within about ``SLICE_SECONDS``.
     max_pulls : int
         Number of pulls that ends the run, as a budget does; see `finish`.  -1 for no limit.
+    later : float
+        Number of similar runs that follow in this process, as far as is known.
     search : topk.rules.search.interface.Search, optional
         The search for the arms at risk; by default the fastest one.
+    compiles : bool, optional
+        Whether compiled code is used from the beginning; by default `topk.engine.tiering` decides.
     """
 
+    can_begin_again = False  # see `played`
+
     def __init__(
-        self, strategy, bandit, seed, number, record=False, stop=None, max_pulls=-1, search=None
+        self, strategy, bandit, seed, number, record=False, stop=None, max_pulls=-1, later=0,
+        search=None, compiles=None,
     ):
+        self.later, self.seconds = later, 0.0  # of a processor, as plain Python
         if isinstance(bandit, TestSet):
             bandit = bandit.deal(stream(seed, number, DEAL))
         self.buffered = needs_buffer(bandit)
@@ -70,6 +116,11 @@ class Play:
         self.rng = stream(seed, number, REWARDS)
         self.ruled, self.zero_one = isinstance(strategy, Ruled), is_coin(bandit)
         strategy = strategy.on(self.reward_range)
+        if self.ruled:
+            search = search or strategy.search_for(bandit.n)
+        kinds = tuple(map(type, vars(strategy).values()))
+        self.tier = tiering.tier_of(type(strategy), kinds, search, type(bandit), record)
+        self.compiles = self.tier.begins_compiled() if compiles is None else compiles
         own = stream(seed, number, RULE) if strategy.random else None
         self.state = begin_run(strategy, bandit.layout, own, search, bandit.n)
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
@@ -156,14 +207,16 @@ class Play:
         return self.total + self.counts[: self.batch_length].sum()
 
     def _advance_fused(self, until):
-        """Do what `advance` does in compiled code, in slices of about ``SLICE_SECONDS``."""
-        steps, status = max(16, FIRST_SLICE // self.counts.size), PAUSED
+        """Do what `advance` does in one loop, in slices of about ``SLICE_SECONDS``."""
+        steps, status = max(16, self.compiles * FIRST_SLICE // self.counts.size), PAUSED
         while status == PAUSED:
             self._check_stop()
             begin = time.perf_counter()
             status, self.batch_length = self._run_slice(until, steps)
             if status == PAUSED and time.perf_counter() - begin < SLICE_SECONDS / 4:
                 steps *= 2  # later batches may be slower
+            if status == PAUSED and self._begins_again():
+                raise Recompiled
             if status == SHORT:
                 batch = slice(self.batch_length)
                 self.bandit.fill(self.order[self.arms[batch]], self.counts[batch])
@@ -173,27 +226,59 @@ class Play:
                 status = PAUSED
         return status
 
+    def _begins_again(self):
+        """Return whether to make the run again from its beginning, in compiled code.
+
+        What is left takes at least as long as a rule that does not certify takes to spend its
+        budget; each of the later runs takes at least as long as this one.
+        """
+        if self.compiles or not self.can_begin_again:
+            return False
+        budget, left = getattr(self.strategy, "budget", None), 0.0
+        if budget is not None and not self.strategy.certifies:
+            most = budget if self.max_pulls < 0 else min(budget, self.max_pulls)
+            left = self.seconds * max(0, most / self.total - 1)
+        expected = left + self.later * (self.seconds + left)
+        return self.tier.compiles(expected, self._claim)
+
+    def _claim(self, compiles):
+        """Return whether the loop is stored, or is to be compiled here; see `Tier.compiles`."""
+        compiled, given = self.state.compiled(loop.run_batches), self._arguments(-1, 0)
+        if not hasattr(compiled, "claim"):  # there is no compiler
+            self.tier.refused = True
+            return False
+        return compiled.claim(given, compiles)
+
     def _run_slice(self, until, steps):
-        """Run the compiled loop for ``steps`` batches; return its status and the next m."""
-        s, buffers = self.state.s, (self.rng, self.arms, self.counts)
-        if self.law:
-            law = self.bandit.law(self.order) if self.buffered else self.law[1]
-            given = s, NO_CHAIN, law, *buffers, self.rewards, until, steps
-            return self._compiled(loop.run_batches, *given)
+        """Run the loop for ``steps`` batches; return its status and the next m."""
+        returned = self._call(loop.run_batches, *self._arguments(until, steps))
         if self.record is not None:
-            # one or two arms in each step except the first
-            history = history_for(0, most=self.counts.size + 2 * steps)
-            self.chain = NO_CHAIN._replace(history=history)
-        returned = self._compiled(
-            loop.run_batches, s, self.chain, self.means, *buffers, self.rewards[0], until, steps
-        )
-        if self.record is not None:
+            history = self.chain.history
             made = slice(history.made[0])
             self.record.append((self.order[history.arms[made]], history.rewards[made].copy()))
         return returned
 
-    def _compiled(self, function, *given):
-        """Call a loop in its compiled form; explain what to do if a rule cannot be compiled."""
+    def _arguments(self, until, steps):
+        """Return the arguments of `topk.engine.loop.run_batches`."""
+        s, buffers = self.state.s, (self.rng, self.arms, self.counts)
+        if self.law:
+            law = self.bandit.law(self.order) if self.buffered else self.law[1]
+            return s, NO_CHAIN, law, *buffers, self.rewards, until, steps
+        if self.record is not None:
+            # one or two arms in each step except the first
+            history = history_for(0, most=self.counts.size + 2 * steps)
+            self.chain = NO_CHAIN._replace(history=history)
+        return s, self.chain, self.means, *buffers, self.rewards[0], until, steps
+
+    def _call(self, function, *given):
+        """Call a loop; explain what to do if a rule cannot be compiled."""
+        if not self.compiles:
+            plain, begin = self.state.plain(function), time.thread_time()
+            with explain_errors(self.strategy):
+                found = plain(*given)
+            seconds = time.thread_time() - begin
+            self.seconds, self.tier.seconds = self.seconds + seconds, self.tier.seconds + seconds
+            return found
         try:
             return self.state.compiled(function)(*given)
         except Exception as error:
@@ -206,10 +291,10 @@ class Play:
                 "use only what numba supports; live sessions run it as plain Python. "
                 f"{HINT.format(kind)}"
             )
-            raise TypeError(text) from error.with_traceback(None)
+            raise Uncompilable(text) from error.with_traceback(None)
 
     def warm(self):
-        """Load or compile the loop: without a pull, or with those of the first batch."""
+        """Compile or load the loop: without a pull, or with those of the first batch."""
         if self.fused:
             self._run_slice(until=-1, steps=0)
         elif self.ruled:
@@ -262,7 +347,7 @@ class Play:
             self.batch_length = 0
         elif self.ruled:
             batch = m, self.arms, self.counts, sums, squares
-            self.batch_length = self._limit(self._compiled(loop.step, self.state.s, *batch))
+            self.batch_length = self._limit(self._call(loop.step, self.state.s, *batch))
         else:
             self.state.count(self.arms[:m], counts, sums, squares)
             self.state.update(self.arms[:m])
@@ -364,6 +449,15 @@ class Play:
             about["unit_squares"] = about["unit_squares"].reshape(self.bandit.means.shape)
         about["seed"] = self.seed
         return Outcome(selected, **self.totals(), stopped=stopped, trace=trace, **about)
+
+    def result(self):
+        """Finish the run; return its `outcome`."""
+        self.finish()
+        return self.outcome()
+
+    def rows(self, checkpoints):
+        """Finish the run; return its sets and `totals`, as in `topk.Replications`."""
+        return {"selected": self.sets_at_checkpoints(checkpoints)} | self.totals()
 
 
 def exact_sums(rewards):

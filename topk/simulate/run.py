@@ -30,14 +30,22 @@ from topk._checks import (
 )
 from topk._types import Seed
 from topk.bandits import Bandit, check_bandit
+from topk.engine import tiering
 from topk.engine.known import check_cells
 from topk.engine.state import begin_run
 from topk.engine.streams import INSTANCE, stream
 from topk.rules.strategy import Ruled, Strategy
 from topk.simulate.many import run_together
-from topk.simulate.play import Play
+from topk.simulate.play import Play, played
 from topk.simulate.results import SUMMED, VALUES, Outcome, Replications, Summary, summary_part
-from topk.simulate.workers import ParentWatch, check_jobs, choose_workers, on_cluster, on_machine
+from topk.simulate.workers import (
+    ParentWatch,
+    check_jobs,
+    choose_workers,
+    n_workers,
+    on_cluster,
+    on_machine,
+)
 from topk.store import StudyFiles, description_of, versions
 
 if TYPE_CHECKING:
@@ -99,9 +107,8 @@ def run(
     check_strategy(strategy)
     _check_suits(strategy, check_bandit(bandit))
     limit, seed = _check_max_pulls(max_pulls, bandit.n), check_seed(rng, "rng")
-    play = Play(strategy, bandit, seed, 0, check_flag(trace, "trace"), max_pulls=limit)
-    play.finish()
-    return play.outcome()
+    record = check_flag(trace, "trace")
+    return played(Play.result, strategy, bandit, seed, 0, record, max_pulls=limit)
 
 
 @overload
@@ -222,6 +229,7 @@ def replicate(
     chunk = None if chunk is None else check_integer(chunk, "chunk", 1)
     study, first = study_of(strategy, bandit, runs, seed, checkpoints, max_pulls, keep, epsilon)
     jobs, files = check_jobs(jobs), StudyFiles(study, store, reusable=seed is not None)
+    study.runs, study.workers = runs, n_workers(jobs)
     found = study.combined(runs, _stored_and_new(study, runs, jobs, chunk, progress, files))
     if keep == "summary":
         values = {name: found.pop(name) for name in VALUES}
@@ -257,10 +265,12 @@ def warm(
 ) -> None:
     """Compile strategies ahead of their first run.
 
-    A rule is compiled once for few arms and, if that pays, once more for many arms.  Each takes a
-    few seconds on one core, and a fraction of a second in later processes, since the result is
-    cached on disk (in ``NUMBA_CACHE_DIR`` or the user's cache) until the rule or the library
-    changes.  All strategies of the library take some minutes.  Live sessions compile nothing.
+    Otherwise a run begins as plain Python and is compiled when that pays, see
+    `topk.engine.tiering`.  A rule is compiled once for few arms and, if that pays, once more for
+    many arms.  Each takes about ten seconds on one core, and a fraction of a second in later
+    processes, since the result is cached on disk (in ``NUMBA_CACHE_DIR`` or the user's cache) until
+    the rule or the library changes.  All strategies of the library take some minutes.  Live
+    sessions compile nothing, and with ``TOPK_COMPILE=never`` nothing does.
 
     Parameters
     ----------
@@ -280,6 +290,8 @@ def warm(
     >>> import topk
     >>> topk.warm(topk.Uniform(1, budget=100))
     """
+    if tiering.setting() == tiering.NEVER:
+        return
     if strategies is None:
         strategies = [_any_of(getattr(topk, name)) for name in topk.strategies.__all__]
     several: Any = strategies if isinstance(strategies, list | tuple) else [strategies]
@@ -294,7 +306,9 @@ def warm(
         sizes = (2, math.inf) if bandit is None else (bandit.n,)
         if isinstance(strategy, Ruled):
             for search in {strategy.search_for(size) for size in sizes}:
-                Play(strategy, some, 0, 0, search=search).warm()
+                play = Play(strategy, some, 0, 0, search=search, compiles=True)
+                play.warm()
+                play.tier.compiled = True
 
 
 def _any_of(cls):
@@ -310,14 +324,13 @@ def _stored_and_new(study, runs, jobs, chunk, progress, files):
 
     missing, reached = [], 0
     disable = None if progress is None else not progress
-    workers = jobs if isinstance(jobs, int) else max(1, sum(jobs.nthreads().values()))
     with tqdm(total=runs, unit="play", disable=disable) as bar:
         for begin, end, rows in files.stored(runs):
             missing.append((reached, begin))
             reached = end
             bar.update(end - begin)
             yield begin, end, rows
-        chunks = Chunks([*missing, (reached, runs)], chunk, workers)
+        chunks = Chunks([*missing, (reached, runs)], chunk, study.workers)
         for begin, end, rows, seconds in _run_missing(study, chunks, jobs):
             chunks.adapt(end - begin, seconds)
             files.add(begin, end, rows, seconds)
@@ -343,6 +356,8 @@ class Study:
         As in `replicate`; -1 for no limit.
     shape : tuple of int
         (n,), or (M, n) of several bandits.
+    runs, workers : int
+        Number of replications, and of the workers that share them.
     stop : object, optional
         An event; while its ``is_set()`` is true, `topk.simulate.play.Interrupted` is raised.
     """
@@ -355,6 +370,8 @@ class Study:
     epsilon: float | None = None
     max_pulls: int = -1
     shape: tuple | None = None
+    runs: int = 1
+    workers: int = 1
     stop: object = None
 
     def bandit_of(self, number):
@@ -368,6 +385,10 @@ class Study:
             allowed = f"with {self.shape} arms each time"
             refuse("bandit", f"one with {bandit.means.shape} arms", allowed)
         return bandit
+
+    def later(self, number):
+        """Return how many runs a worker makes after replication ``number``, about."""
+        return max(0, self.runs - 1 - number) / self.workers
 
     def for_chunk(self, begin, end):
         """Return the study for a worker that makes replications ``begin`` to ``end - 1``."""
@@ -430,8 +451,9 @@ class Study:
         rows = []
         for number in numbers:
             bandit, limit = bandits[(number - numbers.start) % len(bandits)], self.max_pulls
-            play = Play(self.strategy, bandit, self.seed, number, stop=self.stop, max_pulls=limit)
-            rows.append({"selected": play.sets_at_checkpoints(self.checkpoints)} | play.totals())
+            options = {"stop": self.stop, "max_pulls": limit, "later": self.later(number)}
+            given = self.strategy, bandit, self.seed, number
+            rows.append(played(lambda play: play.rows(self.checkpoints), *given, **options))
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
@@ -484,10 +506,13 @@ def _run_missing(study, chunks, jobs):
         first = Play(study.strategy, study.bandit_of(0), study.seed, 0)
         first.warm()
     while chunks.remaining and not kind:
+        compiles = first.tier.begins_compiled()
         yield _run_chunk(study, *next(spans))
-        if jobs > 1 and chunks.seconds >= TRIAL_SECONDS:
-            compiled, seconds = first.fused and not first.buffered, chunks.seconds / chunks.plays
-            kind = choose_workers(compiled, seconds, chunks.remaining)
+        if compiles != first.tier.begins_compiled():  # the last chunk tells nothing of the others
+            chunks.plays, chunks.seconds = 0, 0.0
+        elif jobs > 1 and chunks.seconds >= TRIAL_SECONDS:
+            fused, seconds = first.fused and not first.buffered, chunks.seconds / chunks.plays
+            kind = choose_workers(fused and compiles, seconds, chunks.remaining)
     if chunks.remaining:
         yield from _run_by_workers(study, spans, jobs, kind)
 

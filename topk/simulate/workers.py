@@ -39,6 +39,11 @@ def choose_workers(
     return kind if remaining * seconds >= STARTUP[kind] else None
 
 
+def n_workers(jobs: int | Client) -> int:
+    """Return the number of workers."""
+    return jobs if isinstance(jobs, int) else max(1, sum(jobs.nthreads().values()))
+
+
 class ParentWatch:
     """Stop event of worker processes, which exits the worker if its parent has died."""
 

@@ -95,8 +95,8 @@ def relist(s, side, arm):
     """Update an arm in the list of a side; append it if its key may exceed ``beyond``."""
     place, fixed, weight = s.place[side, arm], s.fixed[side, arm], s.weight[arm]
     if place == NO_ARM:
-        if fixed + s.until[side] * weight <= s.beyond[side]:
-            return
+        if s.until[side] == -np.inf or fixed + s.until[side] * weight <= s.beyond[side]:
+            return  # without a valid list, all arms are looked at
         place = s.list_size[side]
         s.list_size[side] += 1
         s.place[side, arm], s.listed[side, place] = place, arm

@@ -1,0 +1,135 @@
+"""Runs as plain Python, compiled runs, and the change from one to the other."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from strategies.registry import ENTRIES, cases
+
+import topk
+from topk.engine import jit, loop, tiering
+from topk.simulate.play import Play
+
+BANDIT = topk.BernoulliBandit(np.linspace(0.3, 0.7, 8))
+LUCB1 = topk.LUCB1(3, epsilon=0.0, delta=0.1, budget=2000)
+needs_compiler = pytest.mark.skipif(not jit.COMPILES, reason="loops are not compiled")
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Compile as soon as a run has taken a moment; begin with no experience of any loop."""
+    monkeypatch.setattr(tiering.Tier, "costs", [0.02])
+    monkeypatch.setattr(tiering, "LOADING", 0.02)
+    tiering.tier_of.cache_clear()
+    yield
+    tiering.tier_of.cache_clear()
+
+
+def outcome(monkeypatch, setting, *given, **options):
+    monkeypatch.setenv("TOPK_COMPILE", setting)
+    return topk.run(*given, **options)
+
+
+@needs_compiler
+def test_a_run_that_changes_to_compiled_code_stays_the_same(eager, monkeypatch):
+    never = outcome(monkeypatch, "never", LUCB1, BANDIT, rng=1)
+    begun, plays = Play.__init__, []
+
+    def noted(self, *given, **options):
+        begun(self, *given, **options)
+        plays.append(self.compiles)
+
+    monkeypatch.setattr(Play, "__init__", noted)
+    assert outcome(monkeypatch, "auto", LUCB1, BANDIT, rng=1) == never
+    assert plays == [False, True]
+    assert outcome(monkeypatch, "auto", LUCB1, BANDIT, rng=1) == never
+    assert outcome(monkeypatch, "always", LUCB1, BANDIT, rng=1) == never
+    assert plays == [False, True, True, True]
+    traced = [outcome(monkeypatch, x, LUCB1, BANDIT, rng=1, trace=True) for x in ("auto", "never")]
+    assert np.array_equal(traced[0].trace[0], traced[1].trace[0])
+    assert np.array_equal(traced[0].trace[1], traced[1].trace[1])
+
+
+@needs_compiler
+def test_a_study_that_changes_to_compiled_code_stays_the_same(eager, monkeypatch):
+    given = {"runs": 30, "seed": 2, "checkpoints": [8, 9, 100, 501, 3000]}
+    monkeypatch.setenv("TOPK_COMPILE", "never")
+    never = topk.replicate(LUCB1, BANDIT, **given)
+    monkeypatch.setenv("TOPK_COMPILE", "auto")
+    auto = topk.replicate(LUCB1, BANDIT, **given)
+    for name in ("selected", "pulls", "sums", "total_pulls", "certified"):
+        assert np.array_equal(getattr(auto, name), getattr(never, name)), name
+    assert Play(LUCB1, BANDIT, 0, 0).compiles
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_plain_runs_are_silent(entry, monkeypatch):
+    """Warnings are errors in all tests."""
+    monkeypatch.setenv("TOPK_COMPILE", "never")
+    for strategy, bandit, rng in cases(entry, 2, seed=3, sizes=(2, 150)):
+        topk.run(strategy, bandit, rng=rng, max_pulls=bandit.n + 300)
+
+
+def test_a_misspelt_setting_is_refused(monkeypatch):
+    monkeypatch.setenv("TOPK_COMPILE", "sometimes")
+    with pytest.raises(ValueError, match="TOPK_COMPILE must be one of 'auto', 'always', 'never'"):
+        topk.run(LUCB1, BANDIT, rng=0)
+
+
+def test_the_decision_waits_as_long_as_it_costs():
+    """Ski rental: compile after ``costs``, or at once if more is known to be left."""
+    asked, tier = [], tiering.Tier()
+
+    def claim(compiles):
+        asked.append(compiles)
+        return compiles
+
+    cost = tier.costs[0]
+    tier.seconds = tiering.LOADING / 2
+    assert not tier.compiles(0.0, claim) and asked == []
+    tier.seconds = tiering.LOADING
+    assert not tier.compiles(0.0, claim) and asked == [False]  # is it stored?
+    tier.seconds *= 1.5
+    assert not tier.compiles(0.0, claim) and asked == [False]
+    assert tier.compiles(cost, claim) and tier.compiled and asked == [False, True]
+    tier = tiering.Tier()
+    tier.seconds = cost
+    assert tier.compiles(0.0, claim)
+    tier.refused = True
+    assert not tier.compiles(10 * cost, claim)
+
+
+@needs_compiler
+def test_a_loop_that_another_process_compiles_is_not_compiled_twice(eager, monkeypatch, tmp_path):
+    """The run goes on as plain Python, until the other one has ended or is thought to have."""
+    play = Play(LUCB1, BANDIT, 0, 0, compiles=True)
+    compiled, given = play.state.compiled(loop.run_batches), play._arguments(-1, 0)
+    compiled._called = False
+    monkeypatch.setattr(compiled, "_stored", lambda arguments: [])
+    monkeypatch.setattr(compiled, "path", tmp_path / "loop.py")
+    assert not compiled.claim(given, False)
+    assert compiled.claim(given, True) and not compiled.claim(given, True)
+    monkeypatch.setattr(jit, "BUSY", 0.0)
+    time.sleep(0.01)
+    assert compiled.claim(given, True)
+
+
+@needs_compiler
+def test_a_rule_that_cannot_be_compiled_stays_plain_python(eager, monkeypatch):
+    @dataclass(frozen=True)
+    class Fancy(topk.Indices):
+        k: int
+        budget: int
+
+        @topk.rule
+        def pick(s):
+            return int(str(s.pulls.argmin())), topk.rules.NO_ARM
+
+    strategy = Fancy(1, 3000)
+    with pytest.warns(RuntimeWarning, match="the rule of Fancy cannot be compiled"):
+        found = outcome(monkeypatch, "auto", strategy, BANDIT, rng=0)
+    assert found == outcome(monkeypatch, "never", strategy, BANDIT, rng=0)
+    assert found == outcome(monkeypatch, "auto", strategy, BANDIT, rng=0)  # asked only once
+    with pytest.raises(TypeError, match="the rule of Fancy cannot be compiled"):
+        outcome(monkeypatch, "always", strategy, BANDIT, rng=0)
