@@ -255,7 +255,7 @@ print(json.dumps([found, [str(one.message) for one in caught]]))
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="Python keeps the text")
 def test_a_rule_without_source_text_plays_as_plain_python_and_says_so(tmp_path):
-    found, said = json.loads(python(OWN))
+    found, said = json.loads(python(OWN, TOPK_COMPILE="always"))
     file = tmp_path / "own.py"
     file.write_text(OWN)
     command = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"

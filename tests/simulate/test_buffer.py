@@ -189,7 +189,7 @@ def test_racing_is_one_compiled_loop_with_the_same_run(bandit):
                 assert np.array_equal(getattr(drawn, name), getattr(asked, name)), name
 
 
-def test_a_pull_costs_little():
+def test_a_pull_costs_little(compiled):
     """34 µs a pull before; the bound has room for a slow machine under load."""
     strategy, seconds = topk.LUCB1(2, 0.0, 0.1), []
     topk.run(strategy, BANDIT, rng=0, max_pulls=100)  # compiles

@@ -575,7 +575,7 @@ def test_no_seed_is_another_one_each_time():
 def test_warm_compiles_the_first_run_in_advance(monkeypatch, capsys):
     """Once for few arms and once for many, or for the bandit that is given."""
     calls = []
-    monkeypatch.setattr(Play, "_compiled", lambda play, function, *_: calls.append(
+    monkeypatch.setattr(Play, "_call", lambda play, function, *_: calls.append(
         (type(play.strategy).__name__, function.__name__, play.state.search)) or DONE)
     topk.warm([topk.LUCB1(3, 0.1, 0.1), topk.SAR(2, 60), Endless(1)])
     assert sorted(calls, key=str) == [
@@ -591,6 +591,10 @@ def test_warm_compiles_the_first_run_in_advance(monkeypatch, capsys):
     assert {name for name, _, _ in calls} == set(topk.strategies.__all__)
     with pytest.raises(ValueError, match="^strategy must be a topk.Strategy"):
         topk.warm([topk.LUCB1])
+    calls.clear()
+    monkeypatch.setenv("TOPK_COMPILE", "never")
+    topk.warm()
+    assert calls == []
 
 
 FIRST_PLAY = """
@@ -626,7 +630,7 @@ SAYS = "print(end=sys.stderr.getvalue())"
 def test_a_compilation_that_takes_long_says_so_once(where, tmp_path):
     """Also where standard error is no terminal, but not where it is captured."""
     said = "topk compiles Once: a few seconds, once; see topk.warm\n" * (where == "on a pipe")
-    code = FIRST_PLAY
+    code = "import os; os.environ['TOPK_COMPILE'] = 'always'" + FIRST_PLAY
     if where == "captured":
         code = code.replace("jit.P", f"{CAPTURED}jit.P") + SAYS
     file = tmp_path / "first_play.py"
@@ -716,11 +720,15 @@ class Thawed(topk.Indices):
     (lambda: topk.LUCB1(2), TypeError, "missing .* 'epsilon' and 'delta'"),
     (lambda: topk.run(topk.LUCB1, TWO, 0), ValueError, "strategy must be .*, with its parameters"),
     (lambda: topk.run(Mute(1), TWO, rng=0), NotImplementedError, "Mute needs a method ask"),
-    (lambda: topk.run(Speechless(1), TWO, 0), TypeError, "Speechless cannot be compiled.* `pick`"),
 ])  # fmt: skip
 def test_the_error_for_an_invalid_strategy_is_helpful(act, error, text):
     with pytest.raises(error, match=text):
         act()
+
+
+def test_the_error_for_a_rule_that_cannot_be_compiled_is_helpful(compiled):
+    with pytest.raises(TypeError, match="Speechless cannot be compiled.* `pick`"):
+        topk.run(Speechless(1), TWO, 0)
 
 
 def test_a_live_rule_without_a_return_value_raises_a_helpful_error():

@@ -75,7 +75,7 @@ def test_generators_of_many_runs_are_numpys(seed):
         assert generator_states(seed, numbers, purpose).tolist() == plain
 
 
-def test_runs_made_together_agree_with_runs_made_one_by_one():
+def test_runs_made_together_agree_with_runs_made_one_by_one(compiled):
     """With a rule that ends early or late, of one bandit and of several, with arms drawn anew."""
     drawn = [topk.instances.unif01(20, np.random.default_rng(r)) for r in range(25)]
     several = topk.MultiBandit([[0.9, 0.5, 0.1], [0.2, 0.3, 0.7]])
