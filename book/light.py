@@ -26,9 +26,10 @@ GLYPHS = re.compile(r'((?:\.fa-[\w-]+:+before,?)+)\{content:"\\([0-9a-f]+)"\}') 
 MATHJAX = ("tex-chtml-full.js", "tex-svg-full.js")  # over HTTP, and from a file; see load.js
 UNUSED = ("_static/vendor/fontawesome", "_static/scripts/fontawesome.js", "searchindex.js",
           "_static/searchtools.js", "_static/language_data.js")
-HEAVY = re.compile(r'\s*<script[^>]* src="[^"]*(?:fontawesome|searchindex|searchtools|language_data)'
-                   r'\.js[^"]*"[^>]*></script>')
-PLAIN_SCRIPT = re.compile(r'<script src="(?!(?:\.\./)*_static/documentation_options)')  # read inline
+HEAVY = re.compile(r'\s*<script[^>]* src="[^"]*'
+                   r'(?:fontawesome|searchindex|searchtools|language_data)\.js[^"]*"[^>]*></script>')
+# Not the options, which scripts inside the page read.
+PLAIN_SCRIPT = re.compile(r'<script src="(?!(?:\.\./)*_static/documentation_options)')
 PART = r"\s*(\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}|\\[A-Za-z]+|.)"
 FRACTION = re.compile(r"\\[dt]?frac" + PART + PART, re.S)
 FORMULA = re.compile(r'<(div|span) class="math notranslate nohighlight"([^>]*)>(.*?)</\1>', re.S)
@@ -88,8 +89,9 @@ def write_icons(site: Path, pages) -> None:
         font.flavor, found = "woff", io.BytesIO()
         font.save(found)
         data = base64.b64encode(found.getvalue()).decode()
-        rules.append(f'@font-face {{ font-family: "Font Awesome 6 {family}"; font-weight: {weight};\n'
-                     f"  src: url(data:font/woff;base64,{data}) format('woff'); }}\n")
+        source = f"url(data:font/woff;base64,{data}) format('woff')"
+        rules.append(f'@font-face {{ font-family: "Font Awesome 6 {family}"; '
+                     f"font-weight: {weight};\n  src: {source}; }}\n")
     style = site / "_static/topk.css"
     style.write_text("".join(rules) + style.read_text(encoding="utf-8"), encoding="utf-8")
 
@@ -111,7 +113,8 @@ def with_place(found: re.Match[str]) -> str:
         place = f"--width:{width(tex):.1f}em;--height:{1.9 if 'frac' in tex else 1.2}em"
     else:
         place = f"--height:{height(tex):.1f}em"
-    return f'<{kind} class="math notranslate nohighlight"{attributes} style="{place}">{content}</{kind}>'
+    attributes = f'class="math notranslate nohighlight"{attributes} style="{place}"'
+    return f"<{kind} {attributes}>{content}</{kind}>"
 
 
 def width(tex: str) -> float:

@@ -1,7 +1,7 @@
 """The site's search: one document for each section, which `_static/search.js` searches.
 
-Only prose is indexed, not code, so that an excerpt can be read. The synonyms under which readers look
-for a page are its metadata, ``keywords`` beside ``description``.
+Only prose is indexed, not code, so that an excerpt can be read. The synonyms under which readers
+look for a page are its metadata, ``keywords`` beside ``description``.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def write_documents(site: Path) -> None:
 def documents(text: str, path: Path) -> Iterator[dict[str, str]]:
     """Yield a document for each section of a page, and for each name that it documents.
 
-    A document has the keys ``url``, ``title`` and ``text``, and ``page``, the title of its page; the
-    page itself also has ``description`` and ``keywords``.
+    A document has the keys ``url``, ``title`` and ``text``, and ``page``, the title of its page;
+    the page itself also has ``description`` and ``keywords``.
     """
     page = BeautifulSoup(text, "html.parser")
     article = page.select_one("article.bd-article")

@@ -356,6 +356,8 @@ def test_a_finished_site_is_not_rendered_again(root, monkeypatch):
         (site / rendering.STATUS_PAGE).write_text(rendering.STATUS)
 
     monkeypatch.setattr(rendering, "jupyter_book", jupyter_book)
+    monkeypatch.setattr(rendering.search, "write_documents", lambda site: None)  # as is what the
+    monkeypatch.setattr(rendering.light, "lighten", lambda site: None)  # theme alone would write
     assert rendering.render(layout, "seconds: 1")
     assert "seconds: 1" in (layout.html / rendering.STATUS_PAGE).read_text()
     assert not rendering.render(layout, "seconds: 1")

@@ -178,7 +178,7 @@ def test_the_thumb_is_where_the_mean_is_drawn(panel):
 
 @pytest.mark.parametrize("width", [1440, 390])
 def test_the_lines_of_the_means_are_centred_on_their_arms(width, panel):
-    """Seen as a picture: the columns in which the line of arm 1 is drawn, around its dot's place."""
+    """Seen as a picture: the columns in which a line is drawn, around the place of its dot."""
     panel.set_viewport_size({"width": width, "height": 900})
     plot = panel.locator(".topk-panel-plot svg").bounding_box()
     for arm in (0, 7):
