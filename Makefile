@@ -21,7 +21,7 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml $(LOCKED:%=--extra %) --
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help address book pdf preview serve lab sync test browser-test bench evidence lock clean \
+.PHONY: help environment address book pdf preview serve lab sync test test-all browser-test bench evidence lock clean \
 	dist coverage mutate lowest
 .DEFAULT_GOAL := help
 
@@ -37,6 +37,8 @@ $(STAMP):
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e . -e book
 	touch $@
+
+environment: $(STAMP) ## create the environment that all other targets use
 
 book: $(STAMP) ## execute and build everything into _build/html
 	$(BIN)/python -m book.build
@@ -59,10 +61,13 @@ address: $(STAMP) ## set the address of the repository: make address URL=https:/
 sync: $(STAMP) ## write the .ipynb beside every notebooks/*.md, without outputs
 	$(BIN)/python -m book.build --sync --keep "$(KEEP)"
 
-test: $(STAMP) ## run the tests, the docstring examples, ruff and mypy
+test: $(STAMP) ## run the quick tests, the docstring examples, ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-all: $(STAMP) ## run every test but those in a browser, at full scale (an hour)
+	TOPK_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) -m "not browser"
 
 browser-test: $(STAMP) ## open every page of the site, and JupyterLab, in Chromium, with no network
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m browser tests/book

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scale import amount
 from strategies.plain import BigBatches, Doubling
 from strategies.registry import cases, each_strategy, one_by_one, shown, start
 from strategies.tapes import Tapes
@@ -103,13 +104,12 @@ def check_shown(session, tapes, n, k):
 
 @each_strategy
 def test_interleavings_end_like_the_straight_run(entry):
-    """50 of each strategy: some 1,500 in all."""
-    done = 0
+    done, wanted = 0, amount(50, 200)
     for strategy, bandit, rng in cases(entry, 2000, seed=11, sizes=(2, 3, 5)):
         pulls = [topk.run(strategy, bandit, rng=seed).pulls for seed in range(2)]
         if pulls[0].sum() > (3000 if done % 10 == 0 else 200):
             continue
-        if (done := done + 1) > 50:
+        if (done := done + 1) > wanted:
             break
 
         def look(session, tapes, bandit=bandit, strategy=strategy, rng=rng):
@@ -124,7 +124,7 @@ def test_interleavings_end_like_the_straight_run(entry):
         mixed = told_in_portions(strategy, bandit, tapes, rng, look)
         assert tapes.used == used, strategy
         assert shown(plain) == shown(mixed), strategy
-    assert done > 50
+    assert done > wanted
 
 
 def test_sums_are_correctly_rounded_whatever_the_order():

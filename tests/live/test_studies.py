@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies.plain import BigBatches
-from strategies.registry import ENTRIES, cases, each_strategy, one_by_one, shown, start
+from strategies.registry import ENTRIES, cases, each_strategy, one_by_one, shown, start, sweep
 from strategies.tapes import Tapes
 
 import topk
@@ -153,7 +153,7 @@ def workers_on(entry, n, budget, seed):
     return busy
 
 
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.transcription], ids=lambda e: e.name)
+@sweep([e for e in ENTRIES if e.transcription])
 def test_32_workers_are_busy_and_choose_the_same_set(entry):
     """The longer a play, the less does its end count, at which the last results are waited for.
 
@@ -235,7 +235,7 @@ def test_pulls_go_to_the_arms_with_the_fewest(rows, pulls):
 ONE_BY_ONE = [e for e in ENTRIES if issubclass(e.strategy, topk.Indices)]
 
 
-@pytest.mark.parametrize("entry", ONE_BY_ONE, ids=lambda e: e.name)
+@sweep(ONE_BY_ONE)
 def test_a_batch_of_an_index_strategy_imagines_that_means_stay(entry):
     """It is what one asks for who tells, pull for pull, the arm's mean; stopped by nothing.
 

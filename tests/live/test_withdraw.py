@@ -10,14 +10,14 @@ from collections import Counter
 import numpy as np
 import pytest
 from strategies.plain import Doubling
-from strategies.registry import ENTRIES, cases, numbers, shown, start
+from strategies.registry import ENTRIES, cases, numbers, shown, start, sweep
 
 import topk
 from topk.confidence import pair_count
 from topk.rules.base import ACCEPTED, ACTIVE, REJECTED
 
 RULED = [e for e in ENTRIES if issubclass(e.strategy, (topk.Rounds, topk.Indices))]
-each_strategy = pytest.mark.parametrize("entry", RULED, ids=lambda e: e.name)
+each_strategy = sweep(RULED)
 
 
 def drawn(entry, n, k, number=3):
@@ -133,7 +133,7 @@ def wander(strategy, bandit, rng, worth):
     return happened
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
+@sweep(ENTRIES)
 def test_sessions_are_stored_and_arms_leave_at_any_moment(entry):
     happened = Counter()
     for number, (strategy, bandit, rng) in enumerate(cases(entry, 60, 21, sizes=(3, 4, 6))):
@@ -270,7 +270,7 @@ SHARED = [e for e in RULED if not (e.several or by_number(e.strategy))
           and e.strategy is not topk.LUCBPlusPlus]  # whose levels are shares of k and of n - k
 
 
-@pytest.mark.parametrize("entry", SHARED, ids=lambda e: e.name)
+@sweep(SHARED)
 def test_an_arm_that_left_at_once_is_one_arm_less_with_its_share_of_delta_unspent(entry):
     """n arms one of which leaves are n - 1 arms at (n - 1)/n of delta, pull by pull."""
     n, compared = 10, 0

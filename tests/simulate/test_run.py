@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from processes import fresh, running
 from strategies.plain import BigBatches, Coin, Doubling
-from strategies.registry import ENTRIES, cases, each_strategy, real_bandit, zero_one_bandit
+from strategies.registry import ENTRIES, cases, each_strategy, real_bandit, sweep, zero_one_bandit
 
 import topk
 from topk.engine import state
@@ -336,7 +336,7 @@ def test_every_run_may_have_its_own_bandit():
 ANYTIME = [entry for entry in ENTRIES if entry.strategy.anytime]
 
 
-@pytest.mark.parametrize("entry", ANYTIME, ids=lambda e: e.name)
+@sweep(ANYTIME)
 def test_checkpoints_never_change_a_run(entry):
     done = 0
     for strategy, bandit, rng in cases(entry, 60, seed=36, sizes=(2, 3, 6)):

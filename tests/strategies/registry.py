@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scale import some
 from strategies import transcriptions
 from strategies.plain import BigBatches, Coin, Doubling, Settled
 
@@ -231,7 +232,18 @@ ENTRIES = [
     Entry(Coin, parameters=lambda rng: {"a": log_uniform(rng, -1, 1)}, most=15),
 ]
 
-each_strategy = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
+# One of each form, search, kind of draw and way to decide; the sweeps of `make test` take these.
+FEW = {"SAR", "OptMAI", "AdaptiveTopK", "LUCB1", "KLLUCB", "CLUCBPAC", "UGapEc-variance",
+       "MultiBanditUGapEc", "BigBatches", "Coin"}
+
+
+def sweep(entries):
+    """Return the decorator of a test of every entry; `make test` takes those of `FEW`."""
+    quick = some(entries, lambda entry: entry.name in FEW)
+    return pytest.mark.parametrize("entry", quick, ids=lambda entry: entry.name)
+
+
+each_strategy = sweep(ENTRIES)
 
 
 def start(strategy, n, rng=0):

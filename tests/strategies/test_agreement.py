@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scale import amount
 from strategies.registry import cases, each_strategy, numbers, real_bandit, start, zero_one_bandit
 
 import topk
@@ -40,8 +41,8 @@ def check_trace(traced, asked, whole):
 
 @each_strategy
 def test_run_replicate_a_trace_and_a_session_driven_by_hand_agree(entry):
-    """On 24 instances; every other one has real rewards."""
-    plays = cases(entry, 24, seed=3, sizes=(2, 3, 5, 9, 25))
+    """Every other instance has real rewards."""
+    plays = cases(entry, amount(24, 40), seed=3, sizes=(2, 3, 5, 9, 25))
     for number, (strategy, bandit, rng) in enumerate(plays):
         if number % 2:
             bandit = real_bandit(bandit.layout, rng)

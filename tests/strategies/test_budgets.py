@@ -5,8 +5,8 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-import pytest
-from strategies.registry import ENTRIES, cases, start
+from scale import amount
+from strategies.registry import ENTRIES, cases, start, sweep
 from strategies.tapes import Tapes
 from strategies.transcriptions import sar_lengths
 
@@ -40,11 +40,11 @@ def whole_quotient(n):
     return n + (log_bar * scale * log_bar.denominator).numerator
 
 
-@pytest.mark.parametrize("entry", CUT_SHORT, ids=lambda entry: entry.name)
+@sweep(CUT_SHORT)
 def test_a_budget_may_end_a_run_at_a_checkpoint(entry):
     """With the same rewards, the set under budget b is the set selected after b pulls."""
     cut, largest = 0, 1
-    for strategy, bandit, rng in cases(entry, 30, seed=14, sizes=(2, 3, 5, 8)):
+    for strategy, bandit, rng in cases(entry, amount(30, 60), seed=14, sizes=(2, 3, 5, 8)):
         endless = dataclasses.replace(strategy, budget=2**40)
         budget = int(rng.integers(entry.starts * bandit.n, 20 * bandit.n))
         tapes = Tapes(bandit, rng, budget)
