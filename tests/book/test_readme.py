@@ -27,9 +27,9 @@ def begun(text):
 
 def test_the_lines_to_begin_with_run():
     names = begun(README)
-    assert len(names["session"].selected) == 20 and len(names["reps"].frame()) == 2
-    names = begun((ROOT / "book/intro.md").read_text(encoding="utf-8"))
-    assert len(names["outcome"].selected) == 20 and names["counts"].sum() > 0
+    assert names["session"].certified and len(names["reps"].frame()) == 2
+    session = begun((ROOT / "book/intro.md").read_text(encoding="utf-8"))["session"]
+    assert session.certified and session.selected.tolist() == [0, 1]
 
 
 def test_links_to_files_lead_somewhere():
