@@ -29,7 +29,7 @@ def test_the_lines_to_begin_with_run():
     names = begun(README)
     assert names["session"].certified and len(names["reps"].frame()) == 2
     session = begun((ROOT / "book/intro.md").read_text(encoding="utf-8"))["session"]
-    assert session.certified and session.selected.tolist() == [0, 1]
+    assert session.certified and list(session.selected) == ["A", "B"]
 
 
 def test_links_to_files_lead_somewhere():
