@@ -104,14 +104,6 @@ TESTS = {  # module -> arguments of pytest, quick tests first
                only=("LUCB1",)),
         *named("live/test_session", "interleavings_end_like_the_straight_run", only=("LUCB1",)),
     ],
-    "topk/live/consistency.py": [
-        *named("live/test_files", "counts_that_contradict_each_other_are_refused",
-               "a_session_whose_withdrawal_used_up_the_budget_is_read",
-               "a_certificate_of_fewer_pulls_than_the_first_round_has_is_refused",
-               "a_certificate_too_early_is_refused_and_a_true_one_is_read"),
-        *named("live/test_files", "an_end_that_the_rule_cannot_have_come_to_is_refused",
-               only=("Uniform", "Racing", "LUCB1")),
-    ],
     "topk/live/subgaussian.py": [
         "tests/live/test_subgaussian.py",
         "--deselect=tests/live/test_subgaussian.py::test_false_alarms_have_at_most_the_stated_"

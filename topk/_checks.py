@@ -21,6 +21,7 @@ from topk._types import Floats, Integers
 
 LONGEST = 300  # characters of a message
 PARTS = {"name": 60, "value": 90, "where": 70}  # characters of parts; what is allowed gets the rest
+DICTS = (Mapping, KeysView, ValuesView)
 Where = Callable[[int], str]  # place of an entry in words, such as "entry 3, arm 'a'"
 
 _repr = reprlib.Repr()
@@ -229,9 +230,11 @@ PARAMETERS = {  # checks of the parameters that have the same meaning in all str
 
 def as_array(values: Any, name: str, allowed: str) -> NDArray[Any]:
     """Return ``values`` as an array of any type, or refuse values that form no array."""
+    if type(values) is np.ndarray:
+        return values
     if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 2) > 1:
         refuse(name, f"a pandas {type(values).__name__}", allowed)
-    if isinstance(values, Mapping | KeysView | ValuesView):  # in their order
+    if not isinstance(values, list | tuple) and isinstance(values, DICTS):  # in their order
         values = list(values.values() if isinstance(values, Mapping) else values)
     try:
         return np.asarray(values)
@@ -247,7 +250,7 @@ def as_numbers(values: Any, name: str, allowed: str, where: Where = entry) -> Fl
     `Fraction` included); otherwise the first one that is none is named with its place.
     """
     array = as_array(values, name, allowed)
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         refuse(name, values, allowed)
     if array.dtype.kind in "fiub":
         return array.astype(np.float64)

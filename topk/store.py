@@ -281,6 +281,8 @@ def write_file(path, content, durable=True):
             if durable:
                 file.flush()
                 os.fsync(file.fileno())  # otherwise a power failure might leave an empty file
+        with contextlib.suppress(FileNotFoundError):  # the mode of the file that is replaced
+            os.chmod(part, stat.S_IMODE(os.stat(path).st_mode))
         os.replace(part, path)
     finally:
         with contextlib.suppress(OSError):

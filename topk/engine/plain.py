@@ -1,11 +1,12 @@
 """The state of a run of a strategy in plain Python, with the methods of `RunState`."""
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
 
 from topk._checks import check_arms, check_budget, check_counts, check_json, refuse
-from topk._json import restore_arrays, to_json_list
+from topk._json import from_json, restore_arrays, to_json, to_json_list
 from topk.rules.base import BY_BUDGET, BY_RULE, RUNNING
 from topk.rules.view import View
 
@@ -24,6 +25,10 @@ class PlainRunState:
         self.view = View(self.seen, rng)
         self.ended = RUNNING
         self._plan()
+
+    def copy(self):
+        """Return a copy of the run, which may continue on its own."""
+        return copy.deepcopy(self, {id(self.strategy): self.strategy})
 
     @property
     def total(self):
@@ -90,7 +95,8 @@ class PlainRunState:
         if not isinstance(memory, dict):
             refuse("memory", memory, allowed)
         counted = {name: to_json_list(array) for name, array in vars(self.seen).items()}
-        kept = {"memory": check_json(memory, "memory", allowed), "ended": self.ended}
+        kept = to_json(check_json(memory, "memory", allowed), exact=True)
+        kept = {"memory": kept, "ended": self.ended}
         if self.strategy.random:
             kept["rng"] = self.view.rng.bit_generator.state
         return counted | kept | {"wanted": [part.tolist() for part in self.wanted]}
@@ -98,7 +104,7 @@ class PlainRunState:
     def load(self, stored):
         """Replace the present state by a stored one."""
         restore_arrays(self.seen, {"pulls": "count", "sums": "real", "squares": "real"}, stored)
-        self.view.memory, self.ended = check_json(stored["memory"], "memory"), stored["ended"]
+        self.view.memory, self.ended = from_json(stored["memory"]), stored["ended"]
         arms = check_arms(stored["wanted"][0], self.view.n, "wanted")
         self.wanted = arms, check_counts(stored["wanted"][1], arms.size, "wanted")
         if self.strategy.random:

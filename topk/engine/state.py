@@ -10,6 +10,7 @@ import math
 import sys
 from collections import namedtuple
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cache, lru_cache
 from hashlib import sha256
 from operator import itemgetter
@@ -262,6 +263,14 @@ class RunState:
             self.s = copy_state(s)
         # whether the rule is given the remaining arms only, once an arm has been withdrawn
         self.cuts_withdrawn = isinstance(strategy, Indices) and strategy.cuts_withdrawn(self.s.n)
+
+    def copy(self):
+        """Return a copy of the run, which may continue on its own."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), s=copy_state(self.s))
+        if self.strategy.random:
+            other.s = other.s._replace(rng=deepcopy(self.s.rng))
+        return other
 
     def plain(self, function):
         """Return a function as plain Python, with the functions of the strategy."""

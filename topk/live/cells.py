@@ -5,6 +5,8 @@ in the longest complete prefix of the arm's order are counted, so that the time 
 select which results count.
 """
 
+import copy
+
 import numpy as np
 
 from topk._checks import as_numbers, check_integer, check_integers, refuse
@@ -55,6 +57,19 @@ class Cells:
         np.put_along_axis(self.place, self.order, places, axis=1)
         self.status = np.full((n, items), FRESH, dtype=np.int8)  # by place
         self.given, self.told, self.counted, self.lost = np.zeros((4, n), dtype=np.int64)
+
+    def copy(self):
+        """Return a copy, which may change; the orders never do."""
+        other = copy.copy(self)
+        other.status = self.status.copy()
+        for name in ("given", "told", "counted", "lost"):
+            setattr(other, name, getattr(self, name).copy())
+        return other
+
+    def out(self):
+        """Return the cells in flight: arms and items, int64 (m,) each, in each arm's order."""
+        arms, places = np.nonzero(self.status == OUT)
+        return arms, self.order[arms, places].astype(np.int64)
 
     @property
     def left(self):

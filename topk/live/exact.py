@@ -30,6 +30,12 @@ class ExactSums:
     def __init__(self, n):
         self.floats, self.fractions = np.zeros(n), {}
 
+    def copy(self):
+        """Return a copy, which may change."""
+        other = object.__new__(type(self))
+        other.floats, other.fractions = self.floats.copy(), self.fractions.copy()
+        return other
+
     def add(self, arms, numbers):
         """Add a number to the sum of each of some arms; an arm may occur several times.
 

@@ -10,41 +10,29 @@ import dataclasses
 import hashlib
 import importlib
 import json
+import os
 import threading
+import uuid
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import topk
-from topk._checks import check_json, refuse
+from topk._checks import check_flag, check_json, in_words, refuse, shortened
+from topk._json import from_json, to_json
+from topk._warnings import TopkWarning
 from topk.rules.strategy import Strategy
+from topk.store import SOURCES, write_file  # here: a process that was forked must not import
 
-FORMAT, VERSION = "topk-session", 9
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
-
-def with_guard_apart(old: dict[str, Any]) -> dict[str, Any]:
-    """Convert a state of version 8, in which the guard of LUCB1 was one of its parameters."""
-    found, now = old | {"version": 9}, old["play"].get("now", {})
-    if "guard" in old["parameters"] and "guarded" in now:  # LUCB1, or derived from it
-        values = {**old["parameters"]}
-        if values.pop("guard"):
-            found["strategy"] = "topk.strategies.guarded.GuardedLUCB1"
-        else:
-            now = {x: y for x, y in now.items() if x != "guarded"}
-            found["play"] = old["play"] | {"now": now}
-        found["parameters"] = values
-    return found
-
-
-# version -> function that converts a state of that version to a later version; a release that
-# changes the format adds a function for the previous version
-UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    7: lambda old: old | {"version": 8, "most_arms": None, "joined": [], "clock": 0},
-    8: with_guard_apart,
-}
+FORMAT, VERSION = "topk-session", 10
 
 
 def sealed(strategy: Strategy, stored: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +41,8 @@ def sealed(strategy: Strategy, stored: dict[str, Any]) -> dict[str, Any]:
     head = {"format": FORMAT, "version": VERSION, "strategy": name}
     found = parameters(strategy)
     plain = {x: [*y] if isinstance(y, tuple) else y for x, y in found.items()}
-    whole = head | {"parameters": {x: check_json(y, x) for x, y in plain.items()}} | stored
+    exact = to_json({x: check_json(y, x) for x, y in plain.items()}, exact=True)
+    whole = head | {"parameters": exact} | to_json(stored)
     if tuples := [name for name, value in found.items() if isinstance(value, tuple)]:
         whole["tuples"] = tuples  # JSON turns tuples into lists
     return whole | {"digest": digest(whole)}
@@ -67,32 +56,89 @@ def opened(state: dict[str, Any] | str) -> tuple[Strategy, dict[str, Any]]:
         refuse("state", type(state).__name__, "a dict made by Session.state")
     if state.get("format") != FORMAT:
         refuse("format", state.get("format"), f"{FORMAT!r}, as Session.state writes it")
-    known = [*UPGRADES, VERSION]
-    if state.get("version") not in known:
-        ways = "load others with the release that wrote them, and pass its report's sums and counts"
-        refuse("version", state.get("version"), f"one of {known} ({ways} to `observe`)")
+    if state.get("version") != VERSION:
+        way = "load it with the sources that wrote it, and pass the sums and counts of its report"
+        refuse("version", state.get("version"), f"{VERSION} ({way} to `observe` of a new session)")
     if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
         refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
     try:
-        while state["version"] != VERSION:
-            state = UPGRADES[state["version"]](state)
+        state = from_json(state)
         values = {**state["parameters"]}
         values |= {name: tuple(values[name]) for name in state.get("tuples", [])}
         return named_strategy(state["strategy"], values), state
     except (AttributeError, IndexError, KeyError, TypeError) as reason:
-        raise ValueError(f"state: not a state of a session: {reason!r}") from reason
+        raise ValueError(f"state: not a state of a session: {in_words(reason)}") from reason
 
 
-def save(session: "topk.Session", path: str | Path) -> None:
-    """Write a session to a file; see `topk.Session.save`."""
-    from topk.store import SOURCES, write_file
+def save(
+    path: str | Path, state: Callable[[], dict[str, Any]], known: set[str], overwrite: bool,
+) -> None:
+    """Write a state to a file under a lock; see `topk.Session.save`.
 
-    with _saving:
-        text = json.dumps({"library": SOURCES, "session": session.state()})
-        write_file(Path(path), f"{text}\n".encode())
+    Parameters
+    ----------
+    path : str or path
+    state : callable
+        Function that returns the state; it is called while the file is locked, so that of two
+        threads the one that writes last has the latest state.
+    known : set of str
+        Revisions of files that the session loaded or saved; the new one is added.
+    overwrite : bool
+        Whether to replace any file.
+    """
+    target = Path(os.path.realpath(path))  # a symbolic link stays one
+    try:
+        with alone_in(target.parent):
+            if not overwrite:
+                check_revision(path, target, known)
+            revision = uuid.uuid4().hex
+            whole = {"library": SOURCES, "revision": revision, "session": state()}
+            # known before it is written: an interrupt in between leaves the study writable
+            known.add(revision)
+            write_file(target, f"{json.dumps(whole)}\n".encode())
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
-_saving = threading.Lock()  # without it, the older of two states might be written last
+_here = threading.Lock()  # where files cannot be locked, and processes cannot be forked
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold a lock on a folder, against other threads and processes, where files can be locked."""
+    if fcntl is None:
+        with _here:
+            yield
+        return
+    try:
+        place = os.open(folder, os.O_RDONLY)
+    except OSError:  # the writing that follows says what is wrong, if anything is
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # at once, even if a process forked in between
+            fcntl.flock(place, fcntl.LOCK_UN)
+        os.close(place)
+
+
+def check_revision(path: str | Path, target: Path, known: set[str]) -> None:
+    """Refuse to replace a file that a session neither loaded nor saved."""
+    with contextlib.suppress(FileNotFoundError):
+        text = target.read_text(encoding="utf-8", errors="replace")
+        try:
+            found = json.loads(text)["revision"] if text.strip() else None
+        except (ValueError, LookupError, TypeError, RecursionError):
+            found = "none: it is no study, or damaged"
+        if found is not None and found not in known:
+            raise ValueError(
+                f"path: {shortened(str(path), 80)} has a revision that this session neither loaded "
+                f"nor saved, {shortened(str(found), 40)}: load it to go on with that study, choose "
+                "another path, or replace it by save(path, overwrite=True)"
+            )
 
 
 def resume(state: dict[str, Any] | str) -> "topk.Session":
@@ -124,7 +170,7 @@ def resume(state: dict[str, Any] | str) -> "topk.Session":
     return topk.Session.from_state(state)
 
 
-def load(path: str | Path) -> "topk.Session":
+def load(path: str | Path, lost: bool = False) -> "topk.Session":
     """Return a session that continues exactly from a file written by `Session.save`.
 
     Parameters
@@ -156,15 +202,17 @@ def load(path: str | Path) -> "topk.Session":
     ...     topk.load(f"{folder}/study.json").ask()[1].tolist()
     [1, 2, 1]
     """
-    from topk.store import SOURCES
-
     stored = parsed(Path(path).read_text(encoding="utf-8", errors="replace"), "path")
-    if not isinstance(stored, dict) or stored.keys() != {"library", "session"}:
+    if isinstance(stored, dict) and stored.keys() == {"library", "session"}:  # without revision
+        opened(stored["session"])  # says what to do with an older version
+    if not isinstance(stored, dict) or stored.keys() != {"library", "revision", "session"}:
         refuse("path", str(path), "a file written by Session.save")
     if stored["library"] != SOURCES:
         told = f"{path} was written by another version of this library's code; its format is known"
-        warnings.warn(told, stacklevel=2)
-    return resume(stored["session"])
+        warnings.warn(told, TopkWarning, stacklevel=2)
+    session = resume(stored["session"])
+    session.revisions.add(str(stored["revision"]))
+    return session.lose_all() if check_flag(lost, "lost") else session
 
 
 def parsed(text, name, hint=""):
@@ -178,11 +226,12 @@ def parsed(text, name, hint=""):
 def digest(state):
     """Return a hash of JSON values; 1.0 counts as 1, since some JSON writers shorten it."""
 
-    def number(text):
-        return int(x) if (x := float(text)).is_integer() else x
+    def number(text):  # 1e+20 is written as 100000000000000000000 by some
+        x = float(text)
+        return int(x) if x.is_integer() else x
 
     text = json.dumps(check_json(state, "state"))
-    plain = json.dumps(json.loads(text, parse_float=number), sort_keys=True)
+    plain = json.dumps(json.loads(text, parse_float=number, parse_int=number), sort_keys=True)
     return hashlib.sha256(plain.encode()).hexdigest()
 
 

@@ -43,7 +43,18 @@ class Arrivals:
     def __init__(self, n, bounded, rng=None):
         self.arms, (self.wanted, self.new, self.flight) = None, np.zeros((3, n), dtype=np.int64)
         self.sums, self.squares = ExactSums(n), ExactSums(n)
-        self.kept, self.bounded, self.rng = {}, bounded, rng
+        self.kept, self.bounded, self.rng, self.is_copy = {}, bounded, rng, False
+
+    def copy(self):
+        """Return a copy, which may change."""
+        other = object.__new__(type(self))
+        other.arms, other.bounded, other.rng = self.arms, self.bounded, self.rng
+        other.wanted = self.wanted.copy()
+        other.new, other.flight = self.new.copy(), self.flight.copy()
+        other.sums, other.squares = self.sums.copy(), self.squares.copy()
+        other.kept = {arm: results.copy() for arm, results in self.kept.items()}
+        other.is_copy = True
+        return other
 
     def open(self, arms, counts, capacity):
         """Start a batch, and count results that were kept for it."""
@@ -116,6 +127,8 @@ class Arrivals:
 
     def _draws(self):
         """Return the generator for splitting sums."""
+        if self.is_copy:  # made here, because copying a generator takes long
+            self.rng, self.is_copy = copy.deepcopy(self.rng), False
         self.rng = self.rng or np.random.default_rng()
         return self.rng
 

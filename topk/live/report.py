@@ -269,13 +269,15 @@ def reached(snapshot):
     return reward_range.width * float(min(max(found, 0.0), 1.0 if reward_range.bounded else np.inf))
 
 
-def summary(snapshot: Snapshot) -> str:
+def summary(snapshot: Snapshot, waits: bool = False) -> str:
     """Return the current results in a few lines of text.
 
     Parameters
     ----------
     snapshot : topk.live.snapshot.Snapshot
         Snapshot of a session with one bandit, at any time.
+    waits : bool
+        Whether nothing can be handed out before results that are in flight arrive.
     """
     table, strategy = report(snapshot), snapshot.strategy
     said = table.attrs
@@ -287,6 +289,12 @@ def summary(snapshot: Snapshot) -> str:
         f"evidence {said['evidence']:.3g} at epsilon = {strategy.tolerance:g}; "
         f"epsilon = {said['epsilon']:.3g} is reached at delta = {said['delta']:g}"
     )
+    if waits:
+        way = "session.lost(session.names, session.in_flight)"
+        if snapshot.reward_range.items:
+            way = "session.lost_cells(*session.cells_in_flight())"
+        flying = f"waiting: {snapshot.in_flight.sum():,} in flight, and nothing else to hand out"
+        lines.append(f"{flying}; give back what nobody works on: {way}")
     if "sigma_test" in said:
         lines.append(f"sigma: {said['sigma_test']}")
     if "joined" in said:
@@ -299,12 +307,12 @@ def pulls_in_words(total: int) -> str:
     return f"{total:,} pull{'' if total == 1 else 's'}"
 
 
-def html(snapshot: Snapshot) -> str | None:
+def html(snapshot: Snapshot, waits: bool = False) -> str | None:
     """Return the summary and the table as HTML with escaped names; None for several bandits."""
     if snapshot.strategy.several:
         return None
-    text, table = escape(summary(snapshot)), report(snapshot).to_html(escape=True, max_rows=20)
-    return f"<pre>{text}</pre>{table}"
+    table = report(snapshot).to_html(escape=True, max_rows=20)
+    return f"<pre>{escape(summary(snapshot, waits))}</pre>{table}"
 
 
 def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from topk._checks import (
     as_array,
     as_generator,
     as_numbers,
+    check_arms,
     check_flag,
     check_integer,
     check_integers,
@@ -29,16 +30,18 @@ from topk._checks import (
     refuse,
 )
 from topk._types import Floats, Integers, Seed
+from topk._warnings import TopkWarning
 from topk.bandits import RewardRange, reward_range_of
 from topk.engine.allocation import spread
 from topk.engine.known import check_cells, limit_batch
 from topk.engine.plain import PlainRunState
 from topk.engine.state import STOPPED, RunState, begin_run, by_bandit, recommend_with
 from topk.finite import check_items
-from topk.live import consistency, files, report
+from topk.live import files, report
 from topk.live.cells import Cells, checked_items
 from topk.live.exact import ExactSums
 from topk.live.inbox import MOST, Arrivals
+from topk.live.records import Records
 from topk.live.snapshot import Snapshot
 from topk.live.subgaussian import ODDS, SigmaTest
 from topk.rules.base import ACTIVE, RUNNING
@@ -53,37 +56,34 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 MANY = 1024  # pairs of arms up to which evidence may use squares; beyond, it would take seconds
+COPIED = ("engine", "_cells", "_records", "_short", "_sigma_test")  # parts that seldom change
 DELTA = 0.05  # failure probability of the intervals if the strategy has no delta
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()  # all sessions of this process
-_held: list[Session] = []  # the sessions that are locked while this process forks
 
 
-def _hold_all():
-    """Lock all sessions before a fork, so that the child process copies consistent states."""
-    _held[:] = _sessions
-    for session in _held:
-        session.lock.acquire()
+def _renew_locks():
+    """Give the sessions of a process that was forked new locks, which no other thread holds.
 
-
-def _release_all():
-    """Unlock the sessions in the parent process after a fork."""
-    for session in _held:
-        session.lock.release()
-    _held.clear()
-
-
-def _renew_all():
-    """Give the sessions of the child process new locks, which no thread of the parent holds."""
-    for session in _held:
+    A session is whole at every moment, see `changes`, and so is the copy in the new process.
+    """
+    for session in list(_sessions):
         session.lock = threading.RLock()
-    _held.clear()
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(
-        before=_hold_all, after_in_parent=_release_all, after_in_child=_renew_all
-    )
+    os.register_at_fork(after_in_child=_renew_locks)
+
+
+class Short(NamedTuple):
+    """Sums of the bounded rewards whose known squares are smaller, and of these squares."""
+
+    rewards: ExactSums
+    squares: ExactSums
+
+    def copy(self) -> Short:
+        """Return a copy, which may change."""
+        return Short(self.rewards.copy(), self.squares.copy())
 
 
 def locked(method: Callable[P, R]) -> Callable[P, R]:
@@ -96,6 +96,25 @@ def locked(method: Callable[P, R]) -> Callable[P, R]:
             return method(*arguments, **named)
 
     return alone
+
+
+def changes(method: Callable[P, R]) -> Callable[P, R]:
+    """Return a method that changes the session in one step, at its end, or not at all.
+
+    The method works on a draft, a copy of what changes.  If it raises anything (a refusal, an error
+    of a rule, a warning made an error, Ctrl-C), the session is as it was before.
+    """
+
+    @functools.wraps(method)
+    def whole(*arguments: P.args, **named: P.kwargs) -> R:
+        session: Any = arguments[0]
+        with session.lock:
+            draft = session._draft()
+            found: Any = method(draft, *arguments[1:], **named)  # type: ignore[arg-type]
+            session.__dict__ = draft.__dict__  # the step
+        return session if found is draft else found
+
+    return whole
 
 
 class Session:
@@ -133,6 +152,8 @@ class Session:
         of a strategy in plain Python.
     lock : threading.RLock
         The lock that every method holds while it reads or changes the session.
+    revisions : set of str
+        Revisions of the files that the session was loaded from or saved to, see `save`.
 
     Examples
     --------
@@ -153,6 +174,7 @@ class Session:
     most_arms: int | None
     engine: RunState | PlainRunState
     lock: threading.RLock
+    revisions: set[str]
 
     def __init__(
         self,
@@ -167,6 +189,7 @@ class Session:
     ) -> None:
         self.lock = threading.RLock()
         _sessions.add(self)
+        self.revisions, self._records, self._shared = set(), Records(), set()
         self.strategy, self.names = strategy, None if strategy.several else check_names(arms)
         allowed = "an integer or a generator made by numpy.random.default_rng"
         generator = None if rng is None else as_generator(rng, allowed)
@@ -186,8 +209,7 @@ class Session:
         n = self.engine.seen.pulls.size
         self.layout = (self.engine.bandits, n // self.engine.bandits) if strategy.several else n
         self._withdrawn = []
-        # sums of the bounded rewards whose known squares are smaller, and of these squares
-        self._short = ExactSums(n), ExactSums(n)
+        self._short = Short(ExactSums(n), ExactSums(n))
         bounded = self._reward_range.bounded
         self._sigma_test = None if bounded else SigmaTest(n, self._scale["sigma"])
         own = generator and generator.spawn(1)[0]
@@ -199,6 +221,23 @@ class Session:
             seed = (own or np.random.default_rng()).bit_generator.random_raw()
             self._cells = Cells(n, self.items, int(seed))
         self._open_batch()
+
+    def _draft(self):
+        """Return a session with the same lock that may change while this one does not."""
+        draft = object.__new__(type(self))
+        vars(draft).update(vars(self))
+        draft._arrivals, draft._withdrawn = self._arrivals.copy(), self._withdrawn.copy()
+        draft._shared = {*COPIED}
+        return draft
+
+    def _own(self, name):
+        """Return a part of this draft that it may change: a copy, made when first asked for."""
+        part = getattr(self, name)
+        if name in self._shared:
+            self._shared.discard(name)
+            part = part and part.copy()
+            setattr(self, name, part)
+        return part
 
     @locked
     def __repr__(self) -> str:
@@ -227,21 +266,24 @@ class Session:
     @property
     def done(self) -> bool:
         """Whether the run has ended."""
-        return self.engine.ended != RUNNING or self._refuted
+        return self.engine.ended != RUNNING or self._refuted or bool(self._records.corrections)
 
     @property
     def stopped(self) -> str | None:  # with Literal, Jedi completes nothing on a session
-        """What ended the run: ``'rule'``, ``'budget'`` or ``'sigma'``; None while it continues.
+        """What ended the run: ``'rule'``, ``'budget'``, ``'sigma'`` or ``'corrected'``, or None.
 
-        ``'sigma'``: the rewards refute the declared sigma, see `topk.live.subgaussian`.
+        It is None while the run continues.  ``'sigma'``: the rewards refute the declared sigma, see
+        `topk.live.subgaussian`.  ``'corrected'``: see `correct`.
         """
+        if self._records.corrections:
+            return "corrected"
         return "sigma" if self._refuted else STOPPED[self.engine.ended]
 
     @property
     def certified(self) -> bool:
         """Whether the strategy's own rule ended the run, so that its guarantee holds.
 
-        False from the moment at which rewards, even late ones, refute sigma.
+        False from the moment at which rewards, even late ones, refute sigma, or are corrected.
         """
         return self.stopped == "rule"
 
@@ -477,8 +519,7 @@ class Session:
         self._refuse_cells("ask", "ask_cells")
         plain = check_flag(plain, "plain")
         if size is not None:
-            left = self._next(check_integer(size, "size", 1, MOST))
-            self._arrivals.flight += left
+            left = self._hand_out(check_integer(size, "size", 1, MOST))
             arms = np.flatnonzero(left)
         else:
             left, arms = self._arrivals.left, self._arrivals.arms
@@ -486,9 +527,17 @@ class Session:
         asked = self._named(arms), left[arms]
         return (asked[0].tolist(), asked[1].tolist()) if plain else asked
 
+    @changes
+    def _hand_out(self, size):
+        """Put the next pulls in flight; return the number of each arm's, (n,)."""
+        left = self._next(size)
+        self._arrivals.flight += left
+        return left
+
     def _next(self, size):
         """Return the number of pulls of each arm to be handed out next, (n,)."""
-        engine, new, flight = self.engine, self._arrivals.new, self._arrivals.flight
+        engine = self._own("engine") if self.strategy.random else self.engine  # it draws as well
+        new, flight = self._arrivals.new, self._arrivals.flight
         budget = getattr(self.strategy, "budget", None) or MOST
         most = budget - engine.total - int(new.sum() + flight.sum())
         if self.done or most <= 0:
@@ -537,6 +586,7 @@ class Session:
             "withdrawn": list(self._withdrawn),
             "short": self._stored_short(),
             "sigma_test": self._sigma_test and self._sigma_test.dump(),
+            "records": self._records.dump(),
         }
         stored |= self._arrivals.dump()
         if self._cells:
@@ -552,7 +602,7 @@ class Session:
     @locked
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the strategy and the values that `state` returns."""
-        return _revived, (type(self), self.strategy, self._stored())
+        return _revived, (type(self), self.strategy, self._stored(), {*self.revisions})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return a copy, without `state`: a memory in plain Python may hold any values."""
@@ -571,23 +621,28 @@ class Session:
         except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError) as reason:
             raise ValueError(f"state: not a state of a session: {reason!r}") from reason
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the state of the session to a file, which `topk.load` reads.
 
-        An existing file is replaced atomically, and is kept if writing fails.
+        An existing file is replaced atomically, keeps its mode, and stays as it is if writing
+        fails; a symbolic link stays one.  A file that the session neither loaded nor saved, such as
+        one that another process has saved since, is not replaced.
 
         Parameters
         ----------
         path : str or path
+        overwrite : bool
+            Whether to replace any file.
 
         Raises
         ------
         ValueError
-            If the session cannot be stored; see `state`.
+            If the session cannot be stored, see `state`; if the file has a revision that this
+            session neither loaded nor saved.
         OSError
             If the file cannot be written.
         """
-        files.save(self, path)
+        files.save(path, self.state, self.revisions, check_flag(overwrite, "overwrite"))
 
     @locked
     def snapshot(self) -> Snapshot:
@@ -614,10 +669,18 @@ class Session:
 
     def summary(self) -> str:
         """Return the current results in a few lines of text; see `topk.live.report.summary`."""
-        return report.summary(self.snapshot())
+        return report.summary(self.snapshot(), self._waits())
 
     def _repr_html_(self):
-        return report.html(self.snapshot())
+        return report.html(self.snapshot(), self._waits())
+
+    @locked
+    def _waits(self):
+        """Return whether results are out, and nothing can be handed out before they are in."""
+        if self.done or not self.in_flight.any():
+            return False
+        draft = self._draft()
+        return not (draft._next(1).any() or (draft._cells and draft._blocked(1).any()))
 
     @overload
     def plot(self, ax: None = None) -> Figure: ...
@@ -629,7 +692,7 @@ class Session:
         """Plot the current intervals; see `topk.live.report.plot`."""
         return report.plot(self.snapshot(), ax)
 
-    @locked
+    @changes
     def tell(
         self,
         arms: ArrayLike,
@@ -684,7 +747,7 @@ class Session:
         self._warn_of_means(rewards, counts)
         return self
 
-    @locked
+    @changes
     def observe(
         self,
         arms: ArrayLike,
@@ -749,7 +812,7 @@ class Session:
         self._warn_of_means(rewards, counts)
         return self
 
-    @locked
+    @changes
     def lost(self, arms: ArrayLike, counts: ArrayLike | None = None) -> Self:
         """Mark pulls in flight as lost: they will not be answered, and `ask` hands out others.
 
@@ -780,6 +843,41 @@ class Session:
         self._check_most(arms, counts, self._arrivals.flight, flying)
         np.subtract.at(self._arrivals.flight, arms, counts)
         return self
+
+    @changes
+    def lose_all(self) -> Self:
+        """Mark all that is in flight as lost, after a crash of all that was working on it.
+
+        This is ``session.lost(session.names, session.in_flight)``, on a finite test set
+        ``session.lost_cells(*session.cells_in_flight())``.
+
+        Returns
+        -------
+        Session
+            The session itself.
+        """
+        if self._cells:
+            return self.lost_cells(*self.cells_in_flight())
+        self._arrivals.flight[:] = 0
+        return self
+
+    @locked
+    def cells_in_flight(self) -> tuple[NDArray[Any], Integers]:
+        """Return the cells handed out by `ask_cells` and not answered yet.
+
+        Returns
+        -------
+        arms, items : ndarray, shape (m,) each
+            As `ask_cells` returns them, in each arm's order.  After a crash pass those on which
+            nobody works any more to `lost_cells`.
+
+        Raises
+        ------
+        ValueError
+            If the session has no items.
+        """
+        arms, items = self._with_cells("cells_in_flight").out()
+        return self._named(arms), items
 
     def _refuse_cells(self, name, other):
         """Refuse a method for arms without items in a session with items."""
@@ -820,7 +918,7 @@ class Session:
     @overload
     def ask_cells(self, size: int, *, plain: Literal[True]) -> tuple[list[Any], list[int]]: ...
 
-    @locked
+    @changes
     def ask_cells(self, size: int, *, plain: bool = False) -> tuple[Any, Any]:
         """Hand out the next cells of a finite test set: pairs of an arm and an item to be judged.
 
@@ -862,7 +960,8 @@ class Session:
         >>> session.selected.tolist(), session.certified
         (['a'], True)
         """
-        cells, plain = self._with_cells("ask_cells"), check_flag(plain, "plain")
+        self._with_cells("ask_cells")
+        plain, cells = check_flag(plain, "plain"), self._own("_cells")
         shares = self._next(check_integer(size, "size", 1, MOST))
         if not (shares.any() or self.done):
             shares = self._blocked(size)
@@ -871,7 +970,7 @@ class Session:
         asked = self._named(arms), items
         return (asked[0].tolist(), asked[1].tolist()) if plain else asked
 
-    @locked
+    @changes
     def tell_cells(self, arms: ArrayLike, items: ArrayLike, results: ArrayLike) -> Self:
         """Record results of cells that were handed out, in any order and in batches of any size.
 
@@ -900,7 +999,8 @@ class Session:
         `waiting`.  Hence the time of arrival does not select which results count, for example when
         easy items are answered first.  A cell told twice with the same result counts once.
         """
-        cells = self._with_cells("tell_cells")
+        self._with_cells("tell_cells")
+        cells = self._own("_cells")
         grown = cells.take(*self._pairs(arms, items), results, self._named)
         self._expect_cells()
         for arm, found in grown:
@@ -912,7 +1012,7 @@ class Session:
         self._go_on()
         return self
 
-    @locked
+    @changes
     def lost_cells(self, arms: ArrayLike, items: ArrayLike) -> Self:
         """Mark cells in flight as lost: they were not answered, and are handed out again.
 
@@ -938,12 +1038,13 @@ class Session:
         The arm's later results wait until the cell is answered.  If a cell can never be answered
         and that counts as a failure, tell the result 0.
         """
-        cells = self._with_cells("lost_cells")
+        self._with_cells("lost_cells")
+        cells = self._own("_cells")
         cells.lose(*self._pairs(arms, items), self._named)
         self._expect_cells()
         return self
 
-    @locked
+    @changes
     def withdraw(self, arm: int | str) -> Self:
         """Continue without an arm, for example a worker who left or a variant that was taken down.
 
@@ -975,7 +1076,7 @@ class Session:
             raise ValueError("arm: this session is done, and its set is final")
         if arm in self._withdrawn:
             return self
-        self.engine.withdraw(arm)
+        self._own("engine").withdraw(arm)
         self._withdrawn.append(arm)
         self._credit(np.array([arm]))
         self._arrivals.drop(arm)
@@ -1049,6 +1150,7 @@ class Session:
         more = {"most_arms": self.most_arms, "joined": joined}
         other = type(self)(self.strategy, arms, **self._scale, **more)
         other._go_on_from(self)
+        other._records, other.revisions = self._records.copy(), {*self.revisions}
         return other
 
     def _with_new(self, names):
@@ -1146,20 +1248,21 @@ class Session:
         inside = ((low <= values) & (values <= high) & (values != 0)).all()
         if inside and (number > 1).any() and number.sum() > 20:
             told = "rewards with counts are taken as sums, and each of these could be a mean"
-            warnings.warn(f"{told}: say sums= or means= to be sure", stacklevel=4)
+            warnings.warn(f"{told}: say sums= or means= to be sure", TopkWarning, stacklevel=4)
 
     def _sort_in(self, *told):
         """Check and record results, and let the strategy move on."""
         told, known = self._checked(*told)
         self._arrivals.take_all(*told, self._capacity)
         if self._sigma_test:
+            self._own("_sigma_test")
             for entry in zip(*known, strict=True):
                 self._test_sigma(*entry)
         else:
             arms, _, rewards, squares = known
-            short = squares < rewards
-            self._short[0].add(arms[short], rewards[short])
-            self._short[1].add(arms[short], squares[short])
+            if (short := squares < rewards).any():
+                for sums, values in zip(self._own("_short"), (rewards, squares), strict=True):
+                    sums.add(arms[short], values[short])
         self._go_on()
 
     def _test_sigma(self, arm, count, total, squares):
@@ -1170,7 +1273,7 @@ class Session:
             name, sigma = self._named(np.array([arm]))[0], self._scale["sigma"]
             told = f"sigma = {sigma:g} is refuted by the rewards of arm {name}: with this "
             told += f"sigma they occur in at most one of {ODDS:,.0f} studies; nothing is certified"
-            warnings.warn(told, stacklevel=5)
+            warnings.warn(told, TopkWarning, stacklevel=5)
 
     def _capacity(self, arms):
         """Return how many results of an arm, or of each of some arms, the rule can use now."""
@@ -1182,13 +1285,13 @@ class Session:
 
     def _credit(self, arms):
         """Pass the new results of some arms to the engine."""
-        self.engine.count(arms, *self._arrivals.settle(arms))
+        self._own("engine").count(arms, *self._arrivals.settle(arms))
 
     def _go_on(self):
         """Pass new results to the strategy and open the next batch, while batches are complete."""
         while not self.done and self._is_enough():
             arms, surplus = self._arrivals.touched, self._has_surplus()
-            self._credit(arms)
+            self._credit(arms)  # `engine` is the draft's own from here on
             if self._clock:  # all arms that joined have a pull now
                 self.engine.set_clock(self._clock)
                 self._clock = 0
@@ -1284,25 +1387,22 @@ class Session:
         return squares
 
 
-def _revived(cls, strategy, stored):
-    """Return a session from stored values, after checking that they are consistent."""
+def _revived(cls, strategy, stored, revisions=()):
+    """Return a session from stored values."""
     more = {name: stored[name] for name in ("most_arms", "joined")}
     session = cls(strategy, stored["n"], **stored["scale"], **more)
     session._clock = check_integer(stored["clock"], "clock", 0)
-    opening, bounded = consistency.opening_of(session.engine), session._reward_range.bounded
-    consistency.check_play(stored["play"], session.engine.seen, bounded)
     session.engine.load(stored["play"])
-    session._withdrawn = list(stored["withdrawn"])
-    consistency.check_withdrawn(session.engine, session._withdrawn)
-    consistency.check_end(session.engine, session._withdrawn, opening)
+    session._withdrawn = check_arms(stored["withdrawn"], session.n, "withdrawn").tolist()
     for arm, exact in stored["short"]:
         session._short[0].put(arm, Fraction(exact))
     if session._sigma_test:
         session._sigma_test.load(stored["sigma_test"])
     session._arrivals.load(stored)
-    consistency.check_arrivals(session._arrivals, [arm for arm, *_ in stored["sums"]], bounded)
+    session._records.load(stored["records"])
     if session._cells:
         session._cells.load(stored["cells"])
+    session.revisions.update(revisions)
     return session
 
 

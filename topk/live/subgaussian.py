@@ -63,6 +63,13 @@ class SigmaTest:
         self.sigma, self.sums, self.refuted = sigma, {}, []
         self.counts, self.untested = np.zeros((2, n), dtype=np.int64)
 
+    def copy(self):
+        """Return a copy, which may change."""
+        other = object.__new__(type(self))
+        other.sigma, other.sums, other.refuted = self.sigma, self.sums.copy(), [*self.refuted]
+        other.counts, other.untested = self.counts.copy(), self.untested.copy()
+        return other
+
     def take(self, arm, count, total, squares=None):
         """Add rewards, given by their sum and, if known, sum of squares; test the arm."""
         if count == 1:

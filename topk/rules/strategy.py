@@ -22,6 +22,7 @@ from topk._checks import (
     refuse,
 )
 from topk._types import Floats, Seed
+from topk._warnings import TopkWarning
 from topk.bandits import UNIT_RANGE, RewardRange
 from topk.confidence import pair_count
 from topk.rules import base, indices, ranking, rounds
@@ -325,7 +326,7 @@ class Strategy:
         delta = getattr(self, "delta", 0)
         if delta > 0.5:
             told = f"delta = {delta} is the probability of failure, not of success"
-            warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", stacklevel=2)
+            warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", TopkWarning, stacklevel=2)
         return topk.Session(self, arms, rng, bounds, sigma, items, most_arms)
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
