@@ -30,7 +30,7 @@ from topk.store import SOURCES, write_file  # here: a process that was forked mu
 try:
     import fcntl
 except ModuleNotFoundError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None
 
 FORMAT, VERSION = "topk-session", 10
 
@@ -42,7 +42,7 @@ def sealed(strategy: Strategy, stored: dict[str, Any]) -> dict[str, Any]:
     found = parameters(strategy)
     plain = {x: [*y] if isinstance(y, tuple) else y for x, y in found.items()}
     exact = to_json({x: check_json(y, x) for x, y in plain.items()}, exact=True)
-    whole = head | {"parameters": exact} | to_json(stored)
+    whole: dict[str, Any] = {**head, "parameters": exact, **to_json(stored)}
     if tuples := [name for name, value in found.items() if isinstance(value, tuple)]:
         whole["tuples"] = tuples  # JSON turns tuples into lists
     return whole | {"digest": digest(whole)}
@@ -62,10 +62,10 @@ def opened(state: dict[str, Any] | str) -> tuple[Strategy, dict[str, Any]]:
     if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
         refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
     try:
-        state = from_json(state)
-        values = {**state["parameters"]}
-        values |= {name: tuple(values[name]) for name in state.get("tuples", [])}
-        return named_strategy(state["strategy"], values), state
+        stored = from_json(state)
+        values = {**stored["parameters"]}
+        values |= {name: tuple(values[name]) for name in stored.get("tuples", [])}
+        return named_strategy(stored["strategy"], values), stored
     except (AttributeError, IndexError, KeyError, TypeError) as reason:
         raise ValueError(f"state: not a state of a session: {in_words(reason)}") from reason
 

@@ -58,12 +58,12 @@ class Records:
         if not self.totals:
             return
         squares = [None] * len(arms) if squares is None else squares
-        for arm, count, *more in zip(arms, counts, sums, squares, strict=True):
+        for arm, count, total, square in zip(arms, counts, sums, squares, strict=True):
             if arm in self.totals:
-                count, *more = (count, *(None if x is None else Fraction(x) for x in more))
-                had = self.totals[arm]
-                pairs = zip(had, (count, *more), strict=True)
-                self.totals[arm] = [None if None in pair else sum(pair) for pair in pairs]
+                had_count, had_total, had_square = self.totals[arm]
+                known = had_square is not None and square is not None
+                both = had_square + Fraction(square) if known else None
+                self.totals[arm] = [had_count + count, had_total + Fraction(total), both]
 
     def dump(self):
         """Return the records as JSON values."""

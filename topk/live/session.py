@@ -110,7 +110,7 @@ def changes(method: Callable[P, R]) -> Callable[P, R]:
         session: Any = arguments[0]
         with session.lock:
             draft = session._draft()
-            found: Any = method(draft, *arguments[1:], **named)  # type: ignore[arg-type]
+            found: Any = method(draft, *arguments[1:], **named)
             session.__dict__ = draft.__dict__  # the step
         return session if found is draft else found
 
