@@ -1,7 +1,7 @@
 r"""Records that a page enters into the book: claims with their verdicts, and numbered results.
 
 A `Claim` is a published statement with its place in the paper.  `Claim.judge` adds the observation
-and a judgement computed by `topk_book.verdicts`, which determines the verdict.  As the output of a
+and what was compared, from which `topk_book.verdicts` computes the verdict.  As the output of a
 cell, a `Verdict`, or a `Ledger` of several, emits its content as data; the build renders this data
 as a table on the page and in the ledger.
 
@@ -18,18 +18,27 @@ import inspect
 import os
 import pydoc
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from topk._checks import refuse
-from topk_book.verdicts import NOT_COMPARABLE, Judgement, fact
+from topk_book.verdicts import (
+    FAILS,
+    HOLDS,
+    NOT_COMPARABLE,
+    Judgement,
+    Points,
+    are_points,
+    fact,
+    judge,
+)
 
 __all__ = ["Claim", "Verdict", "Ledger", "Checked", "checked"]
 MIME = "application/vnd.topk+json"
-PROVED, NOT_JUDGED = "proved", "not judged"
+PROVED, REFUTED, NOT_JUDGED = "proved", "refuted", "not judged"
 
 
 @dataclass(frozen=True)
@@ -77,24 +86,29 @@ class Claim:
 
     def judge(
         self,
-        judgement: bool | np.bool_ | Judgement,
+        seen: Points | Mapping[str, Points] | bool | np.bool_ | Mapping[str, bool] | Judgement,
         observed: str = "",
         note: str = "",
         anchor: str = "",
+        vague: str = "",
     ) -> Verdict:
-        r"""Judge the claim.
+        r"""Judge the claim, by the quantifier that its statement has.
 
         Parameters
         ----------
-        judgement : Judgement or bool
-            A judgement made by `topk_book.verdicts`; its text is appended to ``observed``.  A
-            truth value is passed to `topk_book.verdicts.fact`.
+        seen : Points, bool, a dict of either by reading, or Judgement
+            Points are passed to `topk_book.verdicts.judge`.  A truth value, for a claim with a
+            ``published`` value, is passed to `topk_book.verdicts.fact`.  The only judgement that
+            is accepted is that of `topk_book.verdicts.unprinted`.
         observed : str
-            The observation, with its uncertainty; may be empty if the judgement has a text.
+            The observation, with its uncertainty, to which the text of the judgement is appended;
+            may be empty if the judgement has a text.
         note : str, optional
             A choice or limitation that the reader must know.
         anchor : str, optional
             Label, on the same page, of the figure or section that shows it.
+        vague : str, optional
+            The vague word for the size, if the statement has a direction and no size: "slightly".
 
         Returns
         -------
@@ -104,17 +118,21 @@ class Claim:
         Raises
         ------
         ValueError
-            If ``judgement`` has another type, there is no observation, or the verdict is "not
-            comparable" without a reason.
+            If ``seen`` has another type or is a truth value without a published one, or there is
+            no observation.
         """
-        if isinstance(judgement, (bool, np.bool_)):
-            judgement = fact(judgement)
-        elif not isinstance(judgement, Judgement):
-            refuse("judgement", judgement, "a Judgement, True or False")
-        if judgement.verdict == NOT_COMPARABLE:
-            check_text(judgement.why, "the reason of not comparable")
+        if isinstance(seen, Judgement):
+            if not (seen.verdict == NOT_COMPARABLE and seen.why and not seen.readings):
+                refuse("seen", seen, "Points, truth values, or made by verdicts.unprinted")
+            judgement = seen
+        elif are_points(seen):
+            judgement = judge(self.statement, seen)
+        else:
+            judgement = fact(seen)
+            check_text(self.published, f"published, for a truth value ({self.id}),")
+        check_text(vague, "vague", empty=True)
         return Verdict(self, judgement.verdict, _joined("observed", observed, judgement.text),
-                       note, anchor, judgement.why, judgement.vague)
+                       note, anchor, judgement.why, vague)
 
     def proved(self, anchor: str, observed: str = "Proved.", note: str = "") -> Verdict:
         """Enter a statement that is proved or true by construction, and not judged by simulation.
@@ -133,13 +151,34 @@ class Claim:
         Verdict
             With the verdict "proved"; it is listed in the register instead of the ledger.
         """
+        return self.theorem(True, anchor, observed, note)
+
+    def theorem(
+        self, true: bool | Mapping[str, bool], anchor: str, observed: str, note: str = ""
+    ) -> Verdict:
+        """Enter a statement that mathematics decides, for or against it; as `proved`.
+
+        Parameters
+        ----------
+        true : bool or dict of str to bool
+            Whether it is true, or this under every reading of it.
+        anchor, observed, note : str
+            As in `proved`.
+
+        Returns
+        -------
+        Verdict
+            With the verdict "proved", "refuted", or "not comparable" if the readings differ.
+        """
         check_text(anchor, "anchor")
-        return Verdict(self, PROVED, observed, note, anchor)
+        found = fact(true)
+        word = {HOLDS: PROVED, FAILS: REFUTED}.get(found.verdict, NOT_COMPARABLE)
+        return Verdict(self, word, observed, note, anchor, found.why, mathematics=True)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim with the observation and the verdict; made by `Claim.judge` and `Claim.proved`."""
+    """A claim with the observation and the verdict; made by the methods of `Claim`."""
 
     claim: Claim
     outcome: str
@@ -148,6 +187,7 @@ class Verdict:
     anchor: str = ""
     why: str = ""
     vague: str = ""
+    mathematics: bool = False
 
     def __post_init__(self) -> None:
         for name in ("observed", "note", "anchor", "why", "vague"):
@@ -155,7 +195,7 @@ class Verdict:
 
     @property
     def verdict(self) -> str:
-        """One of the four verdicts, or "proved"; "not judged" in a preview."""
+        """One of the four verdicts, "proved" or "refuted"; "not judged" in a preview."""
         return NOT_JUDGED if is_preview() else self.outcome
 
     def as_dict(self) -> dict[str, str]:
@@ -164,7 +204,7 @@ class Verdict:
         ``why`` is the reason for "not comparable".  ``judged`` is "direction" if the sentence
         states no definite size, and ``vague`` is its vague word.
         """
-        entry = {"type": "proved" if self.outcome == PROVED else "claim", **vars(self.claim)}
+        entry = {"type": "proved" if self.mathematics else "claim", **vars(self.claim)}
         return entry | {"observed": self.observed, "verdict": self.verdict, "note": self.note,
                         "anchor": self.anchor, "why": self.why,
                         "judged": "direction" if self.vague else "", "vague": self.vague}
@@ -188,7 +228,7 @@ class Ledger:
 
     Examples
     --------
-    >>> claim = Claim("zhou2014/figure-2e-sar", "zhou2014", "Figure 2(e)", "At most 143.")
+    >>> claim = Claim("zhou2014/figure-2e-sar", "zhou2014", "Figure 2(e)", "At most 143.", "143")
     >>> ledger = Ledger([claim.judge(True, "143 in every run")])
     >>> [verdict.verdict for verdict in ledger]
     ['holds']

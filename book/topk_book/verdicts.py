@@ -15,16 +15,33 @@ There are four verdicts:
     which takes a sentence on what is not printed and one on why it cannot be run.  Nothing else
     gives this verdict, and nothing overrides the outcome of runs.
 
-A point (such as a number of arms and a budget) is decided *for* the sentence if every comparison
-there is decided for it, and *against* it if one is decided the other way.  `always` holds if every
-point is decided for it, apart from points without a loss in any run, which are left out and
-counted; it fails if one point is decided against it.  `most` holds, or fails, if more than half of
-all points are decided for it, or against it.  Otherwise the verdict is undecided.  If the
-quantifier itself is open, `read_as` takes one for each reading.  A sentence that is proved or true
-by construction has no verdict; `topk_book.claims.Claim.proved` enters it in the register.
+A point (such as a number of arms and a budget) is what the sentence speaks of.  It is decided *for*
+the sentence if every comparison there is decided for it, and *against* it if one is decided the
+other way.  *Always* holds if every point is decided for it, apart from points without a loss in any
+run, which are left out and counted; it fails if one point is decided against it.  *Most* holds, or
+fails, if more than half of all points are decided for it, or against it.  *Some* holds if one point
+is decided for it, and fails if all are decided against it.  Otherwise the verdict is undecided.
+
+A row does not choose between these: `quantifiers` takes the rule from the words of the sentence.
+A sentence without a quantifier ("X outperforms Y") is read both as *everywhere* and as *mostly*.
+"Many", "almost all" and "usually" are read as more than half, and the row lists that as a reading.
+
+Other readings are given by the row, for what the paper leaves open.  A reading is *admissible* if
+an author of the sentence could have meant it:
+
+1. It fills in what is not printed, and contradicts nothing that is: neither in the paper nor, for
+   a rival, in the paper from which the experiment takes it.  If text and figure of a paper
+   contradict each other, each is a reading.
+2. It is one choice with which the whole experiment can be run.  Groups of instances or of points
+   are points and not readings, and no choice changes from point to point.
+3. It is a choice that people make: printed somewhere in the literature of the algorithm, or usual
+   in implementations (ties in order or at random, fractions rounded down or up).
+
+A sentence that is proved or refuted by mathematics has no verdict; `topk_book.claims.Claim.proved`
+and `topk_book.claims.Claim.theorem` enter it in the register.
 
 If a sentence states a direction with a vague size ("slightly better", "much lower"), the direction
-is judged, and `Judgement.direction` records the vague word.
+is judged, and the row records the vague word.
 
 A cell of a page makes the comparisons and names the readings::
 
@@ -36,11 +53,11 @@ A cell of a page makes the comparisons and names the readings::
     claims.Ledger([
         claim("optmai-most", "Figure 2(b)-(d)",
               "OptMAI with β = 0.8 outperforms the others for most K and Q.")
-        .judge(verdicts.most({ties: lower(opt8, ties) for ties in regret}), anchor="fig-regret"),
+        .judge({ties: lower(opt8, ties) for ties in regret}, anchor="fig-regret"),
         claim("data", "Figure 2(a)", "The data have 164 workers.", "164")
-        .judge(verdicts.fact(n == 164), f"{n} workers"),
+        .judge(n == 164, f"{n} workers"),
         claim("skewed", "Figure 2(e)", "Loads are much more skewed under SAR.")
-        .judge(verdicts.always(skewed).direction("much"), f"Gini coefficients {ginis}"),
+        .judge(skewed, f"Gini coefficients {ginis}", vague="much"),
         claim("budget", "Section 5", "The budget is roughly H1.")
         .judge(verdicts.unprinted("How near roughly is, is not printed.",
                                   "A ratio of 0.9 is as rough as one of 0.5."), f"{ratios}"),
@@ -54,7 +71,7 @@ import math
 import re
 import statistics
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,8 +86,17 @@ HOLDS, FAILS = "holds", "fails"
 UNDECIDED, NOT_COMPARABLE = "undecided", "not comparable"
 LEVEL, POWER = 0.01, 0.9
 REPETITIONS, MAX_DOUBLINGS = 100, 14  # simulated repetitions; with up to 2^14 times as many runs
+VERBS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "is undecided",
+         NOT_COMPARABLE: "depends on the other readings"}
 SIDES = {"for the sentence": 1, "against it": -1, "open": 0}
 DISAGREE = "The readings disagree"
+VAGUE = r"\b(many|almost all|usually|often|mostly)\b"
+STATED = {  # words that state a quantifier; "the most even" and "at most" do not
+    "most": r"\b(in|for|of|on) most\b|\bmost of\b",
+    "always": r"\b(always|all|every|each|both|any|never|everywhere|except)\b",
+    "some": r"\b(some|sometimes|can|could)\b",
+}
+UNSTATED = {"everywhere": "always", "mostly": "most"}
 
 
 class Points(
@@ -187,7 +213,6 @@ class _Judgement(NamedTuple):
     plays: float | None = None
     side: str = ""
     why: str = ""
-    vague: str = ""
 
 
 class Judgement(_Judgement):
@@ -209,8 +234,6 @@ class Judgement(_Judgement):
     why : str
         If the verdict is "not comparable": which readings disagree and how, or what is not printed
         and why it cannot be run.
-    vague : str
-        If the direction is judged: the vague word for the size.
 
     Notes
     -----
@@ -237,17 +260,11 @@ class Judgement(_Judgement):
         return (f"{self.counts} {number} would decide{side}, if the true differences are those "
                 "observed, less what chance adds to them.")
 
-    def direction(self, vague: str) -> Self:
-        """Return a copy that judges a direction; ``vague`` is the vague word for the size.
 
-        Examples
-        --------
-        >>> always(exact([1.0])).direction("slightly").vague
-        'slightly'
-        """
-        if not isinstance(vague, str) or not vague.strip():
-            refuse("vague", vague, "the vague word of the sentence for the size")
-        return self._replace(vague=vague)
+def are_points(readings: Any) -> bool:
+    """Return whether these are points, or points by the name of a reading."""
+    given = _by_name(readings).values()
+    return bool(given) and all(isinstance(x, Points) for x in given)
 
 
 def unprinted(missing: str, unplayable: str) -> Judgement:
@@ -271,22 +288,62 @@ def unprinted(missing: str, unplayable: str) -> Judgement:
     return Judgement(NOT_COMPARABLE, "", {}, why=f"{missing} {unplayable}")
 
 
-def always(readings: Points | Mapping[str, Points]) -> Judgement:
-    """Judge a sentence about every point, about a single point, or about an average.
+def judge(statement: str, readings: Points | Mapping[str, Points]) -> Judgement:
+    """Judge a sentence, by its own quantifier.
 
     Parameters
     ----------
+    statement : str
+        The sentence.
     readings : Points or dict of str to Points
         The points, or the points under every reading of what the paper leaves open.
 
     Returns
     -------
     Judgement
-        Under one reading: *fails* if any point is decided against the sentence; *holds* if there
-        are visible points and all are decided for it; else *undecided*.  Under several readings:
-        *not comparable* if one holds and one fails, or if all points that are decided against the
-        sentence under one are decided for it under another with the same number of points; else
-        the common verdict, or *undecided* if they differ.
+        *Not comparable* if one reading holds and one fails, or if all points that are decided
+        against the sentence under one, read as about every point, are decided for it under another
+        with the same number of points; else the common verdict, or *undecided* if they differ.
+        All comparisons are decided together, each once.
+
+    Examples
+    --------
+    >>> points = exact([1.0, 2.0, -0.5])
+    >>> judge("A is better than B.", points).why
+    'The readings disagree: it holds mostly, and fails everywhere.'
+    >>> judge("A is better than B for most K.", points).verdict
+    'holds'
+    >>> judge("A is better than B in many cases.", points).readings
+    {'“many” as more than half': 'holds'}
+    """
+    return _judge(_by_name(readings), quantifiers(statement))
+
+
+def quantifiers(statement: str) -> dict[str, str]:
+    """Return the rules by which a sentence is judged, by the names of their readings.
+
+    The name is empty if the sentence states its quantifier.
+
+    Examples
+    --------
+    >>> quantifiers("SAR always outperforms uniform sampling.")
+    {'': 'always'}
+    >>> quantifiers("LUCB has the most even distribution.")
+    {'everywhere': 'always', 'mostly': 'most'}
+    """
+    if vague := re.search(VAGUE, statement, re.I):
+        return {f"“{vague[0].lower()}” as more than half": "most"}
+    return next(({"": rule} for rule, words in STATED.items()
+                 if re.search(words, statement, re.I)), dict(UNSTATED))
+
+
+def always(readings: Points | Mapping[str, Points]) -> Judgement:
+    """Judge what a page says about every point; a row of the ledger is judged by `judge`.
+
+    Parameters
+    ----------
+    readings : Points or dict of str to Points
+        The points, or the points under every reading of what the paper leaves open.
 
     Examples
     --------
@@ -301,11 +358,11 @@ at both points.'
     >>> judgement.plays > 1000, judgement.side
     (True, 'holds')
     """
-    return _judge({name: ("always", x) for name, x in _by_name(readings).items()})
+    return _judge(_by_name(readings), {"": "always"})
 
 
 def most(readings: Points | Mapping[str, Points]) -> Judgement:
-    """Judge a sentence about most points, which are more than half of all.
+    """Judge what a page says about most points, which are more than half of all.
 
     Parameters and return value are those of `always`.
 
@@ -314,33 +371,7 @@ def most(readings: Points | Mapping[str, Points]) -> Judgement:
     >>> most(exact([1.0, 2.0, 0.0])).verdict
     'holds'
     """
-    return _judge({name: ("most", x) for name, x in _by_name(readings).items()})
-
-
-def read_as(readings: Mapping[str, tuple[str, Points]]) -> Judgement:
-    """Judge a sentence whose quantifier is open.
-
-    Parameters
-    ----------
-    readings : dict of str to (str, Points)
-        The quantifier, "always" or "most", and the points, under every reading.
-
-    Returns
-    -------
-    Judgement
-        As returned by `always` and `most`, with all comparisons decided together.
-
-    Examples
-    --------
-    >>> points = exact([1.0, 2.0, -0.5])
-    >>> judgement = read_as({"at every K": ("always", points), "at most K": ("most", points)})
-    >>> judgement.verdict, judgement.why
-    ('not comparable', 'The readings disagree: it holds at most K, and fails at every K.')
-    """
-    if not isinstance(readings, dict) or not all(
-            isinstance(x, tuple) and len(x) == 2 and x[0] in RULES for x in readings.values()):
-        refuse("readings", readings, 'pairs of "always" or "most" and Points, by name')
-    return _judge(readings)
+    return _judge(_by_name(readings), {"": "most"})
 
 
 def fact(readings: bool | np.bool_ | Mapping[str, bool | np.bool_]) -> Judgement:
@@ -403,7 +434,13 @@ def _most(outcome, visible):
     return next((word for word, share in shares.items() if share > 0.5), UNDECIDED)
 
 
-RULES = {"always": _always, "most": _most}
+def _some(outcome, visible):
+    if (outcome > 0).any():
+        return HOLDS
+    return FAILS if (outcome < 0).all() else UNDECIDED
+
+
+RULES = {"always": _always, "most": _most, "some": _some}
 
 
 def _by_name(readings):
@@ -417,10 +454,12 @@ def _combined(words):
     return UNDECIDED if UNDECIDED in words else words.pop()
 
 
-def _judge(given):
-    points = [x for _, x in given.values()]
-    if not given or not all(isinstance(x, Points) for x in points):
+def _judge(given, rules):
+    if not given or not all(isinstance(x, Points) for x in given.values()):
         refuse("readings", given, "Points, or Points by the name of a reading")
+    points = list(given.values())
+    if all(len(x.sign) == 1 for x in points) and rules == UNSTATED:
+        rules = {"": "always"}  # at one point both are the same
     p, sign, plays = (np.concatenate([getattr(x, name).ravel() for x in points])
                       for name in ("p", "sign", "plays"))
     cuts = np.cumsum([x.p.size for x in points])[:-1]
@@ -428,10 +467,12 @@ def _judge(given):
     def judged(signed):
         """Return rule, outcomes of the points and verdict for each reading, and the verdict."""
         found = {}
-        for (name, (rule, x)), part in zip(given.items(), np.split(signed, cuts), strict=True):
+        for (name, x), part in zip(given.items(), np.split(signed, cuts), strict=True):
             part = part.reshape(x.sign.shape)
             outcome = np.where((part < 0).any(axis=1), -1, (part > 0).all(axis=1))
-            found[name] = rule, outcome, RULES[rule](outcome, x.visible)
+            for often, rule in rules.items():
+                both = ", ".join(filter(None, (often, name)))
+                found[both] = rule, outcome, RULES[rule](outcome, x.visible)
         words = [word for _, _, word in found.values()]
         return found, NOT_COMPARABLE if _opposed(found) else _combined(words)
 
@@ -440,11 +481,26 @@ def _judge(given):
     needed, side = None, ""
     if verdict == UNDECIDED:
         needed, side = _plays_to_decide(p, sign, plays, decided, lambda some: judged(some)[1])
-    text = _sentences({name: _points_in_words(found[name][1], x.visible)
-                       for name, (_, x) in given.items()})
+    each = list(found.values())[:: len(rules)]  # the points are the same under all its rules
+    text = _sentences({name: _points_in_words(outcome, x.visible)
+                       for (name, x), (_, outcome, _) in zip(given.items(), each, strict=True)})
     words = {name: word for name, (_, _, word) in found.items()}
+    if len(rules) > 1:
+        text += " " + _both_ways(rules, [word for _, _, word in found.values()])
+    elif often := "".join(rules):
+        text += f" {often[0].upper()}{often[1:]} is our reading."
     why = _disagreement(words, verdict, _opposed(found))
     return Judgement(verdict, text, words, needed, side, why)
+
+
+def _both_ways(rules, words):
+    """Return the verdicts of an unstated quantifier in words."""
+    found = {often: VERBS[_combined(words[i :: len(rules)])] for i, often in enumerate(rules)}
+    if len(set(found.values())) == 1:
+        said = f"read as {' or as '.join(found)}, it {next(iter(found.values()))}"
+    else:
+        said = _enumerated([f"read as {often}, it {verb}" for often, verb in found.items()])
+    return f"No quantifier is stated: {said}."
 
 
 def _opposed(found):
