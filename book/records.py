@@ -14,13 +14,13 @@ from platform import python_version
 import topk
 from book import tables
 from book.tables import MARKS, formulas, row_id
-from topk_book.claims import MIME, RESULTS
-from topk_book.verdicts import DISAGREE
+from topk_book.claims import MIME, PROVED, REFUTED, RESULTS
+from topk_book.verdicts import DISAGREE, NOT_COMPARABLE
 
 FIELDS = {
     "claim": ("id", "paper", "where", "statement", "published", "observed", "verdict", "page",
               "note", "why", "judged", "vague"),
-    "proved": ("id", "paper", "where", "statement", "observed", "page", "note"),
+    "proved": ("id", "paper", "where", "statement", "observed", "verdict", "page", "note", "why"),
     "result": ("id", "paper", "kind", "number", "page", "function", "test"),
 }
 
@@ -107,19 +107,23 @@ def ledger(claims: list[dict], preview: bool) -> str:
 
 
 def ledger_summary(claims: list[dict]) -> str:
-    """Return a summary of two sentences: the number of claims with each verdict."""
+    """Return a summary: how many claims were played, with which verdicts, and how many were not.
+
+    Every claim is counted once: played and with one of four outcomes, or not played.
+    """
     found = {verdict: [c for c in claims if c["verdict"] == verdict] for verdict in MARKS}
     holds, fails, undecided, not_comparable = found.values()
     directions = sum(bool(claim["judged"]) for claim in holds + fails)
     disagree = sum(claim["why"].startswith(DISAGREE) for claim in not_comparable)
+    unplayed = len(not_comparable) - disagree
     return (
-        f"Of {len(claims)} published sentences that an experiment can contradict "
+        f"Of {len(claims) - unplayed} published sentences on experiments that were played "
         f"**{agreeing(len(holds), 'hold')}** and **{agreeing(len(fails), 'fail')}**; "
         f"{agreeing(number(directions), 'of these state')} a direction without a size, "
         "and we judged the direction. The data leave "
-        f"**{len(undecided)} open**, and **{len(not_comparable)} cannot be judged**: for "
-        f"{number(disagree)} the readings of what the paper does not print disagree, and for "
-        f"{number(len(not_comparable) - disagree)} no reading can be run."
+        f"**{len(undecided)} open**, and for **{disagree}** the readings of what is not printed "
+        f"disagree. Of **{unplayed}** further {'sentence' if unplayed == 1 else 'sentences'} no "
+        "reading can be run."
     )
 
 
@@ -221,22 +225,33 @@ def register(records: list[dict], repository: str, preview: bool) -> str:
     return "\n".join([*parts, *proved(select(records, "proved"))])
 
 
+SETTLED = {
+    PROVED: ("Proved, without a number",
+             "Sentences of the papers that a page proves, or that are true by construction."),
+    REFUTED: ("Refuted", "Sentences of the papers that are false as printed; the "
+              "[errata](../notebooks/41-errata.ipynb) have the repairs."),
+    NOT_COMPARABLE: ("True or false by their reading",
+                     "Sentences of the papers that are proved under one reading and refuted under "
+                     "another."),
+}
+
+
 def proved(statements: list[dict]) -> list[str]:
-    """Return the section of the statements without a number that pages prove."""
-    if not statements:
-        return []
-    lines = [
-        "## Proved, without a number",
-        "",
-        "Sentences of the papers that a page proves, or that are true by construction. They are",
-        "not judged by simulation, and the ledger does not count them.",
-        "",
-    ]
-    for record in statements:
-        link = f'<a href="../{html.escape(record["page"])}">{formulas(record["where"])}</a>'
-        said = f"{formulas(record['statement'])} ({link})"
-        lines.append(f"- {said} {formulas(record['observed'])} {formulas(record['note'])}".rstrip())
-    return [*lines, ""]
+    """Return the sections of the statements without a number that mathematics decides."""
+    lines = []
+    for verdict, (heading, said) in SETTLED.items():
+        if group := [x for x in statements if x["verdict"] == verdict]:
+            lines += [f"## {heading}", "", f"{said} They are not judged by simulation, and the "
+                      "ledger does not count them.", ""]
+            lines += [statement(record) for record in group] + [""]
+    return lines
+
+
+def statement(record: dict) -> str:
+    """Return one statement that mathematics decides, as an item of a list."""
+    link = f'<a href="../{html.escape(record["page"])}">{formulas(record["where"])}</a>'
+    said = f"- {formulas(record['statement'])} ({link})"
+    return " ".join([said, *(formulas(record[x]) for x in ("observed", "why", "note"))]).rstrip()
 
 
 def register_row(record: dict | None, name: str, repository: str) -> list[str]:

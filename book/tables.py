@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import re
 
-from topk_book.claims import PROVED
+from topk_book.claims import PROVED, REFUTED
 from topk_book.verdicts import FAILS, HOLDS, NOT_COMPARABLE, UNDECIDED
 
 MARKS = {HOLDS: "\u2713", FAILS: "\u2717", UNDECIDED: "?", NOT_COMPARABLE: "\u2013"}
+SETTLED = {PROVED: "∎", REFUTED: MARKS[FAILS]}
 DIRECTION = {  # added to the verdict on a sentence that states a direction
     HOLDS: "direction confirmed, size not stated", FAILS: "direction contradicted, size not stated",
     UNDECIDED: "direction open, size not stated"}
@@ -63,7 +64,7 @@ def row_id(claim: str) -> str:
 
 def badge(verdict: str, direction: bool = False) -> str:
     """Return a verdict with its mark as HTML; with `direction`, a second line says so."""
-    mark = f'<span aria-hidden="true">{(MARKS | {PROVED: "∎"})[verdict]} </span>'
+    mark = f'<span aria-hidden="true">{(MARKS | SETTLED)[verdict]} </span>'
     said = f'<span class="topk-verdict topk-{verdict.replace(" ", "-")}">{mark}{verdict}</span>'
     if direction and verdict in DIRECTION:
         said += f'<br><small class="topk-direction">{DIRECTION[verdict]}</small>'

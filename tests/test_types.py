@@ -42,7 +42,7 @@ order, rng = topk.streams(seed=1, play=0, n=topk.data.rte_counts().answers.size)
 figure, axes = plots.panels(1, 1)
 plots.arms_strip(axes[0], bandit.means, k=2, selected=outcome.selected)
 claim = topk_book.claims.Claim("a/b", "a", "Table 1", "SAR errs less.", scientific(bound))
-verdict = claim.judge(verdicts.always(verdicts.exact([1.0])), anchor="table")
+verdict = claim.judge({"a": verdicts.exact([1.0])}, anchor="table")
 moments = recording.record(strategy, bandit, frames=2).frames
 end, kept = topk.rules.BY_BUDGET, topk.store.info(False).files
 print(total.frame(), rivals.table(), low, gaps, sprt.errors, upper - lower, resumed.pulls.sum())

@@ -90,7 +90,7 @@ VERBS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "is undecided",
          NOT_COMPARABLE: "depends on the other readings"}
 SIDES = {"for the sentence": 1, "against it": -1, "open": 0}
 DISAGREE = "The readings disagree"
-VAGUE = r"\b(many|almost all|usually|often|mostly)\b"
+VAGUE = r"(?<!\bas )\b(many|almost all|usually|often|mostly)\b"
 STATED = {  # words that state a quantifier; "the most even" and "at most" do not
     "most": r"\b(in|for|of|on) most\b|\bmost of\b",
     "always": r"\b(always|all|every|each|both|any|never|everywhere|except)\b",

@@ -39,16 +39,31 @@ def test_a_verdict_cannot_be_typed():
     with pytest.raises(AttributeError):
         verdict.verdict = "holds"
     for typed in ("holds", "fails", 1, 0, 1.0, None, np.array([True])):
-        with pytest.raises(ValueError, match="judgement must be a Judgement, True or False"):
+        with pytest.raises(ValueError, match="^readings must be True or False"):
             CLAIM.judge(typed, "97")
 
 
 def test_a_judgement_brings_its_words():
     run = np.arange(100)[:, np.newaxis]
-    judgement = verdicts.always(verdicts.paired(run >= 95, run < 12))
-    verdict = CLAIM.judge(judgement, "12 against 5", note="Ours.")
+    points = verdicts.paired(run >= 95, run < 12)
+    verdict = CLAIM.judge(points, "12 against 5", note="Ours.")
+    said = verdicts.judge(CLAIM.statement, points).text
     assert verdict.verdict == "undecided"
-    assert verdict.observed == f"12 against 5 {judgement.text}" and "runs" in judgement.text
+    assert verdict.observed == f"12 against 5 {said}" and "runs" in said
+
+
+def test_a_row_cannot_choose_its_quantifier():
+    points = verdicts.exact([1.0, 1.0, -1.0])
+    claim = dataclasses.replace(CLAIM, statement="SAR is better than uniform sampling.")
+    verdict = claim.judge(points)
+    assert verdict.verdict == "not comparable"
+    assert verdict.why == "The readings disagree: it holds mostly, and fails everywhere."
+    for chosen in (verdicts.always(points), verdicts.most(points),
+                   verdicts.always({"a": points}), verdicts.fact(True)):
+        with pytest.raises(ValueError, match="^seen must be Points, truth values, or made by "):
+            claim.judge(chosen, "seen")
+    with pytest.raises(ValueError, match="^published, for a truth value"):
+        dataclasses.replace(claim, published="").judge(True, "seen")
 
 
 def test_not_comparable_needs_a_reason_and_shows_it():
@@ -59,24 +74,25 @@ def test_not_comparable_needs_a_reason_and_shows_it():
     assert entry["why"] == "No radius is printed. None can be named."
     assert entry["observed"] == "12 against 5."
     assert "Why: No radius is printed. None can be named." in bundle(verdict)["text/plain"]
-    apart = verdicts.fact({"in order": True, "by lot": False})
-    assert CLAIM.judge(apart).why == "The readings disagree: it holds in order, and fails by lot."
-    with pytest.raises(ValueError, match="^the reason of not comparable must be "):
+    apart = CLAIM.judge({"in order": True, "by lot": False})
+    assert apart.why == "The readings disagree: it holds in order, and fails by lot."
+    with pytest.raises(ValueError, match="^seen must be "):
         CLAIM.judge(judgement._replace(why=""), "seen")
 
 
 def test_a_direction_says_that_the_size_is_not_stated():
     for gap, verdict, said in ((1.0, "holds", "confirmed"), (-1.0, "fails", "contradicted"),
                                (0.0, "undecided", "open")):
-        judgement = verdicts.always(verdicts.exact([gap])).direction("slightly")
-        entry = bundle(CLAIM.judge(judgement))
+        entry = bundle(CLAIM.judge(verdicts.exact([gap]), vague="slightly"))
         assert entry[claims.MIME]["judged"] == "direction"
         assert entry[claims.MIME]["vague"] == "slightly"
         assert entry[claims.MIME]["verdict"] == verdict
         assert f"direction {said}, size not stated" in tables.badge(verdict, direction=True)
         assert "direction" not in tables.badge(verdict)
-    entry = bundle(CLAIM.judge(verdicts.always(verdicts.exact([1.0]))))
+    entry = bundle(CLAIM.judge(verdicts.exact([1.0])))
     assert entry[claims.MIME]["judged"] == ""
+    with pytest.raises(ValueError, match="^vague must be "):
+        CLAIM.judge(verdicts.exact([1.0]), vague=None)
 
 
 def test_proved_statements_are_entered_in_the_register():
@@ -88,6 +104,11 @@ def test_proved_statements_are_entered_in_the_register():
     assert "topk-proved" in tables.badge("proved")
     with pytest.raises(ValueError, match="^anchor must be "):
         CLAIM.proved("")
+    for true, word in ((False, "refuted"), ({"a": True, "b": False}, "not comparable")):
+        payload = bundle(CLAIM.theorem(true, "thm-loads", "Shown."))[claims.MIME]
+        assert (payload["type"], payload["verdict"]) == ("proved", word)
+        assert set(payload) == FIELDS and bool(payload["why"]) == (word == "not comparable")
+    assert "topk-refuted" in tables.badge("refuted")
 
 
 def test_the_payload_is_the_contract_and_survives_json():

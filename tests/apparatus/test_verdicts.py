@@ -67,8 +67,7 @@ def test_the_text_of_a_row():
 def test_readings_that_disagree_are_named():
     up, down = (paired(*plays([d] * 3)) for d in (CLEAR, -CLEAR))
     for judged in (always({"in order": up, "by lot": down}), most({"in order": up, "by lot": down}),
-                   fact({"in order": True, "by lot": False}),
-                   verdicts.read_as({"in order": ("always", up), "by lot": ("most", down)})):
+                   fact({"in order": True, "by lot": False})):
         assert judged.verdict == "not comparable" and judged.plays is None
         assert judged.why == "The readings disagree: it holds in order, and fails by lot."
     agreed = always({"in order": up, "by lot": up})
@@ -103,21 +102,58 @@ def test_unprinted_is_the_only_other_way_to_not_comparable():
             verdicts.unprinted(missing, unplayable)
 
 
-def test_a_quantifier_can_be_a_reading():
-    some = exact([1.0, 1.0, -1.0])
-    judged = verdicts.read_as({"everywhere": ("always", some), "mostly": ("most", some)})
-    assert judged.readings == {"everywhere": "fails", "mostly": "holds"}
-    for wrong in ({}, {"a": some}, {"a": ("never", some)}, some):
-        with pytest.raises(ValueError, match="^readings must be "):
-            verdicts.read_as(wrong)
+STATED = {
+    "SAR always outperforms uniform sampling.": {"": "always"},
+    "It is better than the others for all K.": {"": "always"},
+    "It is larger in both extreme cases.": {"": "always"},
+    "It is inefficient except on instances with a large H.": {"": "always"},
+    "OptMAI outperforms SAR and LUCB in most scenarios.": {"": "most"},
+    "It is worse than uniform sampling in many cases.": {"“many” as more than half": "most"},
+    "It is better in almost all data sets.": {"“almost all” as more than half": "most"},
+    "As K grows, t usually becomes bigger.": {"“usually” as more than half": "most"},
+    "In some settings UGapE outperforms existing algorithms.": {"": "some"},
+    "Elimination can incur a high sample complexity.": {"": "some"},
+}
+BOTH = {"everywhere": "always", "mostly": "most"}
+UNSTATED = ("Uniform sampling performs the worst.", "LUCB has the most even distribution.",
+            "With as many samples OptMAI has higher precision than existing methods.",
+            "For large K, β = 0.8 outperforms β = 0.9.", "A worker receives at most 48 tasks.")
 
 
-def test_a_direction_is_judged_and_names_the_vague_word():
-    for gap, word in ((1.0, "holds"), (-1.0, "fails"), (0.0, "undecided")):
-        judged = always(exact([gap])).direction("slightly")
-        assert (judged.verdict, judged.vague) == (word, "slightly")
-    with pytest.raises(ValueError, match="^vague must be "):
-        judged.direction(" ")
+def test_the_quantifier_is_that_of_the_sentence():
+    assert {said: verdicts.quantifiers(said) for said in STATED} == STATED
+    assert all(verdicts.quantifiers(said) == BOTH for said in UNSTATED)
+
+
+@pytest.mark.parametrize("gaps, word, mostly, everywhere", [
+    ([1.0, 1, 1], "holds", "holds", "holds"), ([-1.0, -1, 1], "fails", "fails", "fails"),
+    ([1.0, 1, -1], "not comparable", "holds", "fails"),
+    ([1.0, 1, 0], "undecided", "holds", "undecided"),
+    ([1.0, -1, 0], "undecided", "undecided", "fails")])
+def test_a_sentence_without_a_quantifier_is_read_both_ways(gaps, word, mostly, everywhere):
+    said = verdicts.judge("A is better than B.", exact(gaps))
+    assert said.verdict == word
+    assert said.readings == {"everywhere": everywhere, "mostly": mostly}
+    assert "No quantifier is stated: read as everywhere" in said.text
+    under = verdicts.judge("A is better than B.", {"in order": exact(gaps), "by lot": exact(gaps)})
+    assert under.verdict == word and set(under.readings) == {
+        f"{often}, {name}" for often in BOTH for name in ("in order", "by lot")}
+    # At one point both are the same.
+    one = verdicts.judge("A is better than B.", exact(gaps[2:]))
+    assert set(one.readings) == {""} and "quantifier" not in one.text
+
+
+def test_comparisons_are_decided_once_whatever_the_number_of_quantifiers():
+    # Five comparisons at p = .0018 are decided by Holm's method at 1 %, ten would not be.
+    p = scores(np.full(5, 3.12), 100)
+    assert 0.001 < p.p.max() < 0.002
+    assert verdicts.judge("A is better.", p).verdict == always(p).verdict == "holds"
+
+
+def test_some_needs_one_point():
+    said = "It can be better."
+    for gaps, word in (([1.0, -1.0], "holds"), ([-1.0, -1.0], "fails"), ([-1.0, 0], "undecided")):
+        assert verdicts.judge(said, exact(gaps)).verdict == word
 
 
 def test_exact_numbers_and_numbers_of_wins():
@@ -257,7 +293,7 @@ def test_pure_noise_gives_no_number_of_runs():
 # The definitions of the ledger's page, which must contain these sentences, and their transcription.
 
 DEFINED = (
-    "the outcome is the same under every reading of what it leaves open",
+    "the outcome is the same under every admissible reading of what it leaves open",
     "by the exact sign test where a run is right or wrong, elsewhere by Student's test of the "
     "differences, with and without Hall's correction for skewness, whichever has the larger "
     "p-value; where all differences are equal the point stays undecided",
@@ -270,6 +306,8 @@ DEFINED = (
     "It fails if one point is decided against it",
     '"Most" holds if more than half of all points are decided for the sentence, and fails if more '
     "than half are decided against it",
+    "A sentence without a quantifier is read both as about every point and as about most points",
+    '"Many", "almost all" and "usually" are read as more than half',
     "What neither holds nor fails is undecided",
     "one reading holds and another fails, or if all points that are decided against \"always\" "
     "under one are decided for it under another",

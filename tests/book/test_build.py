@@ -8,6 +8,7 @@ import sys
 import zipfile
 
 import jupytext
+import numpy as np
 import pytest
 from nbformat.v4 import new_output
 
@@ -239,8 +240,22 @@ def test_a_claim_is_on_its_page_and_in_the_ledger():
         [records.complete(open_, "notebooks/02-x.html")])
 
 
+def test_the_counts_of_the_first_sentences_add_up():
+    rng = np.random.default_rng(0)
+    kinds = [("holds", ""), ("fails", ""), ("undecided", ""),
+             ("not comparable", "The readings disagree: it holds a, and fails b."),
+             ("not comparable", "It is not printed. It cannot be played.")]
+    for _ in range(20):
+        drawn = rng.integers(0, 9, 5)
+        rows = [{"verdict": verdict, "why": why, "judged": ""} for (verdict, why), count
+                in zip(kinds, drawn, strict=True) for _ in range(count)]
+        told = records.ledger_summary(rows)
+        played, *found = (int(x) for x in re.findall(r"(?:Of |\*\*)(\d+)", told))
+        assert found == drawn.tolist() and played == sum(drawn[:4])
+
+
 def test_the_ledger_answers_first_and_draws_it():
-    """Two sentences and a bar chart come before the first row."""
+    """Three sentences and a bar chart come before the first row."""
     given = [("holds", "direction", ""), ("fails", "", ""), ("undecided", "direction", ""),
              ("not comparable", "", "The readings disagree: it holds a, and fails b."),
              ("not comparable", "", "It is not printed. It cannot be played.")]
@@ -249,10 +264,11 @@ def test_the_ledger_answers_first_and_draws_it():
             for i, (verdict, judged, why) in enumerate(given)]
     text = records.ledger(rows, preview=False)
     told, _, rest = text.partition("<figure")
-    assert told.count(". ") == 1 and told.strip().endswith("no reading can be run.")
+    assert told.count(". ") == 2 and told.strip().endswith("no reading can be run.")
+    assert told.startswith("Of 4 published sentences on experiments that were played **1 holds** ")
     assert "**1 holds** and **1 fails**; one of these states a direction" in told
-    assert "**1 open**, and **2 cannot be judged**: for one the readings" in told
-    assert "and for one no reading can be run" in told
+    assert "**1 open**, and for **1** the readings" in told
+    assert "Of **1** further sentence no reading can be run" in told
     picture = rest.partition("</figure>")[0]
     assert picture.count("<rect") == 4 and 'role="img"' in picture and "\n\n" not in picture
     label = "1 holds, 1 fails, 1 undecided, 2 not comparable"
@@ -295,6 +311,9 @@ def test_register_names_what_is_there_and_what_is_missing():
     assert {*proved} == {*records.FIELDS["proved"]} and proved["page"].endswith("#thm-x")
     text = records.register(found, "", preview=False)
     assert "## Proved, without a number" in text and r"at most \$5 \| \*each\*" in text
+    false = {**proved, "verdict": "refuted", "why": ""}
+    text = records.register([entry, {**false, "type": "proved"}], "", preview=False)
+    assert "## Refuted" in text and "## Proved" not in text
 
 
 # The site

@@ -8,13 +8,13 @@ from chapters import cells
 LONGEST = 40
 PAGES = [path.stem for path in cells.SOURCES]
 MAKERS = {"Claim", "Ledger", "Verdict", "Points", "Judgement", "NOT_COMPARABLE",
-          "paired", "counts", "exact", "always", "most", "read_as", "fact", "unprinted"}
+          "paired", "counts", "exact", "always", "most", "judge", "unprinted"}
 
 
 def makes_verdicts(source):
     """Return whether a cell compares, judges or enters claims."""
     return any(isinstance(node, ast.Attribute) and (
-        node.attr in ("judge", "proved")
+        node.attr in ("judge", "proved", "theorem")
         or node.attr in MAKERS and ast.unparse(node.value) in ("claims", "verdicts"))
         for node in ast.walk(ast.parse(source)))
 
