@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import topk
 from topk import guarantees, hardness, lower_bounds, metrics, plots, stats
-from topk_book import recording, scientific, verdicts
+from topk_book import claims, recording, scientific, verdicts
 
 bandit = topk.instances.two_group(6, 2)
 strategy = topk.strategies.SAR(k=2, budget=600)
@@ -41,7 +41,7 @@ resumed = topk.resume(session.tell([0, 1, 2], [1, 0, 0]).state())
 order, rng = topk.streams(seed=1, play=0, n=topk.data.rte_counts().answers.size)
 figure, axes = plots.panels(1, 1)
 plots.arms_strip(axes[0], bandit.means, k=2, selected=outcome.selected)
-claim = topk_book.claims.Claim("a/b", "a", "Table 1", "SAR errs less.", scientific(bound))
+claim = claims.Claim("a/b", "a", "Table 1", "SAR errs less.", scientific(bound))
 verdict = claim.judge({"a": verdicts.exact([1.0])}, anchor="table")
 moments = recording.record(strategy, bandit, frames=2).frames
 end, kept = topk.rules.BY_BUDGET, topk.store.info(False).files
