@@ -20,7 +20,7 @@ LAYERS = [
     {"hardness", "instances", "rules"},
     {"engine", "guarantees", "lower_bounds", "strategies"},
     {"live", "simulate"},  # the two drivers, which do not import each other
-    {"commands", "__main__"},
+    {"adapters", "commands", "__main__"},
 ]
 LAYER = {part: number for number, parts in enumerate(LAYERS) for part in parts}
 PAGES = Path(topk_book.__file__).parent  # a package beside the library

@@ -1,63 +1,73 @@
 from . import (
-    confidence,
-    data,
-    guarantees,
-    hardness,
-    instances,
-    lower_bounds,
-    metrics,
-    plots,
-    rules,
-    stats,
-    store,
-    strategies,
+    confidence as confidence,
+    data as data,
+    guarantees as guarantees,
+    hardness as hardness,
+    instances as instances,
+    lower_bounds as lower_bounds,
+    metrics as metrics,
+    plots as plots,
+    rules as rules,
+    stats as stats,
+    store as store,
+    strategies as strategies,
 )
-from ._warnings import TopkWarning
+from ._warnings import TopkWarning as TopkWarning
 from .bandits import (
-    Bandit,
-    BernoulliBandit,
-    BetaBandit,
-    GaussianBandit,
-    MultiBandit,
-    ReplayBandit,
-    TruncatedNormalBandit,
+    Bandit as Bandit,
+    BernoulliBandit as BernoulliBandit,
+    BetaBandit as BetaBandit,
+    GaussianBandit as GaussianBandit,
+    MultiBandit as MultiBandit,
+    ReplayBandit as ReplayBandit,
+    TruncatedNormalBandit as TruncatedNormalBandit,
 )
-from .engine.streams import streams
-from .leaderboard import Tiers, tiers
-from .live.files import load, resume
-from .live.session import Session
-from .reading import read_results
-from .rules import Indices, Rounds, Strategy, View, rule
-from .simulate.compare import Comparison, Comparisons, compare
-from .simulate.experiments import KthArm, kth_arm
-from .simulate.results import Outcome, Replications, Summary
-from .simulate.run import replicate, run, warm
+from .engine.streams import streams as streams
+from .leaderboard import Tiers as Tiers, tiers as tiers
+from .live.files import load as load, resume as resume
+from .live.session import Session as Session
+from .reading import read_results as read_results
+from .rules import (
+    Indices as Indices,
+    Rounds as Rounds,
+    Strategy as Strategy,
+    View as View,
+    rule as rule,
+)
+from .simulate.compare import (
+    Comparison as Comparison,
+    Comparisons as Comparisons,
+    compare as compare,
+)
+from .simulate.experiments import KthArm as KthArm, kth_arm as kth_arm
+from .simulate.results import Outcome as Outcome, Replications as Replications, Summary as Summary
+from .simulate.run import replicate as replicate, run as run, warm as warm
 from .strategies import (
-    CLUCB,
-    CLUCBPAC,
-    KLLUCB,
-    LUCB1,
-    SAR,
-    AdaptiveTopK,
-    BettingLUCB,
-    GapE,
-    Halving,
-    ImprovedTopK,
-    LUCBPlusPlus,
-    MultiBanditGapE,
-    MultiBanditSAR,
-    MultiBanditUGapEb,
-    MultiBanditUGapEc,
-    OptMAI,
-    Racing,
-    SequentialHalving,
-    SuccessiveRejects,
-    TopTwo,
-    UGapEb,
-    UGapEc,
-    Uniform,
+    CLUCB as CLUCB,
+    CLUCBPAC as CLUCBPAC,
+    KLLUCB as KLLUCB,
+    LUCB1 as LUCB1,
+    SAR as SAR,
+    AdaptiveTopK as AdaptiveTopK,
+    BettingLUCB as BettingLUCB,
+    GapE as GapE,
+    Halving as Halving,
+    ImprovedTopK as ImprovedTopK,
+    LUCBPlusPlus as LUCBPlusPlus,
+    MultiBanditGapE as MultiBanditGapE,
+    MultiBanditSAR as MultiBanditSAR,
+    MultiBanditUGapEb as MultiBanditUGapEb,
+    MultiBanditUGapEc as MultiBanditUGapEc,
+    OptMAI as OptMAI,
+    Racing as Racing,
+    SequentialHalving as SequentialHalving,
+    SuccessiveRejects as SuccessiveRejects,
+    TopTwo as TopTwo,
+    UGapEb as UGapEb,
+    UGapEc as UGapEc,
+    Uniform as Uniform,
 )
-from .testset import TestSet
+from .testset import TestSet as TestSet
 
 __version__: str
 

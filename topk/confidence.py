@@ -41,6 +41,10 @@ from topk.kl import ULPS, kl_log_ratio, kl_term, mixture_cost
 
 __all__ = ["evidence", "interval"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
 LEVEL_SLACK = 1 + 1e-12  # factor of the level, larger than rounding errors
 METHODS = ("pairs", "intervals")  # forms of `evidence`
 MAX_LEVEL = 690.0  # largest ln(1/delta) at which `evidence` compares intervals, and ...

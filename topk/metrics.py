@@ -28,6 +28,10 @@ __all__ = [
     "simple_regret",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
 SLACK = 2.0**-48
 """Allowance for rounding (about 3.6e-15) in comparisons with a positive epsilon.
 

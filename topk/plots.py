@@ -24,6 +24,10 @@ from topk.stats import Interval, mean_interval
 __all__ = ["WIDTH", "BLUE", "RED", "BLACK", "GREY", "Style", "STYLES", "use_style", "style",
            "panels", "figure_or", "plain_text", "curve_with_band", "label_lines",
            "pulls_histogram", "arms_strip"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 WIDTH = 7.2  # inches: width of the text on a page of the book
 BLUE, RED, BLACK, GREY = "#0064B4", "#C8380A", "#111111", "#7D7D7D"  # not for strategies
 

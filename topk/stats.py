@@ -9,7 +9,11 @@ from topk._checks import as_finite, as_integers, between, check_integer, common_
 from topk._types import FloatOrFloats, Floats
 
 __all__ = ["Interval", "Tally", "compare", "mean_interval", "paired_difference",
-           "proportion_interval"]  # fmt: skip
+           "proportion_interval"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 _level = between(0, 1)

@@ -39,6 +39,10 @@ from topk._warnings import TopkWarning
 
 __all__ = ["Info", "StoreWarning", "clear", "info"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
 MIN_SECONDS = 0.05  # shorter studies are not stored
 MAX_BYTES = 2**30  # of a file
 DIGEST_SIZE = hashlib.sha256().digest_size  # bytes of the digest at the end of a file

@@ -82,6 +82,6 @@ def test_epochs_are_one_cell(tmp_path):
 
 def test_an_entry_is_of_one_task_and_of_a_known_model(tmp_path):
     race = Race(["mockllm/b"], k=1)
-    (log,) = inspect_ai.eval(task_with(task("facts"), model=model("a"), early_stopping=race.entry()),
-                             display="none", log_dir=str(tmp_path))
+    other = task_with(task("facts"), model=model("a"), early_stopping=race.entry())
+    (log,) = inspect_ai.eval(other, display="none", log_dir=str(tmp_path))
     assert log.status == "error" and "must be one of ['mockllm/b']" in log.error.message

@@ -343,6 +343,7 @@ def test_every_public_name_is_in_the_reference():
     named = re.findall(r":: (?:topk\.)?(\w+)(?:\(\))?\n", pages)
     packages = {"rules", "stats", "strategies"}  # their names stand there by themselves
     assert {*topk.__all__} - packages <= {*named}
+    assert {name for name in topk.rules.__all__ if not re.search(rf"\b{name}\b", pages)} == set()
 
 
 def test_the_zipped_site_is_reproducible(tmp_path):

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Counts", "digits", "rte_counts"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
 DIGITS = 899  # items of the test set; rows of the file are padded to whole bytes
 
 

@@ -83,3 +83,7 @@ __all__ = [
     "ugapec_pulls",
     "uniform_pulls",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -37,3 +37,7 @@ __all__ = [
     "topk_complexity",
     "ugape_complexity",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -94,3 +94,7 @@ __all__ = [
     "totals",
     "uniform_failure",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -87,3 +87,7 @@ __all__ = [
     "upper",
     "whole_pulls",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from topk import plots
-from topk._checks import check_choice, check_increasing, check_integer, check_seed, refuse
+from topk._checks import (
+    check_choice,
+    check_increasing,
+    check_integer,
+    check_seed,
+    integral_as_int,
+    refuse,
+)
 from topk._types import Seed
 from topk.bandits import Bandit, BernoulliBandit, GaussianBandit, MultiBandit
 from topk.rules.strategy import Strategy
@@ -125,7 +132,8 @@ def compare(
         refuse("checkpoints", checkpoints, "omitted if budgets are given")
     if isinstance(bandit, dict) and not bandit:
         refuse("bandit", bandit, "a bandit, or a dict of at least one")
-    runs, versions = check_integer(runs, "runs", 2), {name: [x] for name, x in strategies.items()}
+    runs = check_integer(integral_as_int(runs), "runs", 2)
+    versions = {name: [x] for name, x in strategies.items()}
     points = () if budgets is None else check_increasing(budgets, "budgets", 1)
     if seed is None and store:
         warn_once(NO_SEED)

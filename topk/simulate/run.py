@@ -26,6 +26,7 @@ from topk._checks import (
     check_increasing,
     check_integer,
     check_seed,
+    integral_as_int,
     refuse,
 )
 from topk._types import Seed
@@ -225,7 +226,7 @@ def replicate(
     >>> replicate(topk.SAR(1, budget=90), bandit, runs=10, seed=1).selected.shape
     (10, 1, 1)
     """
-    runs = check_integer(runs, "runs", 1)
+    runs = check_integer(integral_as_int(runs), "runs", 1)
     chunk = None if chunk is None else check_integer(chunk, "chunk", 1)
     study, first = study_of(strategy, bandit, runs, seed, checkpoints, max_pulls, keep, epsilon)
     jobs, files = check_jobs(jobs), StudyFiles(study, store, reusable=seed is not None)
@@ -320,7 +321,10 @@ def _any_of(cls):
 
 def _stored_and_new(study, runs, jobs, chunk, progress, files):
     """Yield ``(begin, end, rows)`` of all replications, first stored ones, then new ones."""
-    from tqdm import tqdm
+    if progress:
+        from tqdm.auto import tqdm  # in a notebook a widget, which only who asks for it gets
+    else:
+        from tqdm import tqdm
 
     missing, reached = [], 0
     disable = None if progress is None else not progress

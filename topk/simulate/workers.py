@@ -155,7 +155,11 @@ _clients: dict[str, Client] = {}  # address: client
 
 def _client(address):
     """Return this process's client of the scheduler at ``address``."""
-    from distributed import Client
+    try:
+        from distributed import Client
+    except ModuleNotFoundError as error:
+        hint = "jobs: the address of a scheduler needs dask: pip install 'topk-arms[cluster]'"
+        raise ModuleNotFoundError(hint) from error
 
     if address not in _clients or _clients[address].status != "running":
         _clients[address] = Client(address, set_as_default=False)

@@ -1,15 +1,24 @@
-from .adaptive import AdaptiveTopK, ImprovedTopK
-from .betting import BettingLUCB
-from .clucb import CLUCB, CLUCBPAC
-from .gape import GapE, MultiBanditGapE
-from .lucb import KLLUCB, LUCB1, Halving
-from .lucb_plus_plus import LUCBPlusPlus
-from .optmai import OptMAI, Uniform
-from .racing import Racing
-from .sar import SAR, MultiBanditSAR, SuccessiveRejects
-from .sequential_halving import SequentialHalving
-from .toptwo import TopTwo
-from .ugape import MultiBanditUGapEb, MultiBanditUGapEc, UGapEb, UGapEc
+from .adaptive import AdaptiveTopK as AdaptiveTopK, ImprovedTopK as ImprovedTopK
+from .betting import BettingLUCB as BettingLUCB
+from .clucb import CLUCB as CLUCB, CLUCBPAC as CLUCBPAC
+from .gape import GapE as GapE, MultiBanditGapE as MultiBanditGapE
+from .lucb import KLLUCB as KLLUCB, LUCB1 as LUCB1, Halving as Halving
+from .lucb_plus_plus import LUCBPlusPlus as LUCBPlusPlus
+from .optmai import OptMAI as OptMAI, Uniform as Uniform
+from .racing import Racing as Racing
+from .sar import (
+    SAR as SAR,
+    MultiBanditSAR as MultiBanditSAR,
+    SuccessiveRejects as SuccessiveRejects,
+)
+from .sequential_halving import SequentialHalving as SequentialHalving
+from .toptwo import TopTwo as TopTwo
+from .ugape import (
+    MultiBanditUGapEb as MultiBanditUGapEb,
+    MultiBanditUGapEc as MultiBanditUGapEc,
+    UGapEb as UGapEb,
+    UGapEc as UGapEc,
+)
 
 __all__ = [
     "AdaptiveTopK",
