@@ -50,7 +50,8 @@ WRONG = {
     "published": ["yes", 1], "number": [0, 7, True, [1], 1.0], "rng": [-1, "seed", 0.5],
     "level": [1, "x"], "beta": [0.75, 1], "horizon": [-1, 0.5], "epsilon": [*NOT_REAL, 1.0],
     "delta": [*NOT_REAL, 0, 1.0], "error": [*NOT_REAL, 0.0, 0.5], "slack": [*NOT_REAL, 2],
-    "runs": [*NO_COUNT, None], "trace": NO_FLAG, "max_pulls": [2, 0, -3, 2.5, "9", True, 2**53 + 1],
+    "runs": [0, -1, 2.5, True, "4", None], "trace": NO_FLAG,
+    "max_pulls": [2, 0, -3, 2.5, "9", True, 2**53 + 1],
 } | dict.fromkeys("constant b R c threshold log_term".split(), [*NOT_REAL, 0])
 LOWER = {"epsilon": [0], "p": [*NOT_REAL, 0.0], "q": [*NOT_REAL, 0.4, 1]}  # of all lower bounds
 ZERO, HALF = {"epsilon": [0]}, {"k": [7]}
