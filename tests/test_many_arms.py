@@ -1,6 +1,5 @@
 """Live sessions of many arms: work on whole arrays gives what the plain loops give."""
 
-import inspect
 import json
 import math
 from fractions import Fraction
@@ -13,15 +12,12 @@ from hypothesis import strategies as st
 
 import topk
 from topk.engine import state
-from topk.engine.assemble import Assembly, plain_form
+from topk.engine.assemble import plain_form
 from topk.live.exact import FEW, ExactSums
 from topk.live.inbox import Arrivals
-from topk.rules import base, indices, ranking
+from topk.rules import base, ranking
 from topk.rules.marks import in_arrays
-from topk.rules.search import clucb_trees, top_k_trees, tournament, ugape_trees
-from topk.rules.search.tournament import GROUP, HIGH, LOW, MEAN, OUT, WEIGHT, new_tournament
 
-SEARCHES = top_k_trees, clucb_trees, ugape_trees
 NUMBERS = st.one_of(
     st.integers(-5, 5).map(float),
     st.floats(-2, 2),
@@ -29,42 +25,8 @@ NUMBERS = st.one_of(
 )
 
 
-def loops(function, given):
-    """Return the plain form of a function without forms for arrays."""
-    assembly = Assembly(function, given)
-    return assembly.execute(assembly.text("loops"))
-
-
 def same_bits(one, other):
     return np.array_equal(one.view(np.int64), other.view(np.int64))
-
-
-def random_trees(rng, n, trees):
-    """Return a tournament with many ties, arms in no group, and infinite bounds."""
-    made = new_tournament(n, trees)
-    pulls = rng.integers(1, 4, n) if rng.random() < 0.5 else rng.integers(1, 10**6, n)
-    means = rng.integers(0, pulls + 1) / pulls
-    made.line[:, MEAN] = means
-    made.line[:, WEIGHT] = 0.0 if rng.random() < 0.2 else 1 / np.sqrt(pulls)
-    made.line[:, GROUP] = rng.choice([0, 1, 2, 3, OUT], n)
-    if made.line.shape[1] > HIGH:
-        for column, end in ((LOW, -np.inf), (HIGH, np.inf)):
-            made.line[:, column] = np.where(rng.random(n) < 0.2, end, means)
-    made.s[0] = rng.choice([0.0, 0.5, 3 * rng.random(), 1e6])
-    return made
-
-
-@pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 33, 100])
-def test_levels_played_at_once_are_the_matches_played_one_by_one(search, n):
-    rng = np.random.default_rng(n)
-    for _ in range(30):
-        made = random_trees(rng, n, search.TREES)
-        other = made._replace(node=made.node.copy())
-        with np.errstate(all="ignore"):
-            tournament.build(made)
-        tournament.build_levels(other)
-        assert same_bits(made.node[:, 1:], other.node[:, 1:])
 
 
 def test_ranks_of_all_arms_at_once():
@@ -118,20 +80,6 @@ def test_active_arms_are_kept_at_once():
         assert seen[0].active[:live].tolist() == seen[1].active[:live].tolist()
 
 
-def test_only_plain_python_uses_forms_for_arrays_and_only_with_defaults_that_they_know():
-    for function in (tournament.build, tournament.enter_all, ranking.ranked_by, base.count):
-        form, _ = function.in_arrays
-        assert inspect.signature(form) == inspect.signature(function)
-    for strategy, known in ((topk.LUCB1(1, 0.1, 0.1), True), (topk.KLLUCB(1, 0.1, 0.1), False)):
-        given_ = state.begin_run(strategy, 5).substitutions
-        names = Assembly(indices.update, given_, arrays=True).names
-        assert tournament.build_levels in names and tournament.build not in names
-        assert (tournament.enter_in_arrays in names) == known
-        assert (tournament.enter_all in names) != known
-        names = Assembly(indices.update, given_).names
-        assert tournament.build in names and tournament.build_levels not in names
-
-
 def test_a_function_with_a_form_for_arrays_is_replaced_where_it_is_called():
     def doubled(values):
         return 2 * values
@@ -144,8 +92,6 @@ def test_a_function_with_a_form_for_arrays_is_replaced_where_it_is_called():
         return twice(values)
 
     assert plain_form(call, ())(np.array([1.0, 2.0])).tolist() == [2.0, 4.0]
-    with pytest.raises(AssertionError):
-        loops(call, ())(np.array([1.0]))
 
 
 @pytest.mark.parametrize(
@@ -158,23 +104,21 @@ def test_a_function_with_a_form_for_arrays_is_replaced_where_it_is_called():
     ],
     ids=lambda strategy: type(strategy).__name__,
 )
-def test_a_session_of_many_arms_is_that_of_the_loops(strategy, monkeypatch):
-    n, rng = 10_000, np.random.default_rng(4)
+def test_a_session_of_many_arms_is_that_of_the_tournaments(strategy, monkeypatch):
+    n, rng = 3500, np.random.default_rng(4)
     rewards = (rng.random(n) < rng.random(n)).astype(float)
-    order = rng.permutation(n)
     sessions = [strategy.start(n)]
-    sessions[0].tell(np.arange(n), rewards)
-    monkeypatch.setattr(state, "plain_form", loops)
+    monkeypatch.setattr(state, "PLAIN", {})
     sessions.append(strategy.start(n))
-    for part in np.array_split(order, 7):
-        sessions[1].tell(part, rewards[part])
+    assert sessions[0].engine.search is not sessions[1].engine.search
+    for session, parts in zip(sessions, (1, 7), strict=True):
+        for part in np.array_split(rng.permutation(n), parts):
+            session.tell(part, rewards[part])
     for _ in range(10):
         asked = [session.ask(plain=True) for session in sessions]
         assert asked[0] == asked[1] and asked[0][0]
         for session in sessions:
             session.tell(asked[0][0], [0.25] * len(asked[0][0]))
-        nodes = [session.engine.s.trees.node[:, 1:] for session in sessions]
-        assert same_bits(*nodes)
     assert json.dumps(sessions[0].state()) == json.dumps(sessions[1].state())
 
 

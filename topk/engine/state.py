@@ -6,7 +6,6 @@ use only these two.
 """
 
 import dataclasses
-import math
 import sys
 from collections import namedtuple
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from topk.engine.plain import PlainRunState
 from topk.rules import base, indices
 from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, RUNNING, WRONG
 from topk.rules.declaration import Arms
+from topk.rules.search.arrays import PLAIN
 from topk.rules.strategy import Indices, Ruled
 
 # the scalars of a state that change, in one block
@@ -528,11 +528,14 @@ def recommend_with(state, pulls, sums):
         seen.pulls[:], seen.sums[:] = before
 
 
-def begin_run(strategy, shape, rng=None, search=None, size=math.inf):
+def begin_run(strategy, shape, rng=None, search=None, compiles=False):
     """Return the state of a new run: a `RunState`, or without a rule a `PlainRunState`.
 
-    By default ``search`` is the fastest one for ``size`` arms.
+    By default ``search`` is the fastest one for plain Python, or if the run is to be compiled.
     """
     if not isinstance(strategy, Ruled):
         return PlainRunState(strategy, shape, rng)
-    return RunState(strategy, shape, rng, search or strategy.search_for(size))
+    if search is None:
+        search = strategy.search_for(np.prod(shape))
+        search = search if compiles else PLAIN.get(search, search)
+    return RunState(strategy, shape, rng, search)

@@ -104,6 +104,7 @@ class Play:
         self, strategy, bandit, seed, number, record=False, stop=None, max_pulls=-1, later=0,
         search=None, compiles=None,
     ):
+        self.given = strategy, bandit, seed, number, record
         self.later, self.seconds = later, 0.0  # of a processor, as plain Python
         if isinstance(bandit, TestSet):
             bandit = bandit.deal(stream(seed, number, DEAL))
@@ -116,13 +117,12 @@ class Play:
         self.rng = stream(seed, number, REWARDS)
         self.ruled, self.zero_one = isinstance(strategy, Ruled), is_coin(bandit)
         strategy = strategy.on(self.reward_range)
-        if self.ruled:
-            search = search or strategy.search_for(bandit.n)
         kinds = tuple(map(type, vars(strategy).values()))
-        self.tier = tiering.tier_of(type(strategy), kinds, search, type(bandit), record)
+        fastest = strategy.search_for(bandit.n) if self.ruled else None
+        self.tier = tiering.tier_of(type(strategy), kinds, fastest, type(bandit), record)
         self.compiles = self.tier.begins_compiled() if compiles is None else compiles
         own = stream(seed, number, RULE) if strategy.random else None
-        self.state = begin_run(strategy, bandit.layout, own, search, bandit.n)
+        self.state = begin_run(strategy, bandit.layout, own, search, self.compiles)
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
         self.record, self.is_last = [] if record else None, False  # pairs (arms, their rewards)
         one = self.ruled and strategy.initial_pulls == 1
@@ -243,11 +243,12 @@ class Play:
 
     def _claim(self, compiles):
         """Return whether the loop is stored, or is to be compiled here; see `Tier.compiles`."""
-        compiled, given = self.state.compiled(loop.run_batches), self._arguments(-1, 0)
+        other = Play(*self.given, compiles=True)
+        compiled = other.state.compiled(loop.run_batches)
         if not hasattr(compiled, "claim"):  # there is no compiler
             self.tier.refused = True
             return False
-        return compiled.claim(given, compiles)
+        return compiled.claim(other._arguments(-1, 0), compiles)
 
     def _run_slice(self, until, steps):
         """Run the loop for ``steps`` batches; return its status and the next m."""

@@ -252,7 +252,7 @@ def study_of(
     _check_suits(strategy, first)
     fitted = strategy.on(first.reward_range)
     # checks that the parameters fit the arms; the first run begins with a copy of this state
-    begin_run(fitted, first.layout, size=first.n)
+    begin_run(fitted, first.layout)
     if first.reward_range.items and not fitted.skips_known:
         check_cells(strategy, first.n, first.reward_range.items)
     study.shape = first.means.shape

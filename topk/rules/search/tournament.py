@@ -26,7 +26,6 @@ import numpy as np
 
 from topk.rules.base import NO_ARM
 from topk.rules.indices import line
-from topk.rules.marks import in_arrays
 
 OUT = 31  # the group of arms that belong to no tree
 EARLY = 1e-14  # in units of the keys; 45 times the spacing of floats at 1
@@ -217,56 +216,6 @@ def write(trees, tree, place, winner, until):
     node[UNTIL] = until
 
 
-def build_levels(trees):
-    """Play all matches as `build` does, those of a whole level at once with NumPy."""
-    s = trees.s[0]
-    for tree in range(trees.spec.shape[0]):
-        how, size = form(trees.spec, tree), trees.todo.size
-        field, until = entrants(trees.line, s, size, how), np.full(size, np.inf)
-        while size > 1:
-            left, right = (tuple(part[side::2] for part in field) for side in (0, 1))
-            wins, sure = play_level(left, right, s, how)
-            arm, fixed, speed, _ = map(np.where, 4 * (wins,), left, right)
-            until = np.minimum(np.minimum(until[0::2], until[1::2]), sure)
-            field = arm, fixed, speed, fixed + s * speed
-            nodes, size = trees.node[tree, size // 2 : size], size // 2
-            nodes[:, WINNER], nodes[:, FIXED], nodes[:, SPEED], nodes[:, UNTIL] = *field[:3], until
-
-
-def entrants(line, s, size, how):
-    """Return `entrant` of the arms 0 to ``size`` - 1, as arrays."""
-    sign, slope, _, of, mask = how
-    arm, fixed, speed = np.full(size, float(NO_ARM)), np.full(size, LEAST), np.zeros(size)
-    key = fixed.copy()
-    members = np.flatnonzero(mask >> line[:, GROUP].astype(np.int64) & 1)
-    arm[members] = members
-    fixed[members], speed[members] = sign * line[members, of], slope * line[members, WEIGHT]
-    key[members] = fixed[members] + s * speed[members]
-    return arm, fixed, speed, key
-
-
-def play_level(one, other, s, how):
-    """Return `match` of many pairs of contenders, as arrays."""
-    _, slope, late, _, _ = how
-    arm, fixed, speed, key = one
-    other_arm, other_fixed, other_speed, other_key = other
-    with np.errstate(all="ignore"):  # infinite bounds, and quotients that are not used
-        heavier = slope * (speed - other_speed)
-        first = (arm < other_arm) == (late == 0.0)
-        tied = (heavier > 0.0) | ((heavier == 0.0) & first)
-        wins = np.where(key == other_key, tied, key > other_key)
-        if slope == 0.0:
-            return wins, np.full(arm.size, np.inf)
-        gap, closing = fixed - other_fixed, other_speed - speed
-        gap, closing = np.where(wins, gap, -gap), np.where(wins, closing, -closing)
-        gap -= EARLY
-        closing += EARLY * (abs(speed) + abs(other_speed))
-        crossing = np.where(closing > 0.0, gap / closing, np.inf)
-        alike = (fixed == other_fixed) & (speed == other_speed)
-        return wins, np.where(gap - s * closing > 0.0, crossing, np.where(alike, np.inf, s))
-
-
-@in_arrays(build_levels)
 def build(trees):
     """Play all matches of all trees, once the lines, their groups and ``s`` have been set."""
     for tree in range(trees.spec.shape[0]):
@@ -374,15 +323,6 @@ def enter(s, arm):
         lines[arm, LOW], lines[arm, HIGH] = low, high
 
 
-def enter_in_arrays(s, arms):
-    """Set the lines of some arms as `enter_all` does; for the default `line` only."""
-    lines, means = s.trees.line, s.sums[arms] / s.pulls[arms]
-    lines[arms, MEAN], lines[arms, WEIGHT] = means, 1 / np.sqrt(s.pulls[arms])
-    if lines.shape[1] > HIGH:
-        lines[arms, LOW], lines[arms, HIGH] = means, means
-
-
-@in_arrays(enter_in_arrays, unless=line)
 def enter_all(s, arms):
     """Set the lines of some arms."""
     for j in range(arms.size):

@@ -20,7 +20,7 @@ not active has the mean minus infinity.
 import numpy as np
 
 from topk.rules.base import ACTIVE, NO_ARM
-from topk.rules.marks import allocates, apart, larger, open_function
+from topk.rules.marks import allocates, apart, in_arrays, larger, open_function
 from topk.rules.search.interface import Search
 
 TIE = 1e-12  # closer indices count as equal: the same numbers may have been added in another order
@@ -117,6 +117,13 @@ def form(s, bandit):
             s.favourite[bandit] = first + high
 
 
+def find_bounds_at_once(means, linear, square, q, radii, upper, below):
+    """Compute what `find_bounds` does."""
+    radii[:] = q * (linear + q * square)
+    upper[:], below[:] = means + radii, radii - means
+
+
+@in_arrays(find_bounds_at_once)
 @apart
 def find_bounds(means, linear, square, q, radii, upper, below):
     """Compute the radius, the upper bound and minus the lower bound of every arm."""
@@ -125,6 +132,18 @@ def find_bounds(means, linear, square, q, radii, upper, below):
         upper[i], below[i] = means[i] + radii[i], radii[i] - means[i]
 
 
+def exchange_at_once(values, marked):
+    """Move the marks as `exchange` does, if all values differ; among equal ones to the first."""
+    k, n = int(marked.sum()), values.size
+    ranked = np.partition(values, [max(n - k - 1, 0), max(n - k, 0) if k else n - 1])
+    least = ranked[n - k] if k else np.inf
+    marked[:] = values > least
+    tied = (values == least).nonzero()[0]
+    marked[tied[: k - int(marked.sum())]] = 1.0
+    return least, ranked[n - k - 1] if k < n else -np.inf
+
+
+@in_arrays(exchange_at_once)
 @apart
 def exchange(values, marked):
     """Move the marks to the largest values; return the least marked and the largest other value.
@@ -152,6 +171,13 @@ def swap(values, marked, value, mark):
     marked[i] = 1.0 - mark
 
 
+def speak_at_once(upper, below, kth, following, against):
+    """Compute what `speak` does; arms that are not active have infinite bounds."""
+    with np.errstate(invalid="ignore"):
+        against[:] = -(np.where(upper >= kth, following, kth) + below)
+
+
+@in_arrays(speak_at_once)
 @apart
 def speak(upper, below, kth, following, against):
     """Compute minus the index B of every arm."""
@@ -159,6 +185,15 @@ def speak(upper, below, kth, following, against):
         against[i] = -((following if upper[i] >= kth else kth) + below[i])
 
 
+def settle_ties_at_once(against, edge, k, inside):
+    """Form the candidate set as `settle_ties` does."""
+    inside[:] = against > edge + TIE
+    with np.errstate(invalid="ignore"):
+        tied = (np.abs(against - edge) <= TIE).nonzero()[0]
+    inside[tied[: max(0, k - int(inside.sum()))]] = 1.0
+
+
+@in_arrays(settle_ties_at_once)
 def settle_ties(against, edge, k, inside):
     """Form the candidate set if arms outside tie with the k-th arm: the first of them enter."""
     for i in range(against.size):
@@ -169,6 +204,17 @@ def settle_ties(against, edge, k, inside):
             inside[i], k = 1.0, k - 1
 
 
+def widest_at_once(values, radii, marked, mark):
+    """Return what `widest` does."""
+    arms = (marked == mark).nonzero()[0]
+    best = values[arms].max(initial=-np.inf)
+    if best == -np.inf:
+        return NO_ARM
+    arms = arms[values[arms] >= best - TIE]
+    return arms[(radii[arms] >= radii[arms].max() - TIE).argmax()]
+
+
+@in_arrays(widest_at_once)
 @apart
 def widest(values, radii, marked, mark):
     """Return the arm with the largest value among those with a mark, `NO_ARM` if there is none.

@@ -1,0 +1,64 @@
+"""The searches of plain Python make the decisions of those of compiled code."""
+
+import numpy as np
+import pytest
+from engine.searching import call
+
+import topk
+from topk.engine.state import begin_run
+from topk.rules.indices import following, highest, inside, kth, lower, lowest, upper
+from topk.rules.search import clucb_trees
+from topk.rules.search.arrays import PLAIN
+from topk.rules.search.clucb_trees import CLUCB_TREES
+from topk.rules.search.top_k_scan import TOP_K_SCAN
+from topk.rules.search.top_k_trees import TOP_K_TREES
+from topk.rules.search.ugape_scan import members
+from topk.rules.search.ugape_trees import UGAPE_TREES
+
+CASES = [
+    (topk.LUCB1(3, epsilon=0.0, delta=0.1), TOP_K_SCAN),
+    (topk.LUCB1(3, epsilon=0.0, delta=0.1), TOP_K_TREES),
+    (topk.KLLUCB(3, epsilon=0.0, delta=0.1), TOP_K_SCAN),
+    (topk.GapE(3, budget=10**6, complexity=9.0), TOP_K_TREES),
+    (topk.CLUCB(3, delta=0.1), CLUCB_TREES),
+    (topk.UGapEc(3, epsilon=0.0, delta=0.1), UGAPE_TREES),
+]
+
+
+def found(play):
+    """Return what rules ask of a search."""
+    if play.search in (CLUCB_TREES, PLAIN[CLUCB_TREES]):
+        gain = call(play, clucb_trees.gain, 0.0)
+        return [call(play, clucb_trees.widest), gain <= 0.0], gain
+    if play.search in (UGAPE_TREES, PLAIN[UGAPE_TREES]):
+        return call(play, members).tolist(), 0.0
+    low, high = call(play, lowest), call(play, highest)
+    bounds = [call(play, lower, low), call(play, upper, high), call(play, kth)]
+    sides = [call(play, inside, arm) for arm in range(play.s.n)]
+    return [low, high, *bounds, call(play, following), *sides], 0.0
+
+
+@pytest.mark.parametrize(("strategy", "search"), CASES)
+def test_the_same_is_found_with_ties_many_pulls_and_withdrawn_arms(strategy, search):
+    rng, n = np.random.default_rng(3), 12
+    for number in range(30):
+        plays = [begin_run(strategy, n, search=x) for x in (search, PLAIN[search])]
+        arms, active = np.arange(n), set(range(n))
+        for step in range(25):
+            counts = rng.integers(1, (2, 5)[number % 2], arms.size)
+            sums = rng.integers(0, counts + 1).astype(float)
+            for play in plays:
+                play.count(arms, counts, sums, np.zeros(arms.size))
+                play.update(arms)
+            results = [found(play) for play in plays]
+            assert results[0][0] == results[1][0]
+            assert results[0][1] == pytest.approx(results[1][1], abs=1e-9)
+            pairs = [play.s.picked[: play.s.now.picked].tolist() for play in plays]
+            assert pairs[0] == pairs[1]
+            if step == 12:
+                active.remove(int(arms[0]))
+                for play in plays:
+                    play.withdraw(arms[0])
+            left = sorted(active)
+            arms = rng.choice(left, 2, replace=False) if step % 3 else np.array(
+                [arm for arm in pairs[0] if arm in active] or left[:1])
