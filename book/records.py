@@ -19,7 +19,7 @@ from topk_book.verdicts import DISAGREE, NOT_COMPARABLE
 
 FIELDS = {
     "claim": ("id", "paper", "where", "statement", "published", "observed", "verdict", "page",
-              "note", "why", "judged", "vague"),
+              "note", "why", "judged", "vague", "readings"),
     "proved": ("id", "paper", "where", "statement", "observed", "verdict", "page", "note", "why"),
     "result": ("id", "paper", "kind", "number", "page", "function", "test"),
 }
@@ -66,7 +66,7 @@ def complete(record: dict, page: str) -> dict:
     A claim without an anchor is linked to its row in the page's table.
     """
     anchor = record.get("anchor") or row_id(str(record.get("id")))
-    given = dict.fromkeys(("note", "why", "judged", "vague"), "")
+    given = {**dict.fromkeys(("note", "why", "judged", "vague"), ""), "readings": []}
     record = {**given, "page": f"{page}#{anchor}", **record}
     missing = [name for name in FIELDS[record["type"]] if name not in record]
     if missing:

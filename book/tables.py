@@ -13,6 +13,7 @@ SETTLED = {PROVED: "∎", REFUTED: MARKS[FAILS]}
 DIRECTION = {  # added to the verdict on a sentence that states a direction
     HOLDS: "direction confirmed, size not stated", FAILS: "direction contradicted, size not stated",
     UNDECIDED: "direction open, size not stated"}
+SHOWN = 25  # words of an observation that stand outside its fold
 HEAD = ("The paper says", "Observed here", "Verdict")
 GREEK = "alpha beta gamma delta epsilon eta theta lambda mu sigma tau phi psi Delta Omega".split()
 NAME = rf"(?<![A-Za-z\\`._])(?P<name>{'|'.join(GREEK)}|eps|[A-Za-z]|\d+(?=\^))"
@@ -46,15 +47,52 @@ def row(claim: dict, here: bool) -> list[str]:
         where = f'<a href="{html.escape(target)}">{where}</a>'
     place = f'<span id="{name}"></span>' if here else ""
     value = f" Published: {formulas(claim['published'])}." if claim["published"] else ""
-    seen = formulas(claim["observed"])
+    short = in_short(claim)
+    seen, folded = formulas(short), [grid(claim["readings"])]
+    if short != claim["observed"]:
+        folded.append(formulas(claim["observed"]))
     if claim["why"]:
-        seen += f"\n\n*Why no verdict:* {formulas(claim['why'])}\n"
-    if claim["note"]:
-        note = formulas(claim["note"])
-        seen += f'\n\n<details class="topk-note"><summary>How it was judged</summary>\n\n{note}\n\n'
+        folded.append(f"*Why no verdict:* {formulas(claim['why'])}")
+    folded.append(formulas(claim["note"]))
+    if text := "\n\n".join(filter(None, folded)):
+        seen += f'\n\n<details class="topk-note"><summary>How it was judged</summary>\n\n{text}\n\n'
         seen += "</details>\n"
     said = f"{place}{formulas(claim['statement'])}{value} ({where})"
     return [said, seen, badge(claim["verdict"], bool(claim["judged"]))]
+
+
+def in_short(claim: dict) -> str:
+    """Return what a row shows before it is unfolded: at most `SHOWN` words.
+
+    These are the observation, if it is short; else how its readings are decided, or what it begins
+    with.
+    """
+    if len(claim["observed"].split()) <= SHOWN:
+        return claim["observed"]
+    if len(claim["readings"]) > 1:
+        verdicts = [reading[1] for reading in claim["readings"]]
+        counts = [f"{mark} {verdict} under {verdicts.count(verdict)}"
+                  for verdict, mark in MARKS.items() if verdict in verdicts]
+        return f"{', '.join(counts)} of {len(verdicts)} readings."
+    words = claim["observed"].split()
+    for end in range(SHOWN, 0, -1):
+        if words[end - 1].endswith((".", ";")):
+            return " ".join(words[:end]).rstrip(";")
+    return " ".join(words[:SHOWN]) + " …"
+
+
+def grid(readings: list) -> str:
+    """Return a table of the readings of a sentence: a row each, with its verdict and its points."""
+    if len(readings) < 2:
+        return ""
+    counted = any(len(reading) > 2 for reading in readings)
+    head = ["reading", "", *(("for", "against", "open") if counted else ())]
+    rows = [[name or "as printed", f"{MARKS[verdict]} {verdict}", *points]
+            for name, verdict, *points in readings]
+    lines = [f"<tr>{''.join(f'<th>{html.escape(str(cell))}</th>' for cell in head)}</tr>"]
+    lines += [f"<tr>{''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row)}</tr>"
+              for row in rows]
+    return f'<table class="topk-grid">{"".join(lines)}</table>'
 
 
 def row_id(claim: str) -> str:

@@ -20,7 +20,7 @@ import pydoc
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -131,8 +131,10 @@ class Claim:
             judgement = fact(seen)
             check_text(self.published, f"published, for a truth value ({self.id}),")
         check_text(vague, "vague", empty=True)
+        grid = [[name, word, *judgement.points.get(name, ())]
+                for name, word in judgement.readings.items()]
         return Verdict(self, judgement.verdict, _joined("observed", observed, judgement.text),
-                       note, anchor, judgement.why, vague)
+                       note, anchor, judgement.why, vague, readings=tuple(map(tuple, grid)))
 
     def proved(self, anchor: str, observed: str = "Proved.", note: str = "") -> Verdict:
         """Enter a statement that is proved or true by construction, and not judged by simulation.
@@ -188,6 +190,7 @@ class Verdict:
     why: str = ""
     vague: str = ""
     mathematics: bool = False
+    readings: tuple[tuple, ...] = ()  # name, verdict, and the points for, against and open
 
     def __post_init__(self) -> None:
         for name in ("observed", "note", "anchor", "why", "vague"):
@@ -198,8 +201,8 @@ class Verdict:
         """One of the four verdicts, "proved" or "refuted"; "not judged" in a preview."""
         return NOT_JUDGED if is_preview() else self.outcome
 
-    def as_dict(self) -> dict[str, str]:
-        """Return the entry of the ledger or register, with strings in all fields.
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry of the ledger or register, with strings in all fields but `readings`.
 
         ``why`` is the reason for "not comparable".  ``judged`` is "direction" if the sentence
         states no definite size, and ``vague`` is its vague word.
@@ -207,7 +210,8 @@ class Verdict:
         entry = {"type": "proved" if self.mathematics else "claim", **vars(self.claim)}
         return entry | {"observed": self.observed, "verdict": self.verdict, "note": self.note,
                         "anchor": self.anchor, "why": self.why,
-                        "judged": "direction" if self.vague else "", "vague": self.vague}
+                        "judged": "direction" if self.vague else "", "vague": self.vague,
+                        "readings": [list(reading) for reading in self.readings]}
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return _bundle([self], self.as_dict())

@@ -213,6 +213,7 @@ class _Judgement(NamedTuple):
     plays: float | None = None
     side: str = ""
     why: str = ""
+    points: dict[str, tuple[int, int, int]] = {}
 
 
 class Judgement(_Judgement):
@@ -234,6 +235,8 @@ class Judgement(_Judgement):
     why : str
         If the verdict is "not comparable": which readings disagree and how, or what is not printed
         and why it cannot be run.
+    points : dict of str to tuple
+        Under each reading, the numbers of points decided for the sentence, against it, and open.
 
     Notes
     -----
@@ -490,7 +493,9 @@ def _judge(given, rules):
     elif often := "".join(rules):
         text += f" {often[0].upper()}{often[1:]} is our reading."
     why = _disagreement(words, verdict, _opposed(found))
-    return Judgement(verdict, text, words, needed, side, why)
+    points = {name: tuple(int((outcome == sign).sum()) for sign in (1, -1, 0))
+              for name, (_, outcome, _) in found.items()}
+    return Judgement(verdict, text, words, needed, side, why, points)
 
 
 def _both_ways(rules, words):

@@ -12,7 +12,7 @@ from topk_book import claims, verdicts
 CLAIM = claims.Claim("zhou2014/figure-2e", "zhou2014", "Section 6.2, Figure 2(e)",
                      "Under SAR a worker receives up to 143 tasks.", "143")
 FIELDS = {"type", "id", "paper", "where", "statement", "published", "observed", "verdict", "note",
-          "anchor", "why", "judged", "vague"}
+          "anchor", "why", "judged", "vague", "readings"}
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,7 @@ def test_the_payload_is_the_contract_and_survives_json():
         "where": "Section 6.2, Figure 2(e)", "published": "143",
         "statement": "Under SAR a worker receives up to 143 tasks.",
         "observed": "143 (every run)", "verdict": "holds", "note": "a note", "anchor": "fig-tasks",
-        "why": "", "judged": "", "vague": ""}
+        "why": "", "judged": "", "vague": "", "readings": [["", "holds"]]}
 
 
 def test_a_ledger_carries_its_verdicts_in_order():

@@ -240,6 +240,19 @@ def test_a_claim_is_on_its_page_and_in_the_ledger():
         [records.complete(open_, "notebooks/02-x.html")])
 
 
+def test_a_long_row_shows_its_readings_as_a_grid():
+    readings = [["everywhere", "fails", 3, 1, 0], ["mostly", "holds", 3, 1, 0]]
+    long = {**CLAIM, "observed": "word " * 40 + ".", "readings": readings}
+    text = tables.claims([records.complete(long, "notebooks/02-x.html")])
+    shown, folded = text.split("<details")
+    assert "✓ holds under 1, ✗ fails under 1 of 2 readings." in shown and "word" not in shown
+    assert "<td>mostly</td><td>✓ holds</td><td>3</td><td>1</td><td>0</td>" in folded
+    plain = {**long, "readings": [], "observed": "It is so. " + "word " * 40}
+    text = tables.claims([records.complete(plain, "notebooks/02-x.html")])
+    shown, folded = text.split("<details")
+    assert "  - It is so.\n" in shown and "word" in folded
+
+
 def test_the_counts_of_the_first_sentences_add_up():
     rng = np.random.default_rng(0)
     kinds = [("holds", ""), ("fails", ""), ("undecided", ""),
