@@ -19,8 +19,8 @@ needs_compiler = pytest.mark.skipif(not jit.COMPILES, reason="loops are not comp
 @pytest.fixture
 def eager(monkeypatch):
     """Compile as soon as a run has taken a moment; begin with no experience of any loop."""
-    monkeypatch.setattr(tiering.Tier, "costs", [0.02])
-    monkeypatch.setattr(tiering, "LOADING", 0.02)
+    monkeypatch.setattr(tiering.Tier, "costs", [0.0])
+    monkeypatch.setattr(tiering, "LOADING", 0.0)
     tiering.tier_of.cache_clear()
     yield
     tiering.tier_of.cache_clear()
