@@ -34,7 +34,7 @@ def build(root: Path, preview: bool = False) -> int:
         return 1
     executed = {name: results[name].executed for name in names}
     tree = publishing.tree(root)
-    found = [record for name in names for record in records.extract(name, executed[name], tree)]
+    found = [record for name in names for record in records.extract(name, executed[name])]
     state = records.status([page_status(book, results[book.name]) for book in notebooks])
     lists = {kind: records.select(found, kind) for kind in records.FIELDS}
     generated = {

@@ -37,10 +37,10 @@ OTHER_PAPERS = {"you2023": "You, Qin, Wang and Yang (2023), not one of the five 
 VERSIONED = ("numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
 
 
-def extract(name: str, notebook: dict, repository: str = "") -> list[dict]:
+def extract(name: str, notebook: dict) -> list[dict]:
     """Remove the records from a notebook and return them, with their ``page`` filled in.
 
-    In the notebook, a line with function and test replaces a numbered result, and a table replaces
+    In the notebook, a line with the function replaces a numbered result, and a table replaces
     claims.
     """
     found = []
@@ -52,7 +52,7 @@ def extract(name: str, notebook: dict, repository: str = "") -> list[dict]:
             given = given if isinstance(given, list) else [given]
             records = [complete(record, f"notebooks/{name}.html") for record in given]
             if records and records[0]["type"] == "result":
-                output["data"]["text/markdown"] = checked_line(records[0], repository)
+                output["data"]["text/markdown"] = checked_line(records[0])
             elif records:
                 output["data"]["text/markdown"] = tables.claims(records)
             found += records
@@ -184,13 +184,10 @@ def verdict_counts(claims: list[dict]) -> str:
 # Numbered results
 
 
-def checked_line(record: dict, repository: str) -> str:
+def checked_line(record: dict) -> str:
     """Return the line below a cell that has checked a numbered result, in MyST Markdown."""
     function = f"{{py:{record['role']}}}`{record['function']}`"
-    return (
-        f"✓ The assertions of this cell held. {title(record)} is computed by {function} and "
-        f"tested by {test_link(record['test'], repository)}."
-    )
+    return f"✓ The assertions of this cell held. {title(record)} is computed by {function}."
 
 
 def title(record: dict) -> str:
