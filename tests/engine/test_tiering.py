@@ -42,10 +42,10 @@ def test_a_run_that_changes_to_compiled_code_stays_the_same(eager, monkeypatch):
 
     monkeypatch.setattr(Play, "__init__", noted)
     assert outcome(monkeypatch, "auto", LUCB1, BANDIT, rng=1) == never
-    assert plays == [False, True]
+    assert plays == [False, True, True]  # the second one only looks for a stored loop
     assert outcome(monkeypatch, "auto", LUCB1, BANDIT, rng=1) == never
     assert outcome(monkeypatch, "always", LUCB1, BANDIT, rng=1) == never
-    assert plays == [False, True, True, True]
+    assert plays[3:] == [True, True]
     traced = [outcome(monkeypatch, x, LUCB1, BANDIT, rng=1, trace=True) for x in ("auto", "never")]
     assert np.array_equal(traced[0].trace[0], traced[1].trace[0])
     assert np.array_equal(traced[0].trace[1], traced[1].trace[1])
