@@ -101,7 +101,7 @@ class CLUCB(Exchanging):
         Failure probability, in (0, 1): with probability 1 - delta the k best arms are returned.
     budget : int, optional
         Maximum number of pulls, at least n.  With a tie at the boundary the run ends only when the
-        budget is spent.
+        budget is spent, or by an error.
 
     Notes
     -----

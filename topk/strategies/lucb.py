@@ -245,7 +245,7 @@ class KLLUCB(Floored):
         Tolerance, in [0, 1): with probability 1 - delta no other arm is more than epsilon better
         than a returned one.  Hence the mean of every returned arm is at least the k-th largest
         minus epsilon, and on average the returned arms are at most epsilon below the k best.  With
-        0 and a tie at the boundary the run ends only when the budget is spent.
+        0 and a tie at the boundary the run ends only when the budget is spent, or by an error.
     rate : {'mixture', 'published'}
         The beta that is used.  The published one needs two to three times as many pulls, and
         changes the bounds of all arms in every round.

@@ -35,7 +35,7 @@ class LUCBPlusPlus(Indices):
     budget : int, optional
         Maximum number of pulls, at least n.  If it ends the run, the k largest means are returned
         without a certificate.  With a tie at the boundary the run ends only when the budget is
-        spent.
+        spent, or by an error.
 
     Notes
     -----

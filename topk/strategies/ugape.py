@@ -402,7 +402,7 @@ class MultiBanditUGapEc(FixedConfidence):
     epsilon : float
         Per-arm tolerance, in [0, 1): with probability 1 - delta the mean of every returned arm is
         at least the k-th largest of its bandit minus epsilon.  With 0 and a tie at a boundary the
-        run ends only when the budget is spent.
+        run ends only when the budget is spent, or by an error.
     delta : float
         Probability of failing in any of the bandits, in (0, 1).
     c : float
