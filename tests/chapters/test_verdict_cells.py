@@ -63,6 +63,21 @@ def test_no_row_is_set_aside_but_by_readings_that_disagree_or_by_two_sentences(n
                 assert len(node.args) >= 2 and not node.keywords, source
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_no_row_chooses_its_quantifier(name):
+    """Rows are given points, and the code reads the quantifier from their statement."""
+    for source in sources(name):
+        tree = ast.parse(source)
+        named = {node.targets[0].id: node.value for node in ast.walk(tree)
+                 if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".judge"):
+                given = node.args[0] if node.args else node.keywords[0].value
+                given = named.get(ast.unparse(given), given)
+                assert not (isinstance(given, ast.Call) and ast.unparse(given.func) in (
+                    "verdicts.always", "verdicts.most", "verdicts.judge", "verdicts.fact")), source
+
+
 @pytest.mark.parametrize("source, judges, truths", [
     ("claims.Ledger(rows)", True, []),
     ("x = verdicts.most(points)\nrow = claim('a').judge(x, 'seen')", True, []),

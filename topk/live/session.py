@@ -433,9 +433,9 @@ class Session:
         float
             The p-value.  The probability that at any time it is at most delta while the set
             selected at that time is wrong is at most delta, unless arms joined for reasons that
-            depend on rewards (`with_arms` has the bound for that case).  It is 1.0 until every remaining arm
-            has a pull, and once sigma is refuted.  The value refers to the current set, hence it is
-            not the smallest so far.  See `topk.confidence.evidence`.
+            depend on rewards (`with_arms` has the bound for that case).  It is 1.0 until every
+            remaining arm has a pull, and once sigma is refuted.  The value refers to the current
+            set, hence it is not the smallest so far.  See `topk.confidence.evidence`.
 
         Raises
         ------
