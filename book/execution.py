@@ -179,13 +179,8 @@ def load_result(path: Path, name: str) -> Result | None:
 
 
 def kernel_environment(root: Path) -> dict[str, str]:
-    """Return the environment of every kernel, with folders that replace the user's settings.
-
-    Finished runs are stored, so that an interrupted build continues where it stopped. A
-    `TOPK_STORE` that is already set takes precedence.
-    """
-    plays = os.environ.get("TOPK_STORE") or str(plays_folder(root, library_digest(root)))
-    homes = {"TOPK_STORE": plays}
+    """Return the environment of every kernel, with folders that replace the user's settings."""
+    homes = {}
     for variable in ("IPYTHONDIR", "MPLCONFIGDIR"):
         home = root / "_build/home" / variable.lower()
         home.mkdir(parents=True, exist_ok=True)
@@ -193,16 +188,12 @@ def kernel_environment(root: Path) -> dict[str, str]:
     return KERNEL_ENVIRONMENT | homes
 
 
-def plays_folder(root: Path, library: str) -> Path:
-    """Return the folder in which a build stores finished runs of this version of the library."""
-    return root / "_build/store" / library[:16]
+def runs_folder(root: Path, page: str) -> Path:
+    """Return the folder in which the finished runs of a page are stored until it is executed.
 
-
-def remove_other_plays(root: Path, library: str) -> None:
-    """Remove the runs of other versions of the library, which are not read again."""
-    for folder in root.glob("_build/store/*"):
-        if folder != plays_folder(root, library):
-            shutil.rmtree(folder, ignore_errors=True)
+    So an interrupted build continues where it stopped, and a complete one leaves no runs.
+    """
+    return root / "_build/store" / page
 
 
 def find_fonts(root: Path) -> None:
@@ -226,7 +217,6 @@ def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dic
     the end. A failure is printed at once and does not stop the rest.
     """
     library = library_digest(root)
-    remove_other_plays(root, library)
     cache = root / "_build/cache"
     entries = {book.name: cache / f"{cache_key(book, library)}.ipynb" for book in notebooks}
     results = {book.name: load_result(entries[book.name], book.name) for book in notebooks}
@@ -242,6 +232,7 @@ def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dic
             print_failure(result)
         else:
             store_result(entries[result.name], result)
+            shutil.rmtree(runs_folder(root, result.name), ignore_errors=True)
     return results
 
 
@@ -276,6 +267,7 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
     # papermill warns of every parameter line with two equal signs.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     os.environ.update(kernel_environment(root))
+    os.environ["TOPK_STORE"] = str(runs_folder(root, notebook.name))
     os.environ["TOPK_JOBS"] = str(jobs)
     os.environ["TOPK_PREVIEW"] = "1" if preview else ""
     node = jupytext.reads(notebook.source, fmt="md:myst")

@@ -132,16 +132,14 @@ def test_cores_are_one_budget(root, monkeypatch):
             assert result.executed["cells"][1]["outputs"][0]["text"] == f"{jobs} 1\n"
 
 
-def test_finished_runs_are_stored_for_this_library_only(root, monkeypatch):
-    monkeypatch.delenv("TOPK_STORE")
-    old = root / "_build/store/old"
-    old.mkdir(parents=True)
-    show = notebook("a", cell("import os; print(os.environ['TOPK_STORE'])"))
-    text = execution.execute([show], root)["a"].executed["cells"][0]["outputs"][0]["text"]
-    assert text == f"{root}/_build/store/{execution.library_digest(root)[:16]}\n"
-    assert not old.exists()
-    monkeypatch.setenv("TOPK_STORE", "off")
-    assert execution.kernel_environment(root)["TOPK_STORE"] == "off"
+def test_runs_are_stored_until_their_page_is_executed(root):
+    keep = ("import os; from pathlib import Path; print(os.environ['TOPK_STORE'])\n"
+            "folder = Path(os.environ['TOPK_STORE']); folder.mkdir(parents=True)\n"
+            "(folder / 'run').write_text('x')")
+    books = [notebook("a", cell(keep)), notebook("b", cell(keep), cell("absent_name"))]
+    text = execution.execute(books, root)["a"].executed["cells"][0]["outputs"][0]["text"]
+    assert text == f"{root}/_build/store/a\n"
+    assert [path.name for path in (root / "_build/store").iterdir()] == ["b"]
 
 
 def test_preview_gives_parameters_and_a_full_build_none(root):
