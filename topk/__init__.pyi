@@ -25,6 +25,7 @@ from .bandits import (
 from .engine.streams import streams as streams
 from .leaderboard import Tiers as Tiers, tiers as tiers
 from .live.files import load as load, resume as resume
+from .live.gate import Gate as Gate, Trial as Trial
 from .live.session import Session as Session
 from .reading import read_results as read_results
 from .rules import (
