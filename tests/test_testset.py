@@ -208,8 +208,8 @@ def test_a_test_set_is_made_of_arrays_and_tables():
 
 
 def test_an_invalid_test_set_is_refused():
-    for wrong in ([[1, 0]], [1, 0], [[0.5, 1], [0, 1]], [[np.nan, 1], [0, 1]], [["a"], ["b"]], None,
-                  [[], []], np.zeros((2, 3, 1)), [[2, 0], [0, 1]]):
+    for wrong in ([[1, 0]], [1, 0], [[1.5, 1], [0, 1]], [[np.nan, np.nan], [0, 1]], [["a"], ["b"]],
+                  None, [[], []], np.zeros((2, 3, 1)), [[2, 0], [0, 1]]):
         with pytest.raises(ValueError, match="matrix"):
             topk.TestSet(wrong)
     for names in (["a"], ["a", "a"], "ab", 3):
@@ -217,9 +217,14 @@ def test_an_invalid_test_set_is_refused():
             topk.TestSet([[0, 1], [1, 0]], names=names)
     with pytest.raises(ValueError, match="shared"):
         topk.TestSet([[0, 1], [1, 0]], shared=1)
+    with pytest.raises(ValueError, match="missing"):
+        topk.TestSet([[0, 1], [1, 0]], missing="best")
+    with pytest.raises(ValueError, match="bounds"):
+        topk.TestSet([[0, 1], [1, 0]], bounds=(1, 0))
     table = pd.DataFrame({"arm": ["a", "a", "b"], "item": [0, 1, 0], "reward": [1, 0, 1]})
     twice = pd.concat([table, table.iloc[:1]])
-    for frame in (table, twice, [1, 2]):
+    assert np.isnan(topk.TestSet.from_frame(table).matrix).tolist() == [[False] * 2, [False, True]]
+    for frame in (twice, [1, 2]):
         with pytest.raises(ValueError, match="frame"):
             topk.TestSet.from_frame(frame)
     with pytest.raises(ValueError, match="reward"):

@@ -68,7 +68,8 @@ from .strategies import (
     UGapEc as UGapEc,
     Uniform as Uniform,
 )
-from .testset import TestSet as TestSet
+from .strategies.paired import PairedBetting as PairedBetting
+from .testset import ItemPool as ItemPool, TestSet as TestSet
 
 __version__: str
 
@@ -88,6 +89,7 @@ __all__ = [
     "Halving",
     "ImprovedTopK",
     "Indices",
+    "ItemPool",
     "KLLUCB",
     "KthArm",
     "LUCB1",
@@ -99,6 +101,7 @@ __all__ = [
     "MultiBanditUGapEc",
     "OptMAI",
     "Outcome",
+    "PairedBetting",
     "Racing",
     "ReplayBandit",
     "Replications",

@@ -46,14 +46,16 @@ class RewardRange(NamedTuple):
     bounded : bool
         Whether rewards have bounds.
     items : int or None
-        If given, the rewards of an arm are drawn without replacement from this number of 0/1
-        results.
+        If given, the rewards of an arm are drawn without replacement from this number of results.
+    graded : bool
+        Whether such results may be other than 0 or 1, or missing: nan.
     """
 
     low: float = 0.0
     width: float = 1.0
     bounded: bool = True
     items: int | None = None
+    graded: bool = False
 
     @property
     def sigma(self) -> float | None:
@@ -88,7 +90,8 @@ class RewardRange(NamedTuple):
             return ~np.isfinite(sums)
         slack = 1e-9 * np.maximum(counts, 1) * max(self.width, abs(self.low)) * (self != UNIT_RANGE)
         low, high = counts * self.low, counts * (self.low + self.width)
-        return ~((sums >= low - slack) & (sums <= high + slack))  # a nan is refused
+        possible = (sums >= low - slack) & (sums <= high + slack)  # a nan is refused
+        return ~(possible | (np.isnan(sums) & self.graded))
 
     def __str__(self) -> str:
         if not self.bounded:

@@ -127,7 +127,7 @@ class Row:
 
     def log_capital(self, total: float) -> float:
         """Return ln Up of (1) at a total that is larger than the sum of the cells."""
-        return log_mean_exp(self._log_factors(total).sum(axis=1))
+        return float(log_mean_exp(self._log_factors(total).sum(axis=1)))
 
     def largest_log_capital(self, total: float) -> float:
         """Return the largest value of `log_capital` so far; infinite up to the sum of the cells."""

@@ -64,7 +64,7 @@ def bet(capitals, gains, bets=BETS, weights=WEIGHTS):
     """
     capitals *= 1 + np.multiply.outer(gains, bets)
     np.minimum(capitals, MOST, out=capitals)
-    return capitals @ weights
+    return (capitals * weights).sum(axis=-1)  # the same to the last bit for any number of claims
 
 
 def log_evidence(results, counted, epsilon=0.0):

@@ -1,59 +1,75 @@
-"""A finite test set: each arm has fixed 0/1 results, drawn without replacement."""
+"""Items and models: a finite test set, and a pool from which new items are drawn.
 
+In a `TestSet` each arm has fixed results, drawn without replacement; an `ItemPool` simulates new
+items, which all arms share.
+"""
+
+import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from topk._checks import as_numbers, check_flag, refuse
+from topk._checks import as_numbers, check_choice, check_flag, refuse
 from topk._types import Floats, Integers
-from topk.bandits import Bandit, RewardRange
+from topk.bandits import Bandit, RewardRange, reward_range_of
 from topk.finite import check_items
 
 if TYPE_CHECKING:
     import pandas
 
-CELLS = "a matrix of at least 2 models (rows) by 1 to 1,000,000 items (columns), each cell 0 or 1"
+ROWS = "a matrix of at least 2 models (rows) by 1 to 1,000,000 items (columns)"
 
 
 class TestSet(Bandit):
-    """n models (prompts, agents, annotators) and N items; each 0/1 cell is observed at most once.
+    """n models (prompts, agents, annotators) and N items; each cell is observed at most once.
 
     In every run each model gets the items in a new uniformly random order, so that the value of an
     arm is known exactly after N pulls.
 
     Parameters
     ----------
-    matrix : array_like of 0 and 1, shape (n, N), or pandas.DataFrame
-        ``matrix[a, i]`` is 1 if model a is right on item i; n >= 2.  A DataFrame has one row per
-        model; its index and columns give the names of models and items.
+    matrix : array_like of float, shape (n, N), or pandas.DataFrame
+        ``matrix[a, i]`` is the result of model a on item i, for example 1 if it is right; nan if
+        the cell is missing; n >= 2.  A DataFrame has one row per model; its index and columns give
+        the names of models and items.
     names : sequence of n different values, optional
         Names of the models.
     shared : bool
         Whether all models get the items in the same order; otherwise each has its own.
+    bounds : pair of float
+        Smallest and largest possible result.
+    missing : {'worst', 'drop'}
+        What missing cells count as: anything within the bounds, so that the certificate holds for
+        whatever the missing results are; or nothing, so that the value of a model is the mean of
+        the cells that it has.  With ``'drop'`` models are compared on different items, and which
+        cells are missing must not depend on the results; a warning says so.
 
     Attributes
     ----------
-    matrix : ndarray of int8, shape (n, N)
+    matrix : ndarray of int8, or of float64 if a cell is not 0 or 1, shape (n, N)
         The results; read-only.
     items : int
         Number N of items.
     means : ndarray of float, shape (n,)
-        The proportion of items on which each model is right; read-only.
+        The mean result of each model, over the cells that are not missing; read-only.
+    absent : ndarray of int64, shape (n,)
+        Number of missing cells of each model.
     names, item_names : list or None
         Names of the models and items, if given.
 
     Raises
     ------
     ValueError
-        If a cell is not 0 or 1 (or is missing), or ``names`` does not fit.
+        If a cell is out of bounds, a model has no result, or ``names`` does not fit.
 
     Notes
     -----
-    `topk.run` and `topk.replicate` draw the orders once per run from a separate random stream. On a
-    test set run `topk.KLLUCB`, whose certificate is then about these N items, or a strategy with a
-    fixed budget; other strategies raise a ValueError.
+    `topk.run` and `topk.replicate` draw the orders once per run from a separate random stream.  The
+    certificate of a run is about these N items.  `topk.BettingLUCB` takes any cells, `topk.KLLUCB`
+    only complete sets of 0 and 1; a strategy with a fixed budget needs a complete set; other
+    strategies raise a ValueError.
 
     Examples
     --------
@@ -63,32 +79,49 @@ class TestSet(Bandit):
     >>> outcome = topk.run(topk.KLLUCB(2, epsilon=0, delta=0.05), models, rng=0)
     >>> outcome.selected.tolist(), outcome.certified, outcome.total_pulls < 800
     ([0, 1], True, True)
+    >>> grades = np.random.default_rng(0).beta([[9], [7], [5]], [[1], [3], [5]], (3, 200))
+    >>> outcome = topk.run(topk.BettingLUCB(1, 0, 0.05), topk.TestSet(grades), rng=0)
+    >>> outcome.selected.tolist(), outcome.certified, outcome.total_pulls < 300
+    ([0], True, True)
     """
 
     __test__ = False  # not a test for pytest
 
-    matrix: NDArray[np.int8]
+    matrix: NDArray[np.int8] | Floats
     items: int
     shared: bool
+    missing: Literal["worst", "drop"]
+    absent: Integers
     names: list[str] | None
     item_names: list[Any] | None
 
     def __init__(
-        self, matrix: Any, names: Sequence[str] | None = None, shared: bool = False,
+        self,
+        matrix: Any,
+        names: Sequence[str] | None = None,
+        shared: bool = False,
+        bounds: Sequence[float] = (0, 1),
+        missing: Literal["worst", "drop"] = "worst",
     ) -> None:
         self.item_names = None
         if hasattr(matrix, "columns"):
             names = _labels(matrix.index) if names is None else names
             self.item_names, matrix = _labels(matrix.columns), matrix.to_numpy()
-        cells = as_numbers(matrix, "matrix", CELLS)
-        if cells.ndim != 2 or cells.shape[0] < 2 or cells.shape[1] < 1:
-            refuse("matrix", f"an array of shape {cells.shape}", CELLS)
-        if (bad := ~((cells == 0) | (cells == 1))).any():  # a nan is refused
-            refuse("matrix", cells[bad][0].item(), CELLS)
+        self.bounds, cells = [*map(float, _checked_bounds(bounds))], _checked_cells(matrix, bounds)
         self.items, self.shared = check_items(cells.shape[1]), check_flag(shared, "shared")
+        self.missing = check_choice(missing, "missing", ("worst", "drop"))
         self.names = None if names is None else _checked_names(names, len(cells))
-        super().__init__(cells.mean(axis=1))
-        self.matrix = cells.astype(np.int8)
+        gaps = np.isnan(cells)
+        self.absent = gaps.sum(axis=1)
+        if (bad := np.flatnonzero(self.absent == self.items)).size:
+            refuse("matrix", f"no result of model {bad[0]}", f"{ROWS}, with a result of each model")
+        super().__init__(np.where(gaps, 0.0, cells).sum(axis=1) / (self.items - self.absent))
+        if missing == "drop" and gaps.any():
+            told = "models are compared on different items, those for which each has a result; "
+            told += "which results are missing must not depend on what they would have been"
+            warnings.warn(told, stacklevel=2)
+        zero_one = self.bounds == [0, 1] and bool(((cells == 0) | (cells == 1)).all())
+        self.matrix = cells.astype(np.int8) if zero_one else cells
         self.matrix.setflags(write=False)
 
     @classmethod
@@ -99,16 +132,20 @@ class TestSet(Bandit):
         item: Any = "item",
         reward: Any = "reward",
         shared: bool = False,
+        bounds: Sequence[float] = (0, 1),
+        missing: Literal["worst", "drop"] = "worst",
     ) -> Self:
         """Make a test set from a table with one row per cell.
+
+        Cells without a row, and those whose result is missing, are missing cells.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-            The table, with exactly one row per cell.
+            The table, with at most one row per cell.
         arm, item, reward : str
             Names of the columns with the model, the item and the result.
-        shared : bool
+        shared, bounds, missing
             As in `TestSet`.
 
         Returns
@@ -119,8 +156,8 @@ class TestSet(Bandit):
         Raises
         ------
         ValueError
-            If ``frame`` is not a data frame, a column does not exist, a value or a cell is missing,
-            a cell has two rows, or a result is not 0 or 1.
+            If ``frame`` is not a data frame, a column does not exist, a model or an item is
+            missing, a cell has two rows, or a result is out of bounds.
 
         Examples
         --------
@@ -137,24 +174,22 @@ class TestSet(Bandit):
         for name, column in (("arm", arm), ("item", item), ("reward", reward)):
             if np.ndim(column) or columns.count(column) != 1:
                 refuse(name, column, f"the name of one of the columns {columns}")
-            if frame[column].isna().any():
+            if name != "reward" and frame[column].isna().any():
                 refuse(name, f"column {column!r} with missing values", "a column without any")
         if (twice := frame.duplicated([arm, item])).any():
             row = frame.loc[twice, [arm, item]].iloc[0].tolist()
             refuse("frame", f"two rows of the cell {row}", "a table with one row for each cell")
         arms, items = (list(dict.fromkeys(frame[column].tolist())) for column in (arm, item))
-        if len(frame) != len(arms) * len(items):
-            missing = f"{len(arms) * len(items) - len(frame)} of {len(arms)} x {len(items)} missing"
-            refuse("frame", f"a table with {missing}", "a table with one row for each cell")
-        wide = frame.pivot(index=arm, columns=item, values=reward)
-        found = cls(wide.loc[arms, items].to_numpy(), arms, shared)
+        wide: Any = frame.pivot(index=arm, columns=item, values=reward)
+        found = cls(wide.loc[arms, items].to_numpy(float), arms, shared, bounds, missing)
         found.item_names = items
         return found
 
     @property
     def reward_range(self) -> RewardRange:
-        """The `topk.bandits.RewardRange` of the rewards: 0 or 1, drawn without replacement."""
-        return RewardRange(items=self.items)
+        """The `topk.bandits.RewardRange` of the rewards, drawn without replacement."""
+        low, width, *_ = reward_range_of(self.bounds)
+        return RewardRange(low, width, True, self.items, self.matrix.dtype != np.int8)
 
     def deal(self, rng: np.random.Generator) -> "Deal":
         """Return the bandit of one run: the same models, with newly drawn orders.
@@ -188,8 +223,13 @@ class TestSet(Bandit):
         n, items = self.matrix.shape
         places = np.arange(items, dtype=np.int32)
         if self.shared:
-            return Deal(self, np.tile(rng.permutation(places), (n, 1)))
-        return Deal(self, rng.permuted(np.tile(places, (n, 1)), axis=1))
+            order = np.tile(rng.permutation(places), (n, 1))
+        else:
+            order = rng.permuted(np.tile(places, (n, 1)), axis=1)
+        if self.missing == "drop" and self.absent.any():  # the cells that a model has come first
+            gaps = np.isnan(np.take_along_axis(self.matrix, order, axis=1))
+            order = np.take_along_axis(order, np.argsort(gaps, axis=1, kind="stable"), axis=1)
+        return Deal(self, order)
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> NoReturn:
         """Raise a ValueError: only the result of `deal` can be pulled."""
@@ -211,27 +251,32 @@ class Deal(Bandit):
     ----------
     order : ndarray of int32, shape (n, N)
         ``order[a, t]`` is the (t + 1)-th item of model a.
-    results : ndarray of int8, shape (n, N)
+    results : ndarray of int8 or float64, shape (n, N)
         ``results[a, t]`` is the model's result on it.
+    sizes : ndarray of int64, shape (n,)
+        Number of each model's cells; less than N if missing ones are dropped.
     taken : ndarray of int64, shape (n,)
         Number of items of each model observed so far.
     """
 
     order: NDArray[np.integer]
     items: int
-    results: NDArray[np.int8]
+    results: NDArray[np.int8] | Floats
+    sizes: Integers
     taken: Integers
 
     def __init__(self, cells: TestSet, order: NDArray[np.integer]) -> None:
         super().__init__(cells.means)
-        self.order, self.items = order, cells.items
-        self.results = np.take_along_axis(cells.matrix, order, axis=1)
+        self.order, self.items, self._range = order, cells.items, cells.reward_range
+        self.sizes = np.full(cells.n, cells.items) - (cells.missing == "drop") * cells.absent
+        matrix: Any = cells.matrix
+        self.results = np.take_along_axis(matrix, order, axis=1)
         self.taken = np.zeros(cells.n, dtype=np.int64)
 
     @property
     def reward_range(self) -> RewardRange:
         """The `topk.bandits.RewardRange` of the test set."""
-        return RewardRange(items=self.items)
+        return self._range
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
         """Return the results on the next ``count`` items of one model's order.
@@ -242,7 +287,7 @@ class Deal(Bandit):
             If the model has fewer remaining items.
         """
         self._check_draw(arm, count)
-        first, left = self.taken[arm], self.items - self.taken[arm]
+        first, left = self.taken[arm], self.sizes[arm] - self.taken[arm]
         if count > left:
             refuse("counts", count, f"at most the {left} remaining items of arm {arm}")
         self.taken[arm] += count
@@ -253,6 +298,148 @@ class Deal(Bandit):
         arms = np.repeat(np.arange(self.n), self.taken)
         asked = np.arange(self.items) < self.taken[:, None]
         return arms, self.order[asked].astype(np.int64)
+
+
+class ItemPool(Bandit):
+    """n models on new items, each drawn from a pool with replacement and shared by all models.
+
+    A simulation of the question which models are best on items *like* these: in every run items are
+    drawn independently, in one common order, and each model gets them from the first on.
+
+    Parameters
+    ----------
+    matrix : array_like of float, shape (n, N), or pandas.DataFrame
+        ``matrix[a, i]`` is the result of model a on item i; n >= 2.  A DataFrame has one row per
+        model, and its index gives the names.
+    names : sequence of n different values, optional
+        Names of the models.
+    bounds : pair of float
+        Smallest and largest possible result.
+
+    Attributes
+    ----------
+    matrix : ndarray of float64, shape (n, N)
+        The results; read-only.
+    means : ndarray of float, shape (n,)
+        The mean result of each model: its value on new items; read-only.
+    names : list or None
+        Names of the models, if given.
+
+    Raises
+    ------
+    ValueError
+        If a cell is missing or out of bounds, or ``names`` does not fit.
+
+    Notes
+    -----
+    Run `topk.PairedBetting` on it.  Strategies that stop by intervals of single arms, such as
+    `topk.BettingLUCB`, are valid as well, since each arm's results are independent of each other;
+    strategies that compare arms as if they were independent are refused.
+
+    Examples
+    --------
+    >>> pool = ItemPool([[1, 1, 0, 1], [1, 0, 0, 1]], names=["new", "old"])
+    >>> dealt = pool.deal(np.random.default_rng(0))
+    >>> rows = [dealt.sample(arm, 6, np.random.default_rng(1)).tolist() for arm in (0, 1)]
+    >>> all(new >= old for new, old in zip(*rows))
+    True
+    """
+
+    matrix: Floats
+    names: list[str] | None
+
+    def __init__(
+        self, matrix: Any, names: Sequence[str] | None = None, bounds: Sequence[float] = (0, 1),
+    ) -> None:
+        if hasattr(matrix, "columns"):
+            names = _labels(matrix.index) if names is None else names
+            matrix = matrix.to_numpy()
+        self.bounds = [*map(float, _checked_bounds(bounds))]
+        cells = _checked_cells(matrix, bounds)
+        if np.isnan(cells).any():
+            refuse("matrix", np.nan, f"{ROWS}, without missing cells")
+        self.names = None if names is None else _checked_names(names, len(cells))
+        super().__init__(cells.mean(axis=1))
+        self.matrix = cells
+        self.matrix.setflags(write=False)
+
+    def deal(self, rng: np.random.Generator) -> "DrawnItems":
+        """Return the bandit of one run, with newly drawn items.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of randomness for the items.
+
+        Raises
+        ------
+        ValueError
+            If ``rng`` is not a generator.
+        """
+        if not isinstance(rng, np.random.Generator):
+            refuse("rng", rng, "a numpy.random.Generator")
+        return DrawnItems(self, rng)
+
+    def sample(self, arm: int, count: int, rng: np.random.Generator) -> NoReturn:
+        """Raise a ValueError: only the result of `deal` can be pulled."""
+        self.pull([arm], [count], rng)
+
+    def pull(self, arms: ArrayLike, counts: ArrayLike, rng: np.random.Generator) -> NoReturn:
+        """Raise a ValueError: only the result of `deal` can be pulled."""
+        raise ValueError("bandit: an ItemPool cannot be pulled; pull the bandit ItemPool.deal(rng)")
+
+    def __repr__(self) -> str:
+        low, high = self.means.min(), self.means.max()
+        size = self.matrix.shape[1]
+        return f"ItemPool(n={self.n}, pool of {size}, means from {low:.4g} to {high:.4g})"
+
+
+class DrawnItems(Bandit):
+    """A pool with the items of one run, as returned by `ItemPool.deal`.
+
+    Attributes
+    ----------
+    order : ndarray of int64
+        The items drawn so far.
+    taken : ndarray of int64, shape (n,)
+        Number of items of each model observed so far.
+    """
+
+    order: Integers
+    taken: Integers
+
+    def __init__(self, pool: ItemPool, rng: np.random.Generator) -> None:
+        super().__init__(pool.means)
+        self.bounds, self._matrix, self._rng = pool.bounds, pool.matrix, rng
+        self.order, self.taken = np.zeros(0, dtype=np.int64), np.zeros(pool.n, dtype=np.int64)
+
+    def sample(self, arm: int, count: int, rng: np.random.Generator) -> Floats:
+        """Return the results of one model on its next ``count`` items; ``rng`` is not used."""
+        self._check_draw(arm, count)
+        first, end = self.taken[arm], self.taken[arm] + count
+        while self.order.size < end:
+            more = self._rng.integers(self._matrix.shape[1], size=max(64, self.order.size))
+            self.order = np.append(self.order, more)
+        self.taken[arm] = end
+        return self._matrix[arm, self.order[first:end]]
+
+
+def _checked_bounds(bounds):
+    """Return checked bounds of results."""
+    reward_range = reward_range_of(bounds)
+    return reward_range.low, reward_range.low + reward_range.width
+
+
+def _checked_cells(matrix, bounds):
+    """Return a matrix of results within bounds, or nan, as a float64 array (n, N)."""
+    low, high = _checked_bounds(bounds)
+    allowed = f"{ROWS}, each cell in [{low:g}, {high:g}], or nan if missing"
+    cells = np.array(as_numbers(matrix, "matrix", allowed), dtype=np.float64)
+    if cells.ndim != 2 or cells.shape[0] < 2 or cells.shape[1] < 1:
+        refuse("matrix", f"an array of shape {cells.shape}", allowed)
+    if (bad := ~((low <= cells) & (cells <= high) | np.isnan(cells))).any():
+        refuse("matrix", cells[bad][0].item(), f"{allowed}; see bounds=")
+    return cells
 
 
 def _labels(index):

@@ -19,9 +19,11 @@ import numpy as np
 from topk._checks import check_choice, refuse
 from topk._json import KINDS, restore_arrays, to_json_list
 from topk.engine.assemble import Assembly, plain_form
+from topk.engine.cells import CellRunState
 from topk.engine.plain import PlainRunState
 from topk.rules import base, indices
-from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, RUNNING, WRONG
+from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, OPEN, RUNNING, WRONG
+from topk.rules.cells import CellStrategy
 from topk.rules.declaration import Arms
 from topk.rules.search.arrays import PLAIN
 from topk.rules.strategy import Indices, Ruled
@@ -29,7 +31,7 @@ from topk.rules.strategy import Indices, Ruled
 # the scalars of a state that change, in one block
 COUNTERS = ("total", "n_active", "wanted", "rounds", "most", "each", "cut", "ended", "picked")
 NOW = dict.fromkeys(COUNTERS, 0) | {"scale": 0.0}
-STOPPED = {RUNNING: None, BY_RULE: "rule", BY_BUDGET: "budget"}
+STOPPED = {RUNNING: None, BY_RULE: "rule", BY_BUDGET: "budget", OPEN: "open"}
 KEPT = 4096  # arms; up to this number the first state of a run is cached, and others are copies
 
 
@@ -531,8 +533,11 @@ def recommend_with(state, pulls, sums):
 def begin_run(strategy, shape, rng=None, search=None, compiles=False):
     """Return the state of a new run: a `RunState`, or without a rule a `PlainRunState`.
 
-    By default ``search`` is the fastest one for plain Python, or if the run is to be compiled.
+    By default ``search`` is the fastest one for plain Python, or if the run is to be compiled.  A
+    strategy that sees single cells gets a `CellRunState`.
     """
+    if isinstance(strategy, CellStrategy):
+        return CellRunState(strategy, shape, getattr(strategy, "items", None))
     if not isinstance(strategy, Ruled):
         return PlainRunState(strategy, shape, rng)
     if search is None:

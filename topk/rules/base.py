@@ -5,6 +5,7 @@ import numpy as np
 from topk.rules.marks import in_arrays, open_function
 
 RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; WRONG: the rule is invalid
+OPEN = 4  # no further cell can decide
 ACTIVE, ACCEPTED, REJECTED, WITHDRAWN = 0, 1, -1, -2  # s.status
 NO_ARM = -1
 

@@ -1,19 +1,17 @@
 """Strategies that see single cells: results of arms (models) on items.
 
 Such a strategy keeps a `CellTable` of each arm's counted cells, in plain Python with NumPy.  It is
-told cells in the arm's own order, and says of which arms it wants the next ones.  The machine that
+told cells in the arm's own order, and says of which arms it wants the next ones; the machine that
 runs it is `topk.engine.cells`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from topk._types import Flags, Floats, Integers
 from topk.rules.strategy import Strategy
-
-MOST_PAIRS = 4  # pairs that share a batch
 
 
 class CellTable:
@@ -27,15 +25,30 @@ class CellTable:
         Number of missing cells among them.
     active : ndarray of bool, shape (n,)
         Which arms have not been withdrawn.
+    aligned : bool
+        Whether the two arms of a pair need equal numbers of cells.
     """
 
     size: Integers
     missing: Integers
     active: Flags
+    aligned: bool = False
 
     def __init__(self, n: int) -> None:
         self.size, self.missing = np.zeros((2, n), dtype=np.int64)
         self.active = np.ones(n, dtype=bool)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two tables have equal public arrays, which their cells determine."""
+        if type(other) is not type(self):
+            return NotImplemented
+        arrays = [
+            {x: y for x, y in vars(z).items() if isinstance(y, np.ndarray) and x[0] != "_"}
+            for z in (self, other)
+        ]
+        return all(np.array_equal(arrays[0][x], arrays[1][x]) for x in arrays[0])
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def n(self) -> int:
@@ -54,10 +67,15 @@ class CellTable:
         """Return whether the guarantee holds for the set that would be returned now."""
         raise NotImplementedError
 
-    def wanted(self) -> Integers:
-        """Return arms whose next cells the rule wants, most wanted first, in pairs (2 p,).
+    def stages(self, flight: Integers, left: Integers) -> Iterator[tuple[Integers, Integers]]:
+        """Yield whose next cells the rule wants, most wanted first, once all arms have a cell.
 
-        An entry of -1 stands for no arm.
+        Yields
+        ------
+        pairs : ndarray of int64, shape (p, 2)
+            Pairs of arms, the most wanted first; -1 stands for no arm.
+        left : ndarray of int64, shape (n,)
+            Number of further cells that each arm may get.
         """
         raise NotImplementedError
 
@@ -69,44 +87,19 @@ class CellTable:
         """Continue without an arm."""
         raise NotImplementedError
 
-    def shares(self, flight: Integers, left: Integers, size: int) -> Integers:
-        """Return how many further cells of each arm to hand out, (n,), at most ``size`` together.
-
-        Parameters
-        ----------
-        flight, left : ndarray of int64, shape (n,)
-            Number of each arm's cells that are in flight, and that can still be handed out.
-        size : int
-            Number of cells, at least 1.
-
-        Notes
-        -----
-        No result is imagined.  Until every arm has a cell, numbers of cells are made equal.  Then
-        the cells go to the most wanted pairs: one pair for each two cells that are handed out or in
-        flight, at most `MOST_PAIRS`; of their arms always the one with the fewest cells on the way.
-        """
-        shares = np.zeros(self.n, dtype=np.int64)
-        if (self.size[self.active] == 0).any():
-            wanted, width = np.flatnonzero(self.active), self.n
-            ahead = self.size + flight
-        else:
-            wanted = self.wanted()
-            width, ahead = 2 * min(MOST_PAIRS, -(-(size + int(flight.sum())) // 2)), flight.copy()
-        for _ in range(size):
-            able = [x for x in wanted[:width].tolist() if x >= 0 and left[x] > shares[x]]
-            if not able:
-                break
-            arm = min(able, key=ahead.__getitem__)
-            shares[arm] += 1
-            ahead[arm] += 1
-        return shares
-
 
 class CellStrategy(Strategy):
-    """A strategy that sees single cells, in place of sums of rewards."""
+    """A strategy that sees single cells, in place of sums of rewards.
+
+    Attributes
+    ----------
+    paired : bool
+        Whether all arms get the items in one order, so that pairs of arms can be compared on them.
+    """
 
     certifies = anytime = skips_known = True
     bounded = True
+    paired: bool = False
 
     def table(self, n: int, items: Integers | None) -> CellTable:
         """Return an empty table for n arms with ``items`` (n,) cells each; None for no limit."""

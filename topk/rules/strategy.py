@@ -168,7 +168,23 @@ class Strategy:
             found["complexity"] = complexity * width**2
         made = dataclasses.replace(self, **found)
         object.__setattr__(made, "normal", not reward_range.bounded)
-        return made if reward_range.items is None else made.without_replacement(reward_range.items)
+        if reward_range.items is None:
+            return made
+        graded = reward_range.graded
+        return (made.on_grades if graded else made.without_replacement)(reward_range.items)
+
+    def on_grades(self, items: int) -> "Strategy":
+        """Return the strategy for arms with ``items`` cells that may be other than 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            By this default, unless the strategy has a fixed budget.
+        """
+        if self.certifies or self.several:
+            allowed = f"0 or 1 for {type(self).__name__}; run BettingLUCB on other cells"
+            refuse("cells", "grades or missing cells", allowed)
+        return self.without_replacement(items)
 
     def without_replacement(self, items: int) -> "Strategy":
         """Return the strategy for arms with ``items`` results each, each drawn at most once.
@@ -186,7 +202,7 @@ class Strategy:
         if self.several or self.certifies:
             why = "samples several bandits" if self.several else "certifies draws with replacement"
             refuse("items", items, f"left out for {name}, which {why}; on a finite test set run "
-                   "KLLUCB, or a strategy with a fixed budget")
+                   "KLLUCB, BettingLUCB, or a strategy with a fixed budget")
         check_integer(items, "items", self.initial_pulls)
         return self
 

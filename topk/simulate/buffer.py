@@ -13,11 +13,11 @@ from topk.bandits import Bandit, BernoulliBandit, BetaBandit, GaussianBandit, Re
 from topk.engine.loop import BY_HAND, SHORT, bernoulli_batch, draw, general_batch, halts
 from topk.rules.strategy import Indices
 from topk.simulate.seeding import generators
-from topk.testset import Deal
+from topk.testset import Deal, DrawnItems
 
 FIRST_BLOCK, LARGEST_BLOCK = 16, 2**16  # rewards in a block
 ARM_REWARDS = 6  # purpose of the streams of the arms, after those of `topk.engine.streams`
-DRAWN_DIRECTLY = BetaBandit, GaussianBandit, ReplayBandit, Deal
+DRAWN_DIRECTLY = BetaBandit, GaussianBandit, ReplayBandit, Deal, DrawnItems
 
 
 def needs_buffer(bandit):

@@ -12,6 +12,7 @@ from topk._checks import refuse
 from topk.bandits import BernoulliBandit, exact_sum, is_coin
 from topk.engine import loop, tiering
 from topk.engine.allocation import water_fill
+from topk.engine.cells import CellRunState
 from topk.engine.known import check_cells, limit_batch
 from topk.engine.loop import BY_HAND, CROSSING, DONE, NO_CHAIN, PAUSED, SHORT, history_for
 from topk.engine.state import (
@@ -29,7 +30,7 @@ from topk.rules.ranking import best_of, recommend_best
 from topk.rules.strategy import Indices, Rounds, Ruled
 from topk.simulate.buffer import BUFFERED_DRAWS, BufferedBandit, draws_of, needs_buffer
 from topk.simulate.results import Outcome
-from topk.testset import TestSet
+from topk.testset import Deal, ItemPool, TestSet
 
 # substitutions of strategies that pull an arm or two at a time, and that recommend by means alone
 ONE_BY_ONE, BY_MEANS = (base.ask, indices.ask), (base.recommend, recommend_best)
@@ -106,7 +107,7 @@ class Play:
     ):
         self.given = strategy, bandit, seed, number, record
         self.later, self.seconds = later, 0.0  # of a processor, as plain Python
-        if isinstance(bandit, TestSet):
+        if isinstance(bandit, TestSet | ItemPool):
             bandit = bandit.deal(stream(seed, number, DEAL))
         self.buffered = needs_buffer(bandit)
         self.reward_range = bandit.reward_range
@@ -115,14 +116,16 @@ class Play:
         self.seed, self.number = seed, number
         self.order = order_from(stream(seed, number, ORDER), bandit.layout)
         self.rng = stream(seed, number, REWARDS)
-        self.ruled, self.zero_one = isinstance(strategy, Ruled), is_coin(bandit)
         strategy = strategy.on(self.reward_range)
+        self.ruled, self.zero_one = isinstance(strategy, Ruled), is_coin(bandit)
         kinds = tuple(map(type, vars(strategy).values()))
         fastest = strategy.search_for(bandit.n) if self.ruled else None
         self.tier = tiering.tier_of(type(strategy), kinds, fastest, type(bandit), record)
         self.compiles = self.tier.begins_compiled() if compiles is None else compiles
         own = stream(seed, number, RULE) if strategy.random else None
         self.state = begin_run(strategy, bandit.layout, own, search, self.compiles)
+        if isinstance(self.state, CellRunState) and isinstance(bandit, Deal):
+            self.state.limit(bandit.sizes[self.order])
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
         self.record, self.is_last = [] if record else None, False  # pairs (arms, their rewards)
         one = self.ruled and strategy.initial_pulls == 1
@@ -449,6 +452,7 @@ class Play:
             about["unit_squares"][self.order] = squares
             about["unit_squares"] = about["unit_squares"].reshape(self.bandit.means.shape)
         about["seed"] = self.seed
+        about["table"] = getattr(self.state, "table", None)
         return Outcome(selected, **self.totals(), stopped=stopped, trace=trace, **about)
 
     def result(self):

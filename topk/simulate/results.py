@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from topk import confidence, metrics
-from topk._checks import as_numbers, check_choice, check_real
+from topk._checks import as_numbers, check_choice, check_real, refuse
 from topk._types import Flags, Floats, Integers
 from topk.bandits import UNIT_RANGE, RewardRange
+from topk.rules.cells import CellTable
 from topk.rules.ranking import means_of
 from topk.stats import proportion_interval
 
@@ -58,8 +59,8 @@ class Outcome(_ArrayFields):
         Total number of pulls.
     certified : bool
         Whether the strategy's own stopping rule ended the run, so that its guarantee holds.
-    stopped : {'rule', 'budget'}
-        What ended the run.
+    stopped : {'rule', 'budget', 'open'}
+        What ended the run; ``'open'``: missing cells, or too few items, leave the set undecided.
     trace : tuple of ndarray or None
         ``(arms, rewards)``, both (total_pulls,), in order, if requested.  For several bandits arm i
         of bandit m is ``m * n + i``.
@@ -74,6 +75,8 @@ class Outcome(_ArrayFields):
         squares.
     seed : int or None
         The value of ``rng`` that repeats the run.
+    table : topk.rules.cells.CellTable or None
+        The cells of a strategy that sees single cells, in the random order of the run's arms.
     """
 
     selected: Integers
@@ -81,13 +84,14 @@ class Outcome(_ArrayFields):
     sums: Floats
     total_pulls: int
     certified: bool
-    stopped: Literal["rule", "budget"]
+    stopped: Literal["rule", "budget", "open"]
     trace: tuple[Integers, Floats] | None = None
     epsilon: float = 0.0
     reward_range: RewardRange = UNIT_RANGE
     method: Literal["pairs", "intervals"] = "pairs"
     unit_squares: Floats | None = None
     seed: int | None = None
+    table: CellTable | None = field(default=None, compare=False)
 
     @property
     def means(self) -> Floats:
@@ -114,6 +118,11 @@ class Outcome(_ArrayFields):
             If epsilon is out of range.
         """
         epsilon = self.reward_range.unit_epsilon(self.epsilon if epsilon is None else epsilon)
+        if self.table is not None:
+            return self.table.evidence(epsilon)
+        if self.reward_range.graded:
+            allowed = "0 or 1 for evidence of this strategy; BettingLUCB has evidence for grades"
+            refuse("cells", "grades", allowed)
         sums, _ = self.reward_range.to_unit(self.pulls, self.sums, self.sums)
         zero_one = self.reward_range.items is not None
         squares = self.unit_squares if self.reward_range.bounded and not zero_one else None

@@ -35,6 +35,7 @@ from topk.engine import tiering
 from topk.engine.known import check_cells
 from topk.engine.state import begin_run
 from topk.engine.streams import INSTANCE, stream
+from topk.rules.cells import CellStrategy
 from topk.rules.strategy import Ruled, Strategy
 from topk.simulate.many import run_together
 from topk.simulate.play import Play, played
@@ -48,6 +49,7 @@ from topk.simulate.workers import (
     on_machine,
 )
 from topk.store import StudyFiles, description_of, versions
+from topk.testset import ItemPool, TestSet
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -589,10 +591,20 @@ def _check_bandits(bandit, runs):
 
 
 def _check_suits(strategy, bandit):
-    """Refuse several bandits if the strategy is for one, and one if it is for several."""
+    """Refuse arms of another kind than those that the strategy is for."""
     if strategy.several != (bandit.means.ndim > 1):
         wanted = "a topk.MultiBandit" if strategy.several else "a single bandit"
         refuse("bandit", bandit, f"{wanted} for {type(strategy).__name__}")
+    name, pool = type(strategy).__name__, isinstance(bandit, ItemPool)
+    if getattr(strategy, "paired", False) and not pool:
+        refuse("bandit", bandit, f"a topk.ItemPool for {name}, which compares models on new items")
+    if pool and strategy.stops_by != "intervals" and not getattr(strategy, "paired", False):
+        wanted = f"a topk.ReplayBandit for {name}, which needs arms with independent results"
+        refuse("bandit", bandit, wanted)
+    if isinstance(bandit, TestSet) and bandit.absent.any() and not isinstance(
+        strategy.on(bandit.reward_range), CellStrategy
+    ):
+        refuse("bandit", bandit, f"without missing cells for {name}; BettingLUCB allows them")
 
 
 def _check_checkpoints(checkpoints, strategy, n):

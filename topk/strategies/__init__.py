@@ -1,4 +1,6 @@
-"""The strategies, one file for each algorithm or family; ``__init__.pyi`` lists them.
+"""The strategies, one file for each algorithm or family; ``__init__.pyi`` lists those with a rule.
+
+`topk.PairedBetting` sees single cells and is not among them.
 
 Every constructor raises a ValueError if a parameter is out of range.  ``start`` does so if the
 number of arms does not fit the parameters: k must be less than n (at most n for `OptMAI`), and

@@ -6,7 +6,7 @@ from typing import Any
 
 from topk._types import Whole
 from topk.betting import betting_bounds
-from topk.rules import Arms, apart, rule
+from topk.rules import Arms, Strategy, apart, rule
 from topk.strategies.lucb import Floored, floor_state
 
 apart(betting_bounds)
@@ -62,6 +62,14 @@ class BettingLUCB(Floored):
     budget: Whole | None = None
     uses_squares = bounded = True
     joins_by = "intervals"
+
+    def without_replacement(self, items: int) -> Strategy:
+        """Return the rule for a finite test set, with cells of any kind."""
+        from topk.strategies.graded import FiniteBettingLUCB
+
+        return FiniteBettingLUCB(self.k, self.epsilon, self.delta, items, self.budget)
+
+    on_grades = without_replacement
 
     def state(self, arms: Arms) -> dict[str, Any]:
         """Return ln(n / delta), and what `Floored` needs."""

@@ -1,7 +1,7 @@
 """KL-LUCB's rule on a finite test set with graded cells, which are drawn without replacement."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,8 @@ class FiniteBettingLUCB(CellStrategy):
     ----------
     k, epsilon, delta, budget
         As for `topk.BettingLUCB`.
+    items : int
+        N.
 
     Notes
     -----
@@ -47,8 +49,9 @@ class FiniteBettingLUCB(CellStrategy):
     k: int
     epsilon: float
     delta: float
+    items: int
     budget: Whole | None = None
-    stops_by = "intervals"
+    stops_by = joins_by = "intervals"
 
     def table(self, n: int, items: Integers | None) -> "GradedTable":
         """Return an empty table for n arms with ``items`` (n,) cells each."""
@@ -128,8 +131,8 @@ class GradedTable(CellTable):
         known = self.is_known(h) and self.is_known(low)
         return bool(known or self._excess(h, low, self.epsilon) <= 0)
 
-    def wanted(self) -> Integers:
-        """Return h, l, and the next arms at risk, that are not complete.
+    def stages(self, flight: Integers, left: Integers) -> Iterator[tuple[Integers, Integers]]:
+        """Yield h and l, and the next arms at risk, without those that are complete.
 
         Nothing is wanted if h and l are complete: missing cells leave the set open.
         """
@@ -137,13 +140,13 @@ class GradedTable(CellTable):
         h, low = inside[0], outside[0]
         full = self.size >= self.items
         if full[h] and full[low]:
-            return np.zeros(0, dtype=np.int64)
+            return
         inside = inside[self._excess(inside, low, self.epsilon) > 0]
         outside = outside[self._excess(h, outside, self.epsilon) > 0]
         pairs = np.full((max(inside.size, outside.size), 2), -1)
         pairs[: inside.size, 0] = np.where(full[inside], -1, inside)
         pairs[: outside.size, 1] = np.where(full[outside], -1, outside)
-        return pairs.ravel()
+        yield pairs, left
 
     def intervals(self, delta: float) -> tuple[Floats, Floats]:
         """Return two-sided intervals of the means from all cells so far, 1 - ``delta`` jointly."""
