@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 import topk  # noqa: E402
 from book.build import ROOT  # noqa: E402
-from topk import claims, plots  # noqa: E402
+from topk import plots, stats  # noqa: E402
 
 STRATEGIES = [name for name in topk.strategies.__all__ if "MultiBandit" not in name]
 
@@ -160,7 +160,7 @@ def test_only_strategies_have_a_style(nothing):
 def test_the_band_is_the_interval_of_the_mean(ax):
     values = np.random.default_rng(0).random((12, 5)) * 0.1
     drawn = plots.curve_with_band(ax, range(5), values, "SAR", level=0.9)
-    expected = claims.mean_interval(values, 0.9)
+    expected = stats.mean_interval(values, 0.9)
     np.testing.assert_allclose(drawn, expected)
     (line,) = ax.get_lines()
     np.testing.assert_allclose(line.get_ydata(), expected.estimate)
@@ -172,7 +172,7 @@ def test_the_band_is_the_interval_of_the_mean(ax):
 
 def test_a_floor_cuts_the_band(ax):
     values = [[0.0, 0.0], [0.0, 1.0], [0.1, 0.0]]
-    assert claims.mean_interval(values).low.min() < 0
+    assert stats.mean_interval(values).low.min() < 0
     assert plots.curve_with_band(ax, [1, 2], values, "SAR", floor=0).low.min() == 0
 
 
