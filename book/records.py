@@ -32,7 +32,6 @@ PAPERS = {
     "zhou2014": "Zhou, Chen and Li (2014): OptMAI",
     "chen2017": "Chen, Chen, Zhang and Zhou (2017): AdaptiveTopK",
 }
-OTHER_PAPERS = {"you2023": "You, Qin, Wang and Yang (2023), not one of the five papers"}
 
 VERSIONED = ("numpy", "scipy", "numba", "matplotlib", "pandas", "seaborn", "jupyter-book")
 
@@ -97,8 +96,7 @@ def ledger(claims: list[dict], preview: bool) -> str:
         return "This is a preview at a fraction of the papers' scale; claims are not judged.\n"
     papers = [*PAPERS, *sorted({claim["paper"] for claim in claims} - set(PAPERS))]
     groups = {paper: [c for c in claims if c["paper"] == paper] for paper in papers}
-    titles = PAPERS | OTHER_PAPERS
-    groups = {titles.get(paper, paper): group for paper, group in groups.items() if group}
+    groups = {PAPERS.get(paper, paper): group for paper, group in groups.items() if group}
     parts = [f"{ledger_summary(claims)}\n", bars(groups), '<div id="topk-ledger-filter"></div>\n']
     for title, group in groups.items():
         rows = tables.claims(group, here=False)
