@@ -32,6 +32,11 @@ Items = Annotated[str | None, typer.Option(
     metavar="FILE|N", help="The items in the order in which they are asked: a file with a name on "
     "each line, or a number N for the names 1 to N.", show_default=False)]
 
+Shuffle = Annotated[bool, typer.Option(
+    "--shuffle", help="Ask the items in a random order drawn from --seed, not in that of --items; "
+    "give it to `topk rank` and `topk next` alike.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the order of --shuffle.")]
+
 
 class Gaps(StrEnum):
     """Which cells count; see `topk.tiers`."""

@@ -31,6 +31,8 @@ def rank(
     bounds: options.Bounds = (0.0, 1.0),
     new: options.New = True,
     items: options.Items = None,
+    shuffle: options.Shuffle = False,
+    seed: options.Seed = 0,
     gaps: options.GapsOption = options.Gaps.prefix,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Write a Markdown table.")] = False,
@@ -51,7 +53,9 @@ def rank(
     if as_json and markdown:
         raise ValueError("--json and --markdown exclude each other; choose one of them")
     frame = read_results(files, model, item, score, trial)
-    matrix = as_matrix(frame, read_items(items))
+    if shuffle and items is None:
+        raise ValueError("--shuffle needs --items, whose order it replaces")
+    matrix = as_matrix(frame, read_items(items, seed if shuffle else None))
     found = tiers_of(matrix, delta, k, epsilon, new, bounds, gaps.value)
     decided = _is_decided(found, k)
     more = None if decided or not new else more_items(matrix, found, k, epsilon, delta, bounds)

@@ -24,7 +24,8 @@ class Matrix(NamedTuple):
     Attributes
     ----------
     models, items : list of str
-        Labels of rows and columns, in the order of first appearance; or items in a given order.
+        Labels of rows and columns: models by name, or as given; items in the order of first
+        appearance, or as given.
     scores : ndarray of float, shape (n, N)
         Scores, as means over trials; nan where there is none.
     told : ndarray of bool, shape (n, N)
@@ -37,21 +38,46 @@ class Matrix(NamedTuple):
     told: Any
 
 
-def read_items(items: str | None) -> list[str] | None:
-    """Return the names of ``--items``: a file with a name on each line, or N for 1 to N."""
+def read_items(items: str | None, seed: int | None = None) -> list[str] | None:
+    """Return the names of ``--items``: a file with a name on each line, or N for 1 to N.
+
+    With a seed they are in a random order.
+    """
     if items is None:
         return None
     if items.isdecimal():
-        size = int(items)
-        if not 1 <= size <= LARGEST:
+        if not 1 <= int(items) <= LARGEST:
             allowed = f"a file, or a number from 1 to {LARGEST:,}"
             raise ValueError(f"--items must be {allowed}, got {items}")
-        return [str(number) for number in range(1, size + 1)]
+        names = [str(number) for number in range(1, int(items) + 1)]
+    else:
+        names = names_in(Path(items), "--items is a file with a name on each line, or a number")
+    if seed is None:
+        return names
+    if seed < 0:
+        raise ValueError(f"--seed must be at least 0, got {seed}")
+    # NumPy guarantees the stream of random numbers, but not its shuffles
+    order = np.random.PCG64(seed).random_raw(len(names)).argsort(kind="stable")
+    return [names[place] for place in order.tolist()]
+
+
+def read_names(words: str, option: str) -> list[str]:
+    """Return different names: those in a file, one on each line, or words with commas."""
+    path = Path(words)
+    if path.is_file():
+        return names_in(path, "")
+    names = [as_label(word) for word in words.split(",") if word.strip()]
+    if len(set(names)) < len(names) or not names:
+        raise ValueError(f"{option} must be a file, or different names with commas, got {words!r}")
+    return names
+
+
+def names_in(path: Path, hint: str) -> list[str]:
+    """Return the names in a file, one on each line; blank lines do not count."""
     try:
-        text = decoded(items, Path(items).read_bytes())
+        text = decoded(path, path.read_bytes())
     except OSError as error:
-        told = "--items is a file with a name on each line, or a number"
-        refuse(items, f": {error.strerror}; {told}")
+        refuse(path, f": {error.strerror}; {hint}")
     names: dict[str, int] = {}
     for line, name in enumerate(text.splitlines(), 1):
         if not name.strip():
@@ -59,25 +85,31 @@ def read_items(items: str | None) -> list[str] | None:
         try:
             label = as_label(name)
         except Unreadable as error:
-            refuse(items, f", line {line}: {error}")
+            refuse(path, f", line {line}: {error}")
         if label in names:
-            refuse(items, f", line {line}: item {label!r} is already in line {names[label]}; "
-                          "remove one of them")
+            refuse(path, f", line {line}: {label!r} is already in line {names[label]}; remove one "
+                         "of them")
         names[label] = line
     return [*names]
 
 
-def as_matrix(frame: pandas.DataFrame, items: list[str] | None) -> Matrix:
+def as_matrix(
+    frame: pandas.DataFrame, items: list[str] | None, models: list[str] | None = None,
+) -> Matrix:
     """Return a frame of `topk.read_results` as a matrix; every cell has equally many trials."""
-    models = {label: row for row, label in enumerate(dict.fromkeys(frame["model"]))}
+    known = sorted(set(frame["model"])) if models is None else models
+    rows = {label: row for row, label in enumerate(known)}
+    if other := next((label for label in frame["model"] if label not in rows), None):
+        raise Unreadable(f"model {other!r} has results and is not one of --models; add it there, "
+                         "or remove its results")
     asked = dict.fromkeys(frame["item"]) if items is None else items
     columns = {label: column for column, label in enumerate(asked)}
     if other := next((label for label in frame["item"] if label not in columns), None):
         raise Unreadable(f"item {other!r} has results and is not one of --items; add it there, or "
                          "remove its results")
-    a = frame["model"].map(models).to_numpy(dtype=np.int64)
+    a = frame["model"].map(rows).to_numpy(dtype=np.int64)
     i = frame["item"].map(columns).to_numpy(dtype=np.int64)
-    trials = np.zeros((len(models), len(columns)), dtype=np.int64)
+    trials = np.zeros((len(rows), len(columns)), dtype=np.int64)
     sums = np.zeros(trials.shape)
     np.add.at(trials, (a, i), 1)
     np.add.at(sums, (a, i), frame["score"].to_numpy(dtype=float))
@@ -85,11 +117,11 @@ def as_matrix(frame: pandas.DataFrame, items: list[str] | None) -> Matrix:
     most = int(trials.max())
     if (fewer := told & (trials < most)).any():
         row, column = np.argwhere(fewer)[0]
-        raise Unreadable(f"model {[*models][row]!r}, item {[*columns][column]!r}: "
+        raise Unreadable(f"model {known[row]!r}, item {[*columns][column]!r}: "
                          f"{trials[row, column]} of {most} trials; run the others, or remove it")
     scores = np.full(trials.shape, np.nan)
     scores[told] = sums[told] / trials[told]
-    return Matrix([*models], [*columns], scores, told)
+    return Matrix(known, [*columns], scores, told)
 
 
 def tiers_of(
