@@ -138,13 +138,13 @@ def choose(
     unit = (matrix.scores - bounds[0]) / width
     prefix = np.logical_and.accumulate(matrix.told, axis=1).sum(axis=1)
     grown = [(arm, unit[arm, :end]) for arm, end in enumerate(prefix.tolist()) if end]
-    table = _table(n, len(matrix.items), k, delta, epsilon / width, new)
-    table.extend(grown)
+    state = _state(n, len(matrix.items), k, delta, epsilon / width, new)
+    state.extend(grown)
     if new:
-        _forget_peaks(table)
+        _forget_peaks(state.table)
     taken = matrix.told | handed
     left = (~taken).sum(axis=1)
-    shares = table.shares(taken.sum(axis=1) - prefix, left, size)
+    shares = state.shares(taken.sum(axis=1) - prefix, left, size)
     if not shares.any():  # the rule is decided and `tiers` is not, by a hair
         _spread(shares, left, found, k, matrix.models, size)
     cells = [(arm, item) for arm in range(n)
@@ -156,18 +156,18 @@ def choose(
     return cells, f"{output.count(len(cells), 'cell')} of {number}; p = {found.evidence(k):.2g}"
 
 
-def _table(n, size, k, delta, epsilon, new):
-    """Return an empty table of the rule that chooses."""
+def _state(n, items, k, delta, epsilon, new):
+    """Return the state of a run before its first cell."""
+    from topk.engine.cells import CellRunState
     from topk.leaderboard import set_counts
     from topk.strategies.graded import FiniteBettingLUCB
     from topk.strategies.paired import PairedBetting
 
     if not new:
-        rule = FiniteBettingLUCB(k, epsilon, delta)
-        return rule.table(n, np.full(n, size, dtype=np.int64))
-    table = PairedBetting(k, epsilon, delta).table(n, None)
-    table.delta = delta * table.count / set_counts(n, k, epsilon)[1]
-    return table
+        return CellRunState(FiniteBettingLUCB(k, epsilon, delta, items), n, items)
+    state = CellRunState(PairedBetting(k, epsilon, delta), n, items)
+    state.table.delta = delta * state.table.count / set_counts(n, k, epsilon)[1]
+    return state
 
 
 def _forget_peaks(table):
