@@ -10,7 +10,7 @@ import warnings
 import typer
 
 from topk._warnings import TopkWarning
-from topk.commands import check, next, rank
+from topk.commands import check, next, plan, rank
 
 REFUSED = 2  # exit code, also of options that typer refuses
 HELP = """Choose the K best of n models from results on items.
@@ -28,6 +28,7 @@ def topk() -> None:
 app.command()(check.check)
 app.command()(rank.rank)
 app.command("next")(next.next_cells)
+app.command()(plan.plan)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from topk.commands import options, output
+from topk.commands.rules import state_of
 from topk.commands.tables import Matrix, as_matrix, read_items, read_names, tiers_of
 from topk.reading import read_results
 from topk.reading.files import read_csv
@@ -138,7 +139,7 @@ def choose(
     unit = (matrix.scores - bounds[0]) / width
     prefix = np.logical_and.accumulate(matrix.told, axis=1).sum(axis=1)
     grown = [(arm, unit[arm, :end]) for arm, end in enumerate(prefix.tolist()) if end]
-    state = _state(n, len(matrix.items), k, delta, epsilon / width, new)
+    state = state_of(n, len(matrix.items), k, delta, epsilon / width, new)
     state.extend(grown)
     if new:
         _forget_peaks(state.table)
@@ -154,20 +155,6 @@ def choose(
         return [], f"nothing is left to run: {ways}, and the {k} best are open"
     number = output.count(int((shares > 0).sum()), "model")
     return cells, f"{output.count(len(cells), 'cell')} of {number}; p = {found.evidence(k):.2g}"
-
-
-def _state(n, items, k, delta, epsilon, new):
-    """Return the state of a run before its first cell."""
-    from topk.engine.cells import CellRunState
-    from topk.leaderboard import set_counts
-    from topk.strategies.graded import FiniteBettingLUCB
-    from topk.strategies.paired import PairedBetting
-
-    if not new:
-        return CellRunState(FiniteBettingLUCB(k, epsilon, delta, items), n, items)
-    state = CellRunState(PairedBetting(k, epsilon, delta), n, items)
-    state.table.delta = delta * state.table.count / set_counts(n, k, epsilon)[1]
-    return state
 
 
 def _forget_peaks(table):
