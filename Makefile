@@ -21,7 +21,7 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml $(LOCKED:%=--extra %) --
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help environment address book pdf preview serve lab sync test test-all browser-test bench evidence lock clean \
+.PHONY: help environment address book pdf preview serve lab sync test test-all browser-test bench evidence lock adapters clean \
 	dist coverage mutate lowest
 .DEFAULT_GOAL := help
 
@@ -103,6 +103,13 @@ lowest: ## run the library's tests with the oldest allowed dependencies (needs u
 	  tests/engine/test_reward_laws.py tests/test_bandits.py tests/test_confidence.py \
 	  tests/test_store.py tests/live/test_session.py tests/simulate/test_buffer.py \
 	  tests/simulate/test_compare.py tests/simulate/test_results.py
+
+adapters: ## run the adapters with the newest inspect_ai, GEPA and optuna, apart (needs uv)
+	rm -rf _build/adapters && uv venv --quiet _build/adapters
+	uv pip install --quiet --python _build/adapters -e ".[inspect,gepa,parquet]" optuna pytest \
+	  hypothesis
+	cd tests && TOPK_RECORD=1 ../_build/adapters/bin/python -m pytest -q -p no:cacheprovider \
+	  -o filterwarnings=default adapters reading
 
 lock: ## resolve the dependencies again (needs uv)
 	$(LOCK) --output-file requirements.lock

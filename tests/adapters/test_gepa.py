@@ -1,6 +1,5 @@
 """The policy for GEPA, run by GEPA itself with a scripted model and scripted proposals."""
 
-import importlib.metadata
 import random
 
 import pytest
@@ -67,7 +66,7 @@ class Stop:
         return len(state.program_candidates) == len(SKILL)
 
 
-def test_only_better_programs_are_accepted_and_few_cells_are_paid():
+def test_only_better_programs_are_accepted_and_few_cells_are_paid(record):
     system = Scripted()
     policy = GatePolicy(system.evaluate, smallest_gain=.1, delta=.05, spend=.2)
     result = optimize(policy, system)
@@ -78,7 +77,7 @@ def test_only_better_programs_are_accepted_and_few_cells_are_paid():
     assert result.best_candidate["prompt"] == "best"
     cells = sum(len(scores) for scores in result.val_subscores)
     assert cells == len(system.cells) < .8 * len(SKILL) * ITEMS
-    print(f"gepa {importlib.metadata.version('gepa')}: {cells} of {len(SKILL) * ITEMS} cells")
+    record("gepa", cells=cells, all_cells=len(SKILL) * ITEMS)
     for program, scores in enumerate(result.val_subscores):
         assert scores == {item: score(names[program], item) for item in scores}
     for item, front in result.per_val_instance_best_candidates.items():

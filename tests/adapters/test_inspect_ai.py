@@ -43,7 +43,7 @@ def play(tmp_path, **options):
     return race, logs, sum(len(log.samples) for log in logs)
 
 
-def test_models_that_are_certainly_out_or_in_are_stopped(tmp_path):
+def test_models_that_are_certainly_out_or_in_are_stopped(tmp_path, record):
     race, logs, samples = play(tmp_path, k=1)
     all_samples = len(SKILL) * sum(TASKS.values())
     assert race.tier == {f"mockllm/{name}": "in" if name == "a" else "out" for name in SKILL}
@@ -52,7 +52,7 @@ def test_models_that_are_certainly_out_or_in_are_stopped(tmp_path):
     assert sum(len(stop.early_stops) for stop in stops) == all_samples - samples
     assert all(stop.metadata["samples_not_run"] == len(stop.early_stops) for stop in stops)
     assert samples < .75 * all_samples
-    print(f"inspect_ai {inspect_ai.__version__}: {samples} of {all_samples} samples")
+    record("inspect_ai", samples=samples, all_samples=all_samples)
     frame = topk.read_results(tmp_path)  # the logs say the same
     assert len(frame) == samples
     wide = frame.pivot(index="model", columns="item", values="score")

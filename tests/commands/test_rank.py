@@ -6,18 +6,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from commands.lines import CommandLine
 from processes import fresh
 
 import topk
 
 MODELS = ["a", "b", "c", "d"]
 RIGHT = np.random.default_rng(0).random((4, 400)) < [[0.9], [0.7], [0.68], [0.3]]
-
-
-@pytest.fixture
-def line(monkeypatch, capsys):
-    return CommandLine(monkeypatch, capsys)
 
 
 def tidy(right, models=MODELS):

@@ -33,7 +33,8 @@ class GatePolicy(EvaluationPolicy):
         self, evaluate: Callable[..., Any], batch: int = 10, seed: int = 0, **options: Any,
     ) -> None:
         self.evaluate, self.batch, self.seed = evaluate, batch, seed
-        self.gate, self.judged, self.loader = topk.Gate(champion=0, **options), 1, None
+        self.gate, self.judged = topk.Gate(champion=0, **options), 1
+        self.loader: Any = None
 
     def _order(self, program):
         return np.random.default_rng([self.seed, program])
@@ -61,11 +62,12 @@ class GatePolicy(EvaluationPolicy):
         told = [known[self.gate.champion].get(item, np.nan) for item in ids]
         trial = self.gate.offer(program, ids, told, self._order(program))
         while trial.status == "open":
-            cells = list(zip(*trial.ask_cells(self.batch), strict=True))
-            for name in {name for name, _ in cells}:
+            programs, items = trial.ask_cells(self.batch)
+            cells = list(zip(programs, items, strict=True))
+            for name in {*programs}:
                 self._run(name, [i for each, i in cells if each == name and i not in known[each]],
                           state)
-            trial.tell_cells(*zip(*cells, strict=True), [known[each][i] for each, i in cells])
+            trial.tell_cells(programs, items, [known[each][i] for each, i in cells])
 
     def _run(self, program, items, state):
         """Run cells of a program, and enter them as GEPA does: scores, Pareto front, budget."""

@@ -28,12 +28,12 @@ class Race:
 
     def __init__(self, models: list[str], k: int, scorer=None, every: int = 10, **options: Any):
         self.models, self.scorer, self.every, self._wait = models, scorer, every, every
-        self.options, self.trials = options | {"k": k}, defaultdict(list)  # by model and item
+        self.options: dict[str, Any] = options | {"k": k}
+        self.trials: dict[Any, list[float]] = defaultdict(list)  # by model and item
         self.items: dict[Any, int] = {}  # (place in the order of samples, task): epochs
         self.tier = dict.fromkeys(models, "open")
 
     def entry(self) -> EarlyStopping:
-        """Return ``early_stopping`` for one task of one model."""
         return _Entry(self)
 
     def tiers(self) -> topk.Tiers:

@@ -28,7 +28,7 @@ def plan(
     batch: Annotated[int | None, typer.Option(
         "-n", metavar="N", help="Cells in a batch; by default as many as models.",
         show_default=False)] = None,
-    runs: Annotated[int, typer.Option(metavar="N", help="Number of simulated evaluations.")] = 20,
+    runs: Annotated[int, typer.Option(metavar="N", help="Number of simulated evaluations.")] = 10,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the simulation.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
@@ -72,7 +72,7 @@ def _means(guess, models):
     if len(values) not in (2, models) or not all(0 <= value <= 1 for value in values):
         raise ValueError(f"--guess must be 2 or {models} numbers from 0 to 1 with commas, got "
                          f"{guess!r}")
-    return np.array(values) if len(values) == models else np.linspace(*values, models)
+    return np.array(values) if len(values) == models else np.linspace(values[0], values[1], models)
 
 
 def _play(means, items, k, delta, epsilon, new, batch, rng):
