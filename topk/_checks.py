@@ -29,6 +29,15 @@ _repr.maxstring = _repr.maxother = PARTS["value"]
 _repr.maxlevel, _repr.maxlist, _repr.maxtuple, _repr.maxdict, _repr.maxset = 2, 8, 8, 4, 4
 
 
+class Words(str):
+    """A value in words, which a refusal shows without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def refuse(name: str, value: object, allowed: str, where: str = "") -> NoReturn:
     """Raise a ``ValueError`` with a parameter's name, allowed values, value and place."""
     name, found = shortened(name, PARTS["name"]), shortened(in_words(value), PARTS["value"])
@@ -369,11 +378,14 @@ def check_increasing(values: Any, name: str, low: int) -> tuple[int, ...]:
     return tuple(counts.tolist())
 
 
-def check_integers(values: Any, name: str, largest: int, size: int | None = None) -> Integers:
+def check_integers(
+    values: Any, name: str, largest: int, size: int | None = None, where: Where = entry,
+) -> Integers:
     """Return an int64 array (size,) of integers from 0 to ``largest``; None for any size."""
     noun = "integers" if size is None else f"{size} integer{'' if size == 1 else 's'}"
     allowed = f"an array of {noun} from 0 to {largest}"
-    array = as_integers(values, name, 0, largest, allowed)
+    fits = as_array(values, name, allowed).size == size
+    array = as_integers(values, name, 0, largest, allowed, where if fits else entry)
     if array.ndim != 1 or size not in (None, array.size):
         refuse(name, values, allowed)
     return array

@@ -30,6 +30,7 @@ from topk._types import Flags, Floats, Integers
 
 CHUNK_SIZE = 2**18  # rewards drawn or summed at a time, which takes some hundredths of a second
 check_sigma = up_to(1e150)
+LARGE = 1e150  # bounds beyond this are multiplied by nothing
 HOW_TO_DECLARE = "or declare others: bounds = (low, high), or sigma for unbounded sub-Gaussian ones"
 
 
@@ -84,14 +85,36 @@ class RewardRange(NamedTuple):
         """Return the sums of the original rewards, given those of the rescaled ones."""
         return sums if self == UNIT_RANGE else sums * self.width + pulls * self.low
 
+    @property
+    def high(self) -> float:
+        """The largest bounded reward."""
+        return self.low + self.width
+
+    def unit(self, counts: Any, sums: Any) -> Any:
+        """Return the sums of the rescaled rewards."""
+        if self == UNIT_RANGE:
+            return sums
+        if max(abs(self.low), self.width) > LARGE:  # products of these would overflow
+            sums = sums / self.width - counts * (self.low / self.width)
+        else:
+            sums = (sums - counts * self.low) / self.width
+        return np.minimum(np.maximum(sums, 0.0), counts) if self.bounded else sums
+
     def impossible(self, sums: Floats, counts: Floats | Integers | int) -> Flags:
-        """Return, as an array of bool, which sums of ``counts`` rewards are impossible."""
+        """Return, as an array of bool, which sums of ``counts`` rewards are impossible.
+
+        Sums may have the rounding errors of floats that were added one by one, at most 1e-9 of the
+        largest absolute reward each; those of rewards in [0, 1] must be within [0, counts].
+        """
+        wrong = ~np.isfinite(sums)
         if not self.bounded:
-            return ~np.isfinite(sums)
-        slack = 1e-9 * np.maximum(counts, 1) * max(self.width, abs(self.low)) * (self != UNIT_RANGE)
-        low, high = counts * self.low, counts * (self.low + self.width)
-        possible = (sums >= low - slack) & (sums <= high + slack)  # a nan is refused
-        return ~(possible | (np.isnan(sums) & self.graded))
+            return wrong
+        most = np.maximum(counts, 1)
+        slack = np.minimum(1e-9, 2.0**-52 * (8.0 + most)) * most * (self != UNIT_RANGE)
+        scale = max(abs(self.low), abs(self.high))  # divided by it, nothing overflows
+        low, high, found = counts * (self.low / scale), counts * (self.high / scale), sums / scale
+        possible = (found >= low - slack) & (found <= high + slack)
+        return (wrong | ~possible) & ~(np.isnan(sums) & self.graded)
 
     def __str__(self) -> str:
         if not self.bounded:

@@ -11,7 +11,6 @@ from topk._json import restore_arrays, to_json_list
 from topk.live.exact import ExactSums
 
 COUNTS = {"wanted": "count", "new": "count", "flight": "count"}  # stored arrays (n,)
-MOST = 2**53  # maximum pulls of an arm, up to which sums of 0/1 rewards are exact as floats
 SPLIT = 10**9  # larger numbers of rewards are not split at random
 
 

@@ -4,7 +4,9 @@ import hashlib
 import json
 from fractions import Fraction
 
-from topk._checks import in_words, refuse, shortened
+from topk._checks import Words, in_words, refuse, shortened
+
+CORRECT = "if results were taken back see Session.correct"
 
 
 class Records:
@@ -19,17 +21,26 @@ class Records:
         units, of all results of the arm; only of arms whose totals were told.
     corrections : list
         ``[arm, count, sum, new count, new sum]`` of each correction, sums on the strategy's scale.
+    losses : dict
+        (arm, item) -> how often this cell of a finite test set was lost.
     """
 
     def __init__(self):
-        self.batches, self.totals, self.corrections = {}, {}, []
+        self.batches, self.totals, self.corrections, self.losses = {}, {}, [], {}
 
     def copy(self):
         """Return a copy, which may change."""
         other = Records()
         other.batches, other.totals = self.batches.copy(), self.totals.copy()
-        other.corrections = self.corrections.copy()
+        other.corrections, other.losses = self.corrections.copy(), self.losses.copy()
         return other
+
+    def lose(self, arms, items):
+        """Count lost cells; return those that were lost before, as (arm, item, times)."""
+        for cell in zip(arms.tolist(), items.tolist(), strict=True):
+            self.losses[cell] = self.losses.get(cell, 0) + 1
+            if self.losses[cell] > 1:
+                yield (*cell, self.losses[cell])
 
     def is_new(self, batch, told):
         """Return whether a batch has not been told; refuse other results with a known id.
@@ -43,7 +54,7 @@ class Records:
         """
         if isinstance(batch, bool) or not isinstance(batch, str | int) or batch == "":
             refuse("batch", batch, "a text or an integer that names these results")
-        name = str(batch)
+        name = json.dumps(batch)  # 1 and "1" are different
         found = hashlib.sha256(json.dumps(told).encode()).hexdigest()
         before = self.batches.setdefault(name, found)
         if before != found:
@@ -52,6 +63,39 @@ class Records:
                 "further results an id of their own, or see Session.correct"
             )
         return before is found
+
+    def increase(self, told, before):
+        """Return what new totals add to what was told before; refuse totals that fall.
+
+        Parameters
+        ----------
+        told : topk.live.results.Told
+            The new totals, of each arm once.
+        before : callable
+            Function of an arm that returns its number of rewards, their sum and the sum of their
+            squares or None, for an arm whose totals are told for the first time.
+
+        Returns
+        -------
+        tuple of list
+            The counts, sums and squares that are new; squares are None where they are not known.
+        """
+        found, squares = [], [None] * told.arms.size
+        if told.squares is not None:
+            squares = told.squares.tolist()
+        entries = zip(told.arms.tolist(), told.counts.tolist(), told.sums.tolist(), squares,
+                      strict=True)
+        for place, (arm, count, total, square) in enumerate(entries):
+            had = self.totals.get(arm) or before(arm)
+            more = count - had[0], Fraction(total) - Fraction(had[1])
+            told_squares = square is not None and had[2] is not None
+            found.append((*more, Fraction(square) - Fraction(had[2]) if told_squares else None))
+            if more[0] < 0:
+                fall = Words(f"{count}, and {had[0]} were told before")
+                refuse("counts", fall, f"totals that do not fall; {CORRECT}", told.where(place))
+            exact = None if square is None else Fraction(square)
+            self.totals[arm] = [count, Fraction(total), exact]
+        return tuple([*column] for column in zip(*found, strict=True)) if found else ([], [], [])
 
     def add(self, arms, counts, sums, squares):
         """Add results to the totals of the arms whose totals are known."""
@@ -71,7 +115,10 @@ class Records:
             [arm, *(None if x is None else str(x) for x in total)]
             for arm, total in sorted(self.totals.items())
         ]
-        return {"batches": self.batches, "totals": totals, "corrections": self.corrections}
+        return {
+            "batches": self.batches, "totals": totals, "corrections": self.corrections,
+            "losses": [[*cell, times] for cell, times in sorted(self.losses.items())],
+        }  # fmt: skip
 
     def load(self, stored):
         """Restore stored records."""
@@ -80,3 +127,4 @@ class Records:
             exact = (None if x is None else Fraction(x) for x in sums)
             self.totals[arm] = [int(count), *exact]
         self.corrections = [list(correction) for correction in stored["corrections"]]
+        self.losses = {(arm, item): times for arm, item, times in stored["losses"]}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from topk import plots
-from topk._checks import refuse
+from topk._checks import in_words, refuse
 from topk.confidence import by_pairs, overlap
 from topk.finite import tolerated_items
 
@@ -45,7 +45,8 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
           1 - delta all intervals hold at all times;
         * ``chosen``: whether the arm is in the set that would be returned now;
         * ``undecided_with``: number of the arm's rivals, the arms on the other side of the boundary
-          from which it is not separated up to the strategy's epsilon;
+          from which it is not separated up to the strategy's epsilon; while there is no set, all
+          other remaining arms;
         * ``nearest_rival``: the rival from which the arm is separated least, or None;
         * ``sum``, ``squares``: sum of the rewards, and of their squares.  If a sum of several
           rewards was told without squares, the largest possible; with sigma nan;
@@ -157,10 +158,11 @@ class Rivals:
     def __init__(self, snapshot, ends, sides, epsilon):
         self.inside, self.outside = (np.flatnonzero(side) for side in sides)
         (self.low, self.high), self.epsilon = ends, epsilon
-        self.known, self.n = None, snapshot.n
-        if snapshot.chosen is None:
+        self.known, self.n, self.open = None, snapshot.n, np.zeros(0, dtype=np.int64)
+        if snapshot.chosen is None:  # no set, and every remaining arm is open
+            self.open = self.outside
             self.inside = self.outside = np.zeros(0, dtype=np.int64)
-        elif snapshot.refuted or (snapshot.pulls == 0)[sides[0] | sides[1]].any():
+        elif snapshot.void or (snapshot.pulls == 0)[sides[0] | sides[1]].any():
             self.low, self.high = np.full((2, self.n), [[-np.inf], [np.inf]])
         elif not snapshot.by_intervals:
             squares = None if snapshot.squares is None else snapshot.squares[None]
@@ -179,6 +181,7 @@ class Rivals:
         above = np.searchsorted(high - self.epsilon, self.low[self.inside], side="right")
         below = np.searchsorted(low, self.high[self.outside] - self.epsilon, side="left")
         found[self.inside], found[self.outside] = high.size - above, below
+        found[self.open] = self.open.size - 1
         return found
 
     def nearest(self):
@@ -189,12 +192,15 @@ class Rivals:
         if self.inside.size and self.outside.size:
             found[self.inside] = self.outside[self.high[self.outside].argmax()]
             found[self.outside] = self.inside[self.low[self.inside].argmin()]
+        found[self.open] = -1
         return np.where(self.count() > 0, found, -1)
 
     def of(self, arm):
         """Return the rivals of an arm, in the order of their numbers."""
         if self.known is not None:
             return np.flatnonzero(self.known[arm] > 0)
+        if arm in self.open:
+            return self.open[self.open != arm]
         if arm in self.inside:
             return self.outside[self.high[self.outside] - self.epsilon > self.low[arm]]
         if arm in self.outside:
@@ -204,6 +210,8 @@ class Rivals:
 
 def status(snapshot, evidence):
     """Return the state of a study in words."""
+    if snapshot.stopped == "corrected":
+        return "not certified: results were corrected"
     if snapshot.stopped == "sigma":
         return "not certified: the rewards refute sigma"
     if snapshot.stopped == "budget":
@@ -214,7 +222,26 @@ def status(snapshot, evidence):
         return "complete: this rule gives no certificate"
     if evidence <= snapshot.delta:
         return "certified by the rule and by evidence"
+    if late := int((snapshot.pulls - snapshot.counted).sum()):
+        return f"certified by the rule; {since_then(snapshot, late)}"
     return "certified by the rule; evidence, which uses less information, is above delta"
+
+
+def since_then(snapshot, late):
+    """Return in words what ``late`` results that came after the certificate say about it."""
+    told = f"the {late:,} result(s) since then"
+    inside = np.zeros(snapshot.n, dtype=bool)
+    inside[snapshot.chosen] = True
+    outside = ~inside
+    outside[[*snapshot.withdrawn]] = False
+    low, high = snapshot.intervals()
+    worst = np.flatnonzero(inside)[high[inside].argmin()]
+    best = np.flatnonzero(outside)[low[outside].argmax()] if outside.any() else worst
+    if low[best] <= high[worst]:
+        return f"with {told} evidence is above delta"
+    above, below = (in_words(x) for x in snapshot.named(np.array([best, worst])).tolist())
+    difference = (low[best] - high[worst]) * snapshot.reward_range.width
+    return f"contradicted by {told}: {above} is above {below} by at least {difference:.3g}"
 
 
 def joining(snapshot):
@@ -284,11 +311,14 @@ def summary(snapshot: Snapshot, waits: bool = False) -> str:
     told = pulls_in_words(snapshot.pulls.sum())
     lines = [f"{strategy}: {snapshot.n} arms, {told}; {said['status']}"]
     chosen = table.name[table.chosen].astype(str).tolist()
-    lines.append(f"chosen: {', '.join(chosen) if chosen else 'none yet, some arm has no pull'}")
+    lines.append(f"chosen: {', '.join(chosen) if chosen else f'none yet: {missing(snapshot)}'}")
     lines.append(
         f"evidence {said['evidence']:.3g} at epsilon = {strategy.tolerance:g}; "
         f"epsilon = {said['epsilon']:.3g} is reached at delta = {said['delta']:g}"
     )
+    for arm, count, total, after, corrected in snapshot.corrections:
+        change = f"{total:g} of {count:,} to {corrected:g} of {after:,}"
+        lines.append(f"corrected: {in_words(arm)} from {change}; start anew to certify")
     if waits:
         way = "session.lost(session.names, session.in_flight)"
         if snapshot.reward_range.items:
@@ -300,6 +330,17 @@ def summary(snapshot: Snapshot, waits: bool = False) -> str:
     if "joined" in said:
         lines.append(said["joined"])
     return "\n".join(lines)
+
+
+def missing(snapshot: Snapshot) -> str:
+    """Return in words which remaining arms have no pull yet."""
+    empty = snapshot.pulls == 0 if snapshot.void else snapshot.counted == 0
+    empty[[*snapshot.withdrawn]] = False
+    names = [in_words(x) for x in snapshot.named(np.flatnonzero(empty)).tolist()]
+    if not names:
+        return "nothing has been told"
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more} {'has' if len(names) == 1 else 'have'} no pull"
 
 
 def pulls_in_words(total: int) -> str:

@@ -6,12 +6,12 @@ import copy
 import functools
 import math
 import os
-import reprlib
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Self, TypeVar, overload
 
@@ -19,15 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import (
-    as_array,
+    Words,
     as_generator,
-    as_numbers,
     check_arms,
     check_flag,
     check_integer,
-    check_integers,
-    integral_as_int,
+    in_words,
     refuse,
+    shortened,
 )
 from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
@@ -37,11 +36,12 @@ from topk.engine.known import check_cells, limit_batch
 from topk.engine.plain import PlainRunState
 from topk.engine.state import STOPPED, RunState, begin_run, by_bandit, recommend_with
 from topk.finite import check_items
-from topk.live import files, report
+from topk.live import files, report, results
 from topk.live.cells import Cells, checked_items
 from topk.live.exact import ExactSums
-from topk.live.inbox import MOST, Arrivals
+from topk.live.inbox import Arrivals
 from topk.live.records import Records
+from topk.live.results import MOST, as_name, check_names
 from topk.live.snapshot import Snapshot
 from topk.live.subgaussian import ODDS, SigmaTest
 from topk.rules.base import ACTIVE, RUNNING
@@ -57,6 +57,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 MANY = 1024  # pairs of arms up to which evidence may use squares; beyond, it would take seconds
 COPIED = ("engine", "_cells", "_records", "_short", "_sigma_test")  # parts that seldom change
+ALL = 2.0**62  # results of all arms together, which int64 holds
 DELTA = 0.05  # failure probability of the intervals if the strategy has no delta
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()  # all sessions of this process
@@ -207,6 +208,7 @@ class Session:
             rescaled = rescaled.reserving(self._joined[0] if joined else int(shape), self.most_arms)
         self.engine = begin_run(rescaled, shape, generator)
         n = self.engine.seen.pulls.size
+        self._arms = results.Arms(n, self.names)
         self.layout = (self.engine.bandits, n // self.engine.bandits) if strategy.several else n
         self._withdrawn = []
         self._short = Short(ExactSums(n), ExactSums(n))
@@ -351,24 +353,13 @@ class Session:
         """Return the names of arms, or their numbers if arms have no names."""
         return arms if self.names is None else np.array(self.names)[arms]
 
-    def _numbered(self, arms, name):
-        """Return the numbers of arms that are given by name; numbers if arms have no names."""
-        if self.names is None:
-            return arms
-        given = [arms] if isinstance(arms, str) or not np.iterable(arms) else list(arms)
-        numbers = {arm: number for number, arm in enumerate(self.names)}
-        found = [as_name(arm) for arm in given]
-        for arm, name_of_arm in zip(given, found, strict=True):
-            if name_of_arm not in numbers:
-                refuse(name, arm, f"made of the arms' names, {reprlib.repr(self.names)}")
-        return [numbers[arm] for arm in found]
-
     def _chosen(self):
         """Return the numbers of the arms in the set that would be returned now, or None."""
-        pulls, sums = self._counted()
+        corrected = bool(self._records.corrections)
+        pulls, sums = self._told() if corrected else self._counted()
         seen = pulls > 0
         seen[self._withdrawn] = True
-        if not (seen.all() or self.done):
+        if not (seen.all() or (self.done and not corrected)):
             return None
         return by_bandit(recommend_with(self.engine, pulls, sums), self.layout)
 
@@ -662,6 +653,7 @@ class Session:
             waiting=self.waiting, withdrawn=(*self._withdrawn,), chosen=chosen,
             stopped=self.stopped, sigma_test=self._sigma_test and str(self._sigma_test),
             most_arms=self.most_arms, joined=(*self._joined,),
+            corrections=(*self.corrections,),
         )  # fmt: skip
 
     def report(self, full: bool = False) -> pandas.DataFrame:
@@ -743,9 +735,9 @@ class Session:
         allowed = np.maximum(self._arrivals.left, self._arrivals.flight)
         allowed[self._withdrawn] = MOST
         wanted = "arms: {} reward(s) of arm {} were told, but {} are wanted now; see Session.ask"
-        told = self._one_form(arms, rewards, counts, sums, means)
-        self._sort_in(arms, told, counts, squares, allowed, wanted)
-        self._warn_of_means(rewards, counts)
+        told = self._read(arms, rewards, counts, squares, sums, means)
+        self._sort_in(told, allowed, wanted)
+        self._warn_of_means(rewards, told)
         return self
 
     @changes
@@ -758,6 +750,7 @@ class Session:
         *,
         sums: ArrayLike | None = None,
         means: ArrayLike | None = None,
+        batch: str | int | None = None,
     ) -> Self:
         """Record any results: logged before the session, late, of withdrawn arms, or not asked for.
 
@@ -767,6 +760,9 @@ class Session:
         ----------
         arms, rewards, counts, squares, sums, means
             As in `tell`, for any number of rewards.
+        batch : str or int, optional
+            A name of these results, such as the file or the day they come from.  The session
+            remembers it: told again with the same results, they change nothing.
 
         Returns
         -------
@@ -776,7 +772,8 @@ class Session:
         Raises
         ------
         ValueError
-            If a result is impossible; the session is then unchanged.
+            If a result is impossible, or if other results were told with this ``batch``; the
+            session is then unchanged.
 
         Notes
         -----
@@ -808,10 +805,152 @@ class Session:
         """
         self._refuse_cells("observe", "tell_cells")
         few = "counts: {} reward(s) of arm {} were told, but only {} more can be counted"
-        told = self._one_form(arms, rewards, counts, sums, means)
-        self._sort_in(arms, told, counts, squares, MOST - self._told()[0], few)
-        self._warn_of_means(rewards, counts)
+        told = self._read(arms, rewards, counts, squares, sums, means)
+        if batch is not None:
+            whole = [x if x is None else x.tolist() for x in told[:4]]
+            if not self._own("_records").is_new(batch, whole):
+                return self
+        self._sort_in(told, MOST - self._told()[0], few)
+        self._warn_of_means(rewards, told)
         return self
+
+    @changes
+    def observe_totals(
+        self,
+        arms: ArrayLike,
+        sums: ArrayLike,
+        counts: ArrayLike,
+        squares: ArrayLike | None = None,
+    ) -> Self:
+        """Record cumulative totals, such as a daily export of visitors and sales so far.
+
+        What is new is the difference to what was told before of the arm, by any method; it is
+        recorded as by `observe`.  The same totals again change nothing.
+
+        Parameters
+        ----------
+        arms : array_like of int, or of str if the arms have names, shape (m,)
+            Different arms.
+        sums : array_like of float, shape (m,)
+            Sum of all rewards of each of them so far.
+        counts : array_like of int, shape (m,)
+            Number of these rewards.
+        squares : array_like of float, shape (m,), optional
+            Sum of their squares, for strategies that use variances; of 0/1 rewards the sums.
+
+        Returns
+        -------
+        Session
+            The session itself.
+
+        Raises
+        ------
+        ValueError
+            If a total falls, if more was added to a sum than so many rewards can be, or if an arm
+            occurs twice; the session is then unchanged.
+
+        Notes
+        -----
+        If sales come days after their visitors, count visitors only when their time to buy is over,
+        with the sales of exactly these visitors; otherwise the difference between two exports mixes
+        the sales of earlier visitors with later visitors, and `evidence` is not valid.  Totals that
+        fall because results were taken back, of robots for example, are corrections: see `correct`.
+        """
+        self._refuse_cells("observe_totals", "tell_cells")
+        told = self._read(arms, None, counts, squares, sums, None)
+        if np.unique(told.arms).size < told.arms.size:
+            twice = next(i for i, x in enumerate(told.arms) if x in told.arms[:i])
+            refuse("arms", self._arms.name(int(told.arms[twice])), "different", told.where(twice))
+        pulls, all_sums = self._told()
+        scaled = self._reward_range.from_unit(pulls, all_sums)
+        all_squares = self._reward_squares(pulls, all_sums)
+
+        def before(arm):
+            return int(pulls[arm]), float(scaled[arm]), float(np.nan_to_num(all_squares[arm]))
+
+        records = self._own("_records")
+        number, more, more_squares = records.increase(told, before)
+        new = np.array(number, dtype=np.int64)
+        gained = np.array([float(x) for x in more])
+        near = gained if not self._reward_range.bounded else np.clip(
+            gained, new * self._reward_range.low, new * self._reward_range.high
+        )  # sums of floats have rounding errors
+        gained = np.where(np.abs(gained - near) <= np.abs(told.sums) * 2.0**-40, near, gained)
+        self._check_increase(told, new, gained)
+        added = None
+        if squares is not None and None not in more_squares:
+            added = np.array([float(x) for x in more_squares])
+            added[new == 0] = 0.0
+            results.check_squares(added, gained, new, self._reward_range, told.where)
+        few = "counts: {} reward(s) of arm {} were told, but only {} more can be counted"
+        totals = records.totals
+        records.totals = {}  # which `_sort_in` would add to
+        difference = results.Told(told.arms, new, gained, added, told.where)
+        self._sort_in(difference, MOST - pulls, few)
+        self._own("_records").totals = totals
+        return self
+
+    def _check_increase(self, told, new, gained):
+        """Refuse the first total whose difference to the one before is impossible."""
+        bad = np.flatnonzero(self._reward_range.impossible(gained, new))
+        if bad.size:
+            place = bad[0]
+            more = f"{gained[place]:.17g} for {new[place]} more reward(s)"
+            words = Words(f"{told.sums[place]:.17g}, which is {more}")
+            allowed = f"totals of rewards {self._reward_range}, those before included"
+            refuse("sums", words, allowed, told.where(place))
+
+    @changes
+    def correct(self, arm: int | str, sums: float, counts: int) -> Self:
+        """Replace the totals of an arm, of which results were taken back or were wrong.
+
+        A guarantee is about results in the order in which they were told, and which of them are
+        taken back may depend on their values: the run ends, `stopped` is ``'corrected'``, and
+        `certified` is False for ever, `evidence` is 1, and nothing bounds the means.  The session
+        and its files keep both totals.  To go on with a guarantee, start a new session and pass it
+        all results that are right by `observe`.
+
+        Parameters
+        ----------
+        arm : int, or str if the arms have names
+            The arm.
+        sums : float
+            The sum of all its rewards, corrected.
+        counts : int
+            The number of these rewards.
+
+        Returns
+        -------
+        Session
+            The session itself.
+
+        Raises
+        ------
+        ValueError
+            If the arm does not exist, or so many rewards cannot have this sum; the session is then
+            unchanged.
+        """
+        self._refuse_cells("correct", "tell_cells")
+        told = self._read(np.atleast_1d(np.asarray(arm)), None, counts, None, sums, None)
+        pulls, before = self._told()
+        number = int(told.arms[0])
+        after = float(self._reward_range.unit(told.counts, told.sums)[0])
+        change = [int(pulls[number]), float(before[number]), int(told.counts[0]), after]
+        records = self._own("_records")
+        records.corrections.append([number, *change])
+        records.totals.pop(number, None)
+        return self
+
+    @property
+    @locked
+    def corrections(self) -> list[tuple[Any, int, float, int, float]]:
+        """Corrections: arm, number and sum of its rewards before, and after, in order."""
+        found = []
+        for arm, count, total, after, corrected in self._records.corrections:
+            sums = (float(self._reward_range.from_unit(*x)) for x in ((count, total),
+                                                                      (after, corrected)))
+            found.append((self._arms.name(arm), count, next(sums), after, next(sums)))
+        return found
 
     @changes
     def lost(self, arms: ArrayLike, counts: ArrayLike | None = None) -> Self:
@@ -839,7 +978,11 @@ class Session:
         The loss of a result must not depend on its value; see `observe`.
         """
         self._refuse_cells("lost", "lost_cells")
-        arms, counts, _ = self._entries(arms, counts)
+        arms = self._arms.read(arms)
+        if counts is None:
+            counts = np.ones(arms.size, dtype=np.int64)
+        else:
+            counts = results.read_counts(counts, arms, lambda place: f"entry {place}")
         flying = "counts: {} pull(s) of arm {} are lost, but {} are in flight"
         self._check_most(arms, counts, self._arrivals.flight, flying)
         np.subtract.at(self._arrivals.flight, arms, counts)
@@ -908,7 +1051,7 @@ class Session:
 
     def _pairs(self, arms, items):
         """Return the arms and items of cells in canonical form."""
-        arms, _, _ = self._entries(arms, None)
+        arms = self._arms.read(arms)
         return arms, checked_items(items, arms.size, self.items)
 
     @overload
@@ -1041,8 +1184,15 @@ class Session:
         """
         self._with_cells("lost_cells")
         cells = self._own("_cells")
-        cells.lose(*self._pairs(arms, items), self._named)
+        pairs = self._pairs(arms, items)
+        cells.lose(*pairs, self._named)
         self._expect_cells()
+        if again := [*self._own("_records").lose(*pairs)]:
+            arm, item, times = max(again, key=itemgetter(2))
+            name = in_words(self._arms.name(arm))
+            told = f"{len(again)} cell(s) were lost again, arm {name} and item {item} "
+            told += f"{times} times: a cell that can never be had belongs to Session.void_cells"
+            warnings.warn(told, TopkWarning, stacklevel=3)
         return self
 
     @changes
@@ -1071,8 +1221,10 @@ class Session:
             If the arm does not exist, if the run has ended, if fewer than k arms would
             remain, or if the strategy has already accepted the arm.
         """
-        arm = arm if self.names is None else self._numbered([arm], "arm")[0]
-        arm = check_integer(arm, "arm", 0, self.n - 1)
+        if self.names is None:
+            arm = check_integer(arm, "arm", 0, self.n - 1)
+        else:
+            arm = int(self._arms.read([arm], "arm")[0])
         if self.done:
             raise ValueError("arm: this session is done, and its set is final")
         if arm in self._withdrawn:
@@ -1225,46 +1377,62 @@ class Session:
             self._arrivals.arms, self._arrivals.wanted[arms[:m]] = arms[:m].copy(), counts[:m]
         self._arrivals.take_kept(np.arange(n), self._capacity)
 
-    def _one_form(self, arms, rewards, counts, sums, means):
-        """Return rewards or, with counts, their sums, from the one of three forms that is given."""
-        forms = {"rewards": rewards, "sums": sums, "means": means}
-        given = [name for name, values in forms.items() if values is not None]
-        if not given:
-            refuse("rewards", None, "given, or else sums or means by name")
-        if len(given) > 1:
-            refuse(given[1], forms[given[1]], f"left out where {given[0]} are given")
-        if rewards is None and counts is None:
-            refuse("counts", None, f"given with {given[0]}")
-        if means is not None:
-            _, number, _ = self._entries(arms, counts)
-            sums = _from_means(_as_many(means, "means", number), number)
-        return rewards if sums is None else sums
+    def _read(self, arms, rewards, counts, squares, sums, means):
+        """Return results in canonical form; refuse what is impossible."""
+        given = {"rewards": rewards, "sums": sums, "means": means}
+        return results.read(arms, given, counts, squares, self._arms, self._reward_range)
 
-    def _warn_of_means(self, rewards, counts):
+    def _warn_of_means(self, rewards, told):
         """Warn if ``rewards`` of several pulls each could be means instead of sums."""
-        if rewards is None or counts is None or not self._reward_range.bounded:
+        number, values = told.counts, told.sums
+        if rewards is None or not self._reward_range.bounded or not (number > 1).any():
             return
-        values, number = np.atleast_1d(rewards), np.atleast_1d(counts)
         low, high = self._scale["bounds"] or (0, 1)
         inside = ((low <= values) & (values <= high) & (values != 0)).all()
-        if inside and (number > 1).any() and number.sum() > 20:
+        if inside and number.sum() > 20:
             told = "rewards with counts are taken as sums, and each of these could be a mean"
             warnings.warn(f"{told}: say sums= or means= to be sure", TopkWarning, stacklevel=4)
 
-    def _sort_in(self, *told):
-        """Check and record results, and let the strategy move on."""
-        told, known = self._checked(*told)
-        self._arrivals.take_all(*told, self._capacity)
-        if self._sigma_test:
-            self._own("_sigma_test")
-            for entry in zip(*known, strict=True):
-                self._test_sigma(*entry)
+    def _sort_in(self, told, most, message):
+        """Check and record results, and let the strategy move on.
+
+        Parameters
+        ----------
+        told : topk.live.results.Told
+            The results.
+        most : ndarray of int, shape (n,)
+            The largest number of results of each arm.
+        message : str
+            What is wrong beyond that.
+        """
+        self._check_most(told.arms, told.counts, most, message)
+        arms, counts, raw = told.arms, told.counts, told.squares
+        sums, looks = self._reward_range.unit(counts, told.sums), self._looks_at_squares
+        if raw is None:
+            squares, known = results.known_squares(counts, sums)
+            if looks and not known.all():
+                allowed = "given with sums of several rewards (of zeros and ones they are the sums)"
+                refuse("squares", None, allowed, told.where(int(np.flatnonzero(~known)[0])))
         else:
-            arms, _, rewards, squares = known
-            if (short := squares < rewards).any():
-                for sums, values in zip(self._own("_short"), (rewards, squares), strict=True):
-                    sums.add(arms[short], values[short])
+            bounded = self._reward_range.bounded
+            squares = results.unit_squares(told, self._reward_range, sums) if bounded else raw
+        if self._records.totals:
+            self._own("_records").add(*(x if x is None else x.tolist() for x in told[:4]))
+        self._arrivals.take_all(arms, counts, sums, squares if looks else sums, self._capacity)
+        if self._sigma_test:
+            raw = [None] * arms.size if raw is None else raw.tolist()
+            self._own("_sigma_test")
+            for entry in zip(arms.tolist(), counts.tolist(), told.sums.tolist(), raw, strict=True):
+                self._test_sigma(*entry)
+        elif (short := squares < sums).any():
+            for exact, values in zip(self._own("_short"), (sums, squares), strict=True):
+                exact.add(arms[short], values[short])
         self._go_on()
+
+    @property
+    def _looks_at_squares(self):
+        """Whether the strategy uses the squares of bounded rewards."""
+        return bool(self.engine.seen.squares.size) and self._reward_range.bounded
 
     def _test_sigma(self, arm, count, total, squares):
         """Test sigma by ``count`` rewards, with their sum of squares; None if that is unknown."""
@@ -1317,75 +1485,25 @@ class Session:
     def _told(self):
         """Return pulls and sums (n,) of all results told."""
         pulls, sums = self._counted()
-        for arm, results in self._arrivals.kept.items():
-            sums[arm] = math.fsum([sums[arm], *(result[1] for result in results)])
-        return pulls + self._arrivals.surplus, sums
-
-    def _entries(self, arms, counts):
-        """Return arms and counts as int64 arrays, and ``"rewards"`` or, with counts, ``"sums"``."""
-        arms = self._numbered(arms, "arms")
-        arms = check_integers(arms if np.iterable(arms) else [arms], "arms", self.n - 1)
-        if counts is None:
-            return arms, np.ones(arms.size, dtype=np.int64), "rewards"
-        counts = integral_as_int(counts if np.iterable(counts) else [counts])
-        return arms, check_integers(counts, "counts", MOST, arms.size), "sums"
+        for arm, kept in self._arrivals.kept.items():
+            sums[arm] = math.fsum([sums[arm], *(result[1] for result in kept)])
+        pulls = pulls + self._arrivals.surplus
+        for arm, count, total, after, corrected in self._records.corrections:
+            pulls[arm] += after - count
+            sums[arm] = math.fsum([sums[arm], -total, corrected])
+        return pulls, sums
 
     def _check_most(self, arms, counts, most, message):
         """Refuse counts of an arm that add up to more than its entry of ``most`` (n,)."""
         told = np.bincount(arms, counts, self.n)  # exact up to MOST, the largest limit
+        if told.sum() + self.engine.total > ALL:
+            refuse("counts", Words(f"{told.sum():g}"), f"at most {ALL:g} results of all arms")
         over = (told > most) | (told >= MOST)
         for arm in dict.fromkeys(arms[over[arms]].tolist()):
             count = sum(counts[arms == arm].tolist())
             if count > most[arm]:
-                raise ValueError(message.format(count, self._named(arm), most[arm]))
-
-    def _checked(self, arms, rewards, counts, squares, most, message):
-        """Return results in canonical form; refuse all of them if anything is wrong.
-
-        Returns
-        -------
-        tuple of ndarray, shape (m,) each
-            Results for the rule: arms, counts, sums, and sums of squares on the strategy's scale.
-        tuple of ndarray, or of list to test sigma
-            The same, with known squares.  To test sigma they are in the user's units, and unknown
-            sums of squares are None.
-        """
-        arms, counts, name = self._entries(arms, counts)
-        sums = _check_sums(rewards, counts, name, self._reward_range)
-        self._check_most(arms, counts, most, message)
-        given = sums if squares is None else _as_many(squares, "squares", counts)
-        raw, (sums, unit) = (sums, given), self._reward_range.to_unit(counts, sums, given)
-        unit = self._squares(squares is not None, unit, sums, counts)
-        looks = self.engine.seen.squares.size and self._reward_range.bounded
-        told = arms, counts, sums, unit if looks else sums
-        if not self._sigma_test:
-            return told, (arms, counts, sums, unit)
-        known = [values.tolist() for values in (arms, counts, *raw)]
-        if squares is None:
-            known[3] = [None] * arms.size
-        return told, known
-
-    def _squares(self, told, squares, sums, counts):
-        """Return sums of squares, if told or implied by the sums; otherwise the sums."""
-        if not told:
-            # one reward determines its square; rewards that are all 0 or all 1 equal theirs
-            squares = np.where(counts == 1, sums * sums, sums)
-            known = (counts == 1) | (sums == 0) | (sums == counts)
-            if self.engine.seen.squares.size and self._reward_range.bounded and not known.all():
-                allowed = "given with sums of several rewards (of zeros and ones they are the sums)"
-                refuse("squares", None, allowed)
-        elif self._reward_range.bounded:
-            most, slack = np.maximum(counts, 1), 1e-9 * np.maximum(counts, 1)
-            low = np.maximum(sums * sums / most - slack, 0)
-            bad = ~((low <= squares) & (squares <= sums + slack))  # nan counts as bad
-            if bad.any():
-                refuse("squares", float(squares[bad][0]), "between sums**2 / counts and sums")
-        else:
-            low = sums * sums / np.maximum(counts, 1)
-            bad = ~((low * (1 - 1e-9) <= squares) & (squares < np.inf))
-            if bad.any():
-                refuse("squares", float(squares[bad][0]), "finite, and at least sums**2 / counts")
-        return squares
+                name = in_words(arm if self.names is None else self.names[arm])
+                raise ValueError(shortened(message.format(count, name, most[arm])))
 
 
 def _revived(cls, strategy, stored, revisions=()):
@@ -1405,27 +1523,6 @@ def _revived(cls, strategy, stored, revisions=()):
         session._cells.load(stored["cells"])
     session.revisions.update(revisions)
     return session
-
-
-def check_names(arms):
-    """Return the names of arms in a list; None if arms are given by their number."""
-    allowed = "a number of arms, or at least two different names, all str or all int"
-    if as_array(arms, "arms", allowed).ndim != 1:
-        return None
-    names = [as_name(arm) for arm in arms]
-    kinds = {type(name) for name in names}
-    if kinds not in ({str}, {int}) or len(set(names)) < max(2, len(names)):
-        refuse("arms", arms, allowed)
-    if kinds == {int} and isinstance(arms, tuple):  # the shape of several bandits
-        refuse("arms", arms, f"{allowed}; names that are integers in a list")
-    return names
-
-
-def as_name(arm):
-    """Return a name as a plain str or int; None if it is neither."""
-    if isinstance(arm, str):
-        return str(arm)
-    return int(arm) if isinstance(arm, int | np.integer) and not isinstance(arm, bool) else None
 
 
 def _checked_most(most_arms, shape, strategy):
@@ -1455,31 +1552,3 @@ def _scale_of(bounds, sigma, items):
         if value is not None:
             refuse(name, value, "left out where items are given: results are 0 or 1")
     return RewardRange(items=check_items(items))
-
-
-def _check_sums(sums, counts, name, reward_range):
-    """Return sums of ``counts`` rewards as a float array; refuse rewards out of range."""
-    of_several = "" if name == "rewards" else "the sum of its number of rewards "
-    each = f", each {of_several}{reward_range}"
-    sums = _as_many(sums, name, counts, each)
-    if (bad := reward_range.impossible(sums, counts)).any():
-        refuse(name, float(sums[bad][0]), f"{counts.size} number(s){each}")
-    return sums
-
-
-def _from_means(means, counts):
-    """Return sums from means; sums within rounding error of a whole number are rounded."""
-    sums = means * counts
-    near = np.rint(sums)
-    return np.where(np.abs(sums - near) <= 1e-12 * np.maximum(counts, 1), near, sums)
-
-
-def _as_many(values, name, counts, each=""):
-    """Return values as a float array of the shape of ``counts``."""
-    allowed = f"{counts.size} number(s){each}"
-    values = np.atleast_1d(as_numbers(values, name, allowed))
-    if values.shape != counts.shape:
-        refuse(name, f"an array of shape {values.shape}", allowed)
-    return values
-
-

@@ -53,13 +53,15 @@ class Snapshot:
         The set that would be returned now, shape (k,) or (M, k), each bandit's own numbers; None
         until every remaining arm has a pull.
     stopped
-        ``'rule'``, ``'budget'``, ``'sigma'``, or None while the run continues.
+        ``'rule'``, ``'budget'``, ``'sigma'``, ``'corrected'``, or None while the run continues.
     sigma_test
         Result of the test of sigma, in words; None without sigma.
     most_arms
         Maximum number of arms, those that join included, if given at the start.
     joined
         Number of arms before each join.
+    corrections
+        As in `topk.Session`.
     """
 
     strategy: Strategy
@@ -82,6 +84,7 @@ class Snapshot:
     sigma_test: str | None
     most_arms: int | None = None
     joined: tuple[int, ...] = ()
+    corrections: tuple[tuple[Any, int, float, int, float], ...] = ()
 
     @property
     def n(self) -> int:
@@ -97,6 +100,11 @@ class Snapshot:
     def refuted(self) -> bool:
         """Whether the rewards refute the declared sigma."""
         return self.stopped == "sigma"
+
+    @property
+    def void(self) -> bool:
+        """Whether nothing is certified any more: sigma is refuted, or results were corrected."""
+        return self.stopped in ("sigma", "corrected")
 
     @property
     def by_intervals(self) -> bool:
@@ -153,8 +161,9 @@ class Snapshot:
         delta
             Failure probability, between 0 and 1; by default the snapshot's.
         """
-        if self.refuted:
-            return np.full((2, self.n), [[-np.inf], [np.inf]])
+        if self.void:
+            ends = [[0.0], [1.0]] if self.reward_range.bounded else [[-np.inf], [np.inf]]
+            return np.full((2, self.n), ends)
         items, level = self.reward_range.items, (delta or self.delta) / self.shared
         found = confidence.interval(
             self.pulls, self.sums, level, self.reward_range.sigma, squares=self.squares, items=items
@@ -168,7 +177,7 @@ class Snapshot:
         """
         allowed = self.strategy.tolerance if epsilon is None else epsilon
         epsilon = self.reward_range.unit_epsilon(allowed)
-        if self.chosen is None or self.refuted:
+        if self.chosen is None or self.void:
             return 1.0
         squares = None if self.squares is None else self.squares.reshape(self.layout)
         pulls, sums = self.pulls.reshape(self.layout), self.sums.reshape(self.layout)

@@ -1,0 +1,225 @@
+"""What is told: labels, refusals in the user's units, totals, batches, corrections, lost cells."""
+
+import itertools
+import unicodedata
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import topk
+from topk._checks import LONGEST
+
+KL = topk.KLLUCB(1, 0.1, 0.05)
+NAMES = ["red", "green", "blue"]
+RED = KL.start(NAMES)
+
+
+def refusal(call, *arguments, **named):
+    """Return the message of a refusal, which is short."""
+    with pytest.raises(ValueError) as caught:
+        call(*arguments, **named)
+    assert len(str(caught.value)) <= LONGEST
+    return str(caught.value)
+
+
+# Labels
+
+
+@pytest.mark.parametrize("orders", [*itertools.product(itertools.permutations(range(3)), repeat=2)])
+def test_labelled_results_reach_their_arms_in_any_order(orders):
+    sums = pd.Series({"red": 10, "green": 20, "blue": 90}).iloc[[*orders[0]]]
+    counts = pd.Series({"red": 100, "green": 200, "blue": 300}).iloc[[*orders[1]]]
+    for arms in (counts.index, NAMES, counts.index.tolist(), pd.Series(counts.index, counts.index)):
+        session = KL.start(NAMES).observe(arms, sums=sums, counts=counts)
+        assert session.pulls.tolist() == [100, 200, 300]
+        assert session.means.tolist() == [0.1, 0.1, 0.3]
+    told = KL.start(NAMES).observe(counts.index, sums=sums.to_dict(), counts=dict(counts))
+    assert told.means.tolist() == [0.1, 0.1, 0.3]
+    means = KL.start(NAMES).observe(NAMES, means=sums / counts, counts=counts)
+    assert means.pulls.tolist() == [100, 200, 300]
+    totals = KL.start(NAMES).observe_totals(counts.index, sums, counts)
+    assert totals.means.tolist() == [0.1, 0.1, 0.3]
+
+
+def test_labels_that_differ_are_refused():
+    sums, counts = pd.Series({"red": 1, "blue": 1}), pd.Series({"red": 2, "green": 2})
+    assert "labelled" in refusal(KL.start(NAMES).observe, counts.index, sums=sums, counts=counts)
+    assert "labelled" in refusal(KL.start(NAMES).observe, ["red", "green"], [1, 1], squares=sums)
+    plain = pd.Series([1, 0, 1], index=[2, 0, 1])
+    assert "another order" in refusal(KL.start(3).observe, [0, 1, 2], plain)
+
+
+def test_dicts_keys_and_columns_of_all_kinds():
+    told = {"red": 1, "green": 0, "blue": 1}
+    for arms in (told, told.keys(), (x for x in NAMES), np.array(NAMES), pd.Index(NAMES)):
+        assert KL.start(arms).names == NAMES
+    assert KL.start(NAMES).observe(told.keys(), told.values()).pulls.sum() == 3
+    table = pd.DataFrame({x: {"n": 10, "sold": 3, "note": "x"} for x in NAMES}).T  # objects
+    session = KL.start(NAMES).observe(table.index, sums=table["sold"], counts=table["n"])
+    assert session.pulls.sum() == 30
+    for values in ([Decimal(1), Fraction(1, 2), True], [np.float32(1), np.int8(0), 1],
+                   pd.Series([1, 0, 1], NAMES, dtype="Int64"), pd.array([1.0, 0.0, 1.0])):
+        assert KL.start(NAMES).observe(NAMES, values).pulls.sum() == 3
+    for values in (pytest.importorskip("polars").Series([1, 0, 1]),
+                   pytest.importorskip("pyarrow").array([1, 0, 1])):
+        assert KL.start(NAMES).observe(NAMES, values, counts=[Decimal(1)] * 3).pulls.sum() == 3
+
+
+# Refusals
+
+
+def test_a_bulk_of_results_names_the_row_and_what_was_given():
+    names = [f"page {i}" for i in range(40)]
+    session, before = KL.start(names), KL.start(names).pulls
+    sums, counts = [30] * 40, [1000] * 40
+    sums[17] = 1030
+    message = refusal(session.observe, names, sums=sums, counts=counts)
+    assert "sums" in message and "1030 of 1000" in message and "entry 17, arm 'page 17'" in message
+    arms = [names[i % 40] for i in range(8000)]
+    for bad in (None, "x", 7, float("nan"), pd.NA):
+        rewards = [True] * 8000
+        rewards[5000] = bad
+        message = refusal(session.observe, arms, rewards)
+        assert message.startswith("rewards must be") and "entry 5000, arm 'page 0'" in message
+    counts[3] = 2.5
+    assert "entry 3" in refusal(session.observe, names, sums=[1] * 40, counts=counts)
+    assert (session.pulls == before).all()
+
+
+def test_refusals_are_in_the_units_and_names_of_the_call():
+    session = topk.BettingLUCB(1, 0.5, 0.05).start(["a", "b"], bounds=(0, 10))
+    message = refusal(session.observe, ["a"], sums=[60], counts=[10], squares=[300])
+    assert message.startswith("squares must be from 360 to 600") and "got 300.0" in message
+    message = refusal(session.observe, ["a"], means=[32.0], counts=[1024])
+    assert message.startswith("means must be") and "got 32.0" in message and "sums" not in message
+
+
+def test_an_unknown_name_is_told_from_its_neighbour():
+    session = KL.start(["caf\u00e9", "bar"])
+    decomposed = unicodedata.normalize("NFD", "caf\u00e9")
+    assert "Unicode" in refusal(session.observe, [decomposed], [1])
+    assert "blanks" in refusal(session.observe, ["bar "], [1])
+    assert "with_arms" in refusal(session.observe, ["new page"], [1])
+    assert "text" in refusal(KL.start([0, 1]).observe, ["0"], [1])
+    assert "number" in refusal(KL.start(["0", "1"]).observe, [0], [1])
+
+
+def test_names_of_arms_are_refused_by_their_parameter():
+    for arms in ({"a", "b"}, ["red"], ["a", None], ["a", 1], "ab", ["a\0", "a"], ["a", "b", "a"]):
+        assert refusal(KL.start, arms).startswith("arms must be")
+
+
+def test_a_total_beyond_all_counts_is_refused_and_changes_nothing():
+    session = topk.KLLUCB(1, 0, 0.1).start(1100)
+    before = session.state()
+    arms = np.arange(1100)
+    message = refusal(session.observe, arms, counts=[2**53] * 1100, sums=[2.0**52] * 1100)
+    assert message.startswith("counts must be at most")
+    assert session.state() == before
+
+
+# Totals, batches, corrections
+
+
+def test_cumulative_totals():
+    session = topk.KLLUCB(1, 0.01, 0.05).start(["a", "b"])
+    session.observe_totals(["a", "b"], [12, 15], [400, 410])
+    session.observe_totals(["a", "b"], [12, 15], [400, 410])  # the same file again
+    assert session.pulls.tolist() == [400, 410]
+    message = refusal(session.observe_totals, ["a", "b"], [20, 40], [420, 430])
+    assert "got 40, which is 25 for 20 more" in message and "entry 1, arm 'b'" in message
+    message = refusal(session.observe_totals, ["a", "b"], [12, 15], [399, 411])
+    assert message.startswith("counts") and "399" in message and "entry 0, arm 'a'" in message
+    assert "different" in refusal(session.observe_totals, ["a", "a"], [12, 12], [400, 400])
+    assert session.pulls.tolist() == [400, 410]
+    session.observe(["a"], sums=[1], counts=[10])
+    session = topk.resume(session.state()).observe_totals(["a"], [14], [411])
+    assert session.pulls.tolist() == [411, 410] and session.means[0] == 14 / 411
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), (-3, 7.5), (1e6, 1e6 + 1)])
+def test_totals_add_up_whatever_was_told_before(bounds):
+    rng = np.random.default_rng(1)
+    low, width = bounds[0], bounds[1] - bounds[0]
+    for _ in range(20):
+        session = topk.BettingLUCB(1, 0.2, 0.1).start(2, bounds=bounds)
+        rewards = low + width * rng.random(30)
+        session.observe([0] * 10, rewards[:10])
+        for stop in (20, 20, 30):
+            told = rewards[:stop]
+            session.observe_totals([0], [told.sum()], [stop], squares=[(told * told).sum()])
+        assert session.pulls[0] == 30
+        assert session.means[0] == pytest.approx(rewards.mean(), rel=1e-12)
+
+
+def test_a_batch_is_told_once():
+    session = KL.start(NAMES)
+    for _ in range(2):
+        session.observe(NAMES, [1, 0, 1], batch="2026-11-26")
+        session = topk.resume(session.state())
+    assert session.pulls.sum() == 3
+    assert "other results" in refusal(session.observe, NAMES, [1, 1, 1], batch="2026-11-26")
+    for name in ("", True, 1.0, ["x"]):
+        assert refusal(session.observe, NAMES, [1, 0, 1], batch=name).startswith("batch must")
+    session.observe(NAMES, [1, 0, 1], batch=1).observe(NAMES, [1, 1, 1], batch="1")
+    assert session.pulls.sum() == 9
+
+
+def test_a_correction_ends_the_study_and_keeps_both_totals():
+    session = topk.KLLUCB(1, 0.3, 0.1).start(["a", "b"], bounds=(0, 10))
+    session.observe(["a", "b"], sums=[900, 100], counts=[100, 100])
+    assert session.certified
+    session.correct("a", sums=40, counts=80)
+    for one in (session, topk.resume(session.state())):
+        assert (one.done, one.certified, one.stopped) == (True, False, "corrected")
+        assert one.evidence() == 1.0 and one.pulls.tolist() == [80, 100]
+        assert one.means.tolist() == [0.5, 1.0] and one.selected.tolist() == ["b"]
+        assert one.corrections == [("a", 100, 900.0, 80, 40.0)]
+        assert "'a' from 900 of 100 to 40 of 80" in one.summary()
+        one.observe(["a"], [10])
+        assert one.pulls.tolist() == [81, 100] and not one.certified
+    table = session.report()
+    assert (table.low == 0).all() and (table.high == 10).all() and not table.attrs["certified"]
+    assert refusal(session.correct, "a", sums=900, counts=80).startswith("sums")
+    assert refusal(session.correct, "c", sums=9, counts=80).startswith("arms")
+
+
+# What the report says
+
+
+def test_no_arm_looks_decided_while_there_is_no_set():
+    names = [f"v{i}" for i in range(12)]
+    session = topk.KLLUCB(2, 0.01, 0.05).start(names)
+    told = [name for name in names if name != "v7"]
+    session.observe(told, sums=[30 + i for i in range(11)], counts=[1000] * 11)
+    table = session.report(full=True)
+    assert (table.undecided_with == 11).all() and not table.chosen.any()
+    assert all(len(x) == 11 for x in table.rivals)
+    assert "none yet: 'v7' has no pull" in session.summary()
+    assert "have no pull" in topk.KLLUCB(2, 0.01, 0.05).start(names).summary()
+
+
+@pytest.mark.parametrize("strategy", [topk.KLLUCB(1, 0.3, 0.1), topk.TopTwo(1, 0.3, 0.1)],
+                         ids=["intervals", "pairs"])
+def test_results_that_contradict_a_certificate_are_named(strategy):
+    session = strategy.start(["a", "b"])
+    session.observe(["a", "b"], sums=[90, 10], counts=[100, 100])
+    session.observe(["a", "b"], sums=[0, 2000], counts=[2000, 2000])
+    assert "contradicted by the 4,000 result(s)" in session.summary()
+    assert "'b' is above 'a' by at least 0.8" in session.summary()
+    assert "less information" not in session.summary()
+
+
+def test_a_cell_that_is_lost_again_and_again_is_named():
+    session = topk.KLLUCB(1, 0, 0.1).start(["a", "b"], items=9, rng=0)
+    for time in range(4):
+        cells = session.ask_cells(1)
+        if time == 0:
+            session.lost_cells(*cells)
+            session = topk.resume(session.state())
+        else:
+            with pytest.warns(topk.TopkWarning, match=f"'a' and item {cells[1][0]} {time + 1} t"):
+                session.lost_cells(*cells)
