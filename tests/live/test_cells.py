@@ -18,6 +18,9 @@ def stored(session):
     return json.loads(json.dumps(session.state(), allow_nan=False))
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*lost again and again:topk.TopkWarning")
+
+
 class Harness(RuleBasedStateMachine):
     """A session with random calls, beside an independent record of the cells.
 

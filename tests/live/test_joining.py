@@ -13,6 +13,7 @@ from strategies.plain import Doubling
 from strategies.registry import ENTRIES, shown
 
 import topk
+from topk._json import from_json
 from topk.confidence import interval, pair_count
 from topk.live.cells import orders_of
 
@@ -187,8 +188,8 @@ def test_a_finite_study_keeps_the_orders_of_its_arms():
     joined = session.with_arms(["c"])
     assert joined.waiting.tolist() == [of_a.size - 1, 0, 0]
     assert joined.in_flight.tolist() == [*session.in_flight, 0]
-    seed = joined.state()["cells"]["seed"]
-    assert seed == session.state()["cells"]["seed"]
+    seed = from_json(joined.state()["cells"]["seed"])
+    assert seed == from_json(session.state()["cells"]["seed"])
     assert (orders_of(seed, 3, 30)[:2] == orders_of(seed, 2, 30)).all()
     joined.tell_cells(arms[:-1], items[:-1], (arms == "a")[:-1])
     assert joined.pulls.tolist() == [of_a.size, 12 - of_a.size - 1, 0]
@@ -407,14 +408,3 @@ def test_a_budget_must_have_first_pulls_left(name):
     joined = answer(session.with_arms(int(most)), RNG(1), 10**6)
     assert joined.done and joined.pulls.sum() <= 20 and joined.selected.size == 2
     refused(joined, 1, "has 0 left") if joined.stopped == "budget" else None
-
-
-def test_a_session_of_the_format_before_is_read(monkeypatch):
-    from topk.live import files
-
-    state = topk.KLLUCB(1, 0.1, 0.1).start(["a", "b"]).tell(["a"], [1.0]).state()
-    old = {x: y for x, y in state.items() if x not in ("digest", "most_arms", "joined", "clock")}
-    old["version"] = 7
-    old["digest"] = files.digest(old)
-    again = topk.resume(old)
-    assert again.state() == state

@@ -108,7 +108,7 @@ def test_an_unknown_name_is_told_from_its_neighbour():
 
 
 def test_names_of_arms_are_refused_by_their_parameter():
-    for arms in ({"a", "b"}, ["red"], ["a", None], ["a", 1], "ab", ["a\0", "a"], ["a", "b", "a"]):
+    for arms in ({"a", "b"}, ["red"], ["a", None], ["a", 1], ["a\0", "a"], ["a", "b", "a"]):
         assert refusal(KL.start, arms).startswith("arms must be")
 
 
@@ -217,7 +217,7 @@ def test_a_cell_that_is_lost_again_and_again_is_named():
     session = topk.KLLUCB(1, 0, 0.1).start(["a", "b"], items=9, rng=0)
     for time in range(4):
         cells = session.ask_cells(1)
-        if time == 0:
+        if time < 2:
             session.lost_cells(*cells)
             session = topk.resume(session.state())
         else:

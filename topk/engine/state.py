@@ -541,6 +541,6 @@ def begin_run(strategy, shape, rng=None, search=None, compiles=False):
     if not isinstance(strategy, Ruled):
         return PlainRunState(strategy, shape, rng)
     if search is None:
-        search = strategy.search_for(np.prod(shape))
+        search = strategy.search_for(math.prod(strategy.check_shape(shape)))
         search = search if compiles else PLAIN.get(search, search)
     return RunState(strategy, shape, rng, search)

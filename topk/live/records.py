@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from topk._checks import Words, in_words, refuse, shortened
 
+AGAIN = 3  # losses of a cell from which it may be one that can never be had
 CORRECT = "if results were taken back see Session.correct"
 
 
@@ -36,10 +37,10 @@ class Records:
         return other
 
     def lose(self, arms, items):
-        """Count lost cells; return those that were lost before, as (arm, item, times)."""
+        """Count lost cells; yield those lost again and again, as (arm, item, times)."""
         for cell in zip(arms.tolist(), items.tolist(), strict=True):
             self.losses[cell] = self.losses.get(cell, 0) + 1
-            if self.losses[cell] > 1:
+            if self.losses[cell] >= AGAIN:
                 yield (*cell, self.losses[cell])
 
     def is_new(self, batch, told):

@@ -131,11 +131,11 @@ def as_name(arm: Any) -> str | int | None:
 
 def check_names(arms: Any) -> list[Any] | None:
     """Return the names of arms in a list; None if arms are given by their number."""
-    if not np.iterable(arms):
+    if isinstance(arms, str) or not np.iterable(arms):
         return None
     allowed = "a number of arms, or at least two different names, all str or all int"
     lists = isinstance(arms, list | tuple | np.ndarray)
-    if isinstance(arms, str) or (lists and as_array(arms, "arms", allowed).ndim > 1):
+    if lists and as_array(arms, "arms", allowed).ndim > 1:
         refuse("arms", arms, allowed)
     given = as_labels(arms, "arms", allowed)
     names = [as_name(arm) for arm in given]

@@ -1190,7 +1190,7 @@ class Session:
         if again := [*self._own("_records").lose(*pairs)]:
             arm, item, times = max(again, key=itemgetter(2))
             name = in_words(self._arms.name(arm))
-            told = f"{len(again)} cell(s) were lost again, arm {name} and item {item} "
+            told = f"{len(again)} cell(s) were lost again and again, arm {name} and item {item} "
             told += f"{times} times: a cell that can never be had belongs to Session.void_cells"
             warnings.warn(told, TopkWarning, stacklevel=3)
         return self
