@@ -6,6 +6,7 @@ use only these two.
 """
 
 import dataclasses
+import math
 import sys
 from collections import namedtuple
 from contextlib import contextmanager
