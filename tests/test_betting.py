@@ -171,6 +171,7 @@ def test_bounds_rescale_squares_exactly():
     assert np.allclose(whole.bounds(), np.array(tenths.bounds()) * 10)
 
 
+@pytest.mark.slow
 def test_error_and_pulls_on_scores():
     """Near ties of four kinds of rewards: at most delta of certificates are wrong.
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from evidence import plays
 from evidence.plays import DELTAS, REPLAYED, RESULT, watch, wrong_evidence
+from scale import amount
 
 import topk
 from topk.engine.assemble import plain_form
@@ -32,25 +33,27 @@ def test_the_file_is_complete():
 
 @pytest.mark.parametrize("name", ["KLLUCB", "TopTwo"])
 def test_guarantees_fail_in_at_most_delta_of_the_runs(name):
-    for row in RECORDED["failures"]:
-        if row["strategy"] == name:
-            assert row["failures"] <= row["delta"] * RECORDED["plays"] and row["pulls"] <= 3000
-            again = plays.failures(name, CASES[row["case"]], REPLAYED)
-            assert (again["epsilon"], again["delta"]) == (row["epsilon"], row["delta"])
-            assert again["first"] == row["first"], row
+    rows = [row for row in RECORDED["failures"] if row["strategy"] == name]
+    for row in rows:
+        assert row["failures"] <= row["delta"] * RECORDED["plays"] and row["pulls"] <= 3000
+    for row in rows[:: amount(4, 1)]:
+        again = plays.failures(name, CASES[row["case"]], REPLAYED)
+        assert (again["epsilon"], again["delta"]) == (row["epsilon"], row["delta"])
+        assert again["first"] == row["first"], row
 
 
 @pytest.mark.parametrize("name", [*plays.WATCHED, "in turn"])
 def test_watched_evidence_for_a_wrong_set_is_rarely_small(name):
-    for row in RECORDED["watched"]:
-        if row["strategy"] == name:
-            within = row["counts"] <= np.array(DELTAS) * RECORDED["plays"]
-            if row["way"] == "late zeros":  # delays must not depend on the reward
-                assert row["instance"] != "two alike" or not within.any()
-            else:
-                assert within.all(), row
-            again = plays.watched_row(name, row["instance"], row["way"], REPLAYED)
-            assert again["first"] == row["first"], row
+    rows = [row for row in RECORDED["watched"] if row["strategy"] == name]
+    for row in rows:
+        within = row["counts"] <= np.array(DELTAS) * RECORDED["plays"]
+        if row["way"] == "late zeros":  # delays must not depend on the reward
+            assert row["instance"] != "two alike" or not within.any()
+        else:
+            assert within.all(), row
+    for row in rows[:: amount(4, 1)]:
+        again = plays.watched_row(name, row["instance"], row["way"], REPLAYED)
+        assert again["first"] == row["first"], row
 
 
 def test_a_smaller_threshold_is_detected():

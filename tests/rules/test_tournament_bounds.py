@@ -52,7 +52,9 @@ PLAYED = [
 ]
 
 
-@pytest.mark.parametrize(("n", "strategy"), PLAYED, ids=repr)
+@pytest.mark.parametrize(("n", "strategy"), [
+    pytest.param(n, strategy, id=f"{n}-{strategy!r}", marks=[pytest.mark.slow] if n > 9 else [])
+    for n, strategy in PLAYED])
 def test_the_pulls_are_those_of_a_look_at_all_arms(n, strategy):
     """With ties, and with real rewards."""
     means = np.round(np.linspace(0.9, 0.1, n), 1)
