@@ -61,6 +61,10 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         *named("test_confidence", "evidence_by_pairs_with_squares_is_that_of_its_definition"),
     ],
     "topk/finite.py": ["tests/test_finite.py"],
+    "topk/paired.py": ["tests/test_paired.py"],
+    "topk/leaderboard.py": ["tests/test_leaderboard.py", "--deselect=" + named(
+        "test_leaderboard", "new_items_all_tables_looked_at_after_every_item")[0]],
+    "topk/live/gate.py": ["tests/live/test_gate.py"],
     "topk/rules/base.py": [
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
                "pseudo_code", only=("Uniform",)),

@@ -66,3 +66,37 @@ def test_items_chosen_by_a_result_of_one_model_prove_what_is_false():
         counted = np.array([np.ones(200, dtype=bool), results[0] == 0])
         wrong += log_evidence(results, counted)[1, 0] >= math.log(1 / 0.05)
     assert wrong == 50
+
+
+def chance_of_a_wrong_set(level, first, second):
+    """Return the exact probability that a wrong set is ever named, models a, b, c all equal.
+
+    Each phase has three items on which its claims win or lose together; a claim doubles its whole
+    capital or loses it.  A phase has two sides that win in turn, or one: wins of the other are
+    harmless.
+    """
+
+    def phase(sides):
+        """Return the probability that a side with wrong claims reaches the level."""
+        flips = [*itertools.product((1, -1), repeat=3)]
+        reached = sum(
+            any(2**t >= level and all(x == side for x in flip[:t])
+                for side in sides for t in (1, 2, 3))
+            for flip in flips
+        )
+        return Fraction(reached, len(flips))
+
+    return 1 - (1 - phase(first)) * (1 - phase(second))
+
+
+def test_models_that_leave_or_join_make_other_models_neighbours():
+    """The cut theorem's n - 1 is for models that are there all the time; delta = 1/2, n = 3.
+
+    Leaving by plan: first b differs from a = c (naming {b} is wrong, and so is {a, c}), then b
+    leaves, and a and c differ ({c} is wrong).  Joining by plan: first a and c, then b between them.
+    """
+    delta, both, one = Fraction(1, 2), (1, -1), (1,)
+    assert chance_of_a_wrong_set(2 / delta, both, one) == Fraction(5, 8) > delta
+    assert chance_of_a_wrong_set(2 / delta, one, both) == Fraction(5, 8) > delta
+    assert chance_of_a_wrong_set(3 / delta, both, one) == Fraction(11, 32) <= delta
+    assert chance_of_a_wrong_set(3 / delta, one, both) == Fraction(11, 32) <= delta

@@ -89,6 +89,11 @@ def test_units_of_score():
         trial = gate.offer("new").tell(*values)
         assert math.isclose(1 / trial.evidence, max(1, *capital(results[1] - results[0], 0.05)))
         assert math.isclose(trial.gain, np.diff(values.mean(axis=1))[0])
+        worse = topk.Gate(bounds=bounds, smallest_gain=0.3 * (bounds[1] - bounds[0])).offer("new")
+        while worse.status == "open":
+            worse.tell(values[0, 0], values[0, 0])
+        assert worse.gain == 0 and worse.items == next(
+            t for t in itertools.count() if WEIGHTS @ (1 + 0.3 * BETS) ** t >= 10)
 
 
 def test_a_missing_result_counts_as_the_worst_for_the_candidate():
