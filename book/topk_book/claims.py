@@ -20,7 +20,7 @@ import pydoc
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -128,7 +128,7 @@ class Claim:
         elif are_points(seen):
             judgement = judge(self.statement, seen)
         else:
-            judgement = fact(seen)
+            judgement = fact(cast("bool | Mapping[str, bool]", seen))
             check_text(self.published, f"published, for a truth value ({self.id}),")
         check_text(vague, "vague", empty=True)
         grid = [[name, word, *judgement.points.get(name, ())]

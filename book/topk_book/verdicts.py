@@ -71,7 +71,7 @@ import math
 import re
 import statistics
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -264,7 +264,7 @@ class Judgement(_Judgement):
                 "observed, less what chance adds to them.")
 
 
-def are_points(readings: Any) -> bool:
+def are_points(readings: Any) -> TypeGuard[Points | Mapping[str, Points]]:
     """Return whether these are points, or points by the name of a reading."""
     given = _by_name(readings).values()
     return bool(given) and all(isinstance(x, Points) for x in given)
@@ -481,9 +481,9 @@ def _judge(given, rules):
 
     decided = holm(p)
     found, verdict = judged(sign * decided)
-    needed, side = None, ""
+    needed, likely = None, ""
     if verdict == UNDECIDED:
-        needed, side = _plays_to_decide(p, sign, plays, decided, lambda some: judged(some)[1])
+        needed, likely = _plays_to_decide(p, sign, plays, decided, lambda some: judged(some)[1])
     each = list(found.values())[:: len(rules)]  # the points are the same under all its rules
     text = _sentences({name: _points_in_words(outcome, x.visible)
                        for (name, x), (_, outcome, _) in zip(given.items(), each, strict=True)})
@@ -493,9 +493,9 @@ def _judge(given, rules):
     elif often := "".join(rules):
         text += f" {often[0].upper()}{often[1:]} is our reading."
     why = _disagreement(words, verdict, _opposed(found))
-    points = {name: tuple(int((outcome == sign).sum()) for sign in (1, -1, 0))
-              for name, (_, outcome, _) in found.items()}
-    return Judgement(verdict, text, words, needed, side, why, points)
+    tally = {name: (int((outcome > 0).sum()), int((outcome < 0).sum()), int((outcome == 0).sum()))
+             for name, (_, outcome, _) in found.items()}
+    return Judgement(verdict, text, words, needed, likely, why, tally)
 
 
 def _both_ways(rules, words):
