@@ -43,7 +43,9 @@ The bets are those of Waudby-Smith and Ramdas (2024, doi:10.1093/jrsssb/qkad009)
 without replacement.
 """
 
+import copy
 import math
+from typing import Self
 
 import numpy as np
 
@@ -97,6 +99,12 @@ class Row:
         if self.complete:
             return self.total
         return max(self.total, (self.step / STEPS - OUTWARD) * self.items)
+
+    def copy(self) -> Self:
+        """Return a copy, which may change."""
+        other = copy.copy(self)
+        other._cells, other._before = self._cells.copy(), self._before.copy()
+        return other
 
     def extend(self, cells: Floats) -> None:
         """Add cells (m,), each in [0, 1], and update the bound after each of them."""

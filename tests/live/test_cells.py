@@ -125,12 +125,13 @@ class Harness(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def tell_what_was_not_handed_out(self, data):
+        """It counts when the arm's order, which was drawn before, reaches it."""
         arm = data.draw(st.sampled_from(self.names))
         item = data.draw(st.integers(0, self.items - 1))
-        if item not in self.orders[arm]:
-            cells = [(arm, item), *sorted(self.flying, key=str)]
-            self.refused(cells, [0] * len(cells), "never handed out")
+        if item not in self.orders[arm] and (arm, item) not in self.known:
             self.refused(lost=(arm, item))
+            self.tell([(arm, item)])
+            self.known[arm, item] = self.result((arm, item))
 
     def refused(self, cells=(), results=(), words="not in flight", lost=None):
         """The call raises a ValueError with these words, and changes nothing."""
@@ -170,8 +171,9 @@ class Harness(RuleBasedStateMachine):
     def prefixes(self):
         """Return the results of each arm up to the first gap of its order."""
         found = []
-        for arm in self.names:
-            results = [self.known.get((arm, item)) for item in self.orders[arm]]
+        for number, arm in enumerate(self.names):
+            order = self.session._cells.order[number].tolist()
+            results = [self.known.get((arm, item)) for item in order]
             found.append(results[: results.index(None)] if None in results else results)
         return found
 
@@ -382,17 +384,24 @@ def test_a_lost_cell_does_not_block_a_study(strategy):
     assert session.pulls.max() <= 4
 
 
+def called(arm, item):
+    """Return how a cell is called in messages."""
+    return str(arm), str(item)
+
+
 @pytest.mark.parametrize("result", [0, 1])
 def test_a_cell_keeps_its_first_result(result):
     cells = Cells(2, 3, seed=0)
     arms, items = cells.hand_out(np.array([2, 1]))
-    cells.take(arms, items, [result] * 3, str)
+    cells.take(arms, items, np.full(3, result), called)
     with pytest.raises(ValueError, match="told with a different result"):
-        cells.take(arms[1:], items[1:], [result, 1 - result], str)
-    assert cells.take(arms, items, [result] * 3, str) == []
+        cells.take(arms[1:], items[1:], np.array([result, 1 - result]), called)
+    assert cells.take(arms, items, np.full(3, result), called) == []
 
 
-@pytest.mark.parametrize("known", [["01"], ["01", "1", ""], ["01", "0110"], ["01", "x"]])
+@pytest.mark.parametrize("known", [["01"], ["01", "1", ""], ["01", "0110"], ["01", "!"]])
 def test_stored_cells_of_other_arms_or_items_are_refused(known):
     with pytest.raises(ValueError, match="^known"):
-        Cells(2, 3, seed=0).load({"seed": 0, "known": known})
+        Cells(2, 3, seed=0).load({"seed": 0, "known": known, "values": [[], []]})
+    with pytest.raises(ValueError, match="^values"):
+        Cells(2, 3, seed=0).load({"seed": 0, "known": ["=", "0"], "values": [[], []]})

@@ -1,9 +1,11 @@
 """The state of a run of a strategy that sees single cells, with the methods of `RunState`."""
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
 
+from topk._checks import check_choice, check_integers, refuse
 from topk.engine.allocation import spread
 from topk.rules.base import BY_BUDGET, BY_RULE, OPEN, RUNNING
 
@@ -30,6 +32,10 @@ class CellRunState:
     seen : object
         ``pulls`` and ``sums``, (n,): the number of each arm's counted results, without missing
         cells, and their sum.
+    trials : int
+        Number of trials of each cell.
+    spent : int
+        Number of trials so far, if it is not that of the counted cells.
     """
 
     accepts_unsolicited = True
@@ -39,9 +45,9 @@ class CellRunState:
         self.strategy, (_, n) = strategy, strategy.check_shape(n)
         self.limit(None if items is None else np.broadcast_to(items, n).astype(np.int64), n)
 
-    def limit(self, items, n=None):
-        """Begin with an empty table, for arms with ``items`` (n,) cells each."""
-        n = n or self.seen.pulls.size
+    def limit(self, items, n=None, trials=1):
+        """Begin with an empty table, for arms with ``items`` (n,) cells of some trials each."""
+        n, self.trials, self.spent = n or self.seen.pulls.size, trials, 0
         self.items = np.full(n, MANY) if items is None else items
         self.table = self.strategy.table(n, items)
         self.seen = SimpleNamespace(
@@ -61,9 +67,9 @@ class CellRunState:
 
     @property
     def spare(self):
-        """Number of cells that the budget leaves."""
+        """Number of trials that the budget leaves."""
         budget = getattr(self.strategy, "budget", None)
-        return MANY if budget is None else budget - self.total
+        return MANY if budget is None else budget - max(self.spent, self.trials * self.total)
 
     def ask(self, arms, counts):
         """Write the next cells, one of an arm, into ``arms`` and ``counts``; return their number.
@@ -79,14 +85,14 @@ class CellRunState:
         return wanted.size
 
     def shares(self, flight, left, size):
-        """Return how many further cells of each arm to hand out, (n,), at most ``size`` together.
+        """Return how many trials of each arm to hand out next, (n,), at most ``size`` together.
 
         Parameters
         ----------
         flight, left : ndarray of int64, shape (n,)
-            Number of each arm's cells that are in flight, and that can still be handed out.
+            Number of each arm's trials that are in flight, and that can still be handed out.
         size : int
-            Number of cells, at least 1.
+            Number of trials.
 
         Notes
         -----
@@ -98,10 +104,11 @@ class CellRunState:
         table, active = self.table, self.table.active
         shares = np.zeros(table.n, dtype=np.int64)
         if (table.size[active] == 0).any():
-            return shares + spread(table.size + flight, np.where(active, left, 0), size)
+            have = self.trials * table.size + flight
+            return shares + spread(have, np.where(active, left, 0), size)
         width = min(MOST_PAIRS, -(-(size + int(flight.sum())) // 2))
-        ahead = (flight + table.size * table.aligned).tolist()
-        for pairs, most in table.stages(flight, left):
+        ahead = (flight + self.trials * table.size * table.aligned).tolist()
+        for pairs, most in table.stages(flight // self.trials, left):
             room = most.tolist()
             able = [[arm for arm in pair if arm >= 0] for pair in pairs[:width].tolist()]
             while size > 0 and able:
@@ -129,13 +136,17 @@ class CellRunState:
 
     def extend(self, grown):
         """Count further cells: pairs of an arm and its next cells in [0, 1], nan if missing."""
+        self._add(grown)
+        self.table.extend(grown)
+        self._end()
+
+    def _add(self, grown):
+        """Add cells to pulls and sums."""
         for arm, cells in grown:
             present = cells[~np.isnan(cells)]
             self.seen.pulls[arm] += present.size
             for cell in present.tolist():
                 self.seen.sums[arm] += cell
-        self.table.extend(grown)
-        self._end()
 
     def _end(self):
         """Set ``ended``: by the rule, by the budget, or open if no cell can change anything."""
@@ -148,6 +159,31 @@ class CellRunState:
             self.ended = BY_BUDGET
         elif not self.shares(np.zeros_like(self.items), self._left(), 1).any():
             self.ended = OPEN
+
+    def copy(self):
+        """Return a copy of the run, which may continue on its own."""
+        other = copy.copy(self)
+        pulls, sums = self.seen.pulls.copy(), self.seen.sums.copy()
+        other.seen = SimpleNamespace(pulls=pulls, sums=sums, squares=self.seen.squares)
+        other.table, other.new = self.table.copy(), [*self.new]
+        return other
+
+    def dump(self):
+        """Return as JSON values what does not follow from the cells."""
+        return {"size": self.table.size.tolist(), "ended": self.ended, "kept": self.table.kept()}
+
+    def load(self, stored, grown, withdrawn):
+        """Count the cells that a stored run had counted, of all those that are known."""
+        size = check_integers(stored["size"], "size", MANY, self.table.n)
+        for arm in withdrawn:
+            self.table.withdraw(arm)
+        cells = {arm: found[: size[arm]] for arm, found in grown}
+        if [cells.get(arm, size[:0]).size for arm in range(self.table.n)] != size.tolist():
+            refuse("size", size.tolist(), "numbers of known cells")
+        grown = [*cells.items()]
+        self._add(grown)
+        self.table.restore(grown, stored["kept"])
+        self.ended = check_choice(stored["ended"], "ended", (RUNNING, BY_RULE, BY_BUDGET, OPEN))
 
     def agrees(self):
         """Return True: whether a run has ended is determined from its cells."""

@@ -1,8 +1,11 @@
-"""Cells of a finite test set in a session: their order, and which are handed out or known.
+"""Cells of items in a session: their order, and which are handed out, known or void.
 
-Each arm gets the items in its own order, drawn in advance.  Results may arrive in any order; those
-in the longest complete prefix of the arm's order are counted, so that the time of arrival cannot
-select which results count.
+Each arm gets the items in its own order, drawn in advance, or all arms in one.  Results may arrive
+in any order, also of cells that were not handed out; those in the longest complete prefix of the
+arm's order are counted.  The order is independent of all results, so neither the time of arrival
+nor which cells happen to be known can select which results count: at every length the prefix is a
+uniformly random part of the arm's cells (or, on new items, a part of a table that exists whether
+or not it is looked at), and the bounds hold for all lengths at once.
 """
 
 import copy
@@ -10,10 +13,13 @@ import copy
 import numpy as np
 
 from topk._checks import as_numbers, check_integer, check_integers, refuse
+from topk._json import to_json_list
 
-FRESH, OUT, LOST = -1, -2, -3  # status of a cell without a result; otherwise the result, 0 or 1
-LETTERS = {OUT: "?", LOST: "-", 0: "0", 1: "1"}  # status in stored sessions
-KNOWN = {letter: status for status, letter in LETTERS.items()}
+# status of a trial of a cell; known results have a status of at least 0
+FRESH, OUT, LOST, TOLD, VOID = -1, -2, -3, 0, 1
+LETTERS = {FRESH: ".", OUT: "?", LOST: "-", TOLD: "=", VOID: "x"}  # in stored sessions, ...
+KNOWN = {letter: status for status, letter in LETTERS.items()} | {"0": TOLD, "1": TOLD}
+BITS = {0.0: "0", 1.0: "1"}  # ... where results of 0 and 1 have their own letters
 
 
 def orders_of(seed, n, items):
@@ -26,7 +32,7 @@ def orders_of(seed, n, items):
 
 
 class Cells:
-    """The cells of a finite test set in a session.
+    """The cells of a session.
 
     Parameters
     ----------
@@ -34,62 +40,86 @@ class Cells:
         Number of arms, and number of items of each.
     seed : int
         Seed of the orders.
+    trials : int
+        Number of results of each cell; the cell counts when it has all of them, as their mean.
+    order : {'own', 'drawn', 'given'}
+        Whether each arm has its own random order, or all have one, which is random or that of the
+        items' numbers.
 
     Attributes
     ----------
     order : ndarray of int32, shape (n, items)
         ``order[a, t]`` is the (t + 1)-th item of arm a.
-    given, told, counted, lost : ndarray of int64, shape (n,)
-        For each arm the number of cells that were ever handed out, of known results, of counted
-        results, and of lost cells that were not handed out again.
+    status : ndarray of int8, shape (n, items * trials)
+        Status of each trial, by place in the arm's order.
+    values : ndarray of float64, shape (n, items * trials)
+        Known results.
+    fresh, out, lost, known : ndarray of int64, shape (n,)
+        Number of each arm's trials that nobody has asked for, that are in flight, that were lost
+        and not handed out again, and that are known or void.
+    counted : ndarray of int64, shape (n,)
+        Number of counted cells of each arm.
     """
 
-    def __init__(self, n, items, seed):
-        self.items = items
+    def __init__(self, n, items, seed, trials=1, order="own"):
+        self.items, self.trials, self.kind = items, trials, order
         self._begin(n, seed)
 
     def _begin(self, n, seed):
         """Draw the orders, and mark all cells as new."""
-        items = self.items
-        self.seed, self.order = seed, orders_of(seed, n, items)
+        items, size = self.items, self.items * self.trials
+        self.seed = seed
+        if self.kind == "own":
+            self.order = orders_of(seed, n, items)
+        else:
+            one = orders_of(seed, 1, items)[0] if self.kind == "drawn" else np.arange(items)
+            self.order = np.tile(one.astype(np.int32), (n, 1))
         places = np.broadcast_to(np.arange(items, dtype=np.int32), (n, items))
         self.place = np.empty_like(self.order)  # place of each item in an arm's order
         np.put_along_axis(self.place, self.order, places, axis=1)
-        self.status = np.full((n, items), FRESH, dtype=np.int8)  # by place
-        self.given, self.told, self.counted, self.lost = np.zeros((4, n), dtype=np.int64)
+        self.status = np.full((n, size), FRESH, dtype=np.int8)
+        self.values, self.borrowed = np.zeros((n, size)), False
+        self.fresh, (self.out, self.lost, self.known, self.counted) = (
+            np.full(n, size), np.zeros((4, n), dtype=np.int64)
+        )  # fmt: skip
 
     def copy(self):
         """Return a copy, which may change; the orders never do."""
         other = copy.copy(self)
-        other.status = self.status.copy()
-        for name in ("given", "told", "counted", "lost"):
+        for name in ("status", "fresh", "out", "lost", "known", "counted"):
             setattr(other, name, getattr(self, name).copy())
+        other.borrowed = True  # values are copied when one is told
         return other
 
-    def out(self):
+    def in_order(self):
         """Return the cells in flight: arms and items, int64 (m,) each, in each arm's order."""
         arms, places = np.nonzero(self.status == OUT)
-        return arms, self.order[arms, places].astype(np.int64)
+        return arms, self.order[arms, places // self.trials].astype(np.int64)
 
     @property
     def left(self):
-        """Number of cells of each arm that can be handed out, (n,)."""
-        return self.items - self.given + self.lost
+        """Number of trials of each arm that can be handed out, (n,)."""
+        return self.fresh + self.lost
 
     @property
     def in_flight(self):
-        """Number of cells of each arm that were handed out and not answered, (n,)."""
-        return self.given - self.told - self.lost
+        """Number of trials of each arm that were handed out and not answered, (n,)."""
+        return self.out.copy()
 
     @property
     def waiting(self):
         """Number of results of each arm that wait for earlier ones, (n,)."""
-        return self.told - self.counted
+        return self.known - self.trials * self.counted
 
     @property
     def uncounted(self):
-        """Number of cells of each arm that are in flight or have waiting results, (n,)."""
-        return self.given - self.lost - self.counted
+        """Number of each arm's trials that count once all in flight are answered, (n,).
+
+        They come before the first trial that nobody has asked for, without those that were lost.
+        """
+        fresh = self.status == FRESH
+        first = np.where(fresh.any(axis=1), fresh.argmax(axis=1), fresh.shape[1])
+        return first - self.trials * self.counted - self.lost
 
     def hand_out(self, shares):
         """Hand out cells of each arm in the arm's order, lost ones first.
@@ -97,7 +127,7 @@ class Cells:
         Parameters
         ----------
         shares : ndarray of int64, shape (n,)
-            Number of cells of each arm, at most `left`.
+            Number of trials of each arm, at most `left`.
 
         Returns
         -------
@@ -108,88 +138,130 @@ class Cells:
         items = np.empty(arms.size, dtype=np.int64)
         end = 0
         for arm in np.flatnonzero(shares):
-            again = np.flatnonzero(self.status[arm, : self.given[arm]] == LOST)[: shares[arm]]
-            new = shares[arm] - again.size
-            places = np.append(again, self.given[arm] + np.arange(new))
-            self.status[arm, places] = OUT
-            self.given[arm] += new
-            self.lost[arm] -= again.size
+            status = self.status[arm]
+            places = np.flatnonzero((status == FRESH) | (status == LOST))[: shares[arm]]
+            again = (status[places] == LOST).sum()
+            self.lost[arm] -= again
+            self.fresh[arm] -= places.size - again
+            self.out[arm] += places.size
+            status[places] = OUT
             begin, end = end, end + places.size
-            items[begin:end] = self.order[arm, places]
+            items[begin:end] = self.order[arm, places // self.trials]
         return arms, items
 
     def take(self, arms, items, results, called):
-        """Record results of cells that were handed out, after checking all of them.
+        """Record results of cells, after checking all of them.
 
         Parameters
         ----------
         arms, items : ndarray of int64, shape (m,)
-            The cells; a cell may occur twice.
-        results : array_like of 0 and 1, shape (m,)
+            The cells; a cell may occur several times.
+        results : ndarray of float, shape (m,)
             Their results.
         called : callable
-            Function from the number of an arm to its name.
+            Function from the number of an arm and that of an item to their names.
 
         Returns
         -------
-        list of (int, ndarray of int8)
-            Arms with newly counted results, and these results in the arm's order.
+        list of (int, ndarray of float64)
+            Arms with newly counted cells, and their values in the arm's order: the mean of the
+            trials, nan for a void cell.
         """
-        results = checked_results(results, arms.size)
-        places = self.place[arms, items]
-        self._check_handed_out(arms, items, places, called)
-        self._check_agreement(arms, items, places, results, called)
-        before = self.status[arms, places]
-        self.status[arms, places] = results
-        new, first = np.unique(arms * self.items + places, return_index=True)
-        owners, before = new // self.items, before[first]
-        np.add.at(self.told, owners, before < 0)
-        np.add.at(self.lost, owners, -(before == LOST).astype(np.int64))
-        return [(arm, grown) for arm in np.unique(owners).tolist()
-                if (grown := self._grown(arm)).size]
+        places = self.place[arms, items].astype(np.int64)
+        slots = places if self.trials == 1 else self._free_slots(arms, places, called)
+        if self.trials == 1:
+            self._check_agreement(arms, items, places, results, called)
+        self._mark(arms, slots, TOLD, results)
+        return self._grown(arms)
 
-    def _check_handed_out(self, arms, items, places, called):
-        """Refuse cells that were never handed out, which could bias the counted prefix."""
-        if (never := self.status[arms, places] == FRESH).any():
-            arm, item = called(arms[never][0]), items[never][0]
-            raise ValueError(
-                f"items: the cell of arm {arm!s} and item {item} was never handed out; only cells "
-                "from Session.ask_cells are accepted, so that results cannot select which count"
-            )
+    def _mark(self, arms, slots, status, results):
+        """Set the status and the results of trials, and the counts that follow."""
+        if self.borrowed:
+            self.values, self.borrowed = self.values.copy(), False
+        width = self.status.shape[1]
+        new, first = np.unique(arms * width + slots, return_index=True)
+        owners, slots = new // width, new % width
+        before = self.status[owners, slots]
+        for count, was in ((self.fresh, FRESH), (self.out, OUT), (self.lost, LOST)):
+            count -= np.bincount(owners[before == was], minlength=count.size)
+        self.known += np.bincount(owners[before < TOLD], minlength=self.known.size)
+        self.status[owners, slots], self.values[owners, slots] = status, results[first]
+
+    def _free_slots(self, arms, places, called):
+        """Return a trial of its cell for each entry: those in flight first, then lost ones."""
+        slots, used = np.empty(arms.size, dtype=np.int64), {}
+        for j, cell in enumerate(zip(arms.tolist(), places.tolist(), strict=True)):
+            arm, begin = cell[0], cell[1] * self.trials
+            status = self.status[arm, begin : begin + self.trials]
+            free = [x for was in (OUT, LOST, FRESH) for x in np.flatnonzero(status == was)]
+            at = used[cell] = used.get(cell, -1) + 1
+            if at >= len(free):
+                name, item = called(arm, self.order[arm, cell[1]])
+                raise ValueError(
+                    f"results: the cell of arm {name} and item {item} was told more than "
+                    f"trials = {self.trials} times; their number is fixed beforehand, since one "
+                    "more trial after a failure favours the arm"
+                )
+            slots[j] = begin + free[at]
+        return slots
 
     def _check_agreement(self, arms, items, places, results, called):
-        """Refuse a cell with two different results, now or earlier."""
-        status = self.status[arms, places]
-        other = (status >= 0) & (status != results)
+        """Refuse a cell with two different results, now or earlier, and one that is void."""
+        status, known = self.status[arms, places], self.values[arms, places]
         cells = arms * self.items + places
         _, first, which = np.unique(cells, return_index=True, return_inverse=True)
+        other = (status == TOLD) & (known != results)
         other |= results != results[first][which]
-        if other.any():
-            arm, item = called(arms[other][0]), items[other][0]
-            raise ValueError(
-                f"results: the cell of arm {arm!s} and item {item} was told with a different result"
-            )
+        void = status == VOID
+        if (bad := other | void).any():
+            name, item = called(arms[bad][0], items[bad][0])
+            why = "is void" if void[bad][0] else "was told with a different result"
+            raise ValueError(f"results: the cell of arm {name} and item {item} {why}")
 
-    def _grown(self, arm):
-        """Count the results that extend an arm's complete prefix, and return them."""
-        begin = self.counted[arm]
-        ahead = self.status[arm, begin : self.given[arm]]
-        gaps = np.flatnonzero(ahead < 0)
-        grown = ahead[: gaps[0]] if gaps.size else ahead
-        self.counted[arm] += grown.size
-        return grown.copy()
+    def _grown(self, arms):
+        """Count the cells that extend the arms' complete prefixes, and return them."""
+        found = []
+        for arm in np.unique(arms).tolist():
+            begin = self.counted[arm] * self.trials
+            gaps = self.status[arm, begin:] < TOLD
+            size = (int(gaps.argmax()) if gaps.any() else gaps.size) // self.trials
+            if size:
+                part = slice(begin, begin + size * self.trials)
+                values = np.where(self.status[arm, part] == VOID, np.nan, self.values[arm, part])
+                found.append((arm, values.reshape(size, self.trials).mean(axis=1)))
+                self.counted[arm] += size
+        return found
 
     def lose(self, arms, items, called):
         """Mark cells in flight as lost."""
-        places = self.place[arms, items]
-        cells = arms * self.items + places
-        twice = np.ones(cells.size, dtype=bool)
-        twice[np.unique(cells, return_index=True)[1]] = False
-        if (bad := (self.status[arms, places] != OUT) | twice).any():
-            arm, item = called(arms[bad][0]), items[bad][0]
-            raise ValueError(f"items: the cell of arm {arm!s} and item {item} is not in flight")
-        self.status[arms, places] = LOST
-        self.lost += np.bincount(arms, minlength=self.lost.size)
+        places, used = self.place[arms, items].astype(np.int64), {}
+        slots = np.empty(arms.size, dtype=np.int64)
+        for j, cell in enumerate(zip(arms.tolist(), places.tolist(), strict=True)):
+            begin = cell[1] * self.trials
+            out = np.flatnonzero(self.status[cell[0], begin : begin + self.trials] == OUT)
+            at = used[cell] = used.get(cell, -1) + 1
+            if at >= out.size:
+                name, item = called(arms[j], items[j])
+                raise ValueError(f"items: the cell of arm {name} and item {item} is not in flight")
+            slots[j] = begin + out[at]
+        self.status[arms, slots] = LOST
+        moved = np.bincount(arms, minlength=self.lost.size)
+        self.lost, self.out = self.lost + moved, self.out - moved
+
+    def make_void(self, arms, items, called):
+        """Mark cells that can never be had as void; return what `take` returns.
+
+        All trials of such a cell that are not known become void.
+        """
+        places = self.place[arms, items].astype(np.int64)
+        slots = places[:, None] * self.trials + np.arange(self.trials)
+        status = self.status[arms[:, None], slots]
+        if (bad := (status == TOLD).all(axis=1)).any():
+            name, item = called(arms[bad][0], items[bad][0])
+            raise ValueError(f"items: the cell of arm {name} and item {item} has a result")
+        rows, columns = np.nonzero(status < TOLD)
+        self._mark(arms[rows], slots[rows, columns], VOID, np.zeros(rows.size))
+        return self._grown(arms)
 
     def go_on(self, earlier):
         """Take over the cells of a session with fewer arms, and their orders.
@@ -197,28 +269,41 @@ class Cells:
         One stream of random numbers gives the orders arm by arm; hence the orders of the first arms
         do not depend on the number of arms.
         """
-        n, size = self.given.size, earlier.given.size
+        n, size = self.counted.size, earlier.counted.size
         self._begin(n, earlier.seed)
-        for name in ("status", "given", "told", "counted", "lost"):
+        for name in ("status", "values", "fresh", "out", "lost", "known", "counted"):
             getattr(self, name)[:size] = getattr(earlier, name)
 
     def dump(self):
         """Return the state as JSON values: the seed, and each arm's cells in order."""
-        known = [self.status[arm, :given].tolist() for arm, given in enumerate(self.given)]
-        return {"seed": self.seed, "known": ["".join(map(LETTERS.get, row)) for row in known]}
+        rows, values = [], []
+        for status, results in zip(self.status, self.values, strict=True):
+            told = results[status == TOLD]
+            letters = np.array([*map(LETTERS.get, status.tolist())])
+            letters[status == TOLD] = [BITS.get(x, "=") for x in told.tolist()]
+            rows.append("".join(letters).rstrip("."))
+            values.append(to_json_list(told[(told != 0) & (told != 1)]))
+        return {"seed": self.seed, "known": rows, "values": values}
 
     def load(self, stored):
-        """Restore a stored state."""
-        n, rows = self.given.size, stored["known"]
+        """Restore a stored state; return what `take` returns for all its cells."""
+        n, rows, values = self.counted.size, stored["known"], stored["values"]
         self._begin(n, check_integer(stored["seed"], "seed", 0))
-        if len(rows) != n or any(len(x) > self.items or set(x) - KNOWN.keys() for x in rows):
-            refuse("known", rows, f"{n} strings of at most {self.items} of the letters {[*KNOWN]}")
+        width = self.status.shape[1]
+        if len(rows) != n or any(len(x) > width or set(x) - KNOWN.keys() for x in rows):
+            refuse("known", rows, f"{n} strings of at most {width} of the letters {[*KNOWN]}")
+        if [row.count("=") for row in rows] != [len(x) for x in values]:
+            refuse("values", values, "a list of numbers for each arm, one for each letter =")
         for arm, row in enumerate(rows):
+            letters = np.array([*row], dtype="U1")
             status = np.array([KNOWN[letter] for letter in row], dtype=np.int8)
             self.status[arm, : status.size] = status
-            self.given[arm], self.told[arm] = status.size, (status >= 0).sum()
-            self.lost[arm] = (status == LOST).sum()
-            self._grown(arm)
+            self.values[arm, : status.size][letters == "1"] = 1.0
+            self.values[arm, : status.size][letters == "="] = values[arm]
+            whole = self.status[arm]
+            self.fresh[arm], self.out[arm] = (whole == FRESH).sum(), (whole == OUT).sum()
+            self.lost[arm], self.known[arm] = (whole == LOST).sum(), (whole >= TOLD).sum()
+        return self._grown(np.arange(n))
 
 
 def checked_items(items, size, most):
@@ -226,12 +311,15 @@ def checked_items(items, size, most):
     return check_integers(items if np.iterable(items) else [items], "items", most - 1, size)
 
 
-def checked_results(results, size):
-    """Return the results of ``size`` cells as an int8 array."""
-    allowed = f"{size} results, each 0 or 1"
+def checked_results(results, size, low=0.0, high=1.0, zero_one=True, strategy=None):
+    """Return the results of ``size`` cells as a float array."""
+    each = "0 or 1" if zero_one else f"in [{low:g}, {high:g}]"
+    allowed = f"{size} results, each {each}"
     found = np.atleast_1d(as_numbers(results, "results", allowed))
     if found.shape != (size,):
         refuse("results", f"an array of shape {found.shape}", allowed)
-    if (bad := ~((found == 0) | (found == 1))).any():
-        refuse("results", found[bad][0].item(), allowed)
-    return found.astype(np.int8)
+    right = (found == 0) | (found == 1) if zero_one else (low <= found) & (found <= high)
+    if (bad := ~right).any():
+        more = f" for {strategy}; BettingLUCB takes grades" if zero_one and strategy else ""
+        refuse("results", found[bad][0].item(), allowed + more)
+    return found.astype(np.float64)

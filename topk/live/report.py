@@ -53,6 +53,7 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
         * ``withdrawn``: whether the arm has been withdrawn;
         * ``in_flight``: pulls handed out and not answered yet;
         * ``surplus``: results that the rule has not asked for yet;
+        * ``void``, for `BettingLUCB` and `PairedBetting` on items: counted cells that are void;
         * ``waiting``, on a finite test set: results that do not count yet, because the result of an
           earlier cell of the arm's order is missing.
 
@@ -120,6 +121,8 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
     columns |= {"withdrawn": gone, "in_flight": snapshot.in_flight, "surplus": snapshot.surplus}
     if reward_range.items:
         columns["waiting"] = snapshot.waiting
+    if snapshot.table is not None:
+        columns["void"] = snapshot.table.missing
     table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
     table.attrs = {"delta": snapshot.delta, "certified": snapshot.certified, "evidence": evidence}
     table.attrs["status"] = status(snapshot, evidence)
@@ -164,6 +167,8 @@ class Rivals:
             self.inside = self.outside = np.zeros(0, dtype=np.int64)
         elif snapshot.void or (snapshot.pulls == 0)[sides[0] | sides[1]].any():
             self.low, self.high = np.full((2, self.n), [[-np.inf], [np.inf]])
+        elif snapshot.table is not None:
+            self.known = snapshot.table.gaps()
         elif not snapshot.by_intervals:
             squares = None if snapshot.squares is None else snapshot.squares[None]
             rows = [x[None] for x in (snapshot.pulls, snapshot.sums, *sides)]
@@ -216,6 +221,8 @@ def status(snapshot, evidence):
         return "not certified: the rewards refute sigma"
     if snapshot.stopped == "budget":
         return "not certified: stopped by its budget"
+    if snapshot.stopped == "open":
+        return "not certified: all items are used, and the set is still open"
     if snapshot.stopped is None:
         return "running"
     if not snapshot.strategy.certifies:
@@ -265,6 +272,8 @@ def least_epsilon(snapshot):
     no epsilon suffices, it is the range of the rewards, or infinity for sub-Gaussian rewards.
     """
     width, bounded = snapshot.reward_range.width, snapshot.reward_range.bounded
+    if snapshot.table is not None:
+        return width * snapshot.table.least_epsilon() if snapshot.chosen is not None else width
     if snapshot.by_intervals:
         return reached(snapshot)
     low, high = 0.0, 1.0 - 1e-4
@@ -325,6 +334,8 @@ def summary(snapshot: Snapshot, waits: bool = False) -> str:
             way = "session.lost_cells(*session.cells_in_flight())"
         flying = f"waiting: {snapshot.in_flight.sum():,} in flight, and nothing else to hand out"
         lines.append(f"{flying}; give back what nobody works on: {way}")
+    if snapshot.table is not None and (void := int(snapshot.table.missing.sum())):
+        lines.append(f"void: {void:,} cell(s), each counted as the worst for every statement")
     if "sigma_test" in said:
         lines.append(f"sigma: {said['sigma_test']}")
     if "joined" in said:

@@ -129,28 +129,28 @@ def as_name(arm: Any) -> str | int | None:
     return int(arm) if isinstance(arm, int | np.integer) and not isinstance(arm, bool) else None
 
 
-def check_names(arms: Any) -> list[Any] | None:
-    """Return the names of arms in a list; None if arms are given by their number."""
+def check_names(arms: Any, noun: str = "arms") -> list[Any] | None:
+    """Return the names of arms (or items) in a list; None if they are given by their number."""
     if isinstance(arms, str) or not np.iterable(arms):
         return None
-    allowed = "a number of arms, or at least two different names, all str or all int"
+    allowed = f"a number of {noun}, or at least two different names, all str or all int"
     lists = isinstance(arms, list | tuple | np.ndarray)
-    if lists and as_array(arms, "arms", allowed).ndim > 1:
-        refuse("arms", arms, allowed)
-    given = as_labels(arms, "arms", allowed)
+    if lists and as_array(arms, noun, allowed).ndim > 1:
+        refuse(noun, arms, allowed)
+    given = as_labels(arms, noun, allowed)
     names = [as_name(arm) for arm in given]
     for place, (name, arm) in enumerate(zip(names, given, strict=True)):
         if name is None or type(name) is not type(names[0]):
-            refuse("arms", arm, allowed, f"entry {place}")
+            refuse(noun, arm, allowed, f"entry {place}")
         if isinstance(name, str) and "\0" in name:
-            refuse("arms", arm, "names without NUL characters", f"entry {place}")
+            refuse(noun, arm, "names without NUL characters", f"entry {place}")
     if len(names) < 2:
-        refuse("arms", given, allowed)
+        refuse(noun, given, allowed)
     if len({*names}) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        refuse("arms", Words(f"{in_words(twice)} twice"), allowed)
+        refuse(noun, Words(f"{in_words(twice)} twice"), allowed)
     if isinstance(arms, tuple) and isinstance(names[0], int):  # the shape of several bandits
-        refuse("arms", arms, f"{allowed}; names that are integers in a list")
+        refuse(noun, arms, f"{allowed}; names that are integers in a list")
     return names
 
 

@@ -32,12 +32,13 @@ from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
 from topk.bandits import RewardRange, reward_range_of
 from topk.engine.allocation import spread
+from topk.engine.cells import CellRunState
 from topk.engine.known import check_cells, limit_batch
 from topk.engine.plain import PlainRunState
 from topk.engine.state import STOPPED, RunState, begin_run, by_bandit, recommend_with
 from topk.finite import check_items
 from topk.live import files, report, results
-from topk.live.cells import Cells, checked_items
+from topk.live.cells import Cells, checked_items, checked_results
 from topk.live.exact import ExactSums
 from topk.live.inbox import Arrivals
 from topk.live.records import Records
@@ -131,9 +132,10 @@ class Session:
     `ask`, `tell` and `withdraw`.  Arrays with an entry for each arm have shape (M, n), and
     ``selected`` holds each bandit's own numbers, 0 to n - 1.
 
-    On a finite test set, ``strategy.start(models, items=N)``, every arm has N items, and results
-    are 0 or 1.  `ask_cells` and `tell_cells` then replace `ask` and `tell`: they hand out cells,
-    pairs of an arm and an item, each at most once unless it is lost, and record their results.
+    With items, ``strategy.start(models, items=N)``, every arm has a result on each item.
+    `ask_cells` and `tell_cells` then replace `ask` and `tell`: they hand out cells, pairs of an arm
+    and an item, each at most once unless it is lost, and record their results.  Results of cells
+    that were not handed out are taken as well, so that a table that is half full can be continued.
 
     Attributes
     ----------
@@ -145,7 +147,11 @@ class Session:
         Names of the arms, which replace their numbers in all arguments and results; None if the
         arms have no names.
     items : int or None
-        Number of items of a finite test set.
+        Number of items, if there are any.
+    item_names : list of str, list of int or None
+        Names of the items, which replace their numbers.
+    trials : int
+        Number of results of each cell.
     most_arms : int or None
         Maximum number of arms, those that join included, if given at the start.
     engine : topk.engine.state.RunState or topk.engine.plain.PlainRunState
@@ -172,8 +178,10 @@ class Session:
     layout: int | tuple[int, int]
     names: list[str] | list[int] | None
     items: int | None
+    item_names: list[str] | list[int] | None
+    trials: int
     most_arms: int | None
-    engine: RunState | PlainRunState
+    engine: RunState | PlainRunState | CellRunState
     lock: threading.RLock
     revisions: set[str]
 
@@ -184,9 +192,10 @@ class Session:
         rng: Seed | None = None,
         bounds: Sequence[float] | None = None,
         sigma: float | None = None,
-        items: int | None = None,
+        items: int | Sequence[Any] | None = None,
         most_arms: int | None = None,
         joined: Sequence[int] = (),
+        trials: int = 1,
     ) -> None:
         self.lock = threading.RLock()
         _sessions.add(self)
@@ -196,7 +205,9 @@ class Session:
         generator = None if rng is None else as_generator(rng, allowed)
         if generator and not isinstance(generator.bit_generator, np.random.PCG64):
             refuse("rng", rng, allowed)
-        self._reward_range = _scale_of(bounds, sigma, items)
+        self.item_names = None if items is None else results.check_names(items, "items")
+        number = len(self.item_names) if self.item_names else items
+        self._reward_range, self.trials = _scale_of(bounds, sigma, number), 1
         self.items = self._reward_range.items
         self._scale = {"bounds": None if bounds is None else [*map(float, bounds)]}
         self._scale["sigma"] = None if sigma is None else float(sigma)
@@ -217,12 +228,34 @@ class Session:
         own = generator and generator.spawn(1)[0]
         self._arrivals, self._cells = Arrivals(n, self._reward_range.bounded, own), None
         if self.items:
-            self._scale["items"] = self.items
+            self._scale["items"] = self.item_names or self.items
             if not self.engine.strategy.skips_known:
                 check_cells(strategy, n, self.items)
             seed = (own or np.random.default_rng()).bit_generator.random_raw()
-            self._cells = Cells(n, self.items, int(seed))
+            self._open_cells(int(seed), trials)
+        elif trials != 1 or isinstance(self.engine, CellRunState):
+            name, value = ("items", None) if trials == 1 else ("trials", trials)
+            refuse(name, value, f"given: {type(strategy).__name__} compares models on items"
+                   if trials == 1 else "1 where there are no items")
         self._open_batch()
+
+    def _open_cells(self, seed, trials):
+        """Draw the order of the items, and say to the engine how many there are."""
+        n, order = self.n, "own"
+        self._items = results.Arms(self.items, self.item_names)
+        self.trials = self._scale["trials"] = check_integer(trials, "trials", 1, 10_000)
+        if isinstance(self.engine, CellRunState):
+            self.engine.limit(np.full(n, self.items), trials=self.trials)
+            if self.engine.strategy.paired:
+                order = "drawn" if self.item_names else "given"
+        else:
+            name = type(self.strategy).__name__
+            if self.trials > 1:
+                refuse("trials", trials, f"1 for {name}; BettingLUCB takes means of trials")
+            if self._reward_range.graded:
+                allowed = f"left out for {name}, whose results on items are 0 or 1; BettingLUCB"
+                refuse("bounds", self._scale["bounds"], f"{allowed} takes grades")
+        self._cells = Cells(n, self.items, seed, self.trials, order)
 
     def _draft(self):
         """Return a session with the same lock that may change while this one does not."""
@@ -245,7 +278,8 @@ class Session:
     def __repr__(self) -> str:
         left, flying = self._arrivals.left.sum(), self.in_flight.sum()
         try:
-            now = f"stopped by its {self.stopped}" if self.done else f"needs {left} more"
+            needs = f"needs {left} more" if left else "running"
+            now = f"stopped by its {self.stopped}" if self.done else needs
         except ValueError as reason:  # the rule has asked for an impossible batch
             now = f"broken: {reason}"
         now += f", {flying} in flight" if flying else ""
@@ -253,9 +287,10 @@ class Session:
         return f"<Session of {self.strategy}: {self.n} arms, {told}, {now}>"
 
     def _open_batch(self):
-        """Take the next batch from the strategy."""
+        """Take the next batch from the strategy; one that sees cells is asked for them later."""
         arms, counts = np.empty((2, self.n), dtype=np.int64)
-        m = self.engine.ask(arms, counts)
+        cells = isinstance(self.engine, CellRunState)
+        m = 0 if cells else self.engine.ask(arms, counts)
         if self.items and not self.engine.strategy.skips_known:
             m = limit_batch(self.engine, self.items, arms, counts, m)
         self._arrivals.open(arms[:m], counts[:m], self._capacity)
@@ -535,6 +570,9 @@ class Session:
         if self.done or most <= 0:
             return np.zeros(self.n, dtype=np.int64)
         size, capacity = min(size, most), np.full(self.n, MOST)
+        if isinstance(engine, CellRunState):
+            size = min(size, budget - int((self._cells.known + self._cells.out).sum()))
+            return engine.shares(self._cells.out, self._cells.left, max(size, 0))
         if self._cells:
             capacity = self._cells.left
         if engine.accepts_unsolicited:
@@ -654,6 +692,7 @@ class Session:
             stopped=self.stopped, sigma_test=self._sigma_test and str(self._sigma_test),
             most_arms=self.most_arms, joined=(*self._joined,),
             corrections=(*self.corrections,),
+            table=getattr(self.engine, "table", None),
         )  # fmt: skip
 
     def report(self, full: bool = False) -> pandas.DataFrame:
@@ -1020,8 +1059,8 @@ class Session:
         ValueError
             If the session has no items.
         """
-        arms, items = self._with_cells("cells_in_flight").out()
-        return self._named(arms), items
+        arms, items = self._with_cells("cells_in_flight").in_order()
+        return self._named(arms), self._item(items)
 
     def _refuse_cells(self, name, other):
         """Refuse a method for arms without items in a session with items."""
@@ -1033,6 +1072,14 @@ class Session:
         if not self._cells:
             raise ValueError(f"{name}: this session has no items; see Strategy.start(..., items=N)")
         return self._cells
+
+    def _count_stored(self, grown, stored):
+        """Let a strategy that sees cells count those of a stored session."""
+        if isinstance(self.engine, CellRunState):
+            scale = self._reward_range
+            unit = [(arm, np.clip((x - scale.low) / scale.width, 0, 1)) for arm, x in grown]
+            self.engine.spent = int(self._cells.known.sum())
+            self.engine.load(stored, unit, self._withdrawn)
 
     def _blocked(self, size):
         """Return the number of cells to hand out of arms whose next cell was lost, (n,).
@@ -1046,13 +1093,28 @@ class Session:
 
     def _expect_cells(self):
         """Set the results that are expected to count: of withdrawn arms, only cells in flight."""
+        if isinstance(self.engine, CellRunState):
+            return
         self._arrivals.flight[:] = self._cells.uncounted
         self._arrivals.flight[self._withdrawn] = self._cells.in_flight[self._withdrawn]
+
+    def _item(self, items):
+        """Return the names of items, or their numbers if items have no names."""
+        return items if self.item_names is None else np.array(self.item_names)[items]
+
+    def _called(self, arm, item):
+        """Return how an arm and an item are called in messages."""
+        return in_words(self._arms.name(int(arm))), in_words(self._items.name(int(item)))
 
     def _pairs(self, arms, items):
         """Return the arms and items of cells in canonical form."""
         arms = self._arms.read(arms)
-        return arms, checked_items(items, arms.size, self.items)
+        if self.item_names is None:
+            return arms, checked_items(items, arms.size, self.items)
+        items = self._items.read(items, "items")
+        if items.size != arms.size:
+            refuse("items", f"{items.size} items", f"{arms.size} items, one for each arm")
+        return arms, items
 
     @overload
     def ask_cells(
@@ -1064,7 +1126,7 @@ class Session:
 
     @changes
     def ask_cells(self, size: int, *, plain: bool = False) -> tuple[Any, Any]:
-        """Hand out the next cells of a finite test set: pairs of an arm and an item to be judged.
+        """Hand out the next cells: pairs of an arm and an item to be judged.
 
         Parameters
         ----------
@@ -1076,9 +1138,10 @@ class Session:
         Returns
         -------
         arms : ndarray of int64, or of str if the arms have names, shape (m,)
-        items : ndarray of int64, shape (m,)
+        items : ndarray of int64, or of str if the items have names, shape (m,)
             Cell j is item ``items[j]``, 0 to N - 1, of arm ``arms[j]``.  Each cell is handed out
-            once, and again only after `lost_cells`.  Both are lists if ``plain``.
+            once (``trials`` times), and again only after `lost_cells`.  Both are lists if
+            ``plain``.
 
         Raises
         ------
@@ -1088,11 +1151,14 @@ class Session:
 
         Notes
         -----
-        `ask` describes the choice of arms.  The order of items is drawn in advance: every arm has
-        its own uniformly random order, a function of the ``rng`` given to `topk.Strategy.start`
-        (of a fresh seed if none is given), which is stored with the session.  Lost cells come
-        first.  Fewer than ``size`` cells mean that results must arrive first, or that the budget is
-        used up; no cells mean that the run has ended, or that it waits for cells in flight.
+        `ask` describes the choice of arms; `BettingLUCB` and `PairedBetting` imagine no results,
+        see `topk.engine.cells.CellRunState.shares`. The order of items is drawn in advance: every
+        arm has its own uniformly random order, a function of the ``rng`` given to
+        `topk.Strategy.start` (of a fresh seed if none is given), which is stored with the session.
+        `PairedBetting` hands out all arms' items in one order, 0, 1, 2, ..., or for items with
+        names in one random order. Lost cells come first. Fewer than ``size`` cells mean that
+        results must arrive first, or that the budget is used up; no cells mean that the run has
+        ended, or that it waits for cells in flight.
 
         Examples
         --------
@@ -1111,20 +1177,21 @@ class Session:
             shares = self._blocked(size)
         arms, items = cells.hand_out(shares)
         self._expect_cells()
-        asked = self._named(arms), items
+        asked = self._named(arms), self._item(items)
         return (asked[0].tolist(), asked[1].tolist()) if plain else asked
 
     @changes
     def tell_cells(self, arms: ArrayLike, items: ArrayLike, results: ArrayLike) -> Self:
-        """Record results of cells that were handed out, in any order and in batches of any size.
+        """Record results of cells, in any order and in batches of any size.
 
         Parameters
         ----------
         arms : array_like of int, or of str if the arms have names, shape (m,)
-        items : array_like of int, shape (m,)
-            The cells.
-        results : array_like of 0 and 1, shape (m,)
-            The result of each cell.
+        items : array_like of int, or of str if the items have names, shape (m,)
+            The cells, handed out or not; with ``trials`` each cell that many times.
+        results : array_like of float, shape (m,)
+            The result of each cell: 0 or 1, or for `BettingLUCB` and `PairedBetting` within the
+            bounds.
 
         Returns
         -------
@@ -1134,19 +1201,34 @@ class Session:
         Raises
         ------
         ValueError
-            If a cell was never handed out, if a result is not 0 or 1, or if it differs from the
-            one told of this cell before; the session is then unchanged.
+            If a result is out of range or differs from the one told of this cell before, or if a
+            cell is void or was told more often than ``trials``; the session is then unchanged.
 
         Notes
         -----
         The results in the longest complete prefix of an arm's order count; later ones are
-        `waiting`.  Hence the time of arrival does not select which results count, for example when
-        easy items are answered first.  A cell told twice with the same result counts once.
+        `waiting`.  The order does not depend on the results.  Hence neither the time of arrival,
+        for example when easy items are answered first, nor which cells were known before selects
+        which results count.  A cell told twice with the same result counts once.
         """
         self._with_cells("tell_cells")
-        cells = self._own("_cells")
-        grown = cells.take(*self._pairs(arms, items), results, self._named)
+        pairs, scale = self._pairs(arms, items), self._reward_range
+        zero_one = not isinstance(self.engine, CellRunState)
+        kind = type(self.strategy).__name__
+        told = checked_results(results, pairs[0].size, scale.low, scale.high, zero_one, kind)
+        self._count_cells(self._own("_cells").take(*pairs, told, self._called))
+        return self
+
+    def _count_cells(self, grown):
+        """Pass newly counted cells to the strategy."""
         self._expect_cells()
+        if isinstance(self.engine, CellRunState):
+            scale = self._reward_range
+            unit = [(arm, np.clip((x - scale.low) / scale.width, 0, 1)) for arm, x in grown]
+            self._own("engine").spent = int(self._cells.known.sum())
+            if not self.done:
+                self.engine.extend(unit)
+            return
         for arm, found in grown:
             whole = [[found.size, int(found.sum())]]  # if the rule uses all results, or none
             if not self.engine.accepts_unsolicited:
@@ -1154,6 +1236,38 @@ class Session:
             for count, right in whole:
                 self._arrivals.take(arm, [count, right, right], self._capacity(arm))
         self._go_on()
+
+    @changes
+    def void_cells(self, arms: ArrayLike, items: ArrayLike) -> Self:
+        """Mark cells as void: they can never be had, whatever the reason.
+
+        Parameters
+        ----------
+        arms, items
+            As in `tell_cells`; cells without a result, handed out or not.
+
+        Returns
+        -------
+        Session
+            The session itself.
+
+        Raises
+        ------
+        ValueError
+            If a cell has a result, or the strategy is not `BettingLUCB` or `PairedBetting`; the
+            session is then unchanged.
+
+        Notes
+        -----
+        A void cell counts as the worst for every statement: as the smallest result where a lower
+        bound is computed, and as the largest for an upper one.  So all statements hold for
+        whatever its result would have been, even if cells fail because of their results.  The
+        report says how many there are.  A cell that may be had later belongs to `lost_cells`.
+        """
+        self._with_cells("void_cells")
+        if not isinstance(self.engine, CellRunState):
+            refuse("void_cells", type(self.strategy).__name__, "for BettingLUCB and PairedBetting")
+        self._count_cells(self._own("_cells").make_void(*self._pairs(arms, items), self._called))
         return self
 
     @changes
@@ -1185,7 +1299,7 @@ class Session:
         self._with_cells("lost_cells")
         cells = self._own("_cells")
         pairs = self._pairs(arms, items)
-        cells.lose(*pairs, self._named)
+        cells.lose(*pairs, self._called)
         self._expect_cells()
         if again := [*self._own("_records").lose(*pairs)]:
             arm, item, times = max(again, key=itemgetter(2))
@@ -1231,6 +1345,9 @@ class Session:
             return self
         self._own("engine").withdraw(arm)
         self._withdrawn.append(arm)
+        if isinstance(self.engine, CellRunState):
+            self._expect_cells()
+            return self
         self._credit(np.array([arm]))
         self._arrivals.drop(arm)
         if self._cells:
@@ -1309,6 +1426,12 @@ class Session:
     def _with_new(self, names):
         """Return the number of arms that join, and the names of all arms, or their number."""
         strategy = self.engine.strategy
+        if isinstance(self.engine, CellRunState):
+            raise ValueError(
+                f"names: no arm can join {type(self.strategy).__name__} on items, which divides "
+                "delta among the arms of the start; start a new session with all arms, and tell it "
+                "the known cells"
+            )
         if strategy.joins_by is None or strategy.several:
             raise ValueError(
                 f"names: no arm can join {type(self.strategy).__name__}{_why_not(strategy)}; start "
@@ -1511,7 +1634,8 @@ def _revived(cls, strategy, stored, revisions=()):
     more = {name: stored[name] for name in ("most_arms", "joined")}
     session = cls(strategy, stored["n"], **stored["scale"], **more)
     session._clock = check_integer(stored["clock"], "clock", 0)
-    session.engine.load(stored["play"])
+    if not isinstance(session.engine, CellRunState):
+        session.engine.load(stored["play"])
     session._withdrawn = check_arms(stored["withdrawn"], session.n, "withdrawn").tolist()
     for arm, exact in stored["short"]:
         session._short[0].put(arm, Fraction(exact))
@@ -1520,7 +1644,7 @@ def _revived(cls, strategy, stored, revisions=()):
     session._arrivals.load(stored)
     session._records.load(stored["records"])
     if session._cells:
-        session._cells.load(stored["cells"])
+        session._count_stored(session._cells.load(stored["cells"]), stored["play"])
     session.revisions.update(revisions)
     return session
 
@@ -1545,10 +1669,10 @@ def _why_not(strategy):
 
 
 def _scale_of(bounds, sigma, items):
-    """Return the scale of the rewards; results on a finite test set are 0 or 1."""
+    """Return the scale of the rewards; results on items are 0 or 1 unless bounds are given."""
     if items is None:
         return reward_range_of(bounds, sigma)
-    for name, value in (("bounds", bounds), ("sigma", sigma)):
-        if value is not None:
-            refuse(name, value, "left out where items are given: results are 0 or 1")
-    return RewardRange(items=check_items(items))
+    if sigma is not None:
+        refuse("sigma", sigma, "left out where items are given: results have bounds")
+    low, width, *_ = reward_range_of(bounds)
+    return RewardRange(low, width, True, check_items(items), (low, width) != (0, 1))

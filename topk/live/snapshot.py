@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from topk import confidence
 from topk._types import Floats, Integers
 from topk.bandits import RewardRange
+from topk.rules.cells import CellTable
 from topk.rules.ranking import means_of
 from topk.rules.strategy import Strategy
 
@@ -62,6 +63,8 @@ class Snapshot:
         Number of arms before each join.
     corrections
         As in `topk.Session`.
+    table
+        The counted cells of a strategy that sees single cells; otherwise None.
     """
 
     strategy: Strategy
@@ -85,6 +88,7 @@ class Snapshot:
     most_arms: int | None = None
     joined: tuple[int, ...] = ()
     corrections: tuple[tuple[Any, int, float, int, float], ...] = ()
+    table: CellTable | None = None
 
     @property
     def n(self) -> int:
@@ -164,6 +168,8 @@ class Snapshot:
         if self.void:
             ends = [[0.0], [1.0]] if self.reward_range.bounded else [[-np.inf], [np.inf]]
             return np.full((2, self.n), ends)
+        if self.table is not None:
+            return np.array(self.table.intervals(delta or self.delta))
         items, level = self.reward_range.items, (delta or self.delta) / self.shared
         found = confidence.interval(
             self.pulls, self.sums, level, self.reward_range.sigma, squares=self.squares, items=items
@@ -179,6 +185,8 @@ class Snapshot:
         epsilon = self.reward_range.unit_epsilon(allowed)
         if self.chosen is None or self.void:
             return 1.0
+        if self.table is not None:
+            return self.table.evidence(epsilon)
         squares = None if self.squares is None else self.squares.reshape(self.layout)
         pulls, sums = self.pulls.reshape(self.layout), self.sums.reshape(self.layout)
         found = confidence.evidence(

@@ -5,8 +5,9 @@ told cells in the arm's own order, and says of which arms it wants the next ones
 runs it is `topk.engine.cells`.
 """
 
+import copy
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -59,6 +60,22 @@ class CellTable:
         """Count further cells: pairs of an arm and its next cells in [0, 1], nan if missing."""
         raise NotImplementedError
 
+    def copy(self) -> Self:
+        """Return a copy, which may change."""
+        other = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                setattr(other, name, value.copy())
+        return other
+
+    def kept(self) -> list[int]:
+        """Return what is stored besides the cells, because it takes long to compute."""
+        return []
+
+    def restore(self, grown: Sequence[tuple[int, Floats]], kept: list[int]) -> None:
+        """Count the cells of a stored run, in an empty table."""
+        self.extend(grown)
+
     def chosen(self) -> Integers:
         """Return the k arms that would be returned now, best first."""
         raise NotImplementedError
@@ -77,6 +94,18 @@ class CellTable:
         left : ndarray of int64, shape (n,)
             Number of further cells that each arm may get.
         """
+        raise NotImplementedError
+
+    def gaps(self) -> Floats:
+        """Return what each pair across the boundary lacks, (n, n): positive if undecided."""
+        raise NotImplementedError
+
+    def least_epsilon(self) -> float:
+        """Return the smallest epsilon up to which the set that would be returned is separated."""
+        raise NotImplementedError
+
+    def intervals(self, delta: float) -> tuple[Floats, Floats]:
+        """Return two-sided intervals of the means, 1 - ``delta`` jointly; nan if there are none."""
         raise NotImplementedError
 
     def evidence(self, epsilon: float) -> float:

@@ -297,8 +297,9 @@ class Strategy:
         bounds: Sequence[float] | None = None,
         sigma: float | None = None,
         rng: Seed | None = None,
-        items: int | None = None,
+        items: int | Sequence[Any] | None = None,
         most_arms: int | None = None,
+        trials: int = 1,
     ) -> "topk.Session":
         """Start a live session with these arms; see `topk.Session`.
 
@@ -318,14 +319,19 @@ class Strategy:
         rng : int or numpy.random.Generator, optional
             Source of random numbers for the rule, and for `topk.Session.observe` when it splits a
             sum; on a finite test set also for the order of each arm's items.
-        items : int, optional
-            Number N of items, 1 to 1,000,000, on which each arm (a model, a prompt, an annotator)
-            has the result 0 or 1: a finite test set, of which every cell is asked at most once;
-            see `topk.Session.ask_cells`.  For `KLLUCB` and strategies with a fixed
-            budget of at most n N pulls; without ``bounds`` and ``sigma``.
+        items : int or sequence of str or of int, optional
+            Number N of items, 1 to 1,000,000, or their distinct names, on which each arm (a model,
+            a prompt, an annotator) has one result, asked at most once; see
+            `topk.Session.ask_cells`.  Results within ``bounds`` for `BettingLUCB`, which decides
+            about these items, and `PairedBetting`, which decides about new items like these; 0 or
+            1 for `KLLUCB` and strategies with a fixed budget of at most n N pulls.
         most_arms : int, optional
             Maximum number of arms, those that join included, at least n: delta is divided among
             this number from the start.  See `topk.Session.with_arms`.
+        trials : int
+            With items: number of results that each cell needs.  The cell counts when it has all of
+            them, as their mean, and a budget counts trials.  The certificate is about the means of
+            these trials; it says nothing about further ones.
 
         Returns
         -------
@@ -343,7 +349,7 @@ class Strategy:
         if delta > 0.5:
             told = f"delta = {delta} is the probability of failure, not of success"
             warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", TopkWarning, stacklevel=2)
-        return topk.Session(self, arms, rng, bounds, sigma, items, most_arms)
+        return topk.Session(self, arms, rng, bounds, sigma, items, most_arms, trials=trials)
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the arms' means.

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
+from topk._checks import check_integers
 from topk._types import Floats, Integers, Whole
 from topk.graded import STEPS, Row
 from topk.rules.cells import CellStrategy, CellTable
@@ -51,7 +53,7 @@ class FiniteBettingLUCB(CellStrategy):
     delta: float
     items: int
     budget: Whole | None = None
-    stops_by = joins_by = "intervals"
+    stops_by = "intervals"
 
     def table(self, n: int, items: Integers | None) -> "GradedTable":
         """Return an empty table for n arms with ``items`` (n,) cells each."""
@@ -82,10 +84,35 @@ class GradedTable(CellTable):
     def extend(self, grown: Sequence[tuple[int, Floats]]) -> None:
         """Count further cells, and update the bounds after each of them."""
         for arm, cells in grown:
-            for row, side in zip(self.rows[arm], (cells, 1 - cells), strict=True):
-                row.extend(np.nan_to_num(side, nan=0.0))
-            self.size[arm] += cells.size
-            self.missing[arm] += np.isnan(cells).sum()
+            self._extend_row(arm, cells, Row.extend)
+            self._set_ends(arm)
+
+    def _extend_row(self, arm, cells, how):
+        """Add cells to both rows of an arm; rows of a copied table are copied first."""
+        self.rows[arm] = (self.rows[arm][0].copy(), self.rows[arm][1].copy())
+        for row, side in zip(self.rows[arm], (cells, 1 - cells), strict=True):
+            how(row, np.nan_to_num(side, nan=0.0))
+        self.size[arm] += cells.size
+        self.missing[arm] += np.isnan(cells).sum()
+
+    def copy(self) -> Self:
+        """Return a copy, which may change."""
+        other = super().copy()
+        other.rows = [*self.rows]
+        return other
+
+    def kept(self) -> list[int]:
+        """Return the bound of each row in steps."""
+        return [row.step for rows in self.rows for row in rows]
+
+    def restore(self, grown: Sequence[tuple[int, Floats]], kept: list[int]) -> None:
+        """Count the cells of a stored run, with its bounds."""
+        steps = check_integers(kept, "kept", STEPS, 2 * self.n).reshape(-1, 2)
+        for arm, cells in grown:
+            self._extend_row(arm, cells, Row.add)
+        for arm, rows in enumerate(self.rows):
+            for row, step in zip(rows, steps[arm].tolist(), strict=True):
+                row.step = step
             self._set_ends(arm)
 
     def _set_ends(self, arm):
@@ -147,6 +174,23 @@ class GradedTable(CellTable):
         pairs[: inside.size, 0] = np.where(full[inside], -1, inside)
         pairs[: outside.size, 1] = np.where(full[outside], -1, outside)
         yield pairs, left
+
+    def gaps(self) -> Floats:
+        """Return by how much bounds of pairs across the boundary overlap beyond epsilon."""
+        found = np.full((self.n, self.n), -np.inf)
+        inside, outside = self._sides()
+        excess = self._excess(inside[:, None], outside, self.epsilon)
+        known = np.array([self.is_known(arm) for arm in range(self.n)])
+        excess = np.where(known[inside][:, None] & known[outside], -np.inf, excess)
+        found[np.ix_(inside, outside)] = excess
+        return np.maximum(found, found.T)
+
+    def least_epsilon(self) -> float:
+        """Return by how much the bounds of l and h overlap, at least 0."""
+        inside, outside = self._sides()
+        if self.is_known(inside[0]) and self.is_known(outside[0]):
+            return 0.0
+        return float(max(self._excess(inside[0], outside[0], 0.0), 0.0))
 
     def intervals(self, delta: float) -> tuple[Floats, Floats]:
         """Return two-sided intervals of the means from all cells so far, 1 - ``delta`` jointly."""

@@ -214,6 +214,23 @@ class PairTable(CellTable):
         pairs = np.column_stack([inside[rows[weakest]], outside[columns[weakest]]])
         yield pairs[(left[pairs] > 0).any(axis=1)], left
 
+    def gaps(self) -> Floats:
+        """Return ln of the factor of evidence that pairs across the boundary lack."""
+        found = np.full((self.n, self.n), -np.inf)
+        cross = np.ix_(*self._sides())
+        found[cross] = np.log(self.level / self.largest[cross])
+        found[cross] = np.where(self.largest[cross] >= self.level, -np.inf, found[cross])
+        return np.maximum(found, found.T)
+
+    def least_epsilon(self) -> float:
+        """Return the strategy's epsilon if the set is decided, otherwise 1."""
+        return self.epsilon if self.decided() else 1.0
+
+    def intervals(self, delta: float) -> tuple[Floats, Floats]:
+        """Return nan: the cells of pairs are compared, and single means have no intervals."""
+        low, high = np.full((2, self.n), np.nan)
+        return low, high
+
     def evidence(self, epsilon: float) -> float:
         """Return C times the largest 1/e over the claims across the boundary, at most 1.
 
