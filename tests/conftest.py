@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ["TOPK_STORE"] = "off"  # no stored runs, also in subprocesses
-for name in "TOPK_JOBS", "TOPK_COMPILE":
+for name in "TOPK_JOBS", "TOPK_COMPILE", "TOPK_PREVIEW", "NUMBA_CACHE_DIR":
     os.environ.pop(name, None)
 
 settings.register_profile(
