@@ -26,7 +26,8 @@ def test_the_commands_of_the_page_run(line, tmp_path, monkeypatch):
     commands = [text.removeprefix("$ topk ") for text in block.splitlines()]
     for text in blocks("shell")[0].splitlines():
         if re.search(r"\btopk (rank|next)", text):
-            commands.append(text.strip().removeprefix("until ").removeprefix("topk ").rstrip("; do"))
+            command = text.strip().removeprefix("until ").removeprefix("topk ")
+            commands.append(command.rstrip("; do"))
     assert len(commands) == 6
     for words in commands:
         said = line(*shlex.split(words), *(["--runs", 1] if words.startswith("plan") else []))
