@@ -47,6 +47,7 @@ def missing(path):
     return found
 
 
+@functools.cache
 def imported(path):
     """Return the modules that a file imports at once."""
     names = []
@@ -58,6 +59,7 @@ def imported(path):
     return names
 
 
+@functools.cache
 def file_of(name):
     """Return the file of a module of the tests or the pages; None for others."""
     parts = name.split(".")
