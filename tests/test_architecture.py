@@ -15,8 +15,8 @@ import topk_book
 ROOT = Path(topk.__file__).parent
 LAYERS = [
     {"_checks", "_folders", "_json", "_ranges", "_tables", "_types", "_warnings", "kl"},
-    {"bandits", "betting", "confidence", "data", "finite", "graded", "leaderboard", "metrics",
-     "paired", "plots", "reading", "stats", "store", "testset"},
+    {"bandits", "betting", "capital", "confidence", "data", "finite", "graded", "leaderboard",
+     "metrics", "paired", "plots", "reading", "sides", "stats", "store", "testset"},
     {"hardness", "instances", "rules"},
     {"engine", "guarantees", "lower_bounds", "strategies"},
     {"live", "simulate"},  # the two drivers, which do not import each other

@@ -136,23 +136,31 @@ def test_a_run_does_not_depend_on_the_units(name):
     assert other.frame().aggregate_regret.tolist() == regrets.tolist()
 
 
-def test_kl_lucb_of_normal_rewards_has_the_bounds_of_the_normal_mixture():
+@pytest.mark.parametrize("levels", ["sides", "arms"])
+def test_kl_lucb_of_normal_rewards_has_the_bounds_of_the_normal_mixture(levels):
     """A simulated play, held to a live one that is given its rewards, and to the intervals."""
-    strategy, bandit = topk.KLLUCB(2, 0.5, 0.1), topk.GaussianBandit([3.0, 2.0, 0.0, 4.0], 1.5)
+    strategy = topk.KLLUCB(2, 0.5, 0.1, levels=levels)
+    bandit = topk.GaussianBandit([3.0, 2.0, 0.0, 4.0], 1.5)
     pulled, rewards = topk.run(strategy, bandit, rng=4, trace=True).trace
     session = strategy.start(4, sigma=1.5).tell(pulled[:4], rewards[:4])
     for at in range(4, pulled.size + 2, 2):
         sums, best = session.pulls * session.means, np.argsort(-session.means)
-        low, high = topk.confidence.interval(session.pulls, sums, 0.1 / 4, sigma=1.5)
+        joint = topk.confidence.interval(session.pulls, sums, 0.1 / 4, sigma=1.5)
+        low, high = joint
+        if levels == "sides":  # half-normal mixtures, at 0.9 delta / 4 on each side
+            level = np.log((1 + 80 / 0.9 / 2) / 2)
+            u, mean = session.pulls, sums / session.pulls
+            radius = 1.5 / u * np.sqrt((u + 1) * (2 * level + np.log1p(u)))
+            low, high = mean - radius, mean + radius
         h, l = min(best[:2], key=low.__getitem__), max(best[2:], key=high.__getitem__)  # noqa: E741
         if session.done:
             break
         assert {*pulled[at : at + 2]} == {*session.ask()[0]} == {h, l} and high[l] - low[h] >= 0.5
         session.tell(pulled[at : at + 2], rewards[at : at + 2])
     assert session.certified and high[l] - low[h] < 0.5 and session.pulls.sum() == pulled.size
-    assert session.selected.tolist() == [0, 3] and np.allclose(session.bounds(), (low, high))
+    assert session.selected.tolist() == [0, 3] and np.allclose(session.bounds(), joint)
     table = session.report().sort_values("name")
-    assert np.allclose(table.low, low) and np.allclose(table.high, high)
+    assert np.allclose(table.low, joint[0]) and np.allclose(table.high, joint[1])
     assert topk.resume(session.state()).certified
     assert session.evidence(table.attrs["epsilon"]) <= 0.1
 

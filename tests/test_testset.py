@@ -23,13 +23,40 @@ def with_rows(counts, items, rng):
     return np.array([rng.permutation(np.arange(items) < count) for count in counts]).astype(int)
 
 
-def transcribed(results, k, epsilon, delta):
+def upper_end(t, ones, items, most):
+    """The largest k that is not too large, from the definition: KT / P_k by prior and posterior."""
+    k = np.arange(ones, items - t + ones + 1)
+    lgamma = np.vectorize(math.lgamma)
+    prior = np.exp(lgamma(np.arange(items + 1) + 0.5) - lgamma(np.arange(items + 1) + 1.0))
+    prior = prior * prior[::-1] / math.pi
+
+    def falling(x, j):
+        return lgamma(x + 1.0) - lgamma(x - j + 1.0)
+
+    log_p = falling(k, ones) + falling(items - k, t - ones) - falling(np.array([items]), t)
+    log_kt = math.log(np.dot(np.exp(log_p), prior[k]))
+    end, share, mode = k[-1], 1.0, k[log_p.argmax()]
+    for _ in range(3):
+        near = (log_kt - log_p < np.log1p(share * (most - 1))) | (k == mode)
+        end = k[near & (k >= mode)].max()
+        share = prior[:end].sum()
+    return end
+
+
+def transcribed(results, k, epsilon, delta, by_sides):
     """KL-LUCB on a finite set from its description; return the pulls of each arm and the set."""
     n, items = results.shape
     pulls = np.ones(n, dtype=int)
+    c = math.sqrt(n - k) / (math.sqrt(k) + math.sqrt(n - k))
+    above, below = k / (0.9 * c * delta), (n - k) / (0.9 * (1 - c) * delta)
     while True:
         sums = np.array([results[arm, :t].sum() for arm, t in enumerate(pulls)])
         low, high = confidence.interval(pulls, sums, delta / n, items=items)
+        if by_sides:
+            ends = [upper_end(t, s, items, above) for t, s in zip(pulls, sums, strict=True)]
+            high = np.array(ends)
+            ends = [upper_end(t, t - s, items, below) for t, s in zip(pulls, sums, strict=True)]
+            low = items - np.array(ends)
         ranked = np.argsort(-(sums / pulls), kind="stable")
         inside, outside = np.sort(ranked[:k]), np.sort(ranked[k:])
         h, el = inside[low[inside].argmin()], outside[high[outside].argmax()]
@@ -39,16 +66,19 @@ def transcribed(results, k, epsilon, delta):
             pulls[arm] += pulls[arm] < items
 
 
-@pytest.mark.parametrize("shared", [False, True])
-@pytest.mark.parametrize(("k", "epsilon", "delta"), [(1, 0, 0.05), (2, 0, 0.3), (3, 0.05, 0.1)])
-def test_a_run_is_that_of_a_plain_transcription(k, epsilon, delta, shared):
-    models = topk.TestSet(matrix((6, 120)), shared=shared)
-    strategy = topk.KLLUCB(k, epsilon, delta)
-    reps = topk.replicate(strategy, models, 5, seed=3)
-    for number in range(5):
+@pytest.mark.parametrize("levels", ["sides", "arms"])
+@pytest.mark.parametrize(
+    ("k", "epsilon", "delta", "shared"),
+    [(1, 0, 0.05, False), (2, 0, 0.3, True), (3, 0.05, 0.1, False), (5, 0, 0.05, True)],
+)
+def test_a_run_is_that_of_a_plain_transcription(k, epsilon, delta, shared, levels):
+    models = topk.TestSet(matrix((6, 60)), shared=shared)
+    strategy = topk.KLLUCB(k, epsilon, delta, levels=levels)
+    reps = topk.replicate(strategy, models, 3, seed=3)
+    for number in range(3):
         play = Play(strategy, models, 3, number)
         order, dealt = play.order, play.bandit
-        pulls, chosen = transcribed(dealt.results[order], k, epsilon, delta)
+        pulls, chosen = transcribed(dealt.results[order], k, epsilon, delta, levels == "sides")
         assert reps.pulls[number][order].tolist() == pulls.tolist()
         assert sorted(order[chosen]) == reps.selected[number, 0].tolist()
         assert reps.certified[number]

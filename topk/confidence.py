@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from topk import finite
+from topk import capital, finite, sides
 from topk._checks import (
     as_integers,
     as_numbers,
@@ -46,7 +46,7 @@ def __dir__() -> list[str]:
     return __all__
 
 LEVEL_SLACK = 1 + 1e-12  # factor of the level, larger than rounding errors
-METHODS = ("pairs", "intervals")  # forms of `evidence`
+METHODS = ("pairs", "sides", "intervals")  # forms of `evidence`
 MAX_LEVEL = 690.0  # largest ln(1/delta) at which `evidence` compares intervals, and ...
 LEVEL_PRECISION = 1e-7  # ... the precision of its search
 
@@ -173,7 +173,7 @@ def evidence(
     *,
     squares: ArrayLike | None = None,
     items: int | None = None,
-    method: Literal["pairs", "intervals"] = "pairs",
+    method: Literal["pairs", "sides", "intervals"] = "pairs",
 ) -> float:
     r"""Return an anytime-valid p-value for the hypothesis that the chosen set is wrong by epsilon.
 
@@ -193,10 +193,11 @@ def evidence(
         As in `interval`; ``items`` for a single bandit only, and epsilon N is rounded down.
     squares : array_like of float, of the shape of ``sums``, optional
         As in `interval`.
-    method : {'pairs', 'intervals'}
-        What is compared across the boundary of the set: pairs of arms, or the joint intervals of
-        single arms.  The choice must not depend on the data: the smaller of the two is not a
-        p-value.
+    method : {'pairs', 'sides', 'intervals'}
+        What is compared across the boundary of the set: pairs of arms, the one-sided bounds of
+        `topk.sides` (for a single bandit), or the joint intervals of single arms.  The choice must
+        not depend on the data: the smaller of two is not a p-value.  With ``items`` pairs are
+        replaced by intervals.
 
     Returns
     -------
@@ -232,6 +233,10 @@ def evidence(
     :math:`Z_{ab} = \max(0, m_a-m_b+\epsilon)^2\,w_aw_b/(2\sigma^2(w_a+w_b))`, its minimum over all
     such means, so the same holds with this Z and :math:`g = \sqrt{1+N}`.
 
+    With ``method="sides"`` p is the smallest :math:`\delta` at which the one-sided bounds of
+    `topk.sides` separate the set: the stop of `topk.KLLUCB`.  When an arm was withdrawn is not
+    known here, so each withdrawal counts as that of an unsettled arm; a session knows better.
+
     With ``method="intervals"`` p is the smallest :math:`\delta` at which those of `interval` at
     :math:`\delta/n` (n counts all arms of all bandits) are separated: no upper end outside the set
     is more than epsilon above a lower end inside.  The intervals shrink as :math:`\delta` grows.
@@ -249,6 +254,8 @@ def evidence(
     --------
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0]), 4)
     0.0188
+    >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0], method="sides"), 4)
+    0.0
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0], method="intervals"), 4)
     0.2361
     """
@@ -274,17 +281,38 @@ def evidence(
     withdrawn_arms.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
     if (pulls == 0)[~withdrawn_arms].any():
         return 1.0
-    if items is not None:
-        others = np.flatnonzero(~inside[0] & ~withdrawn_arms[0])
-        return finite.evidence(pulls[0], sums[0], arms, others, epsilon, items)
     outside = ~inside & ~withdrawn_arms
     if squares is not None:
         *_, squares = check_squares(pulls, sums, np.atleast_2d(squares), sigma)
+    if method == "sides":
+        if size > 1:
+            refuse("method", method, "'pairs' or 'intervals' for several bandits")
+        gone = dict.fromkeys(np.flatnonzero(withdrawn_arms).tolist(), sides.NEVER)
+        levels = sides.Levels(n, k, n, gone)
+        squared = None if squares is None else squares[0]
+        ends = side_ends(pulls[0], sums[0], sigma, squared, items)
+        allowed = epsilon if items is None else finite.tolerated_items(epsilon, items)
+        return sides.evidence(levels, ends, inside[0], outside[0], allowed)
+    if items is not None:
+        others = np.flatnonzero(outside[0])
+        return finite.evidence(pulls[0], sums[0], arms, others, epsilon, items)
     if method == "intervals":
         return by_intervals(pulls, sums, inside, outside, epsilon, sigma, squares)
     found = by_pairs(pulls, sums, inside, outside, epsilon, sigma, squares)
     worst = max((log_p.max(initial=-np.inf) for *_, log_p in found), default=-np.inf)
     return float(np.exp(min(worst, 0.0)))
+
+
+def side_ends(pulls, sums, sigma=None, squares=None, items=None):
+    """Return the function `topk.sides.Ends` of arms, (n,) each; in whole items if these are given.
+    """
+    if items is not None:
+        return finite.side_ends(pulls.astype(np.int64), np.rint(sums).astype(np.int64), items)
+    if sigma is not None:
+        return sides.normal_ends(pulls, sums, sigma)
+    if squares is not None:
+        return capital.capital_ends(pulls, sums, capital.batch_log_products(pulls, sums, squares))
+    return sides.mixture_ends(pulls, sums)
 
 
 def by_pairs(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):

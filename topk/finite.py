@@ -19,6 +19,18 @@ These k are consecutive: :math:`\ln P_k` is concave, being a sum of logarithms o
 is at :math:`\lfloor S(N+1)/t \rfloor`; it satisfies the condition, since KT is an average of the
 :math:`P_k`.  At t = N only k = S remains.
 
+**One-sided bounds** (see `topk.sides`).  KT is the average of the :math:`P_k` with the weights
+:math:`w_k = \Gamma(k+\frac12)\Gamma(N-k+\frac12)/(\pi\,k!\,(N-k)!)` of a beta-binomial
+distribution.  Let :math:`B_k` be the sum of the weights below k.  The average of the :math:`P_j`,
+j < k, with these weights over :math:`B_k`, divided by :math:`P_k`, is a non-negative
+supermartingale from 1 if k is true.  For k above the mode the other :math:`P_j`,
+:math:`j \geq k`, are at most
+:math:`P_k`, so this ratio is at least :math:`1 + (\mathrm{KT}/P_k - 1)/B_k`, and k is too large, at
+level :math:`\alpha`, if :math:`\mathrm{KT}/P_k \geq 1 + B_k(1/\alpha - 1)`.  The largest k that
+remains with 1 in place of :math:`B_k` is :math:`U_0`; with :math:`B_{U_i}`, which is at least
+:math:`B_k` for all :math:`k \leq U_i`, it is :math:`U_{i+1}`.  The bound is :math:`U_2`; the lower
+bound is the mirror image.
+
 The arms may be dependent: they may have a common order or separate ones, since each arm's interval
 depends only on the distribution of its own order.
 """
@@ -33,6 +45,7 @@ from topk._checks import check_integer, refuse
 from topk._types import Floats, Integers
 
 MAX_ITEMS = 10**6  # maximum number of items, limited by the size of the tables
+SIDE_STEPS = 2  # improvements of a one-sided bound, as in `topk.kl`
 ROUNDING = 4e-15  # relative to ln N!, larger than rounding errors of a log likelihood
 
 
@@ -88,6 +101,102 @@ def item_range(t, ones, items, log_delta, log_factorials, log_halves):
     return low, high
 
 
+@lru_cache(maxsize=8)
+def prior_below(items):
+    """Return the sum of the weights of all numbers of ones below k, for k = 0 to items + 1."""
+    log_factorials, log_halves = log_tables(items)
+    half = log_halves - log_factorials
+    weights = np.exp(half + half[::-1] - math.log(math.pi))
+    return np.append(0.0, np.cumsum(weights))
+
+
+def side_range(t, ones, items, above, below, log_factorials, log_halves, prior):
+    """Return one-sided lower and upper bounds on the number of ones, as numbers.
+
+    Parameters
+    ----------
+    above, below : float
+        ln(1/alpha) of the upper bound, and ln(1/beta) of the lower bound.
+    prior : ndarray of float, shape (items + 2,)
+        See `prior_below`.
+    """
+    first, last = ones, items - (t - ones)
+    mode = min(max(ones * (items + 1) // max(t, 1), first), last)
+    mixed = log_mixture(t, ones, log_factorials, log_halves)
+    rounding = ROUNDING * (1 + log_factorials[items])
+    low, high, share_below, share_above = first, last, 1.0, 1.0
+    for _ in range(SIDE_STEPS + 1):
+        threshold = mixed - rounding - needed(below, share_below)
+        outside, low = first - 1, mode
+        while low - outside > 1:
+            middle = (outside + low) // 2
+            if log_likelihood(middle, t, ones, items, log_factorials) >= threshold:
+                low = middle
+            else:
+                outside = middle
+        threshold = mixed - rounding - needed(above, share_above)
+        outside, high = last + 1, mode
+        while outside - high > 1:
+            middle = (outside + high) // 2
+            if log_likelihood(middle, t, ones, items, log_factorials) >= threshold:
+                high = middle
+            else:
+                outside = middle
+        share_below = min(prior[items - low] * (1 + rounding), 1.0)
+        share_above = min(prior[high] * (1 + rounding), 1.0)
+    return low, high
+
+
+def needed(level, share):
+    """Return ln(1 + share (e^level - 1))."""
+    return level + math.log(share + (1 - share) * math.exp(-level))
+
+
+def side_interval(pulls, sums, items, above, below):
+    """Compute `side_range` for arrays: pulls and sums int64, levels float, of one shape."""
+    log_factorials, log_halves = log_tables(items)
+    prior, rounding = prior_below(items), ROUNDING * (1 + log_factorials[items])
+    first, last = sums, items - (pulls - sums)
+    mode = np.clip(sums * (items + 1) // np.maximum(pulls, 1), first, last)
+    mixed = log_mixture(pulls, sums, log_factorials, log_halves) - rounding
+    shares = np.ones((2, *pulls.shape))
+    for _ in range(SIDE_STEPS + 1):
+        least = [mixed - x - np.log(share + (1 - share) * np.exp(-x))
+                 for x, share in zip((below, above), shares, strict=True)]
+
+        def fits(k, threshold):
+            return log_likelihood(k, pulls, sums, items, log_factorials) >= threshold
+
+        low, high = ends_around(mode, first, last, fits, least)
+        shares = np.minimum(np.array([prior[items - low], prior[high]]) * (1 + rounding), 1.0)
+    return low, high
+
+
+def ends_around(mode, first, last, fits, thresholds):
+    """Return the ends of the consecutive k around the mode that fit, by bisection."""
+    outside, low = first - 1, mode
+    while (low - outside > 1).any():
+        middle = (outside + low + 1) // 2  # equals ``low`` at the end, which is then unchanged
+        inside = fits(middle, thresholds[0])
+        outside, low = np.where(inside, outside, middle), np.where(inside, middle, low)
+    outside, high = last + 1, mode
+    while (outside - high > 1).any():
+        middle = (outside + high) // 2
+        inside = fits(middle, thresholds[1])
+        outside, high = np.where(inside, outside, middle), np.where(inside, middle, high)
+    return np.asarray(low), np.asarray(high)
+
+
+def side_ends(pulls, sums, items):
+    """Return the function `topk.sides.Ends` of arms, in whole items (n,), as floats."""
+
+    def ends(above, below):
+        low, high = side_interval(pulls, sums, items, above, below)
+        return low.astype(float), high.astype(float)
+
+    return ends
+
+
 def interval(
     pulls: Integers, sums: Integers, items: int, delta: float,
 ) -> tuple[Integers, Integers]:
@@ -113,20 +222,10 @@ def interval(
     first, last = sums, items - (pulls - sums)
     mode = np.clip(sums * (items + 1) // np.maximum(pulls, 1), first, last)
 
-    def fits(k):
+    def fits(k, threshold):
         return log_likelihood(k, pulls, sums, items, log_factorials) >= threshold
 
-    outside, low = first - 1, mode
-    while (low - outside > 1).any():
-        middle = (outside + low + 1) // 2  # equals ``low`` at the end, which is then unchanged
-        inside = fits(middle)
-        outside, low = np.where(inside, outside, middle), np.where(inside, middle, low)
-    outside, high = last + 1, mode
-    while (outside - high > 1).any():
-        middle = (outside + high) // 2
-        inside = fits(middle)
-        outside, high = np.where(inside, outside, middle), np.where(inside, middle, high)
-    return np.asarray(low), np.asarray(high)
+    return ends_around(mode, first, last, fits, (threshold, threshold))
 
 
 def tolerated_items(epsilon: float, items: int) -> int:

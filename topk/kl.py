@@ -10,6 +10,8 @@ import numpy as np
 
 ULPS = 1 + 2**-50  # factor by which bounds are moved outwards, larger than rounding errors
 TINY = 1e-280  # division by smaller numbers may overflow
+SIDE_STEPS = 2  # of the iteration for a one-sided bound; more would gain less than 0.01 nats
+SIDE_ROUNDING = 1 + 1e-9  # factor of its level, larger than errors of the solver
 STIRLING = (-31 / 40320, 7 / 2880, -1 / 24)  # see `log_gamma_half`
 
 # For smaller |r|, r - log(1 + r) loses more than three digits; the series loses none.
@@ -97,6 +99,43 @@ def kl_log_ratio_scalar(mean, other, level):
         x -= step
         if abs(step) < 1e-5 * x:  # the error is of the order of its cube
             break
+    return x
+
+
+def arcsine_share(point, copoint):
+    """Return F(point) = Pr(p <= point) for p of Beta(1/2, 1/2), where copoint is 1 - point.
+
+    It is accurate near 0 and near 1, if both arguments are.
+    """
+    return 2 / np.pi * np.arctan2(np.sqrt(point), np.sqrt(copoint))
+
+
+def side_log_ratio(u, mean, other, cost, level):
+    """Return x such that mean exp(-x) is a one-sided lower bound; see `topk.sides`.
+
+    For an upper bound, exchange mean and other: then x is that of 1 minus the bound.
+
+    Parameters
+    ----------
+    u, mean, other, cost, level : array_like of float
+        Pulls, the mean and 1 minus it, ln(sup L / KT), and ln(1/alpha), alpha < 1.
+    """
+    x = kl_log_ratio(mean, other, (cost + level) / u)
+    for _ in range(SIDE_STEPS):
+        share = arcsine_share(np.minimum(other - mean * np.expm1(-x), 1.0), mean * np.exp(-x))
+        most = cost + level + np.log(share + (1 - share) * np.exp(-level))
+        x = kl_log_ratio(mean, other, most * SIDE_ROUNDING / u)
+    return x
+
+
+def side_log_ratio_scalar(u, mean, other, cost, level):
+    """Compute `side_log_ratio` for numbers."""
+    x = kl_log_ratio_scalar(mean, other, (cost + level) / u)
+    for _ in range(SIDE_STEPS):
+        above = math.sqrt(min(other - mean * math.expm1(-x), 1.0))
+        share = 2 / math.pi * math.atan2(above, math.sqrt(mean * math.exp(-x)))
+        most = cost + level + math.log(share + (1 - share) * math.exp(-level))
+        x = kl_log_ratio_scalar(mean, other, most * SIDE_ROUNDING / u)
     return x
 
 

@@ -81,6 +81,10 @@ def made(name, n, k, budget):
     if "epsilon" in fields and "rate" in fields:
         found |= {f"{name}-published": cls(**given, rate="published")}
         found |= {f"{name}-exact": cls(**given | {"epsilon": 0.0})}
+    if "levels" in fields:
+        found |= {f"{name}-arms": cls(**given, levels="arms")}
+    if "rate" in fields:
+        found |= {f"{name}-exact-arms": cls(**given | {"epsilon": 0.0}, levels="arms")}
     if "variance" in fields:
         found |= {f"{name}-variance": cls(**given, variance=True)}
     if "a" in fields:

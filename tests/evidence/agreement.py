@@ -23,8 +23,10 @@ BANDITS = {  # name -> bandit, k, epsilon, delta
 }
 STRATEGIES = {
     "KLLUCB": topk.KLLUCB,
+    "KLLUCB, arms": lambda *given: topk.KLLUCB(*given, levels="arms"),
     "KLLUCB, published": lambda *given: topk.KLLUCB(*given, rate="published"),
     "BettingLUCB": topk.BettingLUCB,
+    "BettingLUCB, arms": lambda *given: topk.BettingLUCB(*given, levels="arms"),
     "TopTwo": topk.TopTwo,
     "LUCB1": topk.LUCB1,
     "UGapEc": topk.UGapEc,
@@ -38,7 +40,7 @@ def cases():
     """Yield the pairs of strategy and instance."""
     for name in STRATEGIES:
         for title, (bandit, *_) in BANDITS.items():
-            bounded = name in ("KLLUCB, published", "BettingLUCB")
+            bounded = name in ("KLLUCB, published", "BettingLUCB", "BettingLUCB, arms")
             if not (bounded and bandit.sigma):
                 yield name, title
 
@@ -48,6 +50,10 @@ def count_doubtful(name, title, runs):
     bandit, *parameters = BANDITS[title]
     delta, epsilon = parameters[-1], 0.0 if name in EXACT else parameters[1]
     strategy = STRATEGIES[name](*parameters)
+    if strategy.stops_by == "sides":
+        outcomes = [topk.run(strategy, bandit, np.random.default_rng([1, x])) for x in range(runs)]
+        values = np.array([outcome.evidence() for outcome in outcomes if outcome.certified])
+        return values.size, int((values > delta).sum())
     if strategy.uses_squares:  # Replications has no squares
         outcomes = [topk.run(strategy, bandit, np.random.default_rng([1, x])) for x in range(runs)]
         chosen, pulls, sums, squares = (

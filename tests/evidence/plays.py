@@ -134,7 +134,8 @@ def shrunk(name, factor):
     made, zero_one = {"KLLUCB": ShortKLLUCB, "TopTwo": ShortTopTwo}[name], [*cases()][:-2:2]
     least, worst, noticed = significant(SHORT, len(zero_one)), 0.0, 0
     for _, bandit, k, epsilon, delta in zero_one:
-        bad, _ = certified_errors(made(k, epsilon, delta, 20_000, shrink=factor), bandit, SHORT)
+        given = {"shrink": factor} | ({"levels": "arms"} if name == "KLLUCB" else {})
+        bad, _ = certified_errors(made(k, epsilon, delta, 20_000, **given), bandit, SHORT)
         worst = max(worst, float(bad.mean()) / delta)
         noticed += int(bad.sum()) >= least(delta)
     return {"strategy": name, "factor": factor, "worst": round(worst, 3), "noticed": noticed}
@@ -156,7 +157,7 @@ INSTANCES = {
     "three of six, rare": ([0.3, 0.2, 0.055, 0.05, 0.002, 0.001], 3),
 }
 WATCHED = {
-    "KLLUCB": lambda k: topk.KLLUCB(k, 0.0, 1e-6),
+    "KLLUCB": lambda k: topk.KLLUCB(k, 0.0, 1e-6, levels="arms"),
     "TopTwo": lambda k: topk.TopTwo(k, 0.0, 1e-6),
     "LUCB1": lambda k: topk.LUCB1(k, 0.0, 0.1),
     "GapE": lambda k: topk.GapE(k, budget=HORIZON, complexity=500.0),

@@ -1,6 +1,7 @@
 """Arms that join a live study: what is taken over, what the guarantee becomes, who refuses."""
 
 import copy
+import dataclasses
 import json
 import math
 import pickle
@@ -16,13 +17,17 @@ import topk
 from topk._json import from_json
 from topk.confidence import interval, pair_count
 from topk.live.cells import orders_of
+from topk.strategies.by_sides import level_above, level_below
 
 RNG = np.random.default_rng
 JOINING = {
-    "KLLUCB": topk.KLLUCB(2, 0.1, 0.05),
-    "KLLUCB, epsilon 0": topk.KLLUCB(2, 0.0, 0.05),
+    "KLLUCB": topk.KLLUCB(2, 0.1, 0.05, levels="arms"),
+    "KLLUCB, epsilon 0": topk.KLLUCB(2, 0.0, 0.05, levels="arms"),
+    "KLLUCB, sides": topk.KLLUCB(2, 0.1, 0.05),
+    "KLLUCB, sides, epsilon 0": topk.KLLUCB(2, 0.0, 0.05),
     "KLLUCB, published": topk.KLLUCB(2, 0.1, 0.05, rate="published"),
-    "BettingLUCB": topk.BettingLUCB(2, 0.1, 0.05),
+    "BettingLUCB": topk.BettingLUCB(2, 0.1, 0.05, levels="arms"),
+    "BettingLUCB, sides": topk.BettingLUCB(2, 0.1, 0.05),
     "LUCB1": topk.LUCB1(2, 0.1, 0.05),
     "LUCBPlusPlus": topk.LUCBPlusPlus(2, 0.05),
     "UGapEc": topk.UGapEc(2, 0.1, 0.05),
@@ -33,6 +38,8 @@ JOINING = {
     "Racing": topk.Racing(2, 0.1, 0.05),
 }
 each = pytest.mark.parametrize("strategy", JOINING.values(), ids=JOINING.keys())
+DIVIDED = {name: strategy for name, strategy in JOINING.items() if strategy.stops_by != "sides"}
+each_divided = pytest.mark.parametrize("strategy", DIVIDED.values(), ids=DIVIDED.keys())
 MEANS = np.array([0.97, 0.3, 0.1, 0.1, 0.4, 0.99, *[0.1] * 10])
 
 
@@ -92,7 +99,7 @@ def test_all_that_is_known_is_taken_over(strategy):
     assert session.report().attrs["joined"] in summary
 
 
-@each
+@each_divided
 def test_a_session_with_more_arms_goes_on_as_one_that_observes_the_log(strategy):
     """From the first pull of the new arms on; a clock of rounds is only ever later."""
     session = answer(strategy.start(4, rng=3), RNG(2), 15)
@@ -207,7 +214,30 @@ def test_a_finite_study_keeps_the_orders_of_its_arms():
 # What it does to the guarantee
 
 
-@each
+@pytest.mark.parametrize("name", [x for x in JOINING if x not in DIVIDED])
+def test_by_sides_most_arms_is_not_needed(name):
+    """The levels are those of the start, and the reserve pays for all joins."""
+    plain, reserved = (JOINING[name].start(3, most_arms=most, rng=1) for most in (None, 6))
+    for session in (plain, reserved):
+        session.observe(np.repeat([0, 1, 2], 5), [*[1] * 4, 0, *[1] * 3, 0, 0, 1, 1, 0, 0, 0])
+    assert plain.evidence() == reserved.evidence()
+    joined = plain.with_arms(2).observe([3, 4, 3, 4], [1, 0, 0, 1])
+    assert joined.snapshot().error == 0.05 and joined.strategy.cost_of_joining(3, 5) == 0
+    assert "hold at delta = 0.05, whatever the reason" in joined.summary()
+    s, before, c = joined.engine.s, plain.engine.s, 1 / (1 + math.sqrt(2))
+    assert s.first == 3 and s.now.above == before.now.above
+    # q_2(2) is 1/4: for two arms that joined and k = 2
+    assert math.exp(1e-6 - s.below) == pytest.approx(0.05 * (1 - c) * 0.05 / 4)
+    assert math.exp(1e-6 - before.below) == pytest.approx(0.9 * (1 - c) * 0.05)
+    for arm, j in ((3, 1), (4, 2)):
+        assert math.exp(1e-6 - level_above(s, arm)) == pytest.approx(0.05 * c * 0.05 / j / (j + 1))
+        low = 0.05 * (1 - c) * 0.05 / j / (j + 1)
+        assert math.exp(1e-6 - level_below(s, arm)) == pytest.approx(low)
+    with pytest.raises(ValueError, match="names must be at most 1 more arms, by most_arms = 6"):
+        reserved.with_arms(2).with_arms(2)
+
+
+@each_divided
 def test_most_arms_reserves_the_levels(strategy):
     """Intervals are at delta / N from the start, and a join does not change them."""
     plain, reserved = (strategy.start(3, most_arms=most, rng=1) for most in (None, 6))
@@ -236,7 +266,7 @@ def test_most_arms_reserves_the_levels(strategy):
 
 
 def test_evidence_falls_below_delta_when_the_rule_stops_whatever_is_reserved():
-    for name in ("KLLUCB", "BettingLUCB", "TopTwo", "LUCB1"):
+    for name in ("KLLUCB", "KLLUCB, sides", "BettingLUCB, sides", "TopTwo", "LUCB1"):
         session = JOINING[name].start(4, most_arms=9, rng=0)
         session = answer(session, RNG(0), 10).with_arms(2)
         answer(session, RNG(1), 10**6)
@@ -276,9 +306,8 @@ def test_the_error_is_that_of_all_statements_that_are_ever_needed(name):
         if rng.random() < 0.3:  # who comes later is better: every join replaces arms
             order = np.arange(sizes[-1])[::-1]
         first, reserved = {}, {}
-        strategy = dict(JOINING)[name]
-        strategy = type(strategy)(k, delta=0.05, **(
-            {} if name == "LUCBPlusPlus" else {"epsilon": 0.1}))  # fmt: skip
+        changes = {"k": k} if name == "LUCBPlusPlus" else {"k": k, "epsilon": 0.1}
+        strategy = dataclasses.replace(JOINING[name], **changes)
         n, most = int(sizes[0]), int(sizes[-1])
         for size in sizes.tolist():
             ranked = sorted(range(size), key=lambda arm: order[arm])
@@ -336,7 +365,8 @@ def test_a_study_that_its_first_certificate_ends_may_need_the_larger_error():
     stage_1 = sum(b - a for a, b in own[:n])
     stage_2 = sum(b - a for a, b in second)
     both = stage_1 + sum(b - a for a, b in second[n:])  # the events exclude each other
-    cost = Fraction(topk.KLLUCB(1, 0.1, 0.1).cost_of_joining(n, n + m)).limit_denominator(1000)
+    strategy = topk.KLLUCB(1, 0.1, 0.1, levels="arms")
+    cost = Fraction(strategy.cost_of_joining(n, n + m)).limit_denominator(1000)
     assert stage_1 == stage_2 == delta
     assert both == delta * (1 + cost) > delta
     assert n * (delta / (n + m)) + m * (delta / (n + m)) == delta  # with most_arms = n + m

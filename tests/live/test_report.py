@@ -357,7 +357,7 @@ def test_rivals_by_sorted_ends_are_those_of_each_pair():
         session.observe(range(n), sums=rng.binomial(pulls, 0.5), counts=pulls)
         if rng.random() < 0.5 and k < n - 1 and not session.done:
             session.withdraw(int(rng.integers(n)))
-        low, high = session.snapshot().intervals()
+        low, high = session.snapshot().deciding_ends()
         table = session.report(full=True).set_index("name").sort_index()
         out = ~table.chosen & ~table.withdrawn
         for arm in range(n):

@@ -266,8 +266,9 @@ def by_number(strategy):
     return issubclass(strategy, topk.Rounds) and "delta" not in strategy.__dataclass_fields__
 
 
+# those of LUCBPlusPlus and of rules by sides have levels that are shares of k and of n - k
 SHARED = [e for e in RULED if not (e.several or by_number(e.strategy))
-          and e.strategy is not topk.LUCBPlusPlus]  # whose levels are shares of k and of n - k
+          and e.name not in ("LUCBPlusPlus", "KLLUCB", "BettingLUCB")]
 
 
 @sweep(SHARED)

@@ -133,6 +133,10 @@ def published(rng):
     return given | {"delta": max(given["delta"], 1e-4)}  # else bounds are 1 but for rounding
 
 
+def by_arms(rng):
+    return confidence(rng) | {"levels": "arms"}
+
+
 def some_hundreds(given, n, k):
     """Return whether an index strategy stops by its rule within some hundred pulls."""
     return 0.4 * (given["epsilon"] == 0.95 and given["delta"] > 1e-3)
@@ -211,8 +215,10 @@ ENTRIES = [
     ),
     Entry(topk.LUCB1, transcriptions.lucb1, confidence, **INDEX, **STOPS),
     Entry(topk.KLLUCB, transcriptions.kl_lucb, confidence, **INDEX, **STOPS),
+    Entry(topk.KLLUCB, transcriptions.kl_lucb, by_arms, **INDEX, **STOPS, form="-arms"),
     Entry(topk.KLLUCB, transcriptions.kl_lucb, published, **INDEX, **STOPS, form="-published"),
-    Entry(topk.BettingLUCB, transcriptions.betting_lucb, confidence, **INDEX, **STOPS),
+    Entry(topk.BettingLUCB, parameters=confidence, **INDEX, **STOPS),
+    Entry(topk.BettingLUCB, transcriptions.betting_lucb, by_arms, **INDEX, **STOPS, form="-arms"),
     Entry(topk.LUCBPlusPlus, transcriptions.lucb_plus_plus, plus_plus, most=40, instances=264),
     Entry(topk.TopTwo, transcriptions.top_two, confidence, **INDEX, **STOPS),
     Entry(topk.CLUCB, transcriptions.clucb_pac, clucb, **INDEX),

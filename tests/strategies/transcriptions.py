@@ -312,10 +312,12 @@ def lucb_plus_plus(s, seen):
 
 @indexed
 def kl_lucb(s, seen):
-    """Kaufmann and Kalyanakrishnan (2013), Section 4: KL-LUCB; both rates.
+    """Kaufmann and Kalyanakrishnan (2013), Section 4: KL-LUCB; both rates, and levels by side.
 
     Bounds in floats, by halving: two are equal only where pulls and sums are, or at 0 and 1.
     """
+    if s.rate == "mixture" and s.levels == "sides":
+        return lucb_by_sides(s, seen, side_limit)
     n, lower, upper = len(seen.pulls), {}, {}
     for arm, (u, ones) in enumerate(zip(seen.pulls, seen.sums, strict=True)):
         beta = math.log(2 * math.sqrt(u) * n / s.delta)
@@ -325,6 +327,44 @@ def kl_lucb(s, seen):
         lower[arm], upper[arm] = kl_limit(u, ones, beta, 0.0), kl_limit(u, ones, beta, 1.0)
     chosen, pair, apart = closest_pair(s, seen, lower, upper)
     return chosen, floored(s, seen, pair) if s.rate == "mixture" else pair, apart < s.epsilon
+
+
+def lucb_by_sides(s, seen, upper_limit):
+    """LUCB with a share of 0.9 c delta for k upper bounds, and 0.9 (1-c) delta for n-k lower ones.
+
+    With epsilon 0 no arm has fewer than sqrt(t/n)/2 of t pulls.  On the smaller side of the
+    boundary an arm is left out that has more pulls than the other one of the pair, if its side has
+    the larger sum of N**1.5.
+    """
+    n, k, pulls = len(seen.pulls), s.k, seen.pulls
+    c = math.sqrt(n - k) / (math.sqrt(k) + math.sqrt(n - k))
+    above = math.exp(1e-6) * k / (0.9 * c * s.delta)
+    below = math.exp(1e-6) * (n - k) / (0.9 * (1 - c) * s.delta)
+    lower, upper = {}, {}
+    for arm, (u, ones) in enumerate(zip(pulls, seen.sums, strict=True)):
+        upper[arm] = upper_limit(u, ones, above)
+        lower[arm] = 1 - upper_limit(u, u - ones, below)
+    chosen, (h, l), apart = closest_pair(s, seen, lower, upper)  # noqa: E741
+    few, other = ({h}, {l}) if 2 * k <= n else ({l}, {h})
+    side = chosen if 2 * k <= n else set(range(n)) - chosen
+    costs = [sum(pulls[arm] ** 1.5 for arm in arms) for arms in (side, set(range(n)) - side)]
+    beyond = pulls[min(few)] > pulls[min(other)] and costs[0] > costs[1]
+    pair = [*other] if beyond else [h, l]
+    rare = min(range(n), key=lambda arm: pulls[arm])
+    late = s.epsilon == 0 and pulls[rare] < math.sqrt(sum(pulls) / n) / 2
+    return chosen, [rare] if late else pair, apart < s.epsilon
+
+
+@lru_cache(maxsize=10**5)
+def side_limit(u, ones, most):
+    """The upper bound: KT/L is at first at least ``most``, then 1 + F(U) (most - 1), twice."""
+    found = 1.0
+    mixed = math.lgamma(ones + 0.5) + math.lgamma(u - ones + 0.5) - math.lgamma(u + 1)
+    best = sum(x * math.log(x / u) for x in (ones, u - ones) if x > 0)
+    for _ in range(3):
+        beta = math.log1p(2 / math.pi * math.asin(math.sqrt(found)) * (most - 1))
+        found = kl_limit(u, ones, best - (mixed - math.log(math.pi)) + beta, 1.0)
+    return found
 
 
 def floored(s, seen, pair):
@@ -337,7 +377,10 @@ def floored(s, seen, pair):
 
 @indexed
 def betting_lucb(s, seen):
-    """KL-LUCB's pair with the mixture of KT and bets, for 0/1 rewards, whose bets are exact."""
+    """KL-LUCB's pair with the mixture of KT and bets, for 0/1 rewards, whose bets are exact.
+
+    With levels by arm; test_capital.py has those by side.
+    """
     n, lower, upper = len(seen.pulls), {}, {}
     for arm, (u, ones) in enumerate(zip(seen.pulls, seen.sums, strict=True)):
         lower[arm] = betting_limit(u, ones, n / s.delta)

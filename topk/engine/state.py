@@ -19,6 +19,7 @@ import numpy as np
 
 from topk._checks import check_choice, refuse
 from topk._json import KINDS, restore_arrays, to_json_list
+from topk.capital import multiply_arms
 from topk.engine.assemble import Assembly, plain_form
 from topk.engine.cells import CellRunState
 from topk.engine.plain import PlainRunState
@@ -331,9 +332,13 @@ class RunState:
         """End the run as an exhausted budget does, because no pull is left."""
         self.s.now.ended = BY_BUDGET
 
-    def count(self, arms, counts, sums, squares):
-        """Add a batch to the counts."""
-        self.plain(base.count)(self.s, len(arms), arms, counts, sums, squares)
+    def count(self, arms, counts, sums, squares, products=None):
+        """Add a batch to the counts; its products, if given, are those of its single rewards."""
+        if products is None:
+            self.plain(base.count)(self.s, len(arms), arms, counts, sums, squares)
+            return
+        base.count(self.s, len(arms), arms, counts, sums, squares)
+        multiply_arms(self.s.mantissas, self.s.exponents, arms, *products)
 
     def update(self, arms, surplus=False):
         """Update the rule after a batch of these arms, and perhaps a ``surplus``, has been counted.
@@ -394,8 +399,9 @@ class RunState:
             return shares
         arms = np.flatnonzero(self.active & (told[0] + flight > 0))
         if arms.size:
-            base.count(s, arms.size, arms, *(x[arms] for x in told))
-            count_at_means(s, arms, flight[arms])
+            count = self.plain(base.count)
+            count(s, arms.size, arms, *(x[arms] for x in told))
+            count_at_means(s, arms, flight[arms], count)
             self._tell_rule(indices.imagine, s, arms)
         while left > 0 and s.now.picked > 0:
             arms = s.picked[: s.now.picked]
@@ -405,7 +411,7 @@ class RunState:
                 arms = arms[::-1]  # requests for one pull at a time get the two arms in turn
             each = np.full(arms.size, max(1, pulls // (100 * arms.size)))
             each = np.diff(np.minimum(each.cumsum(), left), prepend=0)
-            count_at_means(s, arms, each)
+            count_at_means(s, arms, each, self.plain(base.count))
             shares[arms] += each
             left -= each.sum()
             self._tell_rule(indices.imagine, s, arms)
@@ -451,6 +457,9 @@ class RunState:
         for name in ("pulls", "sums", "squares"):
             values = getattr(earlier.s, name)
             getattr(s, name)[: values.size] = values
+        for name in self.strategy.carries:
+            values = getattr(earlier.s, name)
+            getattr(s, name)[: len(values)] = values
         s.now.total, s.now.most = earlier.s.now.total, earlier.s.now.most
         for arm in withdrawn:
             self.withdraw(arm)
@@ -490,11 +499,11 @@ class RunState:
         self.plain(base.restore)(s)
 
 
-def count_at_means(s, arms, counts):
+def count_at_means(s, arms, counts, count):
     """Count pulls with imagined rewards: each arm's mean, and its mean square."""
     sums = s.sums[arms] / s.pulls[arms] * counts
     squares = s.squares[arms] / s.pulls[arms] * counts if s.squares.size else sums
-    base.count(s, arms.size, arms, counts, sums, squares)
+    count(s, arms.size, arms, counts, sums, squares)
 
 
 def by_bandit(chosen, layout):

@@ -37,12 +37,15 @@ class Arrivals:
         Sums of the new rewards of each arm, and of their squares.
     kept : dict
         arm -> results for later batches, in order of arrival.
+    products : topk.capital.Products or None
+        The products of the new rewards, if the rule uses them.
     """
 
-    def __init__(self, n, bounded, rng=None):
+    def __init__(self, n, bounded, rng=None, products=None):
         self.arms, (self.wanted, self.new, self.flight) = None, np.zeros((3, n), dtype=np.int64)
         self.sums, self.squares = ExactSums(n), ExactSums(n)
         self.kept, self.bounded, self.rng, self.is_copy = {}, bounded, rng, False
+        self.products = products
 
     def copy(self):
         """Return a copy, which may change."""
@@ -52,7 +55,7 @@ class Arrivals:
         other.new, other.flight = self.new.copy(), self.flight.copy()
         other.sums, other.squares = self.sums.copy(), self.squares.copy()
         other.kept = {arm: results.copy() for arm, results in self.kept.items()}
-        other.is_copy = True
+        other.is_copy, other.products = True, self.products and self.products.copy()
         return other
 
     def open(self, arms, counts, capacity):
@@ -115,6 +118,8 @@ class Arrivals:
         np.add.at(self.new, arms, counts)
         self.sums.add(arms, sums)
         self.squares.add(arms, squares)
+        if self.products:
+            self.products.add(arms, counts, sums, squares)
 
     def take(self, arm, result, capacity):
         """Count up to ``capacity`` rewards of a result as new, and keep the rest for later."""
@@ -143,6 +148,10 @@ class Arrivals:
         self.squares.clear(arms)
         return told
 
+    def settle_products(self, arms):
+        """Return and clear the products of new rewards of some arms; None without products."""
+        return self.products and self.products.taken(arms)
+
     def drop(self, arm):
         """Remove an arm from the batch."""
         self.arms, self.wanted[arm] = self.arms[self.arms != arm], 0
@@ -158,12 +167,15 @@ class Arrivals:
         self.squares.go_on(earlier.squares)
         self.kept = {arm: [[*result] for result in kept] for arm, kept in earlier.kept.items()}
         self.rng = copy.deepcopy(earlier.rng)
+        if self.products:
+            self.products.go_on(earlier.products)
 
     def dump(self):
         """Return the state as JSON values."""
         arms = np.flatnonzero(self.new)
         sums = zip(arms.tolist(), self.sums.texts(arms), self.squares.texts(arms), strict=True)
-        return {name: to_json_list(getattr(self, name)) for name in COUNTS} | {
+        stored = {"products": self.products.dump()} if self.products else {}
+        return stored | {name: to_json_list(getattr(self, name)) for name in COUNTS} | {
             "batch": self.arms.tolist(),
             "sums": [*map(list, sums)],
             "kept": [[arm, [*results]] for arm, results in sorted(self.kept.items())],
@@ -179,6 +191,8 @@ class Arrivals:
             self.squares.put(arm, Fraction(squares))
         for arm, results in stored["kept"]:
             self.kept[arm] = [[count, *map(float, sums)] for count, *sums in results]
+        if self.products:
+            self.products.load(stored["products"])
         if stored["splits"]:
             self._draws().bit_generator.state = stored["splits"]
 

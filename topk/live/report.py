@@ -42,7 +42,10 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
         * ``pulls``: number of rewards;
         * ``mean``: mean reward; nan without pulls;
         * ``low``, ``high``: interval of `topk.confidence.interval` at delta / n.  With probability
-          1 - delta all intervals hold at all times;
+          1 - delta all intervals hold at all times.  For strategies that stop by sides, such as
+          `KLLUCB`, the certificate has its own, one-sided bounds: the intervals of two separated
+          arms may overlap, and the certificate and the joint intervals hold with probability
+          1 - delta each, both with probability 1 - 2 delta;
         * ``chosen``: whether the arm is in the set that would be returned now;
         * ``undecided_with``: number of the arm's rivals, the arms on the other side of the boundary
           from which it is not separated up to the strategy's epsilon; while there is no set, all
@@ -78,6 +81,7 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
     rule: evidence of at most delta means that no arm has rivals.  By intervals, two arms are
     separated if the upper end of the arm outside the set is at most epsilon above the lower end of
     the arm inside, and ``epsilon`` is the smallest value at which all arms are separated.  By
+    sides, these are the one-sided bounds of `topk.sides`, not ``low`` and ``high``.  By
     pairs, two arms are separated if their p-value is at most delta.
 
     When the rule of `KLLUCB` with its mixture, `BettingLUCB` or `TopTwo` stops the run, evidence is
@@ -110,7 +114,8 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
     epsilon = reward_range.unit_epsilon(snapshot.strategy.tolerance)
     if reward_range.items:  # ends are whole items: add half an item to those epsilon allows
         epsilon = (tolerated_items(epsilon, reward_range.items) + 0.5) / reward_range.items
-    rivals = Rivals(snapshot, ends, (chosen, ~chosen & ~gone), epsilon)
+    sides = chosen, ~chosen & ~gone
+    rivals = Rivals(snapshot, snapshot.deciding_ends(), sides, epsilon)
     nearest = rivals.nearest()
     order = np.lexsort((arms, -np.nan_to_num(snapshot.means, nan=-np.inf), ~chosen))
     names, (low, high) = snapshot.named(arms), reward_range.from_unit(1, ends)
@@ -169,7 +174,7 @@ class Rivals:
             self.low, self.high = np.full((2, self.n), [[-np.inf], [np.inf]])
         elif snapshot.table is not None:
             self.known = snapshot.table.gaps()
-        elif not snapshot.by_intervals:
+        elif not (snapshot.by_intervals or snapshot.by_sides):
             squares = None if snapshot.squares is None else snapshot.squares[None]
             rows = [x[None] for x in (snapshot.pulls, snapshot.sums, *sides)]
             self.known = np.full((self.n, self.n), -np.inf)  # ln(p / delta) of each pair
@@ -256,6 +261,8 @@ def joining(snapshot):
     number = snapshot.n - (snapshot.joined or (snapshot.n,))[0]
     told = f"{number} arm(s) joined after the start"
     delta, most = snapshot.delta, snapshot.most_arms
+    if snapshot.by_sides:
+        return f"{told}; certificate and evidence hold at delta = {delta:g}, whatever the reason"
     if most:
         return f"{told}; delta = {delta:g} holds for all joins up to most_arms = {most}"
     return (
@@ -274,7 +281,7 @@ def least_epsilon(snapshot):
     width, bounded = snapshot.reward_range.width, snapshot.reward_range.bounded
     if snapshot.table is not None:
         return width * snapshot.table.least_epsilon() if snapshot.chosen is not None else width
-    if snapshot.by_intervals:
+    if snapshot.by_intervals or snapshot.by_sides:
         return reached(snapshot)
     low, high = 0.0, 1.0 - 1e-4
     while not bounded and high < 1e9 and snapshot.evidence(width * high) > snapshot.delta:
@@ -300,7 +307,7 @@ def reached(snapshot):
     inside[[] if chosen is None else chosen] = True
     outside[~inside] = True
     outside[[*snapshot.withdrawn]] = False
-    ends = snapshot.intervals(snapshot.delta * JUST)
+    ends = snapshot.deciding_ends(snapshot.delta * JUST)
     found = overlap(*ends, inside, outside) if chosen is not None else np.inf
     return reward_range.width * float(min(max(found, 0.0), 1.0 if reward_range.bounded else np.inf))
 

@@ -31,6 +31,7 @@ from topk._checks import (
 from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
 from topk.bandits import RewardRange, reward_range_of
+from topk.capital import Products, has_products
 from topk.engine.allocation import spread
 from topk.engine.cells import CellRunState
 from topk.engine.known import check_cells, limit_batch
@@ -214,7 +215,7 @@ class Session:
         shape = len(self.names) if self.names else arms
         rescaled, self._joined, self._clock = strategy.on(self._reward_range), [*joined], 0
         self.most_arms = None if most_arms is None else _checked_most(most_arms, shape, rescaled)
-        if self.most_arms:
+        if self.most_arms or joined:
             assert isinstance(rescaled, Ruled)
             rescaled = rescaled.reserving(self._joined[0] if joined else int(shape), self.most_arms)
         self.engine = begin_run(rescaled, shape, generator)
@@ -226,7 +227,9 @@ class Session:
         bounded = self._reward_range.bounded
         self._sigma_test = None if bounded else SigmaTest(n, self._scale["sigma"])
         own = generator and generator.spawn(1)[0]
-        self._arrivals, self._cells = Arrivals(n, self._reward_range.bounded, own), None
+        products = Products(n) if has_products(self.engine.seen) else None
+        self._arrivals = Arrivals(n, self._reward_range.bounded, own, products)
+        self._cells = None
         if self.items:
             self._scale["items"] = self.item_names or self.items
             if not self.engine.strategy.skips_known:
@@ -693,7 +696,25 @@ class Session:
             most_arms=self.most_arms, joined=(*self._joined,),
             corrections=(*self.corrections,),
             table=getattr(self.engine, "table", None),
+            when_settled=self._when_settled(),
+            log_products=self._log_products(), stops_by=self.engine.strategy.stops_by,
         )  # fmt: skip
+
+    def _when_settled(self):
+        """Return when the withdrawn arms were settled, if the rule stops by sides."""
+        settled = getattr(self.engine.seen, "settled", np.zeros(0))
+        return {arm: float(settled[arm]) for arm in self._withdrawn if settled.size}
+
+    def _log_products(self):
+        """Return the logarithms of the products of all rewards told, if the rule uses products."""
+        if not self._arrivals.products:
+            return None
+        found, seen = self._arrivals.products.copy(), self.engine.seen
+        found.multiply(np.arange(self.n), seen.mantissas, seen.exponents)
+        for arm, kept in self._arrivals.kept.items():
+            for result in kept:
+                found.add([arm], *([x] for x in result))
+        return found.logs()
 
     def report(self, full: bool = False) -> pandas.DataFrame:
         """Return the current results as a table; see `topk.live.report.report`."""
@@ -1577,7 +1598,9 @@ class Session:
 
     def _credit(self, arms):
         """Pass the new results of some arms to the engine."""
-        self._own("engine").count(arms, *self._arrivals.settle(arms))
+        products = self._arrivals.settle_products(arms)
+        more = {} if products is None else {"products": products}
+        self._own("engine").count(arms, *self._arrivals.settle(arms), **more)
 
     def _go_on(self):
         """Pass new results to the strategy and open the next batch, while batches are complete."""

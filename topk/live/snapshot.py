@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topk import confidence
+from topk import confidence, sides
 from topk._types import Floats, Integers
 from topk.bandits import RewardRange
+from topk.capital import capital_ends, capital_interval
+from topk.finite import tolerated_items
 from topk.rules.cells import CellTable
 from topk.rules.ranking import means_of
 from topk.rules.strategy import Strategy
@@ -65,6 +68,13 @@ class Snapshot:
         As in `topk.Session`.
     table
         The counted cells of a strategy that sees single cells; otherwise None.
+    log_products
+        Logarithms of the products of `topk.capital`, shape (n, 60), if the strategy uses them.
+    stops_by
+        As in `topk.Strategy`, of the rule for these rewards.
+    when_settled
+        Withdrawn arm -> the level at which it was settled, for rules by sides; see
+        `topk.sides.Levels`.
     """
 
     strategy: Strategy
@@ -89,6 +99,9 @@ class Snapshot:
     joined: tuple[int, ...] = ()
     corrections: tuple[tuple[Any, int, float, int, float], ...] = ()
     table: CellTable | None = None
+    log_products: Floats | None = None
+    stops_by: str | None = None
+    when_settled: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -113,7 +126,13 @@ class Snapshot:
     @property
     def by_intervals(self) -> bool:
         """Whether evidence compares intervals, as the stopping rule does, and not pairs of arms."""
-        return bool(self.reward_range.items) or self.strategy.stops_by == "intervals"
+        finite = bool(self.reward_range.items) and not self.by_sides
+        return finite or self.stops_by == "intervals"
+
+    @property
+    def by_sides(self) -> bool:
+        """Whether evidence compares one-sided bounds, as the stopping rule does."""
+        return self.stops_by == "sides"
 
     @property
     def shared(self) -> int:
@@ -123,7 +142,7 @@ class Snapshot:
     @property
     def error(self) -> float:
         """Upper bound on the failure probability, even if joining depended on rewards."""
-        if self.most_arms:
+        if self.most_arms or self.by_sides:
             return self.delta
         costs = map(self.strategy.cost_of_joining, self.joined, (*self.joined[1:], self.n))
         return self.delta * (1 + sum(costs))
@@ -131,7 +150,7 @@ class Snapshot:
     @property
     def log_reserve(self) -> float:
         """Increase of the logarithm of a p-value by arms that may still join."""
-        if self.most_arms is None:
+        if self.most_arms is None or self.by_sides:
             return 0.0
         if self.by_intervals:
             return math.log(self.most_arms / self.n)
@@ -171,10 +190,39 @@ class Snapshot:
         if self.table is not None:
             return np.array(self.table.intervals(delta or self.delta))
         items, level = self.reward_range.items, (delta or self.delta) / self.shared
+        if self.log_products is not None:
+            told = self.pulls.astype(float), self.sums, self.log_products
+            return np.array(capital_interval(*told, -math.log(level)))
         found = confidence.interval(
             self.pulls, self.sums, level, self.reward_range.sigma, squares=self.squares, items=items
         )
         return np.array(found) / (items or 1)
+
+    @cached_property
+    def levels(self) -> sides.Levels:
+        """How delta is divided among one-sided bounds."""
+        gone = {arm: self.when_settled.get(arm, sides.NEVER) for arm in self.withdrawn}
+        return sides.Levels(self.n, self.strategy.k, (*self.joined, self.n)[0], gone)
+
+    @cached_property
+    def side_ends(self) -> sides.Ends:
+        """The arms' one-sided bounds as a function of their levels; in whole items if finite."""
+        reward_range = self.reward_range
+        if self.log_products is not None:
+            return capital_ends(self.pulls.astype(float), self.sums, self.log_products)
+        given = self.pulls.astype(float), self.sums, reward_range.sigma, None, reward_range.items
+        return confidence.side_ends(*given)
+
+    def deciding_ends(self, delta: float | None = None) -> Floats:
+        """Return the lower and upper bounds that decide whether two arms are separated, (2, n).
+
+        They are the `intervals`, or the one-sided bounds if the rule stops by these.
+        """
+        if not self.by_sides or self.void:
+            return self.intervals(delta)
+        level = -math.log(delta or self.delta)
+        found = self.side_ends(self.levels.above(level), self.levels.below(level))
+        return np.array(found) / (self.reward_range.items or 1)
 
     def evidence(self, epsilon: float | None = None) -> float:
         """Return a p-value for the hypothesis that ``chosen`` is wrong by epsilon.
@@ -187,6 +235,8 @@ class Snapshot:
             return 1.0
         if self.table is not None:
             return self.table.evidence(epsilon)
+        if self.by_sides:
+            return self.evidence_by_sides(epsilon)
         squares = None if self.squares is None else self.squares.reshape(self.layout)
         pulls, sums = self.pulls.reshape(self.layout), self.sums.reshape(self.layout)
         found = confidence.evidence(
@@ -195,3 +245,15 @@ class Snapshot:
             method="intervals" if self.by_intervals else "pairs",
         )  # fmt: skip
         return min(1.0, found * math.exp(self.log_reserve))
+
+    def evidence_by_sides(self, epsilon: float) -> float:
+        """Return `evidence` from one-sided bounds, for epsilon on the strategy's scale."""
+        inside, outside = np.zeros((2, self.n), dtype=bool)
+        inside[self.chosen] = True
+        outside[~inside] = True
+        outside[[*self.withdrawn]] = False
+        if (self.pulls == 0)[inside | outside].any():
+            return 1.0
+        items = self.reward_range.items
+        allowed = epsilon if items is None else tolerated_items(epsilon, items)
+        return sides.evidence(self.levels, self.side_ends, inside, outside, allowed)

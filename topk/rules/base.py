@@ -38,6 +38,10 @@ def on_withdraw(s, arm):
     """Process the withdrawal of an arm."""
 
 
+def rewarded(s, m, arms, counts, sums, squares):
+    """Process the rewards of a batch of ``m`` entries, after they have been counted."""
+
+
 def count_in_arrays(s, m, arms, counts, sums, squares):
     """Add a batch as `count` does; `numpy.add.at` adds its entries one after the other."""
     np.add.at(s.pulls, arms[:m], counts[:m])
@@ -45,6 +49,7 @@ def count_in_arrays(s, m, arms, counts, sums, squares):
     if s.squares.size > 0:
         np.add.at(s.squares, arms[:m], squares[:m])
     s.now.total += counts[:m].sum()
+    rewarded(s, m, arms, counts, sums, squares)
 
 
 @in_arrays(count_in_arrays)
@@ -57,6 +62,7 @@ def count(s, m, arms, counts, sums, squares):
         if s.squares.size > 0:
             s.squares[arm] += squares[j]
         s.now.total += counts[j]
+    rewarded(s, m, arms, counts, sums, squares)
 
 
 def keep_active_in_arrays(s):

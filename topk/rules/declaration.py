@@ -12,10 +12,16 @@ class Arms(NamedTuple):
         Number of arms, in all bandits together.
     bandits : int
         Number of bandits.
+    first : int or None
+        Number of arms at the start, if others have joined since.
+    most : int or None
+        Maximum number of arms, those that join included, if it was given at the start.
     """
 
     n: int
     bandits: int = 1
+    first: int | None = None
+    most: int | None = None
 
 
 class Stored(NamedTuple):

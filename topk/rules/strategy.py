@@ -65,12 +65,14 @@ class Strategy:
     anytime : bool
         Whether the rule ignores its budget, so that checkpoints make sense.
     stops_by : str or None
-        What the stopping rule compares: ``"intervals"`` of single arms, ``"pairs"`` of arms, or
-        None for neither; evidence takes the same form, see `topk.Session.evidence`.
+        What the stopping rule compares: one-sided bounds by ``"sides"`` (`topk.sides`),
+        ``"intervals"`` of single arms, ``"pairs"`` of arms, or None for none of these; evidence
+        takes the same form, see `topk.Session.evidence`.
     joins_by : str or None
-        How the rule divides delta, if arms can join its session: among two-sided
-        ``"intervals"``, one per arm; among one-sided ``"bounds"``, one per arm and side of the
-        boundary on which the arm ever is; or among ``"pairs"`` of arms.  None if no arm can join,
+        How the rule divides delta, if arms can join its session: by ``"sides"``, with a reserve
+        for arms that join; among two-sided ``"intervals"``, one per arm; among one-sided
+        ``"bounds"``, one per arm and side of the boundary on which the arm ever is; or among
+        ``"pairs"`` of arms.  None if no arm can join,
         because the rule needs fresh rewards, divides a budget among the initial arms, or has a
         guarantee that depends on its declared state, which begins anew when arms join.
     uses_squares : bool
@@ -120,8 +122,8 @@ class Strategy:
     random: bool = False
     bounded: bool = False
     normal: bool = False
-    stops_by: Literal["intervals", "pairs"] | None = None
-    joins_by: Literal["intervals", "bounds", "pairs"] | None = None
+    stops_by: Literal["sides", "intervals", "pairs"] | None = None
+    joins_by: Literal["sides", "intervals", "bounds", "pairs"] | None = None
     skips_known: bool = False
     initial_pulls: int = 1
     extra_budget: int = 0
@@ -246,8 +248,10 @@ class Strategy:
         level.  So the join adds
         the :math:`W_{n'} - W_n` new statements with :math:`\delta/W_{n'}` each.  With one-sided
         bounds it adds one for each arm that joins, and one for each arm that is no longer among
-        the k best.
+        the k best.  By sides nothing is added, because a part of delta was reserved.
         """
+        if self.joins_by == "sides":
+            return 0.0
         if self.joins_by == "pairs":
             return 1 - pair_count(before, self.k) / pair_count(after, self.k)
         joining = after - before
@@ -389,25 +393,30 @@ class Ruled(Strategy):
         class defines are marked with `topk.rule`.
     searches, scan_up_to
         See `Indices`.
+    carries : tuple of str
+        Stored arrays with an entry per arm that are taken over when arms join.
     """
 
     form_functions: dict[Callable[..., Any], Callable[..., Any]] = {}
     roles: dict[str, Callable[..., Any]] = {}
     searches: tuple[Search, ...] = ()
     scan_up_to: int = 0
-    reserve: tuple[int, int] | None = None  # see `reserving`
+    reserve: tuple[int, int | None] | None = None  # see `reserving`
+    carries: tuple[str, ...] = ()
 
-    def reserving(self, n: int, most: int) -> "Ruled":
-        """Return the strategy for a session that starts with n arms and may grow to ``most``."""
+    def reserving(self, n: int, most: int | None) -> "Ruled":
+        """Return the strategy for a session that started with n arms and may grow to ``most``."""
         made = copy.copy(self)
         object.__setattr__(made, "reserve", (n, most))
         return made
 
     def declared(self, arms: Arms) -> Declaration:
         """Return the state of a run with these arms; `reserved_state` says how delta is divided."""
-        found = self.state(arms) | self.form_state(arms)
         if self.reserve is not None:
-            numbers = self.reserved_state(*self.reserve)
+            arms = arms._replace(first=self.reserve[0], most=self.reserve[1])
+        found = self.state(arms) | self.form_state(arms)
+        if arms.first is not None and arms.most is not None and self.joins_by != "sides":
+            numbers = self.reserved_state(arms.first, arms.most)
             arrays = (Stored, np.ndarray, dict)  # these have the size, or the values, of this run
             found |= {x: y for x, y in numbers.items() if not isinstance(y, arrays)}
         return sorted_out(found)
@@ -610,6 +619,9 @@ class Indices(Ruled):
       weight, and the bounds are ``low - scale * weight`` and ``high + scale * weight``.)
     * ``pulled(s, arm)``, if defined, is called for each arm that has been pulled, before
       `interval`, `done` and `pick`, and for all active arms when a stored session is read.
+    * ``rewarded(s, m, arms, counts, sums, squares)``, if defined, is called when the rewards of a
+      batch have been counted: m entries, each with the number of an arm's rewards, their sum and
+      their sum of squares.  It is for sums of the rule's own, arrays that are `Stored`.
 
     They may call
 
@@ -688,6 +700,7 @@ class Indices(Ruled):
         "interval": indices.interval,
         "line": indices.line,
         "pulled": indices.pulled,
+        "rewarded": base.rewarded,
         "setup": indices.setup,
         "arm_pulled": indices.arm_pulled,
         "restore_partition": indices.restore_partition,

@@ -10,6 +10,7 @@ import numpy as np
 
 from topk._checks import refuse
 from topk.bandits import BernoulliBandit, exact_sum, is_coin
+from topk.capital import has_products, log_products
 from topk.engine import loop, tiering
 from topk.engine.allocation import water_fill
 from topk.engine.cells import CellRunState
@@ -451,6 +452,11 @@ class Play:
             about["unit_squares"] = np.empty_like(squares)
             about["unit_squares"][self.order] = squares
             about["unit_squares"] = about["unit_squares"].reshape(self.bandit.means.shape)
+        seen = self.state.seen
+        if has_products(seen):
+            about["log_products"] = np.empty_like(seen.mantissas)
+            found = log_products(seen.mantissas, seen.exponents)
+            about["log_products"][self.order] = found
         about["seed"] = self.seed
         about["table"] = getattr(self.state, "table", None)
         return Outcome(selected, **self.totals(), stopped=stopped, trace=trace, **about)

@@ -14,8 +14,11 @@ from topk import confidence, metrics
 from topk._checks import as_numbers, check_choice, check_real, refuse
 from topk._types import Flags, Floats, Integers
 from topk.bandits import UNIT_RANGE, RewardRange
+from topk.capital import capital_ends
 from topk.rules.cells import CellTable
 from topk.rules.ranking import means_of
+from topk.sides import Levels
+from topk.sides import evidence as evidence_by_sides
 from topk.stats import proportion_interval
 
 if TYPE_CHECKING:
@@ -68,11 +71,13 @@ class Outcome(_ArrayFields):
         The strategy's tolerance if its guarantee is per arm; otherwise 0.
     reward_range : topk.bandits.RewardRange
         The range of the bandit's rewards: their bounds, or their sub-Gaussian parameter.
-    method : {'pairs', 'intervals'}
+    method : {'pairs', 'sides', 'intervals'}
         The form of evidence that fits the strategy's stopping rule, see `topk.confidence.evidence`.
     unit_squares : ndarray of float, shape (n,) or (M, n), or None
         Each arm's sum of squared rewards, of rewards rescaled to [0, 1], if the strategy uses
         squares.
+    log_products : ndarray of float, shape (n, 60), or None
+        Logarithms of the products of `topk.capital`, if the strategy uses them.
     seed : int or None
         The value of ``rng`` that repeats the run.
     table : topk.rules.cells.CellTable or None
@@ -88,8 +93,9 @@ class Outcome(_ArrayFields):
     trace: tuple[Integers, Floats] | None = None
     epsilon: float = 0.0
     reward_range: RewardRange = UNIT_RANGE
-    method: Literal["pairs", "intervals"] = "pairs"
+    method: Literal["pairs", "sides", "intervals"] = "pairs"
     unit_squares: Floats | None = None
+    log_products: Floats | None = None
     seed: int | None = None
     table: CellTable | None = field(default=None, compare=False)
 
@@ -124,6 +130,11 @@ class Outcome(_ArrayFields):
             allowed = "0 or 1 for evidence of this strategy; BettingLUCB has evidence for grades"
             refuse("cells", "grades", allowed)
         sums, _ = self.reward_range.to_unit(self.pulls, self.sums, self.sums)
+        if self.log_products is not None:
+            inside = np.isin(np.arange(self.pulls.size), self.selected)
+            levels = Levels(inside.size, self.selected.size, inside.size, {})
+            ends = capital_ends(self.pulls.astype(float), sums, self.log_products)
+            return evidence_by_sides(levels, ends, inside, ~inside, epsilon)
         zero_one = self.reward_range.items is not None
         squares = self.unit_squares if self.reward_range.bounded and not zero_one else None
         return confidence.evidence(

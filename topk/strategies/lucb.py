@@ -5,8 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from topk._checks import check_choice, positive, refuse
-from topk._types import Whole
+from topk._types import Floats, Whole
+from topk.confidence import interval
 from topk.kl import kl_log_ratio_scalar
 from topk.rules import (
     BY_RULE,
@@ -16,9 +19,11 @@ from topk.rules import (
     Rounds,
     allocates,
     arm_pulled,
+    base,
     clock,
     highest,
     indices,
+    inside,
     lower,
     lowest,
     rank_fresh,
@@ -27,10 +32,13 @@ from topk.rules import (
     upper,
     whole_pulls,
 )
+from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.search.interface import Search
 from topk.rules.strategy import Ruled
+from topk.sides import mixture_ends, mixture_ends_scalar, normal_ends, normal_ends_scalar
+from topk.strategies.by_sides import level_above, level_below, note_withdrawal, sides_state
 
-RATES = ("mixture", "published")
+RATES, LEVELS = ("mixture", "published"), ("sides", "arms")
 
 
 @dataclass(frozen=True)
@@ -122,7 +130,11 @@ class Pair(Indices):
 
 
 class Floored(Pair):
-    """The rule of `Pair` with a floor on each arm's pulls if `floor_state` says so."""
+    """The rule of `KLLUCB` and `BettingLUCB`, as `floor_state` and `sides_state` say.
+
+    With ``floored`` there is a floor on each arm's pulls.  With ``by_sides`` the bounds are those
+    of `topk.sides`, and an arm of the pair whose pull helps little is left out.
+    """
 
     @rule
     def pick(s):
@@ -131,19 +143,56 @@ class Floored(Pair):
             s.now.fewest = s.pulls[arm]
             if s.now.fewest < floor(s):
                 return arm, NO_ARM
-        return lowest(s), highest(s)
+        low, high = lowest(s), highest(s)
+        return useful(s, low, high) if s.by_sides else (low, high)
 
 
 def floor_state(floored):
-    """Return what `Floored` needs: whether there is a floor, and a bound on all numbers of pulls.
+    """Return what the floor of `Floored` needs: whether there is one, and a bound on all pulls.
 
     ``fewest`` is a lower bound on the pulls of every arm.
     """
     return {"floored": int(floored), "now": {"fewest": 0}}
 
 
+def useful(s, low, high):
+    """Return the arms of the pair whose pulls help to end the run.
+
+    The run ends when the half widths of the pair are small enough.  Their sum is the least for a
+    number of pulls if h has been pulled so often that the sums of N**1.5 over the chosen arms and
+    over the others are equal; here an arm that is beyond this, and beyond the other arm of the
+    pair, is left out, on the smaller side of the boundary only.
+    """
+    if high == NO_ARM:
+        return low, NO_ARM
+    few = 2 * s.k <= s.n
+    if few and s.pulls[low] > s.pulls[high] and surplus_inside(s) > 0:
+        return high, NO_ARM
+    if not few and s.pulls[high] > s.pulls[low] and surplus_inside(s) < 0:
+        return low, NO_ARM
+    return low, high
+
+
+def surplus_inside(s):
+    """Return the sum of N**1.5 over the chosen arms minus that over the others.
+
+    It is computed from the counts, since a sum that is updated would depend on the order.
+    """
+    chosen, others = 0.0, 0.0
+    for j in range(s.now.n_active):
+        arm = s.active[j]
+        u = float(s.pulls[arm])
+        if inside(s, arm):
+            chosen += u * math.sqrt(u)
+        else:
+            others += u * math.sqrt(u)
+    return chosen - others
+
+
 def floor(s):
     """Return the number of pulls below which an arm is pulled instead of the pair."""
+    if s.by_sides:
+        return math.sqrt(s.now.total / s.n) / 2
     return math.sqrt(s.now.total) - s.n / 2
 
 
@@ -224,18 +273,18 @@ def scale_in_round(s, t):
 class KLLUCB(Floored):
     r"""`LUCB1` with Kullback-Leibler bounds, which need far fewer pulls near 0 and 1.
 
-    After u pulls of an arm with mean reward m its bounds are the smallest and the largest q with
-    :math:`u\,\mathrm{kl}(m, q) \leq \beta`, where kl is the divergence of Bernoulli distributions
-    and
+    ``High`` holds the k largest means, h is its arm with the lowest lower bound L, l the arm
+    outside with the highest upper bound U.  The run ends when :math:`U_l - L_h < \epsilon`;
+    otherwise both are pulled, as far as this helps.  After u pulls of an arm with mean reward m,
 
-    .. math:: \beta = \ln\frac{2n\sqrt u}{\delta} \quad\text{(mixture)}, \qquad
-       \beta = \ln x + \ln\ln x,\; x = \frac{405.5\,n\,t^{1.1}}{\delta} \quad\text{(published)}
+    .. math:: u\,\mathrm{kl}(m, U) = \ln\frac{\sup_p L(p)}{\mathrm{KT}}
+       + \ln\Big(1 + F(U')\Big(\frac1\alpha - 1\Big)\Big),
+       \qquad \alpha = 0.9\,\frac{c\,\delta}k, \qquad
+       c = \frac{\sqrt{n-k}}{\sqrt k + \sqrt{n-k}},
 
-    in round t.  ``High`` holds the k largest means, h is its arm with the lowest lower bound, l the
-    arm outside with the highest upper bound.  The run ends when the upper bound of l is less than
-    epsilon above the lower bound of h; otherwise both are pulled.  If epsilon is 0, the rate is the
-    mixture, and some arm has fewer than :math:`\sqrt t - n/2` of all t pulls, the arm with the
-    fewest pulls is pulled instead.
+    where kl is the divergence of Bernoulli distributions, F the arcsine distribution, and U' the
+    bound with 1 in place of F, improved once; the lower bound is the mirror image, at the level
+    :math:`0.9\,(1-c)\,\delta/(n-k)`.  See `topk.sides`.
 
     Parameters
     ----------
@@ -247,28 +296,41 @@ class KLLUCB(Floored):
         minus epsilon, and on average the returned arms are at most epsilon below the k best.  With
         0 and a tie at the boundary the run ends only when the budget is spent, or by an error.
     rate : {'mixture', 'published'}
-        The beta that is used.  The published one needs two to three times as many pulls, and
-        changes the bounds of all arms in every round.
+        The bounds that are used: those above, or :math:`u\,\mathrm{kl}(m, q) \leq \beta` with
+        :math:`\beta = \ln x + \ln\ln x`, :math:`x = 405.5\,n\,t^{1.1}/\delta`, in round t.  The
+        published bounds need several times as many pulls, and change with every round.
+    levels : {'sides', 'arms'}
+        How the mixture divides delta: among one-sided bounds, those of the chosen arms and those of
+        the others, as above, or equally among two-sided intervals, with
+        :math:`\beta = \ln(2n\sqrt u/\delta)` on both sides.
 
     Notes
     -----
-    The rule and the published beta are those of Kaufmann and Kalyanakrishnan (2013).  The mixture's
-    beta is valid for all u at once because :math:`\sup_p L(p) \leq 2\sqrt u\,\mathrm{KT}`, see
-    `topk.confidence`: with probability 1 - delta every arm's mean is within its bounds at all
-    times.  Then the guarantee holds: if i is returned and j is not,
-    :math:`\mu_j \leq U_j \leq U_l < L_h + \epsilon \leq L_i + \epsilon \leq \mu_i + \epsilon`.  The
-    two bounds of an arm together fail with probability at most delta / n, so the guarantee remains
-    valid for the remaining arms when arms are withdrawn.  (With one-sided bounds, such as the
-    published ones, up to n + w bounds are used after w withdrawals: delta becomes delta (1 + w/n).)
-    With sigma-sub-Gaussian instead of bounded rewards the bounds are those of the normal mixture,
-    :math:`m \pm \frac\sigma u\sqrt{(u+1)(2\ln\frac n\delta + \ln(1+u))}`; the published rate does
-    not allow them.  On a finite test set of N items (`topk.TestSet`, or ``start(..., items=N)``)
-    the bounds are those of `topk.confidence.interval` with ``items=N`` at delta / n, and the run
-    ends when the upper bound of l is at most epsilon above the lower bound of h; an arm whose N
-    results are all known is not pulled again.  Such a run always ends, after at most n N pulls, and
-    ties are certified.  The certificate is about these N items, not about a population from which
-    they come.  Ties go to the arm with the lower index.  If a pair would exceed the budget, only h
-    is pulled.
+    The rule and the published beta are those of Kaufmann and Kalyanakrishnan (2013).  By sides one
+    arm of the pair is left out if 2k is at most n, h has more pulls than l, and the sum of
+    :math:`N^{3/2}` over the numbers of pulls N of the chosen arms exceeds that over the others; if
+    2k is above n, the roles are exchanged.  If epsilon is 0, the rate is the mixture, and some arm
+    has fewer than :math:`\frac12\sqrt{t/n}` of all t pulls (by arms :math:`\sqrt t - n/2`), the arm
+    with the fewest pulls is pulled instead.
+
+    By sides the guarantee holds whatever is withdrawn or joins, when and for whatever reason: a
+    tenth of delta is reserved for it (`topk.sides`).  The first withdrawal of an arm that is not
+    clearly worse than k others lowers the level of the upper bounds; that of any other arm changes
+    nothing.  By arms the two bounds of an arm together fail with probability at most delta / n, so
+    the guarantee remains valid when arms are withdrawn: if i is returned and j is not,
+    :math:`\mu_j \leq U_j \leq U_l < L_h + \epsilon \leq L_i + \epsilon \leq \mu_i + \epsilon`.
+    (With the published bounds, which are one-sided, up to n + w are used after w withdrawals: delta
+    becomes delta (1 + w/n).)
+
+    With sigma-sub-Gaussian instead of bounded rewards the bounds are those of normal mixtures: by
+    sides :math:`m \pm \frac\sigma u\sqrt{(u+1)(2\ln\frac{1 + 1/\alpha}2 + \ln(1+u))}`, by arms
+    with :math:`n/\delta` in place of :math:`(1 + 1/\alpha)/2`; the published rate does not allow
+    them.  On a finite test set of N items (`topk.TestSet`, or ``start(..., items=N)``) the bounds
+    are those of `topk.finite`, and the run ends when the upper bound of l is at most epsilon above
+    the lower bound of h; an arm whose N results are all known is not pulled again.  Such a run
+    always ends, after at most n N pulls, and ties are certified.  The certificate is about these N
+    items, not about a population from which they come.  Ties go to the arm with the lower index.
+    If a pair would exceed the budget, only h is pulled.
 
     Examples
     --------
@@ -284,11 +346,19 @@ class KLLUCB(Floored):
     delta: float
     budget: Whole | None = None
     rate: Literal["mixture", "published"] = "mixture"
-    checks = Pair.checks | {"rate": lambda value, name: check_choice(value, name, RATES)}
+    levels: Literal["sides", "arms"] = "sides"
+    carries = ("settled",)
+    checks = Pair.checks | {
+        "rate": lambda value, name: check_choice(value, name, RATES),
+        "levels": lambda value, name: check_choice(value, name, LEVELS),
+    }
 
     # the published bounds are one-sided
     joins_by = property(
-        lambda self: "intervals" if self.rate == "mixture" else "bounds"
+        lambda self: "bounds" if self.rate == "published" else self.stops_by
+    )
+    stops_by = property(
+        lambda self: "sides" if self.rate == "mixture" and self.levels == "sides" else "intervals"
     )
 
     @property
@@ -302,7 +372,7 @@ class KLLUCB(Floored):
 
         if self.rate == "published":
             refuse("items", items, "left out with the published rate of KLLUCB")
-        return FiniteKLLUCB(self.k, self.epsilon, self.delta, items, self.budget)
+        return FiniteKLLUCB(self.k, self.epsilon, self.delta, items, self.budget, self.levels)
 
     def state(self, arms: Arms) -> dict[str, Any]:
         """Return the constant part of beta, which rate it is, and what `Floored` needs."""
@@ -310,16 +380,36 @@ class KLLUCB(Floored):
         factor = 405.5 if published else 1 if self.normal else 2
         log_ratio = math.log(factor * arms.n / self.delta)
         found = {"published": published, "normal": int(self.normal), "log_ratio": log_ratio}
-        return found | floor_state(self.epsilon == 0 and not published)
+        found |= sides_state(arms, self.k, self.delta, self.stops_by == "sides")
+        floored = floor_state(self.epsilon == 0 and not published)
+        return found | floored | {"now": found["now"] | floored["now"]}
 
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the functions that replace those of the form, by the replaced function."""
         renewed = {indices.scale_grew: renew} if self.rate == "published" else {}
-        return super().substitutions(search) | renewed
+        by_arms = {} if self.stops_by == "sides" else {base.on_withdraw: withdraw_from_pair}
+        return super().substitutions(search) | renewed | by_arms
+
+    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+        """Return two-sided bounds, all valid at all times with probability 1 - delta."""
+        if self.stops_by == "sides":
+            return interval(seen.pulls, seen.sums, self.delta / seen.n)
+        return super().bounds(seen)
+
+    @rule
+    def on_withdraw(s, arm):
+        pulls = s.pulls.astype(np.float64)
+        ends = normal_ends(pulls, s.sums, 0.5) if s.normal else mixture_ends(pulls, s.sums)
+        note_withdrawal(s, arm, ends)
 
     @rule
     def interval(s, arm):
         u, ones = s.pulls[arm], s.sums[arm]
+        if s.by_sides:
+            above, below = level_above(s, arm), level_below(s, arm)
+            if s.normal:
+                return normal_ends_scalar(u, ones, above, below)
+            return mixture_ends_scalar(u, ones, above, below)
         mean, other = ones / u, (u - ones) / u
         if s.normal:  # 1/2-sub-Gaussian rewards
             radius = math.sqrt((u + 1) * (2 * s.log_ratio + math.log1p(u))) / (2 * u)
