@@ -131,6 +131,7 @@
 
   // Indices: the critical pair is pulled, chosen by confidence bounds.
 
+  const KEPT = 0.9, SLACK = 1e-6; // the share of delta without a reserve; see topk.sides
   const around = (middle, radius) => [middle - radius, middle + radius];
 
   const LUCB1 = {
@@ -155,15 +156,59 @@
     return low;
   }
 
+  // ln Gamma(x) for x > 0, by Stirling's series after steps to x >= 10.
+  function logGamma(x) {
+    let shift = 0;
+    for (; x < 10; x += 1) shift += Math.log(x);
+    const r = 1 / x, series = r * (1 / 12 - r * r * (1 / 360 - r * r * (1 / 1260 - (r * r) / 1680)));
+    return (x - 0.5) * Math.log(x) - x + Math.log(2 * Math.PI) / 2 + series - shift;
+  }
+
+  // The logarithm of the largest likelihood over that of the mixture with density Beta(1/2, 1/2).
+  function mixtureCost(ones, zeros) {
+    const u = ones + zeros, part = (c) => (c ? c * Math.log(c / u) : 0);
+    const mixture = logGamma(ones + 0.5) + logGamma(zeros + 0.5) - logGamma(u + 1) - Math.log(Math.PI);
+    return part(ones) + part(zeros) - mixture;
+  }
+
+  // A one-sided upper bound at the level 1 / alpha = exp(level); see topk.sides.
+  function above(ones, zeros, level) {
+    const cost = mixtureCost(ones, zeros);
+    let bound = highest(ones, zeros, cost + level);
+    for (let i = 0; i < 2; i++) {
+      const share = (2 / Math.PI) * Math.atan2(Math.sqrt(bound), Math.sqrt(1 - bound));
+      bound = highest(ones, zeros,
+        cost + level + Math.log(share + (1 - share) * Math.exp(-level)));
+    }
+    return bound;
+  }
+
   const KLLUCB = {
     ownClocks: true, // an interval changes only when its arm is pulled
-    floored: true, // with epsilon = 0 an arm with too few pulls is pulled in place of the pair
+    bySides: true, // a floor on pulls if epsilon is 0, and only arms whose pulls help
+    constants(s) {
+      const c = Math.sqrt(s.n - s.k) / (Math.sqrt(s.k) + Math.sqrt(s.n - s.k));
+      const level = (share, arms) => SLACK - Math.log((KEPT * share * s.delta) / arms);
+      return { levelAbove: level(c, s.k), levelBelow: level(1 - c, s.n - s.k) };
+    },
     bounds(s, arm) {
-      const u = s.pulls[arm], ones = s.sums[arm];
-      const level = Math.log((2 * Math.sqrt(u) * s.n) / s.delta);
-      return [1 - highest(u - ones, ones, level), highest(ones, u - ones, level)];
+      const ones = s.sums[arm], zeros = s.pulls[arm] - ones;
+      return [1 - above(zeros, ones, s.levelBelow), above(ones, zeros, s.levelAbove)];
     },
   };
+
+  // The arms of the pair h, l whose pulls help to end the run, or an arm with too few pulls.
+  function picked(s) {
+    const fewest = strongest(range(s.n), (arm) => -s.pulls[arm]);
+    if (s.epsilon === 0 && s.pulls[fewest] < Math.sqrt(s.total / s.n) / 2) return [fewest];
+    const chosen = new Set(rank(s).slice(0, s.k)), { h, l, pulls } = s;
+    const weight = (arm) => (chosen.has(arm) ? 1 : -1) * pulls[arm] ** 1.5;
+    const surplus = range(s.n).reduce((sum, arm) => sum + weight(arm), 0);
+    const few = 2 * s.k <= s.n;
+    if (few && pulls[h] > pulls[l] && surplus > 0) return [l];
+    if (!few && pulls[l] > pulls[h] && surplus < 0) return [h];
+    return [h, l];
+  }
 
   const Indices = {
     open(s) {
@@ -181,9 +226,7 @@
       if (s.overlap < s.epsilon) s.stopped = "rule";
       else if (s.total === s.budget) s.stopped = "budget";
       else {
-        const fewest = strongest(range(s.n), (arm) => -s.pulls[arm]);
-        const late = s.pulls[fewest] < Math.sqrt(s.total) - s.n / 2;
-        const pair = s.rule.floored && s.epsilon === 0 && late ? [fewest] : [s.h, s.l];
+        const pair = s.rule.bySides ? picked(s) : [s.h, s.l];
         s.batch = pair.map((arm) => [arm, 1]).slice(0, s.budget - s.total);
       }
     },
