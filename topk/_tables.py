@@ -62,6 +62,9 @@ def as_labels(values: Any, name: str, allowed: str) -> list[Any]:
     """
     if isinstance(values, set | frozenset):
         refuse(name, values, f"{allowed}, in an order: a set has none, use a list")
+    if is_table(values) and getattr(values, "ndim", 2) > 1:
+        module = type(values).__module__.partition(".")[0]
+        refuse(name, f"a {module} {type(values).__name__}", allowed)
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         refuse(name, values, allowed)
     for method in ("tolist", "to_pylist", "to_list"):

@@ -30,6 +30,8 @@ from topk._types import Flags, Floats, Integers
 
 CHUNK_SIZE = 2**18  # rewards drawn or summed at a time, which takes some hundredths of a second
 check_sigma = up_to(1e150)
+ULP = 2.0**-52  # relative distance of floats
+NARROW = 2.0**-32  # smallest ratio of the width to the largest absolute bound
 LARGE = 1e150  # bounds beyond this are multiplied by nothing
 HOW_TO_DECLARE = "or declare others: bounds = (low, high), or sigma for unbounded sub-Gaussian ones"
 
@@ -71,15 +73,60 @@ class RewardRange(NamedTuple):
         return min(epsilon / self.width, 1 - 2**-53)
 
     def to_unit(self, counts: Any, sums: Any, squares: Any) -> tuple[Any, Any]:
-        """Return the sums, and sums of squares, of the rescaled rewards."""
+        """Return the sums, and sums of squares, of the rescaled rewards.
+
+        The squares are those of `unit_squares`.
+        """
         if self == UNIT_RANGE:
             return sums, squares
-        return unit_sums(self.numbers, counts, sums, squares)
+        rescaled = self.unit(counts, sums)
+        return rescaled, self.unit_squares(counts, sums, squares, rescaled)
+
+    def centred(self, rewards: Any) -> Any:
+        """Return (x - low) / 2^e of rewards x, with 2^e near the width.
+
+        Rewards are squared only after this: squares of rewards far from 0 lose the digits that
+        distinguish them, and squares of very large or small ones overflow or vanish.  The power of
+        two causes no rounding.
+        """
+        return (rewards - self.low) * self.power
+
+    @property
+    def power(self) -> float:
+        """The factor 2^-e of `centred`."""
+        return math.ldexp(1.0, 1 - math.frexp(self.width)[1])
 
     @property
     def numbers(self) -> tuple[float, float, float, float, bool]:
         """The argument ``numbers`` of `unit_sums`."""
-        return self.low, self.width, self.low**2, self.width**2, self.bounded
+        width = self.width * self.power
+        return self.low, self.power, width, width**2, self.bounded
+
+    def unit_squares(self, counts: Any, sums: Any, squares: Any, rescaled: Any) -> Any:
+        """Return sums of squares of rescaled rewards that are at least the true ones.
+
+        Parameters
+        ----------
+        counts, sums, squares : ndarray, shape (m,)
+            Numbers of rewards, their sums, and the sums of their squares.
+        rescaled : ndarray, shape (m,)
+            The sums of the rescaled rewards.
+
+        Notes
+        -----
+        If bounds are far from 0, the squares have lost digits.  The largest value is returned that
+        they leave possible; it is at most ``rescaled``, which belongs to rewards at the bounds.
+        """
+        power, width = self.power, self.width * self.power
+        found = squares * power * power / width**2
+        if not self.bounded:
+            return found
+        if self.low:
+            low = self.low / self.width
+            slack = roundings(counts) * found + 4 * ULP * low * low * counts
+            found = found - 2 * low * (sums * power / width) + low * low * counts + slack
+        least = rescaled * rescaled / np.maximum(counts, 1)
+        return np.minimum(np.maximum(found, least), np.maximum(rescaled, least))
 
     def from_unit(self, pulls: Any, sums: Any) -> Any:
         """Return the sums of the original rewards, given those of the rescaled ones."""
@@ -110,7 +157,7 @@ class RewardRange(NamedTuple):
         if not self.bounded:
             return wrong
         most = np.maximum(counts, 1)
-        slack = np.minimum(1e-9, 2.0**-52 * (8.0 + most)) * most * (self != UNIT_RANGE)
+        slack = roundings(most) * most * (self != UNIT_RANGE)
         scale = max(abs(self.low), abs(self.high))  # divided by it, nothing overflows
         low, high, found = counts * (self.low / scale), counts * (self.high / scale), sums / scale
         possible = (found >= low - slack) & (found <= high + slack)
@@ -126,13 +173,27 @@ UNIT_RANGE = RewardRange()
 
 
 def unit_sums(numbers, counts, sums, squares):
-    """Compute `RewardRange.to_unit` for numbers in compiled code, or for arrays."""
-    low, width, low_squared, width_squared, bounded = numbers
-    shifted = squares - 2 * low * sums + counts * low_squared
-    sums = (sums - counts * low) / width
+    """Return sums, and sums of squares, of rescaled rewards, for `RewardRange.centred` ones.
+
+    Parameters
+    ----------
+    numbers : tuple
+        `RewardRange.numbers`.
+    counts : int, or ndarray of int
+        Numbers of rewards.
+    sums, squares : float, or ndarray of float
+        Sums of centred rewards, and of their squares.
+    """
+    _, _, width, width_squared, bounded = numbers
+    sums = sums / width
     if bounded:  # rounding may leave [0, counts]
         sums = np.minimum(np.maximum(sums, 0.0), counts)
-    return sums, np.maximum(shifted / width_squared, 0.0)
+    return sums, squares / width_squared
+
+
+def roundings(counts: Any) -> Any:
+    """Return the relative error of a sum of floats that were added one by one, at most 1e-9."""
+    return np.minimum(1e-9, ULP * (8.0 + counts))
 
 
 def reward_range_of(
@@ -143,8 +204,9 @@ def reward_range_of(
     Raises
     ------
     ValueError
-        If both are given, if low and high are not increasing numbers from -1e150 to 1e150, or if
-        sigma is not in (0, 1e150].
+        If both are given, if low and high are not increasing numbers from -1e300 to 1e300, if they
+        are so close to each other, and far from 0, that floats between them are few, or if sigma is
+        not in (0, 1e150].
     """
     if sigma is not None:
         if bounds is not None:
@@ -152,10 +214,13 @@ def reward_range_of(
         return RewardRange(0.0, 2 * check_sigma(sigma, "sigma"), bounded=False)
     if bounds is None:
         return UNIT_RANGE
-    allowed = "a pair (low, high) of numbers from -1e150 to 1e150, low < high"
+    allowed = "a pair (low, high) of numbers from -1e300 to 1e300, low < high"
     pair = as_numbers(bounds, "bounds", allowed)
-    if pair.shape != (2,) or not -1e150 <= pair[0] < pair[1] <= 1e150:
+    if pair.shape != (2,) or not -1e300 <= pair[0] < pair[1] <= 1e300:
         refuse("bounds", bounds, allowed)
+    if pair[1] - pair[0] < max(NARROW * abs(pair).max(), 1e-300):
+        far = "further apart: floats between them are too few; subtract low from all rewards"
+        refuse("bounds", bounds, far)
     low, high = pair.tolist()
     return RewardRange(low, high - low)
 

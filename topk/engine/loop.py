@@ -253,7 +253,8 @@ def general_batch(s, chain, law, rng, arms, counts, rewards, until):
     for j in range(m):
         total, squares = 0.0, 0.0
         for _ in range(counts[j]):
-            reward = draw(law[0], arms[j], rng)
+            # centred before it is squared, see topk.bandits.RewardRange.centred
+            reward = (draw(law[0], arms[j], rng) - law[1][0]) * law[1][1]
             total, squares = total + reward, squares + reward * reward
         rewards[0, j], rewards[1, j] = unit_sums(law[1], counts[j], total, squares)
     count(s, m, arms, counts, rewards[0], rewards[1])

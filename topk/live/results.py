@@ -22,10 +22,9 @@ from topk._checks import (
 )
 from topk._tables import as_labels, is_series, joined, joined_to, labels_of
 from topk._types import Flags, Floats, Integers
-from topk.bandits import RewardRange
+from topk.bandits import ULP, RewardRange, roundings
 
 MOST = 2**53  # maximum pulls of an arm, up to which sums of 0/1 rewards are exact as floats
-ULP = 2.0**-52  # relative distance of floats
 PLAIN = (list, tuple, np.ndarray, type(None), int, float, bool, np.generic)  # without labels
 
 
@@ -261,11 +260,6 @@ def sums_of(means: Floats, counts: Integers) -> Floats:
     return np.where(np.abs(sums - near) <= 4 * ULP * np.abs(near), near, sums)
 
 
-def roundings(counts: Integers) -> Floats:
-    """Return the relative error of a sum of floats that were added one by one, at most 1e-9."""
-    return np.minimum(1e-9, ULP * (8.0 + counts))
-
-
 def check_squares(
     squares: Floats, sums: Floats, counts: Integers, reward_range: RewardRange, where: Any
 ) -> None:
@@ -292,32 +286,6 @@ def check_squares(
     if not reward_range.bounded:
         allowed = f"finite, and at least {low:.6g} (sums**2 / counts)"
     refuse("squares", float(squares[place]), allowed, where(place))
-
-
-def unit_squares(told: Told, reward_range: RewardRange, sums: Floats) -> Floats:
-    """Return sums of squares on the strategy's scale that are at least the true ones.
-
-    Parameters
-    ----------
-    told : Told
-        Results with squares of bounded rewards.
-    sums : ndarray of float, shape (m,)
-        Their sums on the strategy's scale.
-
-    Notes
-    -----
-    Far from 0, squares in the user's units have lost digits.  The largest value is returned that
-    they leave possible, at most the sums, which belong to rewards that are 0 or 1.
-    """
-    assert told.squares is not None
-    low, width = reward_range.low / reward_range.width, reward_range.width
-    found = told.squares / width / width
-    slack = np.zeros(sums.size)
-    if low:
-        slack = roundings(told.counts) * found + 4 * ULP * low * low * told.counts
-        found = found - 2 * low * (told.sums / width) + low * low * told.counts
-    least = sums * sums / np.maximum(told.counts, 1)
-    return np.minimum(np.maximum(found + slack, least), np.maximum(sums, least))
 
 
 def known_squares(counts: Integers, sums: Floats) -> tuple[Floats, Flags]:

@@ -445,7 +445,8 @@ class Session:
             return np.where(self._sigma_test.untested == 0, found, np.nan)
         low, width = self._reward_range.low, self._reward_range.width
         squares = self._largest_squares(pulls, sums)
-        return low * low * pulls + 2 * low * width * sums + width * width * squares
+        with np.errstate(over="ignore", invalid="ignore"):  # squares may be beyond the floats
+            return low * low * pulls + 2 * low * width * sums + width * width * squares
 
     def evidence(self, epsilon: float | None = None) -> float:
         """Return an anytime-valid p-value for the hypothesis that `selected` is wrong by epsilon.
@@ -1559,7 +1560,9 @@ class Session:
                 refuse("squares", None, allowed, told.where(int(np.flatnonzero(~known)[0])))
         else:
             bounded = self._reward_range.bounded
-            squares = results.unit_squares(told, self._reward_range, sums) if bounded else raw
+            squares = raw
+            if bounded:
+                squares = self._reward_range.unit_squares(counts, told.sums, raw, sums)
         if self._records.totals:
             self._own("_records").add(*(x if x is None else x.tolist() for x in told[:4]))
         self._arrivals.take_all(arms, counts, sums, squares if looks else sums, self._capacity)

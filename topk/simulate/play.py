@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from topk._checks import refuse
-from topk.bandits import BernoulliBandit, exact_sum, is_coin
+from topk.bandits import UNIT_RANGE, Bandit, BernoulliBandit, exact_sum, is_coin, unit_sums
 from topk.capital import has_products, log_products
 from topk.engine import loop, tiering
 from topk.engine.allocation import water_fill
@@ -322,18 +322,24 @@ class Play:
         """
         arms = self.order[self.arms[: self.batch_length]]
         counts = self.counts[: self.batch_length].copy()
-        rewards = None
-        if singly and not self.zero_one:
+        rescaled = self.reward_range != UNIT_RANGE and type(self.bandit).pull is Bandit.pull
+        if (singly or rescaled) and not self.zero_one:
             drawn = zip(arms.tolist(), counts.tolist(), strict=True)
             rewards = [self.bandit.rewards(arm, count, self.rng) for arm, count in drawn]
-            sums, squares = exact_sums(rewards), exact_sums([x * x for x in rewards])
-        else:
-            sums, squares = self.bandit.pull(arms, counts, self.rng)
-            bad = self.reward_range.impossible(sums, counts)
-            if bad.any():  # from the user's own `pull`
-                allowed = f"each {self.bandit.allowed}"
-                refuse(f"rewards of arm {arms[bad][0]}", float(sums[bad][0]), allowed)
-        return (counts, *self.reward_range.to_unit(counts, sums, squares)), rewards
+            sums, squares = self._unit_sums(counts, rewards)
+            return (counts, sums, squares), rewards if singly else None
+        sums, squares = self.bandit.pull(arms, counts, self.rng)
+        bad = self.reward_range.impossible(sums, counts)
+        if bad.any():  # from the user's own `pull`
+            allowed = f"each {self.bandit.allowed}"
+            refuse(f"rewards of arm {arms[bad][0]}", float(sums[bad][0]), allowed)
+        return (counts, *self.reward_range.to_unit(counts, sums, squares)), None
+
+    def _unit_sums(self, counts, rewards):
+        """Return the sums of each arm's rewards, and of their squares, rescaled."""
+        centred = [self.reward_range.centred(x) for x in rewards]
+        sums, squares = exact_sums(centred), exact_sums([x * x for x in centred])
+        return unit_sums(self.reward_range.numbers, counts, sums, squares)
 
     def _single_rewards(self, counts, sums, squares):
         """Yield each arm's rewards of 0 and 1 in random order."""
@@ -417,8 +423,8 @@ class Play:
         for mark in itertools.takewhile(lambda mark: mark < end, marks):
             part = water_fill(counts, mark - self.total)
             if rewards:
-                gained = exact_sums([x[:c] for x, c in zip(rewards, part, strict=True)])
-                gained, _ = self.reward_range.to_unit(part, gained, gained)
+                some = [x[:c] for x, c in zip(rewards, part, strict=True)]
+                gained, _ = self._unit_sums(part, some)
             else:
                 left = sums.astype(np.int64) - counted_ones
                 more = self.split.hypergeometric(left, counts - counted - left, part - counted)

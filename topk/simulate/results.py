@@ -129,7 +129,7 @@ class Outcome(_ArrayFields):
         if self.reward_range.graded:
             allowed = "0 or 1 for evidence of this strategy; BettingLUCB has evidence for grades"
             refuse("cells", "grades", allowed)
-        sums, _ = self.reward_range.to_unit(self.pulls, self.sums, self.sums)
+        sums = self.reward_range.unit(self.pulls, self.sums)
         if self.log_products is not None:
             inside = np.isin(np.arange(self.pulls.size), self.selected)
             levels = Levels(inside.size, self.selected.size, inside.size, {})
