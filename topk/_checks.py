@@ -21,6 +21,7 @@ from topk._types import Floats, Integers
 
 LONGEST = 300  # characters of a message
 PARTS = {"name": 60, "value": 90, "where": 70}  # characters of parts; what is allowed gets the rest
+ULP = 2.0**-52  # relative distance of floats
 DICTS = (Mapping, KeysView, ValuesView)
 Where = Callable[[int], str]  # place of an entry in words, such as "entry 3, arm 'a'"
 
@@ -399,6 +400,11 @@ def check_arms(arms: Any, n: int, name: str = "arms") -> Integers:
 def check_counts(counts: Any, size: int, name: str = "counts") -> Integers:
     """Return numbers of pulls as an int64 array (size,) of integers from 0 to 2**53."""
     return check_integers(counts, name, 2**53, size)
+
+
+def roundings(counts: Any) -> Any:
+    """Return the relative error of a sum of floats that were added one by one, at most 1e-9."""
+    return np.minimum(1e-9, ULP * (8.0 + counts))
 
 
 def check_json(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topk._checks import (
+    ULP,
     as_numbers,
     as_vector,
     check_arms,
@@ -23,6 +24,7 @@ from topk._checks import (
     check_real,
     refuse,
     refuse_first,
+    roundings,
     up_to,
 )
 from topk._tables import read_tidy
@@ -30,7 +32,6 @@ from topk._types import Flags, Floats, Integers
 
 CHUNK_SIZE = 2**18  # rewards drawn or summed at a time, which takes some hundredths of a second
 check_sigma = up_to(1e150)
-ULP = 2.0**-52  # relative distance of floats
 NARROW = 2.0**-32  # smallest ratio of the width to the largest absolute bound
 LARGE = 1e150  # bounds beyond this are multiplied by nothing
 HOW_TO_DECLARE = "or declare others: bounds = (low, high), or sigma for unbounded sub-Gaussian ones"
@@ -189,11 +190,6 @@ def unit_sums(numbers, counts, sums, squares):
     if bounded:  # rounding may leave [0, counts]
         sums = np.minimum(np.maximum(sums, 0.0), counts)
     return sums, squares / width_squared
-
-
-def roundings(counts: Any) -> Any:
-    """Return the relative error of a sum of floats that were added one by one, at most 1e-9."""
-    return np.minimum(1e-9, ULP * (8.0 + counts))
 
 
 def reward_range_of(

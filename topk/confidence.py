@@ -34,7 +34,10 @@ from topk._checks import (
     check_real,
     common_shape,
     refuse,
+    refuse_first,
+    roundings,
 )
+from topk._tables import joined
 from topk._types import Flags, Floats, Integers
 from topk.betting import betting_interval, betting_pair_statistic
 from topk.kl import ULPS, kl_log_ratio, kl_term, mixture_cost
@@ -137,6 +140,7 @@ def interval(
     ([0, 439, 461], [797, 516, 461])
     """
     delta = check_delta(delta)
+    pulls, sums, squares = joined(pulls=pulls, sums=sums, squares=squares)
     if items is not None:
         if squares is not None:
             refuse("squares", "given", "omitted if items is given")
@@ -260,6 +264,7 @@ def evidence(
     0.2361
     """
     check_choice(method, "method", METHODS)
+    pulls, sums, squares = joined(pulls=pulls, sums=sums, squares=squares)
     epsilon = check_real(epsilon, "epsilon", 0, 1 if sigma is None else 1e300, high_open=True)
     if sigma is not None:
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
@@ -412,8 +417,7 @@ def check_sums(pulls: ArrayLike, sums: ArrayLike, bounded: bool = True) -> tuple
     common_shape("sums", pulls, sums)
     pulls, sums = np.broadcast_arrays(pulls.astype(float), sums)
     bad = ~((sums >= 0) & (sums <= pulls)) if bounded else ~np.isfinite(sums)
-    if bad.any():
-        refuse("sums", sums[bad][0].item(), allowed)
+    refuse_first("sums", sums, bad, allowed)
     return pulls, sums
 
 
@@ -427,11 +431,10 @@ def check_squares(
     squares = as_numbers(squares, "squares", allowed)
     common_shape("squares", pulls, squares)
     pulls, sums, squares = np.broadcast_arrays(pulls, sums, squares)
-    slack = 1e-9 * pulls
-    bad = ~((squares >= sums * sums / np.maximum(pulls, 1) - slack) & (squares <= sums + slack))
-    if bad.any():
-        refuse("squares", squares[bad][0].item(), allowed)
-    return pulls, sums, squares
+    least, share = sums * sums / np.maximum(pulls, 1), roundings(pulls)
+    bad = ~((squares >= least * (1 - share)) & (squares <= sums * (1 + share)))
+    refuse_first("squares", squares, bad, allowed)
+    return pulls, sums, np.clip(squares, least, np.maximum(sums, least))
 
 
 def check_item_counts(

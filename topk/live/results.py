@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from topk._checks import (
+    ULP,
     Words,
     as_array,
     as_numbers,
@@ -19,10 +20,11 @@ from topk._checks import (
     integral_as_int,
     refuse,
     refuse_first,
+    roundings,
 )
 from topk._tables import as_labels, is_series, joined, joined_to, labels_of
 from topk._types import Flags, Floats, Integers
-from topk.bandits import ULP, RewardRange, roundings
+from topk.bandits import RewardRange
 
 MOST = 2**53  # maximum pulls of an arm, up to which sums of 0/1 rewards are exact as floats
 PLAIN = (list, tuple, np.ndarray, type(None), int, float, bool, np.generic)  # without labels
