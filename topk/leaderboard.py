@@ -587,7 +587,7 @@ class Tiers:
                                                       strict=True)):
             color = COLORS.get(tier, plots.BLUE)
             ax.plot([low, high], [place, place], color=color, linewidth=3, solid_capstyle="round",
-                    alpha=0.55)
+                    alpha=0.7)
             ax.plot(place + 1, place, "o", color=color, markersize=4)
         if self.k is None:
             for tier in range(2, max(self._tier) + 1, 2):
