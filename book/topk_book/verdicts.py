@@ -33,7 +33,8 @@ an author of the sentence could have meant it:
    a rival, in the paper from which the experiment takes it.  If text and figure of a paper
    contradict each other, each is a reading.
 2. It is one choice with which the whole experiment can be run.  Groups of instances or of points
-   are points and not readings, and no choice changes from point to point.
+   are points and not readings, and no choice changes from point to point.  (Of which experiment of
+   the paper a sentence speaks is a reading if its place leaves that open.)
 3. It is a choice that people make: printed somewhere in the literature of the algorithm, or usual
    in implementations (ties in order or at random, fractions rounded down or up).
 
