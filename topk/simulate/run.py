@@ -598,7 +598,8 @@ def _check_suits(strategy, bandit):
     name, pool = type(strategy).__name__, isinstance(bandit, ItemPool)
     if getattr(strategy, "paired", False) and not pool:
         refuse("bandit", bandit, f"a topk.ItemPool for {name}, which compares models on new items")
-    if pool and strategy.stops_by != "intervals" and not getattr(strategy, "paired", False):
+    single = strategy.stops_by in ("intervals", "sides")  # of arms
+    if pool and not single and not getattr(strategy, "paired", False):
         wanted = f"a topk.ReplayBandit for {name}, which needs arms with independent results"
         refuse("bandit", bandit, wanted)
     if isinstance(bandit, TestSet) and bandit.absent.any() and not isinstance(
