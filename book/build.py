@@ -10,14 +10,30 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from book import execution, pairs, publishing, records, rendering
 
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None
+
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@contextlib.contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """Hold the lock of a folder's builds, which ends with the process, or raise."""
+    (root / "_build").mkdir(exist_ok=True)
+    with open(root / "_build/.lock", "w") as file:
+        if fcntl is not None:  # not on Windows
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
 
 
 def build(root: Path, preview: bool = False) -> int:
@@ -84,16 +100,17 @@ def readme_figure(executed: Iterable[dict]) -> bytes:
 def sync(root: Path, keep: str = "") -> int:
     """Write both files of every chapter; return the exit status.
 
-    Pairs with cells in the .ipynb alone are left as they are and reported.
+    Pairs that differ, of which the .ipynb was edited, are left as they are and reported.
     """
     changed, unsynced = pairs.sync(root / "notebooks", keep)
     for path in changed:
         print(f"wrote {path.relative_to(root)}")
     for edited in unsynced:
-        print(f"{edited.notebook.relative_to(root)} has cells that its .md lacks:")
+        print(f"{edited.notebook.relative_to(root)} differs from its .md:")
         print(*(f"    {cell}" for cell in edited.cells), sep="\n")
     if unsynced:
-        print("make sync KEEP=ipynb copies them into the .md, make sync KEEP=md deletes them")
+        print("make sync KEEP=ipynb copies the .ipynb into the .md (not over edits of the .md), "
+              "make sync KEEP=md undoes what is listed")
     return 1 if unsynced else 0
 
 
@@ -108,7 +125,12 @@ def main() -> int:
     options = parser.parse_args()
     if options.sync:
         return sync(ROOT, options.keep)
-    return build(ROOT, options.preview)
+    try:
+        with alone(ROOT):
+            return build(ROOT, options.preview)
+    except BlockingIOError:
+        print("another build of this folder is running; wait for it, or end it", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ class Notebook:
     name: str
     source: str
     parameters: dict = field(default_factory=dict)
+    root: Path | None = None  # of the files that it reads
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def read_notebook(path: Path, preview: bool = False) -> Notebook:
     source = path.read_text(encoding="utf-8")
     options = jupytext.reads(source, fmt="md:myst").metadata.get("topk", {})
     parameters = dict(options.get("preview", {})) if preview else {}
-    return Notebook(path.stem, source, parameters)
+    return Notebook(path.stem, source, parameters, path.resolve().parent.parent)
 
 
 def seed_of(source: str) -> int | None:
@@ -142,12 +143,25 @@ def files_digest(files, folder: Path, known: str = "") -> str:
     return found.hexdigest()
 
 
+def named_files(notebook: Notebook) -> list[Path]:
+    """Return the records and benchmarks that a notebook names, which it may read."""
+    if notebook.root is None:
+        return []
+    found = (path for place in ("benchmarks", "tests/evidence")
+             for path in notebook.root.glob(f"{place}/**/*.*"))
+    return [path for path in found if path.name in notebook.source and path.is_file()]
+
+
 def cache_key(notebook: Notebook, library: str) -> str:
     """Return the cache key: a hash of notebook, parameters, library, Python version and `FORMAT`.
 
+    It covers the files that the notebook names as well.
+
     The number of cores is left out, because results do not depend on it.
     """
-    parts = [FORMAT, platform.python_version(), library, notebook.source, notebook.parameters]
+    files = files_digest(named_files(notebook), notebook.root or Path())
+    parts = [FORMAT, platform.python_version(), library, files]
+    parts += [notebook.source, notebook.parameters]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -274,6 +288,9 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
     os.environ["TOPK_JOBS"] = str(jobs)
     os.environ["TOPK_PREVIEW"] = "1" if preview else ""
     node = jupytext.reads(notebook.source, fmt="md:myst")
+    if unknown := unknown_parameters(node, notebook.parameters):
+        failure = f"the front matter sets parameters that the page does not have: {unknown}"
+        return Result(notebook.name, None, 0.0, failure)
     start, failure = time.perf_counter(), None
     try:
         # With TCP, a free port may be taken by another program before the kernel opens it.
@@ -302,6 +319,17 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
     if failure:
         return Result(notebook.name, None, seconds, failure)
     return Result(notebook.name, tidy(executed), seconds)
+
+
+def unknown_parameters(node: nbformat.NotebookNode, parameters: dict) -> list[str]:
+    """Return the names of parameters that no cell tagged ``parameters`` assigns."""
+    assigned = {
+        getattr(target, "id", "")
+        for cell in node.cells if "parameters" in cell.metadata.get("tags", [])
+        for part in ast.parse(cell.source).body if isinstance(part, ast.Assign | ast.AnnAssign)
+        for target in (part.targets if isinstance(part, ast.Assign) else [part.target])
+    }
+    return sorted({*parameters} - assigned)
 
 
 def indent(text: str) -> str:

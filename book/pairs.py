@@ -6,8 +6,13 @@ therefore changes only the bytes that the user edited.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import jupytext
@@ -32,12 +37,15 @@ JUPYTEXT = {
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
+RECORD = ".pairs.json"  # name -> hash of the .ipynb that was written last; not committed
+
+
 @dataclass(frozen=True)
 class EditedPair:
-    """A pair whose .ipynb has cells that were edited or added after `sync` wrote it."""
+    """A pair whose files differ, and whose .ipynb is not as `sync` wrote it or git has it."""
 
     notebook: Path
-    cells: tuple[str, ...]  # first line of each
+    cells: tuple[str, ...]  # what differs: the first line of each cell
 
 
 def read(source: str) -> nbformat.NotebookNode:
@@ -60,42 +68,104 @@ def ipynb_text(source: str) -> str:
 def sync(folder: Path, keep: str = "") -> tuple[list[Path], list[EditedPair]]:
     """Normalize the sources of a folder, and write the .ipynb of each.
 
-    Return the changed files, and the pairs that are left unchanged because their .ipynb has cells
-    that the source lacks. With `keep` "md" these cells are deleted; with "ipynb" they replace those
-    of the source.
+    Return the changed files, and the pairs that are left unchanged because their cells differ and
+    the .ipynb was edited. With `keep` "md" its edits are undone; with "ipynb" they replace the
+    cells of the source, unless the source has edits of its own.
     """
-    changed, unsynced = [], []
+    changed, unsynced, record = [], [], _record(folder)
+    untouched = _untouched(folder, record)
     for path in sorted(folder.glob("*.md")):
         source, target = path.read_text(encoding="utf-8"), path.with_suffix(".ipynb")
         edited = edited_cells(target, source)
-        if edited and keep == "ipynb":
+        if edited and keep != "md" and not untouched(target):
+            own = () if untouched(path) else only_in_source(target, source)
+            if keep != "ipynb" or own:
+                unsynced.append(EditedPair(target, own) if own and keep else edited)
+                continue
             source = _with_cells_of(target, source)
-        elif edited and keep != "md":
-            unsynced.append(edited)
-            continue
         for file, text in ((path, canonical(source)), (target, ipynb_text(source))):
             if not file.exists() or file.read_text(encoding="utf-8") != text:
                 write_atomic(file, text)
                 changed.append(file)
+            record[file.name] = hashlib.sha256(text.encode()).hexdigest()
+    write_atomic(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
     return changed, unsynced
 
 
-def edited_cells(target: Path, source: str) -> EditedPair | None:
-    """Return the cells that only the existing .ipynb has, or None if there are none.
+def _record(folder: Path) -> dict[str, str]:
+    """Return the hashes of the files that were written last."""
+    try:
+        return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
 
-    `sync` sets the id of each cell to a hash of its text, so a cell with any other id was edited or
-    added afterwards.
+
+def _untouched(folder: Path, record: dict[str, str]) -> Callable[[Path], bool]:
+    """Return a function that tells whether a file is as `sync` wrote it, or as git has it."""
+    command = ["git", "-C", str(folder), "ls-tree", "HEAD", "."]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):  # no git, or no checkout
+        listed = ""
+    blobs = {line.split("\t")[1]: line.split()[2] for line in listed.splitlines()}
+    known = dict(record)
+
+    def as_known(path: Path) -> bool:
+        content = path.read_bytes()
+        blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+        own = hashlib.sha256(content).hexdigest()
+        return own == known.get(path.name) or blob.hexdigest() == blobs.get(path.name)
+
+    return as_known
+
+
+def edited_cells(target: Path, source: str) -> EditedPair | None:
+    """Return how the cells of an existing .ipynb differ from those of its source, or None.
+
+    Cells are edited, added, deleted, moved, copied, or have other tags. `sync` sets the id of each
+    cell to a hash of its text; an editor keeps the ids.
     """
     if not target.exists():
         return None
-    there = {cell.source.strip() for cell in read(source).cells}
-    own = [
-        cell.source.strip().partition("\n")[0]
-        for cell in _cells(target)
-        if cell.source.strip() and cell.source.strip() not in there
-        and re.sub(r"-\d+$", "", cell.get("id", "")) != cell_name(cell.source)
-    ]
-    return EditedPair(target, tuple(own)) if own else None
+    here, there = _cells(target), read(source).cells
+    if [_key(cell) for cell in here] == [_key(cell) for cell in there]:
+        return None
+    texts = {cell.source.strip() for cell in there}
+    found = [_first(cell) for cell in here
+             if cell.source.strip() and cell.source.strip() not in texts]
+    if not found:
+        ids, own = _ids(here), {cell.source.strip() for cell in here}
+        found = [f"deleted: {_first(cell)}" for cell in there if cell.source.strip() not in own
+                 and cell_name(cell.source) not in ids]
+    if not found:
+        pairs = zip_longest(here, there)
+        found = [f"moved, copied or tagged: {_first(a or b)}" for a, b in pairs
+                 if a is None or b is None or _key(a) != _key(b)]
+    return EditedPair(target, tuple(found))
+
+
+def only_in_source(target: Path, source: str) -> tuple[str, ...]:
+    """Return the cells of a source that its .ipynb never had, as text and by their ids."""
+    here = _cells(target)
+    texts, ids = {cell.source.strip() for cell in here}, _ids(here)
+    return tuple(f"only in the .md: {_first(cell)}" for cell in read(source).cells
+                 if cell.source.strip() not in texts and cell_name(cell.source) not in ids)
+
+
+def _key(cell: nbformat.NotebookNode) -> tuple[str, str, str]:
+    """Return what `sync` writes of a cell."""
+    kept = {name: cell.metadata[name] for name in ("mystnb", "tags") if cell.metadata.get(name)}
+    return cell.cell_type, cell.source.strip(), json.dumps(kept, sort_keys=True)
+
+
+def _first(cell: nbformat.NotebookNode) -> str:
+    """Return the first line of a cell."""
+    return cell.source.strip().partition("\n")[0]
+
+
+def _ids(cells: list[nbformat.NotebookNode]) -> set[str]:
+    """Return the ids of cells, without the numbers of equal ones."""
+    return {re.sub(r"-\d+$", "", cell.get("id", "")) for cell in cells}
 
 
 def _cells(target: Path) -> list[nbformat.NotebookNode]:

@@ -1,12 +1,13 @@
 """Every notebook is a pair: a Markdown source and the .ipynb that `make sync` writes from it."""
 
 import json
+import shutil
 
 import jupytext
 import pytest
 from chapters.cells import SOURCES
 
-from book import execution, pairs
+from book import build, execution, pairs
 from book.build import ROOT
 
 
@@ -39,3 +40,78 @@ def test_front_matter_and_parameters(source):
     names: dict = {}
     exec(tagged[0].source, names)
     assert set(execution.read_notebook(source, preview=True).parameters) <= set(names)
+
+
+EDITS = {
+    "new text": (lambda cells: cells[3].update(source=["x = 1"]), "x = 1"),
+    "deleted": (lambda cells: cells.pop(5), "deleted: "),
+    "swapped": (lambda cells: cells.insert(4, cells.pop(6)), "moved"),
+    "copied": (lambda cells: cells.insert(3, cells[5] | {"id": "abcdef12"}), "moved, copied"),
+    "tagged": (lambda cells: cells[5]["metadata"].update(tags=["hide-input"]), "moved, copied or tagged"),
+}
+
+
+def copied_pair(folder, edit):
+    """Copy a pair into a folder and edit its .ipynb; return its two files."""
+    for end in (".md", ".ipynb"):
+        shutil.copy(SOURCES[5].with_suffix(end), folder)
+    source = folder / SOURCES[5].name
+    target = source.with_suffix(".ipynb")
+    book = json.loads(target.read_text(encoding="utf-8"))
+    edit(book["cells"])
+    target.write_text(json.dumps(book), encoding="utf-8")
+    return source, target
+
+
+@pytest.mark.parametrize("title", EDITS)
+def test_every_difference_is_listed_and_nothing_is_undone(title, tmp_path):
+    edit, first = EDITS[title]
+    source, target = copied_pair(tmp_path, edit)
+    before = source.read_bytes(), target.read_bytes()
+    changed, (listed,) = pairs.sync(tmp_path)
+    assert changed == [] and listed.notebook == target and listed.cells[0].startswith(first)
+    assert (source.read_bytes(), target.read_bytes()) == before
+    pairs.sync(tmp_path, keep="md")
+    assert source.read_bytes() == before[0]
+    assert target.read_text(encoding="utf-8") == pairs.ipynb_text(source.read_text("utf-8"))
+    target.write_bytes(before[1])
+    assert pairs.sync(tmp_path, keep="ipynb")[1] == []  # the source is as it was written
+    assert pairs.edited_cells(target, source.read_text(encoding="utf-8")) is None
+    assert source.read_bytes() != before[0]
+
+
+def test_edits_of_both_files_are_not_overwritten(tmp_path):
+    source, target = copied_pair(tmp_path, EDITS["new text"][0])
+    text = source.read_text(encoding="utf-8") + "\n+++\n\nA paragraph of my own.\n"
+    source.write_text(text, encoding="utf-8")
+    before = source.read_bytes(), target.read_bytes()
+    for keep in ("", "ipynb"):
+        changed, (listed,) = pairs.sync(tmp_path, keep=keep)
+        assert changed == [] and (source.read_bytes(), target.read_bytes()) == before
+    assert listed.cells == ("only in the .md: A paragraph of my own.",)
+
+
+def test_a_key_covers_the_files_that_a_page_names(tmp_path):
+    for path in ("notebooks/a.md", "tests/evidence/recorded.json", "benchmarks/lucb.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("reads recorded.json\n")
+    note = execution.read_notebook(tmp_path / "notebooks/a.md")
+    before = execution.cache_key(note, "")
+    (tmp_path / "benchmarks/lucb.py").write_text("other")
+    assert execution.cache_key(note, "") == before
+    (tmp_path / "tests/evidence/recorded.json").write_text("other")
+    assert execution.cache_key(note, "") != before
+
+
+def test_a_parameter_that_no_cell_has_fails_the_page(tmp_path):
+    cell = "```{code-cell} ipython3\n:tags: [parameters]\nruns = 1000\n```\n"
+    note = execution.Notebook("a", cell, {"rnus": 3})
+    assert "rnus" in execution.run_one(note, tmp_path, True, 1).failure
+
+
+def test_a_second_build_of_a_folder_is_refused(tmp_path):
+    pytest.importorskip("fcntl")
+    with build.alone(tmp_path), pytest.raises(BlockingIOError), build.alone(tmp_path):
+        pass
+    with build.alone(tmp_path):
+        pass
