@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import as_numbers, check_choice, check_flag, refuse
 from topk._types import Floats, Integers
+from topk._warnings import TopkWarning
 from topk.bandits import Bandit, RewardRange, reward_range_of
 from topk.finite import check_items
 
@@ -119,7 +120,7 @@ class TestSet(Bandit):
         if missing == "drop" and gaps.any():
             told = "models are compared on different items, those for which each has a result; "
             told += "which results are missing must not depend on what they would have been"
-            warnings.warn(told, stacklevel=2)
+            warnings.warn(told, TopkWarning, stacklevel=2)
         zero_one = self.bounds == [0, 1] and bool(((cells == 0) | (cells == 1)).all())
         self.matrix = cells.astype(np.int8) if zero_one else cells
         self.matrix.setflags(write=False)
@@ -267,6 +268,7 @@ class Deal(Bandit):
 
     def __init__(self, cells: TestSet, order: NDArray[np.integer]) -> None:
         super().__init__(cells.means)
+        self.names = cells.names
         self.order, self.items, self._range = order, cells.items, cells.reward_range
         self.sizes = np.full(cells.n, cells.items) - (cells.missing == "drop") * cells.absent
         matrix: Any = cells.matrix
@@ -410,6 +412,7 @@ class DrawnItems(Bandit):
 
     def __init__(self, pool: ItemPool, rng: np.random.Generator) -> None:
         super().__init__(pool.means)
+        self.names = pool.names
         self.bounds, self._matrix, self._rng = pool.bounds, pool.matrix, rng
         self.order, self.taken = np.zeros(0, dtype=np.int64), np.zeros(pool.n, dtype=np.int64)
 

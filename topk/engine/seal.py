@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from topk._folders import exposed
+from topk._warnings import SlowWarning
 
 
 @cache
@@ -53,7 +54,7 @@ def _check_folder(path):
 
 def warn(text):
     """Warn of a loss of speed that changes no result."""
-    warnings.warn(text, RuntimeWarning, stacklevel=2)
+    warnings.warn(text, SlowWarning, stacklevel=2)
 
 
 def write(path, text):

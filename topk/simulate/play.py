@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from topk._checks import refuse
+from topk._warnings import SlowWarning
 from topk.bandits import UNIT_RANGE, Bandit, BernoulliBandit, exact_sum, is_coin, unit_sums
 from topk.capital import has_products, log_products
 from topk.engine import loop, tiering
@@ -72,7 +73,7 @@ def played(finish, *given, **options):
             if tiering.setting() == tiering.ALWAYS:
                 raise
             play.tier.refused, play.tier.compiled, compiles = True, False, False
-            warnings.warn(f"slow, as plain Python: {reason}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"slow, as plain Python: {reason}", SlowWarning, stacklevel=2)
 
 
 class Play:
@@ -465,6 +466,7 @@ class Play:
             about["log_products"][self.order] = found
         about["seed"] = self.seed
         about["table"] = getattr(self.state, "table", None)
+        about["names"] = getattr(self.bandit, "names", None)
         return Outcome(selected, **self.totals(), stopped=stopped, trace=trace, **about)
 
     def result(self):

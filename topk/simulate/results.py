@@ -6,9 +6,10 @@ import math
 import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topk import confidence, metrics
 from topk._checks import as_numbers, check_choice, check_real, refuse
@@ -82,6 +83,8 @@ class Outcome(_ArrayFields):
         The value of ``rng`` that repeats the run.
     table : topk.rules.cells.CellTable or None
         The cells of a strategy that sees single cells, in the random order of the run's arms.
+    names : list or None
+        Names of the bandit's arms, if it has any.
     """
 
     selected: Integers
@@ -98,11 +101,17 @@ class Outcome(_ArrayFields):
     log_products: Floats | None = None
     seed: int | None = None
     table: CellTable | None = field(default=None, compare=False)
+    names: list[Any] | None = None
 
     @property
     def means(self) -> Floats:
         """Mean reward of each arm, float (n,) or (M, n); nan for an arm without pulls."""
         return means_of(self.pulls, self.sums)
+
+    @property
+    def selected_names(self) -> NDArray[Any]:
+        """Names of the selected arms, in the shape of ``selected``; their numbers without names."""
+        return named(self.selected, self.names)
 
     def evidence(self, epsilon: float | None = None) -> float:
         """Return a p-value for the hypothesis that ``selected`` is wrong by epsilon.
@@ -175,6 +184,8 @@ class Replications(_ArrayFields):
         The requested checkpoints; empty if there are none.
     seed : int or None
         The seed that repeats the replications.
+    names : list or None
+        Names of the arms, if all replications have one bandit and it has names.
     """
 
     selected: Integers
@@ -185,6 +196,12 @@ class Replications(_ArrayFields):
     means: Floats
     checkpoints: tuple[int, ...] = ()
     seed: int | None = None
+    names: list[Any] | None = None
+
+    @property
+    def selected_names(self) -> NDArray[Any]:
+        """Names of the selected arms, in the shape of ``selected``; their numbers without names."""
+        return named(self.selected, self.names)
 
     def __repr__(self) -> str:
         return (
@@ -417,6 +434,15 @@ def _all_measures(rows, means, checkpoints, epsilon):
 
 def _checkpoint_column(checkpoints):
     return np.array(checkpoints or (np.nan,), dtype=np.float64)
+
+
+def named(arms: Integers, names: list[Any] | None) -> NDArray[Any]:
+    """Return the names of arms in the same shape, or their numbers if there are no names."""
+    if names is None:
+        return arms
+    labels = np.empty(len(names), dtype=object)
+    labels[:] = names
+    return labels[arms]
 
 
 def _arms(shape):

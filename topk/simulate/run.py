@@ -240,7 +240,8 @@ def replicate(
             runs, study.checkpoints, study.epsilon, **found, values=values, seed=study.seed
         )
     found = {"means": first.means} | found
-    return Replications(**found, checkpoints=study.checkpoints, seed=study.seed)
+    names = getattr(bandit, "names", None) if isinstance(bandit, Bandit) else None
+    return Replications(**found, checkpoints=study.checkpoints, seed=study.seed, names=names)
 
 
 def study_of(
