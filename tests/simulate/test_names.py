@@ -11,7 +11,7 @@ def test_selected_names_have_the_shape_of_selected():
     bandit = topk.ReplayBandit({"low": [0, 0, 1], "high": [1, 1, 0]})
     outcome = topk.run(topk.Uniform(1, 60), bandit, rng=0)
     assert outcome.selected.tolist() == [1] and outcome.selected_names.tolist() == ["high"]
-    reps = topk.replicate(topk.Uniform(1, 60), bandit, 5, seed=0, checkpoints=[60])
+    reps = topk.replicate(topk.Uniform(1, 60), bandit, 5, seed=0)
     assert reps.selected_names.shape == reps.selected.shape
     assert set(reps.selected_names.ravel()) <= {"low", "high"}
 
