@@ -123,8 +123,11 @@ def test_these_items_need_fewer_results_than_new_ones_if_most_are_known():
     table = graded(4, 300, 6, 0.02)
     new, these = topk.tiers(table), topk.tiers(table, items="these", n_items=301)
     assert sum(map(new.decided, (1, 2, 3))) < sum(map(these.decided, (1, 2, 3)))
-    open_pairs = new.undecided(2)
-    assert open_pairs and {*open_pairs} <= set(itertools.product(new.names[:2], new.names[2:]))
+    first, others = new.names[0], new.names[1:]
+    open_pairs = new.undecided(1)
+    assert open_pairs and {*open_pairs} <= set(itertools.product([first], others))
+    frame = new.frame().set_index("model")["mean"]
+    assert open_pairs[0][1] == max(others, key=frame.get)  # the weakest
 
 
 @pytest.mark.parametrize("k", [None, 1, 3])
