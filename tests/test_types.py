@@ -104,5 +104,21 @@ def test_notebooks_complete_what_users_hold():
         assert public and public <= found, name
 
 
+@pytest.mark.parametrize("held", [
+    "KLLUCB(1, 0, .1)", "KLLUCB(1, 0, .1).start(3)", "load('f')", "run(1, 2)", "compare(1, 2)",
+    "replicate(1, 2)", "tiers(1)", "Gate()"])
+def test_editors_complete_without_running_the_code(held):
+    """Jedi reads the stub, in which it takes only ``X as X`` for a name that is offered."""
+    jedi = pytest.importorskip("jedi")
+    found = jedi.Script(f"import topk\ntopk.{held}.").complete()
+    assert sum(not completion.name.startswith("_") for completion in found) >= 5
+
+
+def test_modules_list_public_names_only():
+    for name in ("confidence", "hardness", "instances", "metrics", "plots", "rules", "stats"):
+        module = getattr(topk, name)
+        assert dir(module) == sorted(module.__all__)
+
+
 def test_the_script_runs():
     exec(compile(EVERY_MODULE, "every_module.py", "exec"), {})

@@ -288,3 +288,8 @@ def test_ask_gives_plain_values_on_request():
     with pytest.raises(ValueError, match="plain must be True or False, got 1"):
         session.ask(3, plain=1)
     assert session.in_flight.tolist() == [2, 1]
+
+
+def test_a_size_may_be_written_as_a_float():
+    first, second = (topk.LUCB1(1, 0.1, 0.1).start(3) for _ in range(2))
+    assert [x.tolist() for x in first.ask(1e2)] == [x.tolist() for x in second.ask(100)]

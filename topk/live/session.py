@@ -25,6 +25,7 @@ from topk._checks import (
     check_flag,
     check_integer,
     in_words,
+    integral_as_int,
     refuse,
     shortened,
 )
@@ -550,7 +551,7 @@ class Session:
         self._refuse_cells("ask", "ask_cells")
         plain = check_flag(plain, "plain")
         if size is not None:
-            left = self._hand_out(check_integer(size, "size", 1, MOST))
+            left = self._hand_out(check_integer(integral_as_int(size), "size", 1, MOST))
             arms = np.flatnonzero(left)
         else:
             left, arms = self._arrivals.left, self._arrivals.arms
@@ -1194,7 +1195,7 @@ class Session:
         """
         self._with_cells("ask_cells")
         plain, cells = check_flag(plain, "plain"), self._own("_cells")
-        shares = self._next(check_integer(size, "size", 1, MOST))
+        shares = self._next(check_integer(integral_as_int(size), "size", 1, MOST))
         if not (shares.any() or self.done):
             shares = self._blocked(size)
         arms, items = cells.hand_out(shares)
