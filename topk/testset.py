@@ -6,19 +6,17 @@ items, which all arms share.
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from topk._checks import as_numbers, check_choice, check_flag, refuse
+from topk._checks import Words, as_numbers, check_choice, check_flag, refuse, refuse_first
+from topk._tables import cell_of, is_table, read_tidy, read_wide, row
 from topk._types import Floats, Integers
 from topk._warnings import TopkWarning
 from topk.bandits import Bandit, RewardRange, reward_range_of
 from topk.finite import check_items
-
-if TYPE_CHECKING:
-    import pandas
 
 ROWS = "a matrix of at least 2 models (rows) by 1 to 1,000,000 items (columns)"
 
@@ -31,9 +29,10 @@ class TestSet(Bandit):
 
     Parameters
     ----------
-    matrix : array_like of float, shape (n, N), or pandas.DataFrame
+    matrix : array_like of float, shape (n, N), or table
         ``matrix[a, i]`` is the result of model a on item i, for example 1 if it is right; nan if
-        the cell is missing; n >= 2.  A DataFrame has one row per model; its index and columns give
+        the cell is missing; n >= 2.  A table (a pandas or polars DataFrame, or a pyarrow Table) has
+        one row per model; its index, or its first column if that holds text, and its columns give
         the names of models and items.
     names : sequence of n different values, optional
         Names of the models.
@@ -105,9 +104,10 @@ class TestSet(Bandit):
         missing: Literal["worst", "drop"] = "worst",
     ) -> None:
         self.item_names = None
-        if hasattr(matrix, "columns"):
-            names = _labels(matrix.index) if names is None else names
-            self.item_names, matrix = _labels(matrix.columns), matrix.to_numpy()
+        if is_table(matrix):
+            wide = read_wide(matrix, "matrix", ROWS, missing=True)
+            names = wide.models if names is None else names
+            self.item_names, matrix = wide.items, wide.cells
         self.bounds, cells = [*map(float, _checked_bounds(bounds))], _checked_cells(matrix, bounds)
         self.items, self.shared = check_items(cells.shape[1]), check_flag(shared, "shared")
         self.missing = check_choice(missing, "missing", ("worst", "drop"))
@@ -128,7 +128,7 @@ class TestSet(Bandit):
     @classmethod
     def from_frame(
         cls,
-        frame: "pandas.DataFrame",
+        frame: Any,
         arm: Any = "arm",
         item: Any = "item",
         reward: Any = "reward",
@@ -142,7 +142,7 @@ class TestSet(Bandit):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : pandas or polars DataFrame, or pyarrow Table
             The table, with at most one row per cell.
         arm, item, reward : str
             Names of the columns with the model, the item and the result.
@@ -157,7 +157,7 @@ class TestSet(Bandit):
         Raises
         ------
         ValueError
-            If ``frame`` is not a data frame, a column does not exist, a model or an item is
+            If ``frame`` is no table, a column does not exist, a model or an item is
             missing, a cell has two rows, or a result is out of bounds.
 
         Examples
@@ -169,20 +169,20 @@ class TestSet(Bandit):
         >>> models.names, models.item_names, models.matrix.tolist()
         (['b', 'a'], [7, 9], [[1, 0], [0, 0]])
         """
-        if not hasattr(frame, "columns"):
-            refuse("frame", type(frame).__name__, "a pandas DataFrame")
-        columns = list(frame.columns)
-        for name, column in (("arm", arm), ("item", item), ("reward", reward)):
-            if np.ndim(column) or columns.count(column) != 1:
-                refuse(name, column, f"the name of one of the columns {columns}")
-            if name != "reward" and frame[column].isna().any():
-                refuse(name, f"column {column!r} with missing values", "a column without any")
-        if (twice := frame.duplicated([arm, item])).any():
-            row = frame.loc[twice, [arm, item]].iloc[0].tolist()
-            refuse("frame", f"two rows of the cell {row}", "a table with one row for each cell")
-        arms, items = (list(dict.fromkeys(frame[column].tolist())) for column in (arm, item))
-        wide: Any = frame.pivot(index=arm, columns=item, values=reward)
-        found = cls(wide.loc[arms, items].to_numpy(float), arms, shared, bounds, missing)
+        told = read_tidy(frame, {"arm": arm, "item": item}, {"reward": reward}, missing=True)
+        arms, items = ([*dict.fromkeys(told[name])] for name in ("arm", "item"))
+        rows, columns = ({name: x for x, name in enumerate(names)} for names in (arms, items))
+        place = np.array([rows[x] * len(items) for x in told["arm"]], dtype=np.int64)
+        place += np.array([columns[x] for x in told["item"]], dtype=np.int64)
+        _, first = np.unique(place, return_index=True)
+        if first.size < place.size:
+            twice = np.setdiff1d(np.arange(place.size), first)[0]
+            cell = Words(f"two rows of the cell {[told['arm'][twice], told['item'][twice]]}")
+            refuse("frame", cell, "a table with one row for each cell", row(int(twice)))
+        cells = np.full(len(arms) * len(items), np.nan)
+        cells[place] = told["reward"]
+        matrix: Any = cells.reshape(len(arms), len(items))
+        found = cls(matrix, arms, shared, bounds, missing)
         found.item_names = items
         return found
 
@@ -310,7 +310,7 @@ class ItemPool(Bandit):
 
     Parameters
     ----------
-    matrix : array_like of float, shape (n, N), or pandas.DataFrame
+    matrix : array_like of float, shape (n, N), or table
         ``matrix[a, i]`` is the result of model a on item i; n >= 2.  A DataFrame has one row per
         model, and its index gives the names.
     names : sequence of n different values, optional
@@ -354,8 +354,8 @@ class ItemPool(Bandit):
         self, matrix: Any, names: Sequence[str] | None = None, bounds: Sequence[float] = (0, 1),
     ) -> None:
         if hasattr(matrix, "columns"):
-            names = _labels(matrix.index) if names is None else names
-            matrix = matrix.to_numpy()
+            wide = read_wide(matrix, "matrix", ROWS, missing=True)
+            names, matrix = wide.models if names is None else names, wide.cells
         self.bounds = [*map(float, _checked_bounds(bounds))]
         cells = _checked_cells(matrix, bounds)
         if np.isnan(cells).any():
@@ -440,15 +440,10 @@ def _checked_cells(matrix, bounds):
     cells = np.array(as_numbers(matrix, "matrix", allowed), dtype=np.float64)
     if cells.ndim != 2 or cells.shape[0] < 2 or cells.shape[1] < 1:
         refuse("matrix", f"an array of shape {cells.shape}", allowed)
-    if (bad := ~((low <= cells) & (cells <= high) | np.isnan(cells))).any():
-        refuse("matrix", cells[bad][0].item(), f"{allowed}; see bounds=")
+    bad = ~((low <= cells) & (cells <= high) | np.isnan(cells))
+    refuse_first("matrix", cells, bad, f"{allowed}; see bounds=", lambda place: cell_of(
+        place, cells.shape, None, None))
     return cells
-
-
-def _labels(index):
-    """Return the labels in an index of a DataFrame; None if it is a default range."""
-    numbered = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
-    return None if numbered else index.tolist()
 
 
 def _checked_names(names, n):

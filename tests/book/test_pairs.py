@@ -47,7 +47,7 @@ EDITS = {
     "deleted": (lambda cells: cells.pop(5), "deleted: "),
     "swapped": (lambda cells: cells.insert(4, cells.pop(6)), "moved"),
     "copied": (lambda cells: cells.insert(3, cells[5] | {"id": "abcdef12"}), "moved, copied"),
-    "tagged": (lambda cells: cells[5]["metadata"].update(tags=["hide-input"]), "moved, copied or tagged"),
+    "tagged": (lambda cells: cells[5]["metadata"].update(tags=["x"]), "moved, copied or tagged"),
 }
 
 
