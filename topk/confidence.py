@@ -20,7 +20,8 @@ and increases with u, since :math:`(u+\frac12)/\sqrt{u(u+1)} > 1`.
 
 import math
 from collections.abc import Iterable
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -166,7 +167,6 @@ def interval(
     return np.where(pulls > 0, low, 0.0), np.where(pulls > 0, np.minimum(high, 1), 1.0)
 
 
-@np.errstate(under="ignore")  # terms that vanish beside 1 are harmless
 def evidence(
     pulls: ArrayLike,
     sums: ArrayLike,
@@ -224,7 +224,8 @@ def evidence(
 
     .. math:: p = \min(1,\, C \max_{ab} g_a g_b e^{-Z_{ab}}),
 
-    with C the number `pair_count` (of all bandits): the probability that ever :math:`p \leq \delta`
+    with C the number `pair_count` (of all bandits; `topk.TopTwo` and its sessions use the smaller
+    `pair_multiplier`): the probability that ever :math:`p \leq \delta`
     while the current set is wrong is at most :math:`\delta`, for every strategy and every stopping
     time.  The set may change over time; the smallest p so far belongs to one set.  If rewards
     influence which of two arms' results is counted next, for example when delayed results are
@@ -263,6 +264,15 @@ def evidence(
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0], method="intervals"), 4)
     0.2361
     """
+    return found_evidence(
+        pulls, sums, chosen, epsilon, withdrawn, sigma, squares=squares, items=items, method=method
+    )
+
+
+@np.errstate(under="ignore")  # terms that vanish beside 1 are harmless
+def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *, squares=None,
+                   items=None, method="pairs", form=None):  # fmt: skip
+    """Return `evidence`, for `PairForm` pairs of `topk.TopTwo` if ``form`` is given."""
     check_choice(method, "method", METHODS)
     pulls, sums, squares = joined(pulls=pulls, sums=sums, squares=squares)
     epsilon = check_real(epsilon, "epsilon", 0, 1 if sigma is None else 1e300, high_open=True)
@@ -303,7 +313,7 @@ def evidence(
         return finite.evidence(pulls[0], sums[0], arms, others, epsilon, items)
     if method == "intervals":
         return by_intervals(pulls, sums, inside, outside, epsilon, sigma, squares)
-    found = by_pairs(pulls, sums, inside, outside, epsilon, sigma, squares)
+    found = by_pairs(pulls, sums, inside, outside, epsilon, sigma, squares, form)
     worst = max((log_p.max(initial=-np.inf) for *_, log_p in found), default=-np.inf)
     return float(np.exp(min(worst, 0.0)))
 
@@ -320,10 +330,11 @@ def side_ends(pulls, sums, sigma=None, squares=None, items=None):
     return sides.mixture_ends(pulls, sums)
 
 
-def by_pairs(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):
+def by_pairs(pulls, sums, inside, outside, epsilon, sigma=None, squares=None, form=None):
     """Yield bandit, arms a inside (m, 1), arms b outside, and ln p of each pair (m, ...).
 
-    The pairs come in parts that fit into memory; arguments are checked arrays (M, n).
+    The pairs come in parts that fit into memory; arguments are checked arrays (M, n).  ``form``, a
+    `PairForm`, is that of `topk.TopTwo`.
     """
     size, n = pulls.shape
     costs = np.log1p(pulls) / 2 if sigma else mixture_cost(np.maximum(pulls, 1), sums)
@@ -338,7 +349,86 @@ def by_pairs(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):
             else:
                 z = pair_statistic(u[part], ones[part], u[b], ones[b], epsilon, sigma)
                 z = z - cost[part] - cost[b]
-            yield m, part, b, known - z
+            yield m, part, b, known - z if form is None else form.log_p(z)
+
+
+class PairForm(NamedTuple):
+    """How `topk.TopTwo` turns V = Z - ln(g_a g_b) of the pairs into p-values.
+
+    Parameters
+    ----------
+    count
+        The multiplier, see `pair_multiplier`.
+    share
+        The prior probability that p_b < p_a + epsilon, see `prior_share`; 1 does without it.
+    late
+        Whether rewards may have influenced which of two arms' results was counted next.
+    """
+
+    count: float
+    share: float = 1.0
+    late: bool = False
+
+    def log_p(self, v):
+        """Return ln p for values V."""
+        seen, share = np.maximum(v, 0.0), 1.0 if self.late else self.share
+        found = math.log(self.count) - seen
+        if self.late:
+            found = found + np.log1p(seen)
+        else:
+            with np.errstate(divide="ignore"):
+                found = found + math.log(share) - np.log1p((share - 1) * np.exp(-seen))
+        return np.where(v > 0, found, max(math.log(self.count), 0.0))
+
+
+@lru_cache(maxsize=64)
+def prior_share(epsilon):
+    r"""Return Pr(q < p + epsilon) for independent p and q of Beta(1/2, 1/2), rounded up.
+
+    With p = sin^2 t, t is uniform: an average over t, by the midpoint rule.
+    """
+    t = (np.arange(20_000) + 0.5) * math.pi / 40_000
+    below = np.minimum(np.sin(t) ** 2 + epsilon, 1.0)
+    return min(float(np.mean(2 / math.pi * np.arcsin(np.sqrt(below)))) + 1e-6, 1.0)
+
+
+def pair_multiplier(n, k, epsilon, absent):
+    r"""Return C, by which `topk.TopTwo` multiplies the p-value of a pair.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms on the list that was fixed at the start.
+    k : int
+        Number of arms to select.
+    epsilon : float
+        Tolerance.
+    absent : int
+        How many arms of the list are not present: withdrawn, or announced and not yet joined.
+
+    Notes
+    -----
+    *Without a tolerance.*  Rank all arms of the list by their means, ties by index.  If a chosen
+    set is not the first k of those present, then somewhere in the order of those present an arm
+    that is not chosen is directly followed by a chosen one.  All claims across the boundary of the
+    set are tested, hence also the false claim about these two.  While all arms are present they are
+    neighbours in the ranking: n - 1 pairs, each of which gets 0.9 delta / (n - 1).  Otherwise they
+    may be any two arms: the other (n - 1)(n - 2)/2 pairs share 0.1 delta.
+
+    *With a tolerance* this fails, since neighbours may be closer than epsilon.  A wrong set
+    contains an arm that is not among the k best, and lacks one of these: k (n - k) pairs share 0.9
+    delta.
+    After w withdrawals the arm that is lacking may have the rank k + s, s = 1, ..., w, and the
+    other one any of the n - k - s later ranks: such a pair gets
+    :math:`0.05\,\delta\max(\frac1{(n-k-s)\,s\,(s+1)}, \frac2{(n-k)(n-k-1)})`.
+    """
+    if epsilon == 0:
+        return (n - 1) / 0.9 if absent == 0 else max(5.0 * (n - 1) * (n - 2), (n - 1) / 0.9)
+    found, others = k * (n - k) / 0.9, n - k
+    for s in range(1, min(absent, others - 1) + 1):
+        one, each = 1 / ((others - s) * s * (s + 1.0)), 2 / (others * (others - 1.0))
+        found = max(found, 20 / max(one, each))
+    return found
 
 
 def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):

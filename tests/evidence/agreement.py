@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 import topk
-from topk.confidence import by_pairs, interval, overlap
+from topk.confidence import interval, overlap
 
 RUNS, FIRST = 1000, 40
 CLICKS, LADDER = [0.3, 0.28, 0.1, 0.05, 0.01, 0.01], [0.9, 0.8, 0.7, 0.55, 0.4, 0.3, 0.2, 0.1]
@@ -50,7 +50,7 @@ def count_doubtful(name, title, runs):
     bandit, *parameters = BANDITS[title]
     delta, epsilon = parameters[-1], 0.0 if name in EXACT else parameters[1]
     strategy = STRATEGIES[name](*parameters)
-    if strategy.stops_by == "sides":
+    if strategy.stops_by in ("sides", "pairs"):
         outcomes = [topk.run(strategy, bandit, np.random.default_rng([1, x])) for x in range(runs)]
         values = np.array([outcome.evidence() for outcome in outcomes if outcome.certified])
         return values.size, int((values > delta).sum())
@@ -68,13 +68,8 @@ def count_doubtful(name, title, runs):
     inside = np.zeros(pulls.shape, dtype=bool)
     np.put_along_axis(inside, chosen, True, axis=1)
     n, error = bandit.n, delta * (1 + 1e-6)
-    if strategy.stops_by == "intervals":
-        low, high = interval(pulls, sums, error / n, bandit.sigma, squares=squares)
-        bad = overlap(low, high, inside, ~inside) > epsilon
-    else:
-        found = by_pairs(pulls, sums, inside, ~inside, epsilon, bandit.sigma)
-        worst = np.array([doubt.max() for *_, doubt in found])  # C times as many bandits
-        bad = worst > np.log(error * runs)
+    low, high = interval(pulls, sums, error / n, bandit.sigma, squares=squares)
+    bad = overlap(low, high, inside, ~inside) > epsilon
     return int(certified.sum()), int((bad & certified).sum())
 
 

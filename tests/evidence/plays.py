@@ -117,7 +117,8 @@ class ShortTopTwo(topk.TopTwo):
 
     def state(self, arms):
         found = super().state(arms)
-        return found | {"log_ratio": self.shrink * found["log_ratio"]}
+        ratio = self.shrink * found["now"]["log_ratio"]
+        return found | {"share": 1.0, "now": found["now"] | {"log_ratio": ratio}}
 
     @rule
     def pulled(s, arm):

@@ -458,13 +458,25 @@ def top_two(s, seen):
     a, b = min(found, key=lambda pair: found[pair][0])
     _, of_a, of_b, _ = found[a, b]
     least = min(sure for *_, sure in found.values())
+    count = (n - 1 if s.epsilon == 0 else k * (n - k)) / 0.9
+    needed = math.log(1 + prior_share(s.epsilon) * (count / s.delta - 1))
     if of_a + of_b < 1e-11:  # the limit for equal means
         of_a, of_b = seen.pulls[b], seen.pulls[a]
     arm = a if seen.rng.random() < of_a / (of_a + of_b) else b
     rare = min(range(n), key=lambda arm: seen.pulls[arm])
     if seen.pulls[rare] < math.sqrt(total) - n / 2:
         arm = rare
-    return set(ranked[:k]), [arm], least > math.log((n - k) * (n + k - 1) / 2 / s.delta)
+    return set(ranked[:k]), [arm], least > needed
+
+
+@lru_cache
+def prior_share(epsilon):
+    """Pr(q < p + epsilon) for p and q of Beta(1/2, 1/2), to five places: the strategy rounds up."""
+    steps, total = 20_000, 0.0
+    for step in range(steps):
+        p = math.sin((step + 0.5) / steps * math.pi / 2) ** 2
+        total += 2 / math.pi * math.asin(math.sqrt(min(p + epsilon, 1.0)))
+    return min(total / steps + 1e-6, 1.0)
 
 
 @lru_cache(maxsize=10**5)

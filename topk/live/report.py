@@ -178,7 +178,8 @@ class Rivals:
             squares = None if snapshot.squares is None else snapshot.squares[None]
             rows = [x[None] for x in (snapshot.pulls, snapshot.sums, *sides)]
             self.known = np.full((self.n, self.n), -np.inf)  # ln(p / delta) of each pair
-            for _, a, b, found in by_pairs(*rows, epsilon, snapshot.reward_range.sigma, squares):
+            given = epsilon, snapshot.reward_range.sigma, squares, snapshot.pair_form(epsilon)
+            for _, a, b, found in by_pairs(*rows, *given):
                 self.known[a, b] = found + snapshot.log_reserve - np.log(snapshot.delta)
             self.known = np.maximum(self.known, self.known.T)
 

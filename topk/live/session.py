@@ -699,6 +699,7 @@ class Session:
             corrections=(*self.corrections,),
             table=getattr(self.engine, "table", None),
             when_settled=self._when_settled(),
+            late=bool(getattr(getattr(self.engine.seen, "now", None), "most", 0)),
             log_products=self._log_products(), stops_by=self.engine.strategy.stops_by,
         )  # fmt: skip
 

@@ -72,6 +72,8 @@ class Snapshot:
         Logarithms of the products of `topk.capital`, shape (n, 60), if the strategy uses them.
     stops_by
         As in `topk.Strategy`, of the rule for these rewards.
+    late
+        Whether results that the rule has not asked for have been counted.
     when_settled
         Withdrawn arm -> the level at which it was settled, for rules by sides; see
         `topk.sides.Levels`.
@@ -101,6 +103,7 @@ class Snapshot:
     table: CellTable | None = None
     log_products: Floats | None = None
     stops_by: str | None = None
+    late: bool = False
     when_settled: Mapping[int, float] = field(default_factory=dict)
 
     @property
@@ -150,13 +153,25 @@ class Snapshot:
     @property
     def log_reserve(self) -> float:
         """Increase of the logarithm of a p-value by arms that may still join."""
-        if self.most_arms is None or self.by_sides:
+        if self.most_arms is None or self.by_sides or self.stops_by == "pairs":
             return 0.0
         if self.by_intervals:
             return math.log(self.most_arms / self.n)
         k = self.strategy.k
         now, at_most = (confidence.pair_count(n, k) for n in (self.n, self.most_arms))
         return math.log(at_most / now)
+
+    def pair_form(self, epsilon: float) -> confidence.PairForm | None:
+        """Return how a rule by pairs turns them into p-values; None for other rules."""
+        if self.stops_by != "pairs":
+            return None
+        k, listed = self.strategy.k, self.most_arms or self.n
+        absent = listed - self.n + len(self.withdrawn)
+        count = confidence.pair_multiplier(listed, k, epsilon, absent)
+        if self.most_arms and epsilon > 0:
+            count = confidence.pair_count(listed, k)
+        share = confidence.prior_share(epsilon) if self.reward_range.bounded else 1.0
+        return confidence.PairForm(count, share, self.late)
 
     @cached_property
     def means(self) -> Floats:
@@ -239,10 +254,10 @@ class Snapshot:
             return self.evidence_by_sides(epsilon)
         squares = None if self.squares is None else self.squares.reshape(self.layout)
         pulls, sums = self.pulls.reshape(self.layout), self.sums.reshape(self.layout)
-        found = confidence.evidence(
+        found = confidence.found_evidence(
             pulls, sums, self.chosen, epsilon, [*self.withdrawn], self.reward_range.sigma,
             squares=squares, items=self.reward_range.items,
-            method="intervals" if self.by_intervals else "pairs",
+            method="intervals" if self.by_intervals else "pairs", form=self.pair_form(epsilon),
         )  # fmt: skip
         return min(1.0, found * math.exp(self.log_reserve))
 

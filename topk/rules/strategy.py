@@ -24,7 +24,6 @@ from topk._checks import (
 from topk._types import Floats, Seed
 from topk._warnings import TopkWarning
 from topk.bandits import UNIT_RANGE, RewardRange
-from topk.confidence import pair_count
 from topk.rules import base, indices, ranking, rounds
 from topk.rules.declaration import Arms, Declaration, Stored, sorted_out
 from topk.rules.marks import rule
@@ -253,10 +252,22 @@ class Strategy:
         if self.joins_by == "sides":
             return 0.0
         if self.joins_by == "pairs":
-            return 1 - pair_count(before, self.k) / pair_count(after, self.k)
+            return self._cost_of_pairs(before, after)
         joining = after - before
         replaced = min(joining, self.k) if self.joins_by == "bounds" else 0
         return (joining + replaced) / after
+
+    def _cost_of_pairs(self, before, after):
+        """Return `cost_of_joining` for the pairs of `topk.confidence.pair_multiplier`.
+
+        Of the neighbours in the new ranking, or of the pairs across its boundary, those are new in
+        which an arm has joined or has left the k best.
+        """
+        k, joining = self.k, after - before
+        if self.tolerance == 0:
+            kept = (before - 1) * (before - 2) / ((after - 1) * (after - 2))
+            return 0.9 * min(2 * joining, after - 1) / (after - 1) + 0.1 * (1 - kept)
+        return 1 - 0.9 * (k - min(joining, k)) * (before - k) / (k * (after - k))
 
     def ask(self, view: View) -> tuple[ArrayLike, ArrayLike]:
         """Return what to pull next; the rule, if it is written in plain Python.

@@ -464,7 +464,7 @@ class Play:
             about["log_products"] = np.empty_like(seen.mantissas)
             found = log_products(seen.mantissas, seen.exponents)
             about["log_products"][self.order] = found
-        about["seed"] = self.seed
+        about["seed"], about["by_pairs"] = self.seed, self.strategy.stops_by == "pairs"
         about["table"] = getattr(self.state, "table", None)
         about["names"] = getattr(self.bandit, "names", None)
         return Outcome(selected, **self.totals(), stopped=stopped, trace=trace, **about)

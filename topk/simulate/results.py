@@ -79,6 +79,8 @@ class Outcome(_ArrayFields):
         squares.
     log_products : ndarray of float, shape (n, 60), or None
         Logarithms of the products of `topk.capital`, if the strategy uses them.
+    by_pairs : bool
+        Whether the strategy's own rule stops by pairs.
     seed : int or None
         The value of ``rng`` that repeats the run.
     table : topk.rules.cells.CellTable or None
@@ -99,6 +101,7 @@ class Outcome(_ArrayFields):
     method: Literal["pairs", "sides", "intervals"] = "pairs"
     unit_squares: Floats | None = None
     log_products: Floats | None = None
+    by_pairs: bool = False
     seed: int | None = None
     table: CellTable | None = field(default=None, compare=False)
     names: list[Any] | None = None
@@ -146,9 +149,15 @@ class Outcome(_ArrayFields):
             return evidence_by_sides(levels, ends, inside, ~inside, epsilon)
         zero_one = self.reward_range.items is not None
         squares = self.unit_squares if self.reward_range.bounded and not zero_one else None
-        return confidence.evidence(
+        form = None
+        if self.by_pairs:
+            count = confidence.pair_multiplier(sums.size, self.selected.size, epsilon, 0)
+            bounded = self.reward_range.bounded
+            share = confidence.prior_share(epsilon) if bounded else 1.0
+            form = confidence.PairForm(count, share)
+        return confidence.found_evidence(
             self.pulls, sums, self.selected, epsilon, sigma=self.reward_range.sigma,
-            squares=squares, items=self.reward_range.items, method=self.method,
+            squares=squares, items=self.reward_range.items, method=self.method, form=form,
         )
 
     def __repr__(self) -> str:

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from topk._types import Floats, Whole
-from topk.confidence import effective_pulls, interval, pair_count
+from topk.confidence import effective_pulls, interval, pair_count, pair_multiplier, prior_share
 from topk.kl import TINY, mixture_cost_scalar, pair_minimiser
-from topk.rules import ACTIVE, NO_ARM, Arms, Indices, rule
+from topk.rules import ACTIVE, NO_ARM, WITHDRAWN, Arms, Indices, rule
+from topk.rules.indices import on_withdraw as withdraw_from_pairs
 from topk.rules.search import weakest_pair
 from topk.rules.search.interface import Search
 from topk.rules.search.weakest_pair import NEVER, ROUNDING, find_pair
+
+FEW = 20  # arms; up to this number the floor is the one that suits few arms
 
 
 @dataclass(frozen=True)
@@ -26,11 +29,17 @@ class TopTwo(Indices):
     .. math:: Z_{ab} = \min_x N_a\,\mathrm{kl}(m_a, x) + N_b\,\mathrm{kl}(m_b, x+\epsilon),
        \qquad g_a = \sup_p L_a(p) / \mathrm{KT}_a \leq 2\sqrt{N_a}.
 
-    The run ends when :math:`Z_{ab} > \ln(C g_a g_b/\delta)` for all pairs, with
-    :math:`C = (n-k)(n+k-1)/2`.  Until then the pair with the smallest
+    The run ends when for all pairs :math:`V_{ab} = Z_{ab} - \ln(g_a g_b)` satisfies
+
+    .. math:: e^{V_{ab}} > 1 + \pi\Big(\frac C\delta - 1\Big), \qquad
+       C = \frac{n-1}{0.9} \ (\epsilon = 0), \quad C = \frac{k(n-k)}{0.9} \ (\epsilon > 0),
+
+    where :math:`\pi`, 1/2 for :math:`\epsilon = 0`, is the probability that :math:`q < p +
+    \epsilon` for independent p and q of Beta(1/2, 1/2).  Until then the pair with the smallest
     :math:`Z_{ab} + \frac12\ln(N_a N_b)` is sampled: a with probability
     :math:`N_a\,\mathrm{kl}(m_a, x)/Z_{ab}`, otherwise b.  An arm with fewer than
-    :math:`\sqrt t - n/2` of all t pulls takes precedence, where n counts the remaining arms.
+    :math:`\sqrt t - n/2` of all t pulls takes precedence, where n counts the remaining arms; with
+    more than 20 arms at the start, one with fewer than :math:`\frac12\sqrt{t/n}`.
 
     Parameters
     ----------
@@ -50,13 +59,21 @@ class TopTwo(Indices):
     pulled too seldom, and the number of pulls has a heavy tail.  For rewards other than 0 and 1
     `BettingLUCB` needs far fewer pulls.
 
-    If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^{Z_{ab}} \leq g_a g_b M_a M_b`, and
-    :math:`M_a M_b` is a non-negative supermartingale that starts at 1, since arms are pulled one at
-    a time.  C counts the pairs that can make a set wrong, see `topk.confidence.pair_count`, so the
-    guarantee remains valid for the remaining arms whatever is withdrawn.  (Without withdrawals, C
-    could be k(n - k).)  With sigma-sub-Gaussian rewards, Z and g are those of the normal mixture,
-    see `topk.confidence.evidence`.  Ties between pairs, and between numbers of pulls, go to the
-    lower index.
+    If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^{V_{ab}} \leq M_a M_b`, a non-negative
+    supermartingale that starts at 1, since arms are pulled one at a time.  So it does if the
+    product of the arms' priors is restricted to :math:`R = \{p_b < p_a + \epsilon\}`, of mass
+    :math:`\pi`; call the ratio then E.  The alternatives outside R add at most :math:`1 - \pi` to
+    :math:`\pi E`, in units of the largest likelihood that the hypothesis allows, hence
+    :math:`E \geq 1 + (e^{V} - 1)/\pi`.  If results arrive that the rule has not asked for, the
+    order in which they are counted may depend on them: then :math:`V - \ln(1+V) >
+    \ln(C/\delta)` is required instead (`topk.confidence.evidence`).
+
+    C counts the pairs that can make a set wrong, see `topk.confidence.pair_multiplier`; it becomes
+    larger once an arm is withdrawn, whatever the reason.  With sigma-sub-Gaussian rewards Z and g
+    are those of the normal mixture, see `topk.confidence.evidence`, and :math:`\pi` is 1.  Below
+    k/n of about 1/10 `KLLUCB` needs fewer pulls: each pair pays for both of its arms, also where
+    one has so many pulls that it is known.  Ties between pairs, and between numbers of pulls, go to
+    the lower index.
 
     A pull takes less than a microsecond with tens of arms and several microseconds with a thousand;
     above 2,000 arms, where no pairs are cached, about ten times as long.
@@ -80,13 +97,23 @@ class TopTwo(Indices):
 
     def state(self, arms: Arms) -> dict[str, Any]:
         """Return ln(C / delta), whether rewards are 1/2-sub-Gaussian, n, ln g, and the pair."""
+        listed = arms.most or arms.n
+        fixed = pair_count(listed, self.k) if arms.most and self.epsilon > 0 else 0.0
+        count = fixed or pair_multiplier(listed, self.k, self.epsilon, listed - arms.n)
+        share = 1.0 if self.normal else prior_share(self.epsilon)
         return {
-            "log_ratio": math.log(pair_count(arms.n, self.k) / self.delta),
+            "fixed_count": fixed,
+            "listed": listed,
+            "share": share,
+            "log_delta": math.log(self.delta),
             "normal": int(self.normal),
             "shared": arms.n,
             "costs": np.zeros(arms.n),  # ln g of each arm
             # the pair and its weight, and an arm of a pair that lacked evidence
-            "now": {"inside": 0, "outside": 0, "least": 0.0, "doubtful": 0},
+            "now": {
+                "inside": 0, "outside": 0, "least": 0.0, "doubtful": 0,
+                "log_ratio": math.log(count / self.delta),
+            },
         }
 
     def search_arrays(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
@@ -111,6 +138,15 @@ class TopTwo(Indices):
         return s.now.least == NEVER or (is_sure(s, s.now.inside, s.now.outside) and are_sure(s))
 
     @rule
+    def on_withdraw(s, arm):
+        present = 0
+        for i in range(s.n):
+            present += s.status[i] != WITHDRAWN
+        count = s.fixed_count or pair_multiplier(s.listed, s.k, s.epsilon, s.listed - present)
+        s.now.log_ratio = math.log(count) - s.log_delta
+        withdraw_from_pairs(s, arm)
+
+    @rule
     def weight(s, a, b):
         """Z + (ln N_a + ln N_b) / 2."""
         of_a, of_b = parts_of(s, a, b)
@@ -125,14 +161,19 @@ class TopTwo(Indices):
         if of_a + of_b < ROUNDING:  # (nearly) equal means: the limit
             of_a, of_b = s.pulls[b], s.pulls[a]
         heads = s.rng.random() * (of_a + of_b) < of_a
-        late = s.pulls[least] < math.sqrt(s.now.total) - s.now.n_active / 2
+        total, n = s.now.total, s.now.n_active
+        floor = math.sqrt(total) - n / 2 if s.n <= FEW else math.sqrt(total / s.n) / 2
+        late = s.pulls[least] < floor
         return (least if late else a if heads else b), NO_ARM
 
 
 def is_sure(s, a, b):
-    """Return whether Z exceeds ln(C g_a g_b / delta)."""
+    """Return whether V = Z - ln(g_a g_b) suffices, see `topk.confidence.PairForm`."""
     of_a, of_b = parts_of(s, a, b)
-    return of_a + of_b - (s.costs[a] + s.costs[b]) > s.log_ratio
+    v = of_a + of_b - (s.costs[a] + s.costs[b])
+    if s.now.most > 0:  # results that the rule has not asked for may be late
+        return v > 0 and v - math.log1p(v) > s.now.log_ratio
+    return v > s.now.log_ratio + math.log(s.share + (1 - s.share) * math.exp(-s.now.log_ratio))
 
 
 def are_sure(s):
