@@ -357,28 +357,28 @@ class PairForm(NamedTuple):
 
     Parameters
     ----------
-    count
-        The multiplier, see `pair_multiplier`.
+    multiplier
+        See `pair_multiplier`.
     share
         The prior probability that p_b < p_a + epsilon, see `prior_share`; 1 does without it.
     late
         Whether rewards may have influenced which of two arms' results was counted next.
     """
 
-    count: float
+    multiplier: float
     share: float = 1.0
     late: bool = False
 
     def log_p(self, v):
         """Return ln p for values V."""
         seen, share = np.maximum(v, 0.0), 1.0 if self.late else self.share
-        found = math.log(self.count) - seen
+        found = math.log(self.multiplier) - seen
         if self.late:
             found = found + np.log1p(seen)
         else:
             with np.errstate(divide="ignore"):
                 found = found + math.log(share) - np.log1p((share - 1) * np.exp(-seen))
-        return np.where(v > 0, found, max(math.log(self.count), 0.0))
+        return np.where(v > 0, found, max(math.log(self.multiplier), 0.0))
 
 
 @lru_cache(maxsize=64)

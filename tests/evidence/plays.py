@@ -265,7 +265,7 @@ def watched(name, title, way, plays):
     bandit, strategy, n = topk.BernoulliBandit(means), WATCHED[name](k), len(means)
     found, seen = [], []
     for number in range(plays):
-        play = Play(strategy, bandit, SEED, number)
+        play = Play(strategy, bandit, SEED, number, compiles=True)
         u, ones, taken = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)
         queue = np.zeros(HORIZON + 1, np.int64)
         buffers = play.arms, play.counts, play.rewards[0], u, ones, taken, queue

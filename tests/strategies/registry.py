@@ -124,7 +124,7 @@ improved = chosen(epsilon=(0.1, 0.2, 0.5, 0.9), delta=(1e-9, 0.1, 0.99))
 ugape_c = chosen(**CONFIDENCE, c=(0.5, 0.1))
 few_c = chosen(**CONFIDENCE, c=(0.5, 0.1, 0.01))
 clucb_pac = chosen(**CONFIDENCE, R=(0.5, 0.2))
-plus_plus = chosen(delta=DELTAS)
+plus_plus = chosen(delta=DELTAS, split=("half", "sqrt"))
 clucb = chosen(delta=DELTAS, R=(0.5, 0.2))
 
 

@@ -44,6 +44,18 @@ def test_both_sides_have_their_own_level():
     assert found == levels | {"shared": 10}  # the number of arms that share delta
 
 
+def test_a_split_by_square_roots_keeps_the_sum_of_the_levels():
+    n, k = 101, 1
+    c = 10 / 11  # sqrt(n - k) / (sqrt(k) + sqrt(n - k))
+    found = topk.LUCBPlusPlus(k, 0.05, split="sqrt").state(Arms(n))
+    levels = {"log_below": log_part((1 - c) * 0.05 / 100), "log_above": log_part(c * 0.05)}
+    assert {name: found[name] for name in levels} == pytest.approx(levels)
+    later = topk.LUCBPlusPlus(k, 0.05, split="sqrt").state(Arms(n + 9, first=n))
+    assert later["log_above"] == found["log_above"] and later["log_below"] > found["log_below"]
+    with pytest.raises(ValueError, match="^split must be"):
+        topk.LUCBPlusPlus(1, 0.05, split="third")
+
+
 def test_the_level_is_kept_and_the_set_is_found():
     bandit = topk.BernoulliBandit([0.6, 0.55, 0.35, 0.3, 0.3])
     found = topk.replicate(topk.LUCBPlusPlus(2, 0.2), bandit, runs=400, seed=7)

@@ -298,8 +298,10 @@ def lucb1(s, seen):
 def lucb_plus_plus(s, seen):
     """Simchowitz et al. (2017): LUCB++, with the iterated logarithm's radius."""
     n, radius = len(seen.pulls), {}
-    for side, arms in (("below", n - s.k), ("above", s.k)):
-        z = -min(exact(s.delta) / (2 * arms), Decimal("0.1")).ln()
+    roots = Decimal(s.k).sqrt(), Decimal(n - s.k).sqrt()
+    parts = (1, 1) if s.split == "half" else roots
+    for side, arms, part in zip(("below", "above"), (n - s.k, s.k), parts, strict=True):
+        z = -min(exact(s.delta) * part / (sum(parts) * arms), Decimal("0.1")).ln()
         radius[side] = [
             ((z + 3 * z.ln() + Decimal("1.5") * (Decimal(1).exp() * u).ln().ln()) / (2 * u)).sqrt()
             for u in seen.pulls

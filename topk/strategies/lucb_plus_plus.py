@@ -2,13 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from topk._checks import check_choice
 from topk._types import Floats, Whole
 from topk.rules import Arms, Indices, clipped_bounds, highest, lower, lowest, rule, upper
+from topk.sides import share_above
 
+SPLITS = ("half", "sqrt")
 LARGEST = 0.1  # the largest eta for which the radius is proved
 
 
@@ -22,8 +25,9 @@ class LUCBPlusPlus(Indices):
        + \frac32\ln\ln(eu)}{2u}}.
 
     ``High`` holds the k largest means.  Let h be the arm of High with the lowest lower bound, of
-    radius :math:`U(u, \delta/(2(n-k)))`, and l the arm outside with the highest upper bound, of
-    radius :math:`U(u, \delta/(2k))`.  The run ends when the upper bound of l is less than the lower
+    radius :math:`U(u, (1-c)\,\delta/(n-k))`, and l the arm outside with the highest upper bound, of
+    radius :math:`U(u, c\,\delta/k)`, where c is 1/2.  The run ends when the upper bound of l
+    is less than the lower
     bound of h; otherwise both are pulled.
 
     Parameters
@@ -36,6 +40,9 @@ class LUCBPlusPlus(Indices):
         Maximum number of pulls, at least n.  If it ends the run, the k largest means are returned
         without a certificate.  With a tie at the boundary the run ends only when the budget is
         spent, or by an error.
+    split : {'half', 'sqrt'}
+        The share c of delta that the upper bounds get: 1/2, as published, or
+        :math:`\sqrt{n-k}/(\sqrt k + \sqrt{n-k})`, which needs fewer pulls if k is far from n/2.
 
     Notes
     -----
@@ -46,15 +53,17 @@ class LUCBPlusPlus(Indices):
     Only k upper bounds, those of the k best arms, and n - k lower bounds, those of the others, have
     to hold: if another set were returned, it would contain one of the others, j, instead of one of
     the best, i, and :math:`\mu_j \geq L_j \geq L_h > U_l \geq U_i \geq \mu_i`, a contradiction.
-    This is why delta is divided by 2k and by 2(n - k), not by 2n twice.
+    This is why delta is divided by 2k and by 2(n - k), not by 2n twice; any other c is valid, too.
 
     Chapter 25 of the book proves the radius for :math:`\eta \leq 0.1`, for rewards in [0, 1] and
-    for all 1/2-sub-Gaussian ones; a larger :math:`\eta`, which needs delta > 0.2, is replaced by
-    0.1.  Ties go to the arm with the lower index.  If a pair would exceed the budget, only h is
+    for all 1/2-sub-Gaussian ones; a larger :math:`\eta`, which needs delta > 0.2 (or delta >
+    0.1 with the other
+    split), is replaced by 0.1.  Ties go to the arm with the lower index.  If a pair would
+    exceed the budget, only h is
     pulled.
 
     After w withdrawals, up to k + w arms may have been among the k best remaining ones: the failure
-    probability is at most :math:`\delta(1 + w/(2k))`.  The bounds that a session shows are
+    probability is at most :math:`\delta(1 + c\,w/k)`.  The bounds that a session shows are
     two-sided, with :math:`\eta = \delta/(2n)`, and all hold simultaneously with probability 1 -
     delta.
 
@@ -70,6 +79,8 @@ class LUCBPlusPlus(Indices):
     k: int
     delta: float
     budget: Whole | None = None
+    split: Literal["half", "sqrt"] = "half"
+    checks = Indices.checks | {"split": lambda value, name: check_choice(value, name, SPLITS)}
     certifies = anytime = True
     stops_by = "intervals"
     joins_by = "bounds"
@@ -77,21 +88,30 @@ class LUCBPlusPlus(Indices):
 
     def state(self, arms: Arms) -> dict[str, Any]:
         """Return the constant part of the radius, for lower and for upper bounds, and n."""
-        return self.reserved_state(arms.n, arms.n)
+        return self._levels(arms.first or arms.n, arms.n, self.k)
 
     def reserved_state(self, n: int, most: int) -> dict[str, Any]:
         """Return `state`; with arms that join, up to k + most - n are ever among the k best."""
-        below, above = self.delta / (2 * (most - self.k)), self.delta / (2 * (self.k + most - n))
+        return self._levels(n, most, self.k + most - n)
+
+    def _levels(self, first, most, best):
+        """Return the levels for ``first`` arms at the start: most - k and ``best`` bounds."""
+        c = 0.5 if self.split == "half" else share_above(first, self.k)
+        below, above = (1 - c) * self.delta / (most - self.k), c * self.delta / best
         return {"log_below": log_part(below), "log_above": log_part(above), "shared": most}
 
     def cost_of_joining(self, before: int, after: int) -> float:
         """Return how much a join may add to the failure probability, in multiples of delta.
 
         It adds a lower bound of each arm that joins, and an upper bound of each that is then among
-        the k best.
+        the k best.  The shares are those of the start, when there were k + 1 arms or more, at most
+        ``before``.
         """
         joining, k = after - before, self.k
-        return joining / (2 * (after - k)) + min(joining, k) / (2 * k)
+        least, c = 0.5, 0.5
+        if self.split == "sqrt":
+            least, c = share_above(k + 1, k), share_above(before, k)
+        return (1 - least) * joining / (after - k) + c * min(joining, k) / k
 
     @rule
     def interval(s, arm):

@@ -103,7 +103,7 @@ class TopTwo(Indices):
         share = 1.0 if self.normal else prior_share(self.epsilon)
         return {
             "fixed_count": fixed,
-            "listed": listed,
+            "on_list": listed,
             "share": share,
             "log_delta": math.log(self.delta),
             "normal": int(self.normal),
@@ -142,7 +142,7 @@ class TopTwo(Indices):
         present = 0
         for i in range(s.n):
             present += s.status[i] != WITHDRAWN
-        count = s.fixed_count or pair_multiplier(s.listed, s.k, s.epsilon, s.listed - present)
+        count = s.fixed_count or pair_multiplier(s.on_list, s.k, s.epsilon, s.on_list - present)
         s.now.log_ratio = math.log(count) - s.log_delta
         withdraw_from_pairs(s, arm)
 
