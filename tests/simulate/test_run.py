@@ -626,6 +626,7 @@ CAPTURED = "import io\nsys.stderr = io.StringIO()\n"  # as a notebook does
 SAYS = "print(end=sys.stderr.getvalue())"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["on a pipe", "on a pipe, soon done", "captured"])
 def test_a_compilation_that_takes_long_says_so_once(where, tmp_path):
     """Also where standard error is no terminal, but not where it is captured."""

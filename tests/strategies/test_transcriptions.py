@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scale import amount
 from strategies.registry import ENTRIES, cases, numbers, start
 
 import topk
@@ -40,10 +41,10 @@ def disagreement(entry, strategy, bandit, rng):
 
 @pytest.mark.parametrize("entry", LITERAL, ids=lambda entry: entry.name)
 def test_the_pulls_and_the_set_are_those_of_the_papers_pseudo_code(entry):
-    wrong = {}
-    for strategy, bandit, rng in cases(entry, entry.instances, seed=1):
+    wrong, many = {}, entry.instances // amount(3, 1)
+    for strategy, bandit, rng in cases(entry, many, seed=1):
         where = disagreement(entry, strategy, bandit, rng)
         if where:
             wrong[f"{strategy} on {bandit.means.tolist()}"] = where
     first = next(iter(wrong.items()), None)
-    assert not wrong, f"{len(wrong)} of {entry.instances} instances differ, the first: {first}"
+    assert not wrong, f"{len(wrong)} of {many} instances differ, the first: {first}"
