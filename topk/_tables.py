@@ -211,11 +211,12 @@ def read_tidy(
     """
     wanted = {**labels, **numbers}
     found: dict[str, Any] = {}
-    columns = list(table.columns) if hasattr(table, "iloc") else native(table, name).columns
+    pandas = hasattr(table, "iloc") and hasattr(table, "columns")
+    columns = list(table.columns) if pandas else native(table, name).columns
     for param, column in wanted.items():
-        if np.ndim(column) or columns.count(column) != 1:
+        if np.ndim(column) or sum(_equal(x, column) for x in columns) != 1:
             refuse(param, column, f"the name of one of the columns {in_words(columns)}")
-    if hasattr(table, "iloc"):  # other columns may have one name
+    if pandas:  # other columns may have one name
         table = table[list(dict.fromkeys(wanted.values()))]
     frame = native(table, name)
     for param, column in wanted.items():
@@ -232,6 +233,12 @@ def read_tidy(
             refuse(param, f"column {in_words(column)} with one", allowed, place)
         found[param] = values if param in numbers else values.to_list()
     return found
+
+
+def _equal(one, other):
+    """Return whether two names of columns are equal; pandas' NA equals none."""
+    found = one == other
+    return isinstance(found, bool | np.bool_) and bool(found)
 
 
 def _numbers_of(values, empty, param, allowed):

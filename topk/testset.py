@@ -5,14 +5,14 @@ items, which all arms share.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import Words, as_numbers, check_choice, check_flag, refuse, refuse_first
-from topk._tables import cell_of, is_table, read_tidy, read_wide, row
+from topk._tables import as_labels, cell_of, is_table, read_tidy, read_wide, row
 from topk._types import Floats, Integers
 from topk._warnings import TopkWarning
 from topk.bandits import Bandit, RewardRange, reward_range_of
@@ -451,7 +451,9 @@ def _checked_names(names, n):
     allowed = f"{n} different names"
     if isinstance(names, str) or not np.iterable(names):
         refuse("names", names, allowed)
-    names = list(names)
-    if len(names) != n or len(set(names)) != n:
+    names = as_labels(names, "names", allowed)
+    if len(names) != n or not all(isinstance(name, Hashable) for name in names):
+        refuse("names", names, allowed)
+    if len(set(names)) != n:
         refuse("names", names, allowed)
     return names

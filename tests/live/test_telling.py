@@ -223,3 +223,16 @@ def test_a_cell_that_is_lost_again_and_again_is_named():
         else:
             with pytest.warns(topk.TopkWarning, match=f"'a' and item {cells[1][0]} {time + 1} t"):
                 session.lost_cells(*cells)
+
+
+@pytest.mark.parametrize("method", ["pairs", "sides", "intervals"])
+@pytest.mark.parametrize("strategy", [topk.KLLUCB(1, 0.005, 0.05), topk.TopTwo(1, 0.005, 0.05)],
+                         ids=["KLLUCB", "TopTwo"])
+def test_the_form_of_evidence_is_chosen_at_the_start(strategy, method):
+    names, sums, counts = ["gate_30", "gate_40"], [8502, 8279], [44700, 45489]
+    session = strategy.start(names, method=method).observe(names, sums=sums, counts=counts)
+    expected = topk.confidence.evidence(counts, sums, [0], 0.005, method=method)
+    for one in (session, topk.resume(session.state())):
+        assert one.evidence() == pytest.approx(expected, rel=1e-9)
+    assert refusal(strategy.start, names, method="best").startswith("method must be")
+    assert refusal(strategy.start, names, items=9, method=method).startswith("method must be")

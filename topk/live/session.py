@@ -22,6 +22,7 @@ from topk._checks import (
     Words,
     as_generator,
     check_arms,
+    check_choice,
     check_flag,
     check_integer,
     in_words,
@@ -33,6 +34,7 @@ from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
 from topk.bandits import RewardRange, reward_range_of
 from topk.capital import Products, has_products
+from topk.confidence import METHODS
 from topk.engine.allocation import spread
 from topk.engine.cells import CellRunState
 from topk.engine.known import check_cells, limit_batch
@@ -60,6 +62,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 MANY = 1024  # pairs of arms up to which evidence may use squares; beyond, it would take seconds
 COPIED = ("engine", "_cells", "_records", "_short", "_sigma_test")  # parts that seldom change
+MANY_ARMS = 10**9
 ALL = 2.0**62  # results of all arms together, which int64 holds
 DELTA = 0.05  # failure probability of the intervals if the strategy has no delta
 
@@ -198,6 +201,7 @@ class Session:
         most_arms: int | None = None,
         joined: Sequence[int] = (),
         trials: int = 1,
+        method: str | None = None,
     ) -> None:
         self.lock = threading.RLock()
         _sessions.add(self)
@@ -213,6 +217,13 @@ class Session:
         self.items = self._reward_range.items
         self._scale = {"bounds": None if bounds is None else [*map(float, bounds)]}
         self._scale["sigma"] = None if sigma is None else float(sigma)
+        self._method = method
+        if method is not None:
+            self._scale["method"] = check_choice(method, "method", METHODS)
+            if items is not None or strategy.several:
+                refuse("method", method, "left out with items, and for several bandits")
+        if isinstance(arms, int) and arms > MANY_ARMS:
+            refuse("arms", arms, f"at most {MANY_ARMS:,} arms")
         shape = len(self.names) if self.names else arms
         rescaled, self._joined, self._clock = strategy.on(self._reward_range), [*joined], 0
         self.most_arms = None if most_arms is None else _checked_most(most_arms, shape, rescaled)
@@ -475,7 +486,8 @@ class Session:
 
         Notes
         -----
-        Evidence takes the form of the strategy's stopping rule: joint intervals of single arms for
+        Evidence takes the form that was chosen at the start (``method``), otherwise that of the
+        strategy's stopping rule: joint intervals of single arms for
         strategies that stop by intervals (`KLLUCB`, `BettingLUCB`, `LUCB1`, `UGapEc`, `CLUCB`,
         ...), and pairs of arms for `TopTwo` and all others.  When the rule of one of the named
         strategies stops the run, evidence is at most delta; `topk.live.report.report` lists the
@@ -700,7 +712,8 @@ class Session:
             table=getattr(self.engine, "table", None),
             when_settled=self._when_settled(),
             late=bool(getattr(getattr(self.engine.seen, "now", None), "most", 0)),
-            log_products=self._log_products(), stops_by=self.engine.strategy.stops_by,
+            log_products=self._log_products(),
+            stops_by=self._method or self.engine.strategy.stops_by,
         )  # fmt: skip
 
     def _when_settled(self):

@@ -315,6 +315,7 @@ class Strategy:
         items: int | Sequence[Any] | None = None,
         most_arms: int | None = None,
         trials: int = 1,
+        method: Literal["pairs", "sides", "intervals"] | None = None,
     ) -> "topk.Session":
         """Start a live session with these arms; see `topk.Session`.
 
@@ -348,6 +349,11 @@ class Strategy:
             them, as their mean, and a budget counts trials.  The certificate is about the means of
             these trials; it says nothing about further ones.
 
+        method : str, optional
+            Form of `topk.Session.evidence` and of the report, in place of that of the strategy's
+            own stop; see `topk.confidence.evidence`.  It must be chosen before any reward is seen:
+            the smaller one of two p-values is none.
+
         Returns
         -------
         topk.Session
@@ -364,7 +370,8 @@ class Strategy:
         if delta > 0.5:
             told = f"delta = {delta} is the probability of failure, not of success"
             warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", TopkWarning, stacklevel=2)
-        return topk.Session(self, arms, rng, bounds, sigma, items, most_arms, trials=trials)
+        more = {"trials": trials, "method": method}
+        return topk.Session(self, arms, rng, bounds, sigma, items, most_arms, **more)
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the arms' means.
