@@ -533,9 +533,9 @@ class Tiers:
 
     def summary(self) -> str:
         """Return in a few lines what is settled."""
-        n = len(self.names)
-        lines = [f"{_count(n, 'model')}, {_count(int(self._cells.sum()), 'result')}. About "
-                 f"{self._source.about}, with probability {1 - self.delta:g} for all together:"]
+        n, sure = len(self.names), f"{1 - self.delta:g}"
+        lines = [f"{_count(n, 'model')}, {_count(int(self._cells.sum()), 'result')}",
+                 f"about {self._source.about}, with probability {sure} for all together:"]
         if self._ignored:
             lines.append(f"{_count(self._ignored, 'result')} after a model's first gap not counted")
         if self.k is None:
