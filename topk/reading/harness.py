@@ -87,9 +87,11 @@ def _archived(path, data):
             parts = [name for name in names if name.startswith("samples/")]
             return log, [_parsed(path, _unpacked(path, archive, name).decode())
                          for name in sorted(parts)]
-    except (zipfile.BadZipFile, zlib.error, UnicodeDecodeError, EOFError, OSError,
-            NotImplementedError, RuntimeError) as error:
-        refuse(path, f" is a damaged archive ({error}); copy it again")
+    except Unreadable:
+        raise
+    except Exception as error:  # every way of unpacking has errors of its own
+        told = str(error).partition("\n")[0] or type(error).__name__
+        refuse(path, f" is a damaged archive ({told}); copy it again")
 
 
 def _unpacked(path, archive, name):
