@@ -233,6 +233,9 @@ def test_the_form_of_evidence_is_chosen_at_the_start(strategy, method):
     session = strategy.start(names, method=method).observe(names, sums=sums, counts=counts)
     expected = topk.confidence.evidence(counts, sums, [0], 0.005, method=method)
     for one in (session, topk.resume(session.state())):
-        assert one.evidence() == pytest.approx(expected, rel=1e-9)
+        if method == "pairs":  # results that were told ahead of the rule cost a factor
+            assert expected <= one.evidence() <= 4 * expected
+        else:
+            assert one.evidence() == pytest.approx(expected, rel=1e-9)
     assert refusal(strategy.start, names, method="best").startswith("method must be")
     assert refusal(strategy.start, names, items=9, method=method).startswith("method must be")
