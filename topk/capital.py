@@ -38,7 +38,7 @@ import math
 import numpy as np
 
 from topk.betting import DEVIATION_SLACK, MIN_SUM, UNDERFLOW
-from topk.kl import arcsine_share, kl_term, mixture_cost, mixture_cost_scalar
+from topk.kl import arcsine_share, mixture_cost, mixture_cost_scalar
 
 COUNT, HIGHEST = 30, 20  # number of odds c; the largest is 2**20
 TERMS, FALL = 12, 6.0  # most odds that a rule uses for one bound, and see `choose_terms`
@@ -230,7 +230,7 @@ def multiply_arms(own, own_exponents, arms, mantissas, exponents):
     first, second = (np.where(x == 0, 1.0, x) for x in (own[arms], mantissas))
     found = first * 2.0**-256 * (second * 2.0**-256)  # neither overflows
     small = found < 1
-    own[arms] = np.where(small, found * BIG, found)
+    own[arms] = found * np.where(small, BIG, 1.0)
     own_exponents[arms] += exponents + ~small
 
 
@@ -346,8 +346,9 @@ def end_from(arms, level, truncated):
     positive = np.maximum(mean, MIN_SUM)
 
     def reached(s):
-        m = positive * np.exp(-s)
-        mixed = pulls * (kl_term(mean, m - mean) + kl_term(other, mean - m)) - cost
+        m, fallen = positive * np.exp(-s), -positive * np.expm1(-s)
+        lost = other * np.log1p(fallen / np.maximum(other, MIN_SUM))
+        mixed = pulls * (mean * s - lost) - cost
         if truncated:
             below = arcsine_share(m, np.maximum(1 - m, 0.0))
             kept = np.maximum(1 - np.exp(np.minimum(-mixed, 50)) * below, 0)
