@@ -89,10 +89,10 @@ def save(
     target = Path(os.path.realpath(path))  # a symbolic link stays one
     try:
         with alone_in(target.parent):
+            now, revision = state(), uuid.uuid4().hex
             if not overwrite:
-                check_revision(path, target, known)
-            revision = uuid.uuid4().hex
-            whole = {"library": SOURCES, "revision": revision, "session": state()}
+                check_revision(path, target, known, now["digest"])
+            whole = {"library": SOURCES, "revision": revision, "session": now}
             # known before it is written: an interrupt in between leaves the study writable
             known.add(revision)
             write_file(target, f"{json.dumps(whole)}\n".encode())
@@ -125,12 +125,15 @@ def alone_in(folder: Path) -> Iterator[None]:
         os.close(place)
 
 
-def check_revision(path: str | Path, target: Path, known: set[str]) -> None:
-    """Refuse to replace a file that a session neither loaded nor saved."""
+def check_revision(path: str | Path, target: Path, known: set[str], digest_now: str) -> None:
+    """Refuse to replace a file that a session neither loaded nor saved, unless they are equal."""
     with contextlib.suppress(FileNotFoundError):
         text = target.read_text(encoding="utf-8", errors="replace")
         try:
-            found = json.loads(text)["revision"] if text.strip() else None
+            stored = json.loads(text) if text.strip() else {"revision": None}
+            found = stored["revision"]
+            if found is not None and stored["session"]["digest"] == digest_now:
+                return  # nothing is lost
         except (ValueError, LookupError, TypeError, RecursionError):
             found = "none: it is no study, or damaged"
         if found is not None and found not in known:
