@@ -5,8 +5,8 @@ it.  One for which they pass (a survivor) is either equivalent to the original o
 assertion.  For each module a random sample of its mutants is run against the quick tests of
 `TESTS`, on a copy of the repository in a temporary folder, with loops as plain Python.
 
-mutmut replaces functions by others that call the variants, but `topk.engine.assemble` reads the
-source of rules.  cosmic-ray starts an interpreter for each mutant, and imports take longer than
+mutmut replaces functions by others that call the variants, but rules are looked up by their class.
+cosmic-ray starts an interpreter for each mutant, and imports take longer than
 most of these tests.  Here the process that has imported NumPy, numba and pytest is forked instead.
 """
 

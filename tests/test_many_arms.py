@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 import topk
 from topk.engine import state
-from topk.engine.assemble import plain_form
 from topk.live.exact import FEW, ExactSums
 from topk.live.inbox import Arrivals
 from topk.rules import base, ranking
-from topk.rules.marks import in_arrays
 
 NUMBERS = st.one_of(
     st.integers(-5, 5).map(float),
@@ -41,7 +39,7 @@ def test_ranks_of_all_arms_at_once():
                 arms.tolist(),
                 key=lambda a: (-sign * sums[a] / pulls[a] if pulls[a] else math.inf, a),
             )
-            for form in (ranking.ranked_by, ranking.ranked_in_arrays):
+            for form in (ranking.ranked_by, ranking.ranked_by.compiled_form):
                 assert form(sums, pulls, arms, sign).tolist() == expected
 
 
@@ -61,7 +59,7 @@ def test_batches_are_counted_at_once(squares):
         size = int(rng.integers(0, 20))
         batch = rng.integers(0, 9, size), rng.integers(0, 5, size), *rng.random((2, size))
         m = int(rng.integers(0, size + 1))
-        for s, form in zip(seen, (base.count, base.count_in_arrays), strict=True):
+        for s, form in zip(seen, (base.count, base.count.compiled_form), strict=True):
             form(s, m, *batch)
         for name in ("pulls", "sums", "squares"):
             assert same_bits(*(getattr(s, name) for s in seen))
@@ -72,26 +70,12 @@ def test_active_arms_are_kept_at_once():
     rng, seen = np.random.default_rng(3), [counted(50, False), counted(50, False)]
     while seen[0].now.n_active > 1:
         gone = rng.choice(50, 6)
-        for s, form in zip(seen, (base.keep_active, base.keep_active_in_arrays), strict=True):
+        for s, form in zip(seen, (base.keep_active, base.keep_active.compiled_form), strict=True):
             s.status[gone] = rng.choice([base.ACCEPTED, base.REJECTED, base.WITHDRAWN])
             form(s)
         live = seen[0].now.n_active
         assert live == seen[1].now.n_active == (seen[0].status == base.ACTIVE).sum()
         assert seen[0].active[:live].tolist() == seen[1].active[:live].tolist()
-
-
-def test_a_function_with_a_form_for_arrays_is_replaced_where_it_is_called():
-    def doubled(values):
-        return 2 * values
-
-    @in_arrays(doubled)
-    def twice(values):
-        raise AssertionError("the loops are not for plain Python")
-
-    def call(values):
-        return twice(values)
-
-    assert plain_form(call, ())(np.array([1.0, 2.0])).tolist() == [2.0, 4.0]
 
 
 @pytest.mark.parametrize(

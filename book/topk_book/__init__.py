@@ -13,7 +13,7 @@ import numpy as np
 
 from topk import plots
 from topk._checks import refuse
-from topk.engine.assemble import names_in
+from topk.engine.calls import called_by
 from topk.rules.strategy import Strategy
 from topk_book import claims, recording
 
@@ -185,7 +185,7 @@ def _functions_of(strategy):
     if not found:
         refuse("strategy", strategy, "a class with a rule")
     for function in found:  # the list grows during the iteration
-        called = (function.__globals__.get(name) for name in names_in(function))
+        called = called_by(function).values()
         found += [f for f in called if f not in found and _is_of_a_strategy(f)]
     return found
 

@@ -7,7 +7,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 import topk
-from topk.engine.assemble import plain_form
 from topk.engine.state import begin_run
 from topk.rules import NO_ARM, Stored, base
 from topk.rules.marks import rule
@@ -66,7 +65,7 @@ def tell(play, arms, counts, ones, s):
 
 def call(play, function, *arguments):
     """Call an open function, as the run's search defines it."""
-    return plain_form(function, play.substitutions)(play.s, *arguments)
+    return function(play.s, *arguments)
 
 
 def active_of(play):

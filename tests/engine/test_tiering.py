@@ -104,15 +104,15 @@ def test_the_decision_waits_as_long_as_it_costs():
 def test_a_loop_that_another_process_compiles_is_not_compiled_twice(eager, monkeypatch, tmp_path):
     """The run goes on as plain Python, until the other one has ended or is thought to have."""
     play = Play(LUCB1, BANDIT, 0, 0, compiles=True)
-    compiled, given = play.state.compiled(loop.run_batches), play._arguments(-1, 0)
-    compiled._called = False
-    monkeypatch.setattr(compiled, "_stored", lambda arguments: [])
+    compiled = play.state.compiled(loop.run_batches)
+    monkeypatch.setattr(compiled, "_called", False)
+    monkeypatch.setattr(compiled, "_stored", lambda: [])
     monkeypatch.setattr(compiled, "path", tmp_path / "loop.py")
-    assert not compiled.claim(given, False)
-    assert compiled.claim(given, True) and not compiled.claim(given, True)
+    assert not compiled.claim(False)
+    assert compiled.claim(True) and not compiled.claim(True)
     monkeypatch.setattr(jit, "BUSY", 0.0)
     time.sleep(0.01)
-    assert compiled.claim(given, True)
+    assert compiled.claim(True)
 
 
 @needs_compiler

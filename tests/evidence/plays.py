@@ -272,7 +272,7 @@ def watched(name, title, way, plays):
         leaves = n + number % (HORIZON // 2) if way == "an arm leaves" else HORIZON + 1
         times = BATCH if way == "in batches" else 1
         run = play.state.compiled(watch)
-        found.append(run(play.state.s, play.means, play.rng, *buffers, times, leaves))
+        found.append(run(play.state.s, play.law.first, play.rng, *buffers, times, leaves))
         if number < REPLAYED:
             seen += [u, ones]
     return np.array(found), digest(seen)
@@ -300,7 +300,7 @@ def late(title, way, plays):
     """Return the same as `watched` for arms pulled in turn, with delayed results."""
     means, k = INSTANCES[title]
     means, n, found, seen = np.array(means), len(means), [], []
-    run = compiled(follow, (), "late", True, False)
+    run = compiled(follow, None, "late", True, False)
     for number in range(plays):
         rng = np.random.default_rng([SEED, number])
         time, arms = np.arange(HORIZON), np.arange(HORIZON) % n

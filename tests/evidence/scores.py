@@ -87,7 +87,7 @@ def adversary_succeeds(rewards, mean, level):
 def in_loop(function):
     """Return a function of this file, compiled together with the bounds."""
     apart(betting_bounds)
-    return compiled(function, (), function.__name__, False, False)
+    return compiled(function, None, function.__name__, False, False)
 
 
 def walks(title, count=WALKS):

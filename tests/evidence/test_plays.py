@@ -13,7 +13,6 @@ from evidence.plays import DELTAS, REPLAYED, RESULT, watch, wrong_evidence
 from scale import amount
 
 import topk
-from topk.engine.assemble import plain_form
 from topk.rules.base import WITHDRAWN
 from topk.rules.ranking import best_of
 from topk.simulate.play import Play
@@ -81,14 +80,14 @@ def test_the_compiled_evidence_is_that_of_the_current_set(name, way):
 
     for means, k in plays.INSTANCES.values():
         found = []
-        for given in ({}, {wrong_evidence: plainly}):
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(plays, "HORIZON", 300)
-                play = Play(plays.WATCHED[name](k), topk.BernoulliBandit(means), 3, 0)
-                run = plain_form(watch, (*play.state.substitutions, *given.items()))
+        for form in (wrong_evidence, plainly):
+            play = Play(plays.WATCHED[name](k), topk.BernoulliBandit(means), 3, 0, compiles=False)
             n, leaves = len(means), 150 if way == "an arm leaves" else math.inf
             room = play.arms, play.counts, play.rewards[0], np.zeros(n, np.int64), np.zeros(n)
             room += np.zeros(n, np.bool_), np.zeros(301, np.int64), 1 + 9 * (way == "in batches")
-            found.append(run(play.state.s, play.means, play.rng, *room, leaves))
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(plays, "HORIZON", 300)
+                patch.setattr(plays, "wrong_evidence", form)
+                found.append(watch(play.state.s, play.law.first, play.rng, *room, leaves))
         assert found[0] == pytest.approx(found[1], rel=1e-9)
     assert len(looked) > 30

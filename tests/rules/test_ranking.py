@@ -19,7 +19,7 @@ FORMS = pytest.mark.parametrize("form", ["plain", "compiled"])
 @cache
 def formed(form, function):
     plain = form == "plain"
-    return function if plain else jit.compiled(function, (), "test", lean=False, store=False)
+    return function if plain else jit.compiled(function, None, "test", lean=False, store=False)
 
 
 @FORMS

@@ -81,7 +81,7 @@ def test_looks_at_many_equals_are_the_plain_form(form):
     rng = np.random.default_rng(6)
     looks = scan.widest, scan.top
     if form == "compiled":
-        looks = [jit.compiled(look, (), "test", lean=True, store=False) for look in looks]
+        looks = [jit.compiled(look, None, "test", lean=True, store=False) for look in looks]
     for number in range(1200 if form == "compiled" else 40):
         n = (32, 128, 160, 1024)[number % 4]
         row = rng.choice([0.25, 0.5, 0.75, -np.inf], n, p=[0.2, 0.2, 0.01, 0.59])
@@ -105,7 +105,7 @@ def test_a_list_has_the_arms_of_the_plain_form(form):
     """Full, half-empty and empty sides; the row is as before, and the old list is gone."""
     rng, fill = np.random.default_rng(7), scan.fill_list
     if form == "compiled":
-        fill = jit.compiled(fill, (), "test", lean=True, store=False)
+        fill = jit.compiled(fill, None, "test", lean=True, store=False)
     for number in range(900 if form == "compiled" else 30):
         n = (160, 192, 256)[number % 3]
         row = np.where(rng.random(n) < (1.0, 0.05, 0.0)[number // 3 % 3], rng.random(n), -np.inf)

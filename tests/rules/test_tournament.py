@@ -148,7 +148,7 @@ def walk(trees, rng, changes, kinds):
 
 @pytest.fixture(scope="module")
 def compiled_walk():
-    return jit.compiled(walk, (), "test", lean=False, store=False)
+    return jit.compiled(walk, None, "test", lean=False, store=False)
 
 
 ALL = np.arange(DUE + 1)

@@ -1,11 +1,16 @@
 """Compilation by numba, and the compiled loops on disk; no other file depends on numba.
 
-A loop is compiled from a module that `topk.engine.assemble` writes.  The module lies in a folder of
-the library's own and is named by the hash of its text, which ends with the named tuples among the
-arguments; numba's ordinary cache keeps the machine code beside it.  An edit of a function or of a
-named tuple therefore leads to another file.  That cache does not detect damaged files.  Therefore a
-*seal*, the digests of numba's files, is written when a loop is stored and compared before it is
-loaded.  If the folder or a file is unusable, a warning is issued and the loop is compiled again.
+A loop is a function such as `topk.engine.loop.run_batches` for one class of states.  It calls open
+functions, such as ``pick(s)``.  For each of them numba is told, by `numba.extending.overload`, to
+compile the function of that name that the state's class has, which is what the call does in plain
+Python, too (`topk.rules.marks`).  Other functions of the library are made known to numba as they
+are, as `numba.extending.register_jitable` does.  Functions of users are copied first, with
+everything that they read, so that a later change makes another loop and does not alter this one.
+
+numba's own cache stores a loop.  It is named by the class of the states and by a *stamp*: the hash
+of the code of all functions that the loop may call, and of the constants and arrays that they read.
+An edit therefore leads to another file.  That cache does not detect damage.  So a *seal*, the
+digests of numba's files, is written when a loop is stored, and compared before it is loaded.
 
 What is private in numba
 ------------------------
@@ -14,25 +19,14 @@ instruction each time.  A loop that makes one pull per step passes a whole state
 functions per step, and LUCB1 takes 60 times as long if references are counted.  Two options
 avoid this:
 
-* ``_nrt=False``: a function that neither makes nor stores an array counts no references.  The
-  library's functions are compiled this way unless they are marked with `allocates`.  The functions
-  of users' strategies, and of the library's strategies in rounds, always count references.  So does
-  the entry point, which Python calls; otherwise the generator would leak.
+* ``_nrt=False``, numba's own example of an option of `register_jitable`: a function that neither
+  makes nor stores an array counts no references.  The library's functions are compiled this way
+  unless they are marked with `allocates`.  The functions of users' strategies, and of the library's
+  strategies in rounds, always count references.  So does the entry point, which Python calls.
 * ``forceinline=True``: such a function is inlined into its caller, unless marked with `apart`.
 
-``no_cpython_wrapper`` and ``no_cfunc_wrapper`` change no code that runs: they leave out the form of
-each function for calls from Python or C.  They save compilation: without them the first compiled
-run of CLUCB takes a third more processor time (24 s instead of 18).  If numba does not know one of
-the options, all are left out (`PRIVATE` is False); the results are the same, but runs are slower.
-
-numba links each function with all that it calls, optimizes the result and translates it to machine
-code.  Only loops call the library's functions, so that of all this only the entry point's code ever
-runs.  Therefore the functions are only linked (`compiler_of_parts`), and optimized and translated
-once, with the entry point: a first run takes a fifth to a half less processor time.  The functions
-of users' strategies are compiled in numba's way, since they may call each other in a circle, print,
-or make objects of Python.
-
-Without numba everything runs as plain Python.
+If numba does not know one of the two, both are left out, with a warning (`private_options`); the
+results are the same, but runs are slower.  Without numba everything runs as plain Python.
 """
 
 import sys
@@ -43,21 +37,22 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from pickle import PicklingError
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from topk.engine.assemble import Assembly, plain_form
-from topk.engine.seal import folder, is_text, remove, seal, unsealed, warn, write
+from topk.engine.calls import called_by, in_circle, is_own, reached, stamp
+from topk.engine.seal import folder, remove, seal, unsealed, warn
 from topk.engine.tiering import Tier
-from topk.rules.ranking import order, order_by_digits
+from topk.rules.marks import Functions, larger
 
 try:
     import numba
     from llvmlite import __version__ as llvmlite_version  # type: ignore[import-untyped]
     from llvmlite import binding
     from numba import types
-    from numba.extending import intrinsic
+    from numba.extending import intrinsic, overload
 
     config: Any = numba.config
     njit: Any = numba.njit
@@ -65,77 +60,134 @@ try:
 except ImportError:
     COMPILES = False
 
-GIVEN = {order: order_by_digits}  # the second is faster when compiled
 PATIENCE = 1.0  # seconds; a longer compilation is announced
 BUSY = 120.0  # seconds after which a process that has begun to compile is thought to have ended
-SOURCE = sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # identifies the way of compiling
 
-# The decorators of a written module: how each function of a loop is compiled
-
-
-def compiler_of_parts():
-    """Return numba's compiler with one change: functions are linked and not translated."""
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import CompilerBase, DefaultPassBuilder
-
-    class Part(JITCodeLibrary):
-        """The code of a function that only a loop calls."""
-
-        def finalize(self):
-            """Link all that the function calls; the loop links the result, and optimizes it."""
-            self._raise_if_finalized()
-            for library in dict.fromkeys(self._linking_libraries):
-                self._reload_init.update(library._reload_init)
-                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-            self._finalized = True
-
-        def get_pointer_to_function(self, name):
-            """Return 0: the function has no address of its own."""
-            self._ensure_finalized()
-            return 0
-
-        @property
-        def codegen(self):
-            """What numba tells of the function's environment; see `set_env`."""
-            return self
-
-        def set_env(self, name, environment):
-            """Do nothing, as code that is not translated has no place for an environment.
-
-            Only printing and the creation of Python objects need one, and the functions of a loop
-            that was loaded from disk have none in any case.
-            """
-
-    class Compiler(CompilerBase):
-        """A compiler that is told where to put the code."""
-
-        def define_pipelines(self):
-            codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
-            self.state.library = Part(codegen, name)
-            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
-
-    return Compiler
+# How functions are compiled.  Options that are left out would be inherited from the first caller.
+USERS = {"_nrt": True, "forceinline": False, "boundscheck": True}
+COUNTING = {"_nrt": True, "forceinline": False}
+APART = {"_nrt": False, "forceinline": False}
+INLINED = {"_nrt": False, "forceinline": True}
 
 
-PRIVATE = False
+@cache
+def private_options():
+    """Return whether numba knows the two options.
+
+    It checks the options of a function when it compiles it, so one is compiled with each of them.
+    """
+    try:
+        for options in {"_nrt": False}, {"forceinline": True}:
+            njit(**options)(lambda: 0)()
+        return True
+    except Exception as reason:  # noqa: BLE001  whatever another version of numba raises
+        warn(f"compiled code is slower with this version of numba: {reason!r}")
+        return False
+
+
+def options_of(function, lean):
+    """Return how a function of a loop is compiled; for ``lean`` see `compiled`."""
+    name = f"{function.__module__}."
+    if not is_own(function):
+        return USERS
+    if getattr(function, "allocates", False) or (name.startswith("topk.strategies.") and not lean):
+        return COUNTING
+    return APART if getattr(function, "apart", False) else INLINED
+
+
+def known_to_numba(options):
+    """Return options without those that numba does not know."""
+    if private_options():
+        return options
+    return {name: on for name, on in options.items() if name not in COUNTING}
+
+
+# What numba compiles in the place of a function
+
+
+_known: set = set()  # functions that numba has been told of
+_forms: dict = {}  # (class of states, attribute) -> function that is compiled and its options
+
+
+def make_known(function, lean):
+    """Tell numba of a function of the library."""
+    if function in _known:
+        return
+    _known.add(function)
+    if function is larger:
+        overload(larger)(lambda a, b: lambda a, b: larger_float(a, b))
+    elif hasattr(function, "attribute"):
+        _make_open(function)
+    else:
+        form = getattr(function, "compiled_form", function)
+        options = known_to_numba(options_of(form, lean))
+        overload(function, jit_options=options, strict=False)(lambda *_, **__: form)
+
+
+def _make_open(function):
+    """Tell numba of an open function: a call compiles that of the state's class, with its options.
+
+    Each way of compiling is an overload of its own, which applies to the classes that need it.
+    """
+    for options in USERS, COUNTING, APART, INLINED:
+
+        def typed(s, *_, options=options):
+            form, own = _forms.get((s.instance_class, function.attribute), (None, None))
+            return form if own is options else None
+
+        overload(function, jit_options=known_to_numba(options), strict=False)(typed)
+
+
+def copies_of(functions):
+    """Return the copies of functions of users, and of those that they call: function -> copy.
+
+    The functions that they call are compiled in numba's own way.
+    """
+    copies, jitted = {}, {}
+
+    def copy(function):
+        if function not in copies:
+            cells = tuple(CellType(cell.cell_contents) for cell in function.__closure__ or ())
+            space, code = dict(function.__globals__), function.__code__
+            made = FunctionType(code, space, function.__name__, function.__defaults__, cells)
+            made.__module__, made.__qualname__ = function.__module__, function.__qualname__
+            made.__kwdefaults__ = function.__kwdefaults__
+            copies[function] = made
+            jitted[function] = njit(**known_to_numba(USERS))(made)
+            own = dict(zip(code.co_freevars, cells, strict=True))
+            for name, value in called_by(function).items():
+                if not is_own(value):
+                    copy(value)
+                    if name in own:
+                        own[name].cell_contents = jitted[value]
+                    else:
+                        space[name] = jitted[value]
+
+    for function in functions:
+        copy(function)
+    return copies
+
+
+def functions_of(cls):
+    """Return the functions of a class of states: attribute -> function."""
+    names = vars(Functions) if cls else ()
+    found = {name: getattr(cls, name) for name in names}
+    return {name: form for name, form in found.items() if isinstance(form, FunctionType)}
+
+
+def prepare(cls, functions, lean):
+    """Tell numba of all functions that a loop may call."""
+    given = functions_of(cls)
+    users = copies_of([form for form in given.values() if not is_own(form)])
+    for attribute, form in given.items():
+        own = options_of(getattr(form, "compiled_form", form), lean)
+        _forms[cls, attribute] = users.get(form, getattr(form, "compiled_form", form)), own
+    for function in functions:
+        if is_own(function):
+            make_known(function, lean)
+
+
 if COMPILES:
-    options: list[dict[str, Any]] = [{}, {}, {}, {}]
-    try:  # an option that is left out would be inherited from the first caller
-        bare = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # only a loop calls it
-        part = bare | {"pipeline_class": compiler_of_parts()}
-        private = [bare | {"_nrt": True, "forceinline": False},
-                   part | {"_nrt": True, "forceinline": False},
-                   part | {"_nrt": False, "forceinline": False},
-                   part | {"_nrt": False, "forceinline": True}]
-        for one in private:
-            njit(**one)(lambda: 0)
-        options, PRIVATE = private, True
-    except Exception:  # noqa: BLE001  whatever another version of numba raises
-        pass
-
-    entry = njit(nogil=True)  # the function that Python calls
-    stored_entry = njit(nogil=True, cache=True)
-    of_users, counting, apart, inlined = (njit(**one) for one in options)
 
     @intrinsic
     def larger_float(typing_context, a, b):
@@ -149,26 +201,16 @@ if COMPILES:
         return types.float64(types.float64, types.float64), code
 
 
-def mark_of(function, lean):
-    """Return the name of the decorator of a function in a loop; for ``lean`` see `compiled`."""
-    name = f"{function.__module__}."
-    if not name.startswith("topk."):
-        return "of_users"
-    if getattr(function, "allocates", False) or (name.startswith("topk.strategies.") and not lean):
-        return "counting"
-    return "apart" if getattr(function, "apart", False) else "inlined"
-
-
 @cache
-def compiled(function, given, name, lean, store=True):
-    """Return a function compiled with the substitutions ``given``.
+def compiled(function, cls, name, lean, store=True):
+    """Return a loop: a function compiled for the states of a class.
 
     Parameters
     ----------
     function : function
         The entry point, such as `topk.engine.loop.run_batches`.
-    given : tuple of pair
-        (function, replacement); see `topk.engine.assemble.Assembly`.
+    cls : type or None
+        The class of the states; None if the function calls no open function.
     name : str
         The first part of its file's name: the strategy, and what distinguishes its loops.
     lean : bool
@@ -179,23 +221,9 @@ def compiled(function, given, name, lean, store=True):
     Returns
     -------
     callable
-        A `Loop`; the function as plain Python if there is no compiler, or if an included function
-        has no source text.
+        A `Loop`, or ``function`` itself if there is no compiler.
     """
-    if not COMPILES:
-        return plain_form(function, given)
-    assembly = Assembly(function, dict(given) | GIVEN)
-    for part, reason in assembly.without_source.items():
-        how = f"topk runs {name.partition('_')[0]} as plain Python, slowly"
-        warn(f"{how}: the source text of {part.__qualname__} cannot be read ({reason})")
-        return plain_form(function, given)
-    # numba crashes when it loads stored functions that call each other in a circle
-    storable = not (assembly.values or assembly.calls_in_circle())
-    loop = Loop(assembly, name, lean, store and storable)
-    return _loops.setdefault(loop.text, loop)
-
-
-_loops: dict = {}  # by text: a class sent to another process has new functions at each arrival
+    return Loop(function, cls, name, lean, store) if COMPILES else function
 
 
 def environment():
@@ -207,53 +235,57 @@ def environment():
 
 
 class Loop:
-    """A compiled function, with its module and its seal.
+    """A compiled function and its seal.
 
     Parameters
     ----------
-    assembly : topk.engine.assemble.Assembly
-        The included functions.
-    name, lean, store
+    function, cls, name, lean, store
         As for `compiled`.
 
     Attributes
     ----------
-    text : str
-        The text of the module.
     path : path or None
-        The file of the module; None before the first call, or if nothing is stored.
+        A file beside which numba stores the loop; None if nothing is stored.
     dispatcher
-        The entry point as compiled by numba; None before the first call.
+        The entry point as compiled by numba.
     """
 
-    def __init__(self, assembly, name, lean, store):
-        self._assembly, self._name, self._lean = assembly, name, lean
-        self._folder = folder(environment()) if store else None
-        self.text, self.path, self.dispatcher = self._written(), None, None
-        self._sealed, self._called = 0, False  # number of sealed signatures; whether it has run
+    def __init__(self, function, cls, name, lean, store):
+        functions = reached([function, *functions_of(cls).values()])
+        self._name, self._called = f"{name}_{function.__name__}_{stamp(functions)}", False
+        users = [one for one in functions if not is_own(one)]
+        # numba crashes when it loads stored functions that call each other in a circle
+        place = folder(environment()) if store and not in_circle(users) else None
+        self.path = place and place / f"{self._name}.txt"
+        prepare(cls, functions, lean)
+        form = getattr(function, "compiled_form", function)
+        self._function = form if is_own(form) else copies_of([form])[form]
+        self._open()
 
-    def _written(self):
-        """Return the text of the module."""
-        first, begin = "stored_entry" if self._folder else "entry", self._assembly.entry
-        title = f"The function {begin.__name__} of {self._name}, as topk compiles it.\n\n"
-        title += f"Written by topk.engine.assemble, for topk.engine.jit ({SOURCE}).\n"
-        return self._assembly.text(title, lambda f: first if f is begin else mark_of(f, self._lean))
+    def _open(self):
+        """Make the entry point, which has a file of its own if it is stored."""
+        code, name = self._function.__code__, self._function.__name__
+        if self.path:
+            code = code.replace(co_filename=str(self.path))
+        entry = FunctionType(code, self._function.__globals__, name)
+        entry.__module__ = self._function.__module__
+        try:
+            if self.path and not self.path.exists():  # numba compares its time
+                self.path.write_text("Machine code beside this file: see topk.engine.jit\n")
+            self.dispatcher = njit(nogil=True, cache=bool(self.path))(entry)
+        except (OSError, RuntimeError) as reason:  # numba finds no place for its files
+            self._keep_nothing(reason)
 
     def __call__(self, *arguments):
         """Call the function; the first call loads or compiles it."""
-        if not self._called:
-            return self._first_call(*arguments)
-        found = self.dispatcher(*arguments)
-        if self.path and len(self.dispatcher.signatures) != self._sealed:
-            self._seal()
-        return found
+        return self.dispatcher(*arguments) if self._called else self._first_call(*arguments)
 
-    def claim(self, arguments, compiles):
+    def claim(self, compiles):
         """Return whether the loop can be loaded or, if ``compiles``, is compiled by this process.
 
         It is not if another process has begun to compile it in the last `BUSY` seconds.
         """
-        if self._called or self._stored(arguments):
+        if self._called or self._stored():
             return True
         if not (compiles and self.path):
             return compiles
@@ -268,40 +300,52 @@ class Loop:
     @property
     def _mark(self):
         """The file that says that a process is compiling the loop."""
-        return self.path and self.path.with_suffix(".busy")
+        return self.path.with_suffix(".busy")
 
-    def _stored(self, arguments):
-        """Return the files with the stored loop, after writing the module."""
-        try:
-            return self._open(arguments)
-        except (OSError, RuntimeError) as reason:  # numba finds no place for its files
-            self._keep_nothing(reason)
+    @property
+    def _seal_path(self):
+        return self.path.with_suffix(".seal")
+
+    def _files(self):
+        """Return the files in which numba stores the loop."""
+        if not self.path:
             return []
+        return sorted(Path(self.dispatcher.stats.cache_path).glob(f"{self._name}.*.nb?"))
+
+    def _stored(self):
+        """Return the files with the stored loop, after removing damaged ones."""
+        found = self._files()
+        if self.path and unsealed(self._seal_path, found):
+            if self._seal_path.exists():  # otherwise another process is about to write it
+                warn(f"topk compiles {self._name} again: its files are damaged")
+            remove([*found, self._seal_path])
+            self._open()
+            found = []
+        return found
 
     def _first_call(self, *arguments):
         """Load or compile the function and call it; seal the files that numba has stored."""
-        stored, begin = self._stored(arguments), time.thread_time()
+        stored, begin = self._stored(), time.thread_time()
         try:
             with nullcontext() if stored else self._announced():
                 return self.dispatcher(*arguments)
         except Exception as reason:
-            compiled = bool(self.dispatcher.signatures)
-            if compiled and isinstance(reason, OSError | PicklingError):  # it was not stored
+            made = bool(self.dispatcher.signatures)
+            if made and isinstance(reason, OSError | PicklingError):  # it was not stored
                 warn(f"topk keeps no compiled code: {reason!r}")
-            elif stored and not compiled:  # it was not loaded
+            elif stored and not made:  # it was not loaded
                 remove([*stored, self._seal_path])
                 self._keep_nothing(reason)
             else:
                 raise
             return self.dispatcher(*arguments)
         finally:
+            self._called = bool(self.dispatcher.signatures)
+            if self._called and not stored:
+                Tier.costs[0] = time.thread_time() - begin
             if self.path and self.dispatcher.stats.cache_misses:
                 self._seal()
                 self._mark.unlink(missing_ok=True)
-            self._called = True
-            if not stored:
-                Tier.costs[0] = time.thread_time() - begin
-            self._sealed = len(self.dispatcher.signatures)
 
     @contextmanager
     def _announced(self):
@@ -314,7 +358,7 @@ class Loop:
         def say():
             captured = sys.stderr is not sys.__stderr__ or sys.stderr is None
             if not (captured or self.dispatcher.signatures):  # otherwise it runs
-                print(f"topk compiles {kind}: a few seconds, once; see topk.warm", file=sys.stderr)
+                print(f"topk compiles {kind}: some seconds, once; see topk.warm", file=sys.stderr)
 
         timer = threading.Timer(PATIENCE, say)
         timer.daemon = True
@@ -325,41 +369,10 @@ class Loop:
             timer.cancel()
             timer.join()  # a fork of the process needs a single thread
 
-    def _open(self, arguments):
-        """Write the module, check its seal, and return the files with its machine code."""
-        name = f"{self._name}_{self._assembly.entry.__name__}"
-        if self._folder:
-            tuples = sorted(set(_named_tuples(arguments)))
-            text = "\n".join([self.text, "", "# Among its arguments:", *tuples, ""])
-            found = sha256(text.encode()).hexdigest()[:16]
-            self.path = self._folder / f"{name}_{found}.py"
-            if not is_text(self.path, text):
-                write(self.path, text)
-        dispatcher = self._assembly.execute(self.text, self.path)
-        stored = self._files(dispatcher)
-        if unsealed(self._seal_path, stored):
-            if self._seal_path.exists():  # otherwise another process is about to write it
-                warn(f"topk compiles {name} again: its files in {self._folder} are damaged")
-            remove([*stored, self._seal_path])
-            stored = []
-        self.dispatcher = dispatcher
-        return stored
-
-    @property
-    def _seal_path(self):
-        return self.path and self.path.with_suffix(".seal")
-
-    def _files(self, dispatcher):
-        """Return the files in which numba stores the loop."""
-        if not self.path:
-            return []
-        return sorted(Path(dispatcher.stats.cache_path).glob(f"{self.path.stem}.*.nb?"))
-
     def _seal(self):
         """Seal the stored files."""
-        self._sealed = len(self.dispatcher.signatures)
         try:
-            seal(self._seal_path, self._files(self.dispatcher))
+            seal(self._seal_path, self._files())
         except FileNotFoundError:  # another process is compiling the loop again and will seal it
             pass
         except OSError as reason:
@@ -368,20 +381,5 @@ class Loop:
     def _keep_nothing(self, reason):
         """Warn, and compile in memory only."""
         warn(f"topk keeps no compiled code: {type(reason).__name__}: {reason}")
-        self._folder = self.path = None
-        self.text = self._written()
-        self.dispatcher = self._assembly.execute(self.text)
-
-
-def _named_tuples(values):
-    """Yield a comment for each named tuple among some values: its class and its fields.
-
-    Stored machine code refers to these classes by name, so numba cannot load it if one of them has
-    been renamed.
-    """
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _named_tuples(value)
-            if hasattr(value, "_fields"):
-                cls = type(value)
-                yield f"# {cls.__module__}.{cls.__qualname__}({', '.join(value._fields)})"
+        self.path = None
+        self._open()

@@ -5,9 +5,9 @@ from collections import namedtuple
 import numpy as np
 
 from topk import bandits
-from topk.bandits import BetaBandit, GaussianBandit, ReplayBandit, unit_sums
+from topk.bandits import BetaBandit, GaussianBandit, ReplayBandit, is_coin, unit_sums
 from topk.rules.base import WRONG, ask, count, update
-from topk.rules.marks import allocates, apart, open_function
+from topk.rules.marks import allocates, apart
 from topk.testset import Deal
 
 DONE, CROSSING, PAUSED = 0, 1, 2  # why `run_batches` returned
@@ -56,6 +56,45 @@ NO_CHAIN = Chain(
 )
 
 
+# How rewards are drawn.  A single type for all laws, so that a rule has a single loop:
+#   kind, one of the numbers below; first and second (n,), the parameters of the distributions;
+#   values (v,), recorded rewards; start, end (n,) int64, each arm's part of them;
+#   cells (n, N), the results of a finite test set; order (n,) int64, the bandit's numbers of arms;
+#   numbers, those of the bandit's `RewardRange`.
+Law = namedtuple("Law", "kind first second values start end cells order numbers")
+BERNOULLI, BETA, NORMAL, RECORDED, DEALT, BUFFERED = range(6)
+NOTHING = {"first": np.zeros(0), "second": np.zeros(0), "values": np.zeros(0)}
+NOTHING |= {"start": np.zeros(0, np.int64), "end": np.zeros(0, np.int64)}
+NOTHING |= {"cells": np.zeros((0, 0), np.int8)}
+
+
+def new_law(kind, bandit, order, **more):
+    """Return a `Law` of a bandit's arms, in an order of the arms."""
+    numbers = *map(float, bandit.reward_range.numbers[:4]), bool(bandit.reward_range.numbers[4])
+    return Law(**NOTHING | {"kind": kind, "order": order, "numbers": numbers} | more)
+
+
+def law_of(bandit, order):
+    """Return the `Law` of a bandit's arms, in an order of the arms; None if it is unknown."""
+    kind = type(bandit)  # a subclass may sample in another way
+    if is_coin(bandit):
+        return new_law(BERNOULLI, bandit, order, first=bandit.means.ravel()[order])
+    if kind is Deal:
+        return new_law(DEALT, bandit, order, cells=bandit.results, start=bandit.taken)
+    if kind is BetaBandit:
+        return new_law(BETA, bandit, order, first=bandit.a[order], second=bandit.b[order])
+    if kind is GaussianBandit:
+        sigmas = np.full(bandit.n, float(bandit.sigma))
+        return new_law(NORMAL, bandit, order, first=bandit.means[order], second=sigmas)
+    if kind is ReplayBandit:
+        sizes = np.array([record.size for record in bandit.answers])
+        records, starts = np.concatenate(bandit.answers), (sizes.cumsum() - sizes)[order]
+        return new_law(
+            RECORDED, bandit, order, values=records, start=starts, end=starts + sizes[order]
+        )
+    return None
+
+
 def run_batches(s, chain, law, rng, arms, counts, rewards, until, steps):
     """Make whole batches of pulls, and continue with the next run if there is one.
 
@@ -65,15 +104,14 @@ def run_batches(s, chain, law, rng, arms, counts, rewards, until, steps):
         The state of a run; changed in place.
     chain : Chain
         What belongs to the state.
-    law : ndarray of float, shape (n,), or tuple
-        The reward probabilities of Bernoulli arms, in the order of the run; see `law_of` for other
-        arms.
+    law : Law
+        How rewards are drawn, for the arms in the order of the run.
     rng : numpy.random.Generator
         The generator of the rewards.
     arms, counts : ndarray, shape (n,)
         Buffers for a batch of pulls.
-    rewards : ndarray of float, shape (n,) or (2, n)
-        Buffer for the sums of rewards and, unless all rewards are 0 or 1, of their squares.
+    rewards : ndarray of float, shape (2, n)
+        Buffer for the sums of rewards and of their squares.
     until : int
         Stop before a batch that would take the total above this; -1 for no limit.
     steps : int
@@ -83,27 +121,34 @@ def run_batches(s, chain, law, rng, arms, counts, rewards, until, steps):
     -------
     status : int
         ``DONE``, ``PAUSED``, ``CROSSING`` (the next batch, not yet drawn, passes ``until``, or a
-        mark whose counts `record_checkpoint` cannot recover), or what `halts` returns.
+        mark whose counts `record_checkpoint` cannot recover), or what `draw_batch` returns.
     m : int
         Number of entries of the batch that is not yet drawn, 0 if there is none.
     """
     for _ in range(steps):
-        status, m = bernoulli_batch(s, chain, law, rng, arms, counts, rewards, until)
+        status, m = make_batch(s, chain, law, rng, arms, counts, rewards, until)
         if status != PAUSED:
             return status, m
     return PAUSED, 0
 
 
-def bernoulli_batch(s, chain, means, rng, arms, counts, sums, until):
-    """Make a batch of pulls of Bernoulli arms, or begin the next run; see `run_batches`."""
-    history, m = chain.history, ask(s, arms, counts)
+def make_batch(s, chain, law, rng, arms, counts, rewards, until):
+    """Make a batch of pulls, or begin the next run; see `run_batches`."""
+    history, m, sums = chain.history, ask(s, arms, counts), rewards[0]
     if m == 0:
         goes_on = s.now.ended != WRONG and next_run(chain)
         return (PAUSED if goes_on else DONE), 0
     if crosses(s.now.total, m, counts, until, history):
         return CROSSING, m
-    draw_bernoulli(means, arms, counts, m, rng, sums)
-    count(s, m, arms, counts, sums, sums)
+    if law.kind == BERNOULLI:
+        draw_bernoulli(law.first, arms, counts, m, rng, sums)
+        for j in range(m):  # 0 and 1 are their own squares
+            rewards[1, j] = sums[j]
+    else:
+        status = draw_batch(law, arms, counts, m, rng, rewards)
+        if status != PAUSED:
+            return status, m
+    count(s, m, arms, counts, sums, rewards[1])
     if history.arms.size > 0:
         record_pulls(history, m, arms, sums)
     while checkpoint_due(history, s.now.total - 1):  # a mark inside the batch
@@ -112,6 +157,50 @@ def bernoulli_batch(s, chain, means, rng, arms, counts, sums, until):
     while checkpoint_due(history, s.now.total):  # or at its end
         record_checkpoint(history, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
     return PAUSED, 0
+
+
+@apart
+def draw_batch(law, arms, counts, m, rng, rewards):
+    """Draw a batch of at most two pulls of an arm; the sum of two rewards is correctly rounded.
+
+    Return ``BY_HAND`` if an arm is pulled more than twice, ``SHORT`` if the buffer has too few
+    rewards, otherwise ``PAUSED``.
+    """
+    for j in range(m):
+        if counts[j] > 2:
+            return BY_HAND
+        if law.kind == BUFFERED:
+            own = law.order[arms[j]]
+            if law.end[own] - law.start[own] < counts[j]:
+                return SHORT
+    for j in range(m):
+        total, squares = 0.0, 0.0
+        for _ in range(counts[j]):
+            # centred before it is squared, see topk.bandits.RewardRange.centred
+            reward = (draw(law, arms[j], rng) - law.numbers[0]) * law.numbers[1]
+            total, squares = total + reward, squares + reward * reward
+        rewards[0, j], rewards[1, j] = unit_sums(law.numbers, counts[j], total, squares)
+    return PAUSED
+
+
+def draw(law, arm, rng):
+    """Return one reward of an arm, drawn as the bandit's `sample` draws it from the same stream."""
+    if law.kind == BETA:
+        return rng.beta(law.first[arm], law.second[arm])
+    if law.kind == NORMAL:
+        return rng.normal(law.first[arm], law.second[arm])
+    if law.kind == RECORDED:
+        return draw_recorded(law, arm, rng)
+    own = law.order[arm]
+    place = law.start[own]
+    law.start[own] = place + 1
+    return float(law.cells[own, place]) if law.kind == DEALT else law.values[place]
+
+
+@allocates
+def draw_recorded(law, arm, rng):
+    """Return one of an arm's recorded rewards."""
+    return law.values[law.start[arm] + rng.integers(0, law.end[arm] - law.start[arm])]
 
 
 def crosses(total, m, counts, until, history):
@@ -173,93 +262,6 @@ def next_run(chain):
     for place in range(chain.bits.size):
         chain.bits[place] = chain.memory[place]
     return True
-
-
-# Runs on arms that are not Bernoulli, with at most two pulls of an arm in a batch: a reward is
-# drawn as the bandit's `sample` draws it, from the same stream
-
-
-@open_function
-def draw(law, arm, rng):
-    """Return one reward of an arm."""
-
-
-def draw_beta(law, arm, rng):
-    """Return a reward of a `BetaBandit`."""
-    return rng.beta(law[0][arm], law[1][arm])
-
-
-def draw_normal(law, arm, rng):
-    """Return a reward of a `GaussianBandit`."""
-    return rng.normal(law[0][arm], law[1][arm])
-
-
-@allocates
-def draw_recorded(law, arm, rng):
-    """Return a reward of a `ReplayBandit`."""
-    return law[2][law[0][arm] + rng.integers(0, law[1][arm])]
-
-
-def draw_dealt(law, arm, rng):
-    """Return an arm's next result in the order of a `topk.testset.Deal`; advance its position."""
-    own = law[2][arm]
-    place = law[1][own]
-    law[1][own] = place + 1
-    return float(law[0][own, place])
-
-
-def law_of(bandit, order):
-    """Return how rewards of a bandit's arms are drawn, in an order of the arms; None if unknown.
-
-    Returns
-    -------
-    draw : function
-        See `draw`.
-    law : tuple
-        The first argument of `draw`, and the ``numbers`` of the bandit's `reward_range`.
-    """
-    kind = type(bandit)  # a subclass may sample in another way
-    if kind is Deal:
-        found = draw_dealt, (bandit.results, bandit.taken, order)
-    elif kind is BetaBandit:
-        found = draw_beta, (bandit.a[order], bandit.b[order])
-    elif kind is GaussianBandit:
-        found = draw_normal, (bandit.means[order], np.full(bandit.n, bandit.sigma))
-    elif kind is ReplayBandit:
-        sizes = np.array([record.size for record in bandit.answers])
-        records = np.concatenate(bandit.answers)
-        found = draw_recorded, ((sizes.cumsum() - sizes)[order], sizes[order], records)
-    else:
-        return None
-    return found[0], (found[1], bandit.reward_range.numbers)
-
-
-@open_function
-def halts(law, arm, count):
-    """Return `SHORT` or `BY_HAND` if the loop cannot draw an entry of a batch, otherwise 0."""
-
-
-def general_batch(s, chain, law, rng, arms, counts, rewards, until):
-    """Make a batch of at most two pulls of an arm; the sum of two rewards is correctly rounded."""
-    m = ask(s, arms, counts)
-    if m == 0:
-        return DONE, 0
-    if 0 <= until < s.now.total + total_of(m, counts):
-        return CROSSING, m
-    for j in range(m):
-        status = halts(law[0], arms[j], counts[j])
-        if status:
-            return status, m
-    for j in range(m):
-        total, squares = 0.0, 0.0
-        for _ in range(counts[j]):
-            # centred before it is squared, see topk.bandits.RewardRange.centred
-            reward = (draw(law[0], arms[j], rng) - law[1][0]) * law[1][1]
-            total, squares = total + reward, squares + reward * reward
-        rewards[0, j], rewards[1, j] = unit_sums(law[1], counts[j], total, squares)
-    count(s, m, arms, counts, rewards[0], rewards[1])
-    update(s, m, arms)
-    return PAUSED, 0
 
 
 def step(s, m, arms, counts, sums, squares):

@@ -8,7 +8,6 @@ remain.
 
 import contextlib
 import os
-import uuid
 import warnings
 from functools import cache
 from hashlib import sha256
@@ -55,24 +54,6 @@ def _check_folder(path):
 def warn(text):
     """Warn of a loss of speed that changes no result."""
     warnings.warn(text, SlowWarning, stacklevel=2)
-
-
-def write(path, text):
-    """Write a file atomically: other processes see the old file or the new one."""
-    part = path.with_suffix(f".{uuid.uuid4().hex[:12]}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def is_text(path, text):
-    """Return whether a file has this content."""
-    try:
-        return path.read_bytes() == text.encode()
-    except FileNotFoundError:
-        return False
 
 
 def seal(path, files):

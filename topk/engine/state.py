@@ -20,13 +20,14 @@ import numpy as np
 from topk._checks import check_choice, refuse
 from topk._json import KINDS, restore_arrays, to_json_list
 from topk.capital import multiply_arms
-from topk.engine.assemble import Assembly, plain_form
+from topk.engine.calls import check_random, is_own, reached, stamp
 from topk.engine.cells import CellRunState
 from topk.engine.plain import PlainRunState
 from topk.rules import base, indices
 from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, OPEN, RUNNING, WRONG
 from topk.rules.cells import CellStrategy
 from topk.rules.declaration import Arms
+from topk.rules.marks import Functions
 from topk.rules.search.arrays import PLAIN
 from topk.rules.strategy import Indices, Ruled
 
@@ -60,36 +61,48 @@ def new_state(strategy, bandits, n, search, rng=None):
         check_choice(kind, f"the kind of {name}", KINDS)
     check_free(type(strategy), {*NOW} & {*numbers} - {"wanted"})
     first = NOW | {"n_active": size, "wanted": int(strategy.k)} | numbers
-    now = new_block(type(strategy), tuple((x, isinstance(y, float)) for x, y in first.items()))
-    for name, value in first.items():
-        now[name] = value
     budget = getattr(strategy, "budget", None)
-    fields = {"n": size, "bandits": bandits, "now": now, "active": np.arange(size)}
+    fields = {"n": size, "bandits": bandits, "active": np.arange(size)}
     fields |= strategy.search_arrays(search, bandits, n)
     if strategy.random:
         fields["rng"] = rng if rng is not None else np.random.default_rng()
-    check_free(type(strategy), {*fields, *counted} & {*given, *own, *constants})
+    taken = {*fields, *counted, "now"}
+    if not is_own(type(strategy)):  # names of the compiled search are taken in plain Python, too
+        taken |= {*strategy.search_arrays(strategy.search_for(size), bandits, 2)}
+    check_free(type(strategy), taken & {*given, *own, *constants})
     fields |= given | {"k": int(strategy.k), "initial_pulls": int(strategy.initial_pulls)}
     fields |= {"budget": -1 if budget is None else int(budget)}
     fields |= {x: np.zeros(shape, KINDS[kind][0]) for x, (kind, shape) in (counted | own).items()}
     fields |= constants
     types = tuple((name, type_of(fields[name])) for name in sorted(fields))
-    return state_type(type(strategy), types)(**fields), kinds
+    scalars = tuple((name, isinstance(value, float)) for name, value in first.items())
+    cls, block = state_type(type(strategy), types, scalars, functions_of(strategy, search))
+    now = np.zeros(1, block)[0]
+    for name, value in first.items():
+        now[name] = value
+    return cls(now=now, **fields), kinds
 
 
-@lru_cache(maxsize=16)
-def first_state(strategy, normal, bandits, n, search, rng=None):
-    """Return the result of `new_state` with the first batch determined.
-
-    ``normal`` is an argument because the cache compares strategies, and their equality ignores it.
-    """
+def first_state(strategy, bandits, n, search, rng=None):
+    """Return the result of `new_state` with the first batch determined."""
     s, kinds = new_state(strategy, bandits, n, search, rng)
     with explain_errors(strategy):
-        plain_form(base.open_play, functions_of(strategy, search))(s)
+        base.open_play(s)
     return s, kinds
 
 
 @lru_cache(maxsize=16)
+def cached_state(kind, values, bandits, n, search):
+    """Return `first_state` of a strategy of the library with these attributes: (name, value).
+
+    ``values`` has their types, too: equal numbers of other types make other states.
+    """
+    strategy = object.__new__(kind)
+    for name, value, _ in values:
+        object.__setattr__(strategy, name, value)
+    return first_state(strategy, bandits, n, search)
+
+
 def axes_of_arms(strategy, n):
     """Return which axes of a state's arrays have an entry for each of n arms: name -> (bool, ...).
 
@@ -140,29 +153,6 @@ def copy_state(s):
     return s._make(map(copy, s))
 
 
-def new_block(cls, scalars):
-    """Return a structured scalar of zeros, with a field for each (name, whether it is a float).
-
-    It is ``s.now``, used as an object with attributes, as in ``s.now.total += 1``, by Python and by
-    compiled code.
-    """
-    return np.zeros(1, block_type(cls, scalars))[0]
-
-
-@lru_cache(maxsize=256)
-def block_type(cls, scalars):
-    """Return the type of a strategy's structured scalar.
-
-    Two states whose fields have the same types are one type to numba, and then finding the compiled
-    loop takes a hundred times as long: an unused field named after the class distinguishes them.
-    """
-    types = [(name, "f8" if real else "i8") for name, real in scalars]
-    fields = {name: field(name) for name, _ in scalars}  # attributes of `numpy.record` are slow
-    now = type("Now", (np.void,), fields | {"__slots__": ()})
-    types.append((f"{cls.__module__}.{cls.__qualname__}", "i8"))
-    return np.dtype((now, types))
-
-
 def field(name):
     """Return a property that reads and writes a field of a structured scalar."""
     return property(itemgetter(name), lambda now, value: now.__setitem__(name, value))
@@ -199,34 +189,68 @@ def type_of(value):
     return str(value.dtype) if isinstance(value, np.void) else type(value).__name__
 
 
-@cache
-def state_type(cls, fields):
-    """Return the type of a strategy's states, a named tuple, for some names and types of fields.
-
-    Stored machine code refers to the type by name, so the name must not depend on earlier runs of
-    the process.  The name determines the types of all fields, so each loop is compiled for a single
-    signature.
-    """
-    label = f"Play_{sha256(repr((cls.__module__, fields)).encode()).hexdigest()[:8]}"
-    names = [name for name, _ in fields]
-    made = namedtuple(label, names, module=cls.__module__)
-    made.__qualname__ = f"{cls.__qualname__}.{label}"
-    setattr(cls, label, made)  # where pickle looks for it
-    return made
-
-
 @lru_cache(maxsize=1024)
-def functions_of(strategy, search):
-    """Return the substitutions for open functions, as pairs (function, replacement).
+def state_type(cls, fields, scalars, functions):
+    """Return the class of a strategy's states, a named tuple, and the type of its ``s.now``.
 
-    They are cached because the lookup is slow.  A class that other processes cannot import is sent
-    to them by value, and its functions have no file there: their source text must be read here.
+    Parameters
+    ----------
+    cls : type
+        The strategy's class.
+    fields, scalars : tuple of pair
+        (name, type) of its fields, and (name, whether it is a float) of the numbers in ``s.now``.
+    functions : Rule
+        The functions that the class gets as attributes; see `topk.rules.marks`.
+
+    Notes
+    -----
+    Stored machine code refers to the class by name, so the name must not depend on earlier runs of
+    the process.  It determines the types of all fields and the functions, so that each loop is
+    compiled for a single signature.
+
+    Two classes whose fields have the same types are one type to numba, and then finding the
+    compiled loop takes a hundred times as long: an unused field of ``s.now`` that is named after
+    the class distinguishes them.
     """
-    given = strategy.substitutions(search)
-    if not is_importable(type(strategy)):
-        for function in strategy.own_rule().values():
-            Assembly(function, given)
-    return tuple(given.items())
+    parts = cls.__module__, fields, scalars, functions.names
+    label = f"Play_{sha256(repr(parts).encode()).hexdigest()[:8]}"
+    given = {x.attribute: staticmethod(f) for x, f in functions.given}
+    given |= {"__slots__": (), "__module__": cls.__module__}
+    bases = Functions, namedtuple(label, ["now", *(name for name, _ in fields)])
+    made = type(label, bases, given | {"__qualname__": f"{cls.__qualname__}.{label}"})
+    setattr(cls, label, made)  # where pickle looks for it
+    names = {name: field(name) for name, _ in scalars}  # attributes of `numpy.record` are slow
+    now = type("Now", (np.void,), names | {"__slots__": ()})
+    types = [(name, "f8" if real else "i8") for name, real in scalars]
+    return made, np.dtype((now, [*types, (f"{made.__module__}.{made.__qualname__}", "i8")]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """The functions of a strategy, its form and its search.
+
+    Attributes
+    ----------
+    names : tuple
+        What identifies them: their names and, of functions of users, a hash of their code.
+    given : tuple of pair
+        (open function, function).
+    """
+
+    names: tuple
+    given: tuple = dataclasses.field(compare=False)
+
+
+def functions_of(strategy, search):
+    """Return the `Rule` of a strategy; refuse random numbers that no seed of a run sets."""
+    given = tuple(strategy.substitutions(search).items())
+    users = [function for _, function in given if not is_own(function)]
+    names = tuple(f"{f.__module__}.{f.__qualname__}" for _, f in given)
+    if users:
+        called = [function for function in reached(users) if not is_own(function)]
+        check_random(called)
+        names += (stamp(called),)
+    return Rule(names, given)
 
 
 def is_importable(cls):
@@ -258,15 +282,35 @@ class RunState:
     def __init__(self, strategy, shape, rng=None, search=None):
         self.strategy, self.search = strategy, search
         self.bandits, n = strategy.check_shape(shape)
-        self.substitutions = functions_of(strategy, search)
-        given = strategy, strategy.normal, self.bandits, n, search
-        if strategy.random or strategy.reserve or self.bandits * n > KEPT:
-            self.s, self.kinds = first_state.__wrapped__(*given, rng)
-        else:
-            s, self.kinds = first_state(*given)
-            self.s = copy_state(s)
+        self.s, self.kinds = self._first_state(n, rng)
         # whether the rule is given the remaining arms only, once an arm has been withdrawn
         self.cuts_withdrawn = isinstance(strategy, Indices) and strategy.cuts_withdrawn(self.s.n)
+
+    def _first_state(self, n, rng):
+        """Return the state of a run that begins; of small ones of the library a copy is kept."""
+        strategy, size = self.strategy, self.bandits * n
+        values = tuple((name, value, type(value)) for name, value in vars(strategy).items())
+        kept = not (strategy.random or strategy.reserve or size > KEPT)
+        if not kept or not type(strategy).__module__.startswith("topk."):
+            return first_state(strategy, self.bandits, n, self.search, rng)
+        s, kinds = cached_state(type(strategy), values, self.bandits, n, self.search)
+        return copy_state(s), kinds
+
+    def uses(self, function, replacement):
+        """Return whether an open function is replaced by a certain function."""
+        return getattr(type(self.s), function.attribute) is replacement
+
+    def compiled(self, function):
+        """Return `topk.engine.loop.run_batches` or ``step`` compiled for this class of states.
+
+        Without a compiler it is the function as plain Python.
+        """
+        from topk.engine.jit import compiled
+
+        cls, search = type(self.strategy), self.search.name if self.search else "none"
+        name = f"{cls.__name__}_{search}_{type(self.s).__name__}"
+        lean = isinstance(self.strategy, Indices)
+        return compiled(function, type(self.s), name, lean, is_importable(cls))
 
     def copy(self):
         """Return a copy of the run, which may continue on its own."""
@@ -275,22 +319,6 @@ class RunState:
         if self.strategy.random:
             other.s = other.s._replace(rng=deepcopy(self.s.rng))
         return other
-
-    def plain(self, function):
-        """Return a function as plain Python, with the functions of the strategy."""
-        return plain_form(function, self.substitutions)
-
-    def compiled(self, function):
-        """Return `topk.engine.loop.run_batches` or ``step`` compiled for this type of state.
-
-        Without a compiler it is the function as plain Python, as is the result of `plain`.
-        """
-        from topk.engine.jit import compiled
-
-        cls, search = type(self.strategy), self.search.name if self.search else "none"
-        name = f"{cls.__name__}_{search}_{type(self.s).__name__}"
-        lean = isinstance(self.strategy, Indices)
-        return compiled(function, self.substitutions, name, lean, is_importable(cls))
 
     @property
     def seen(self):
@@ -322,7 +350,7 @@ class RunState:
 
     def ask(self, arms, counts):
         """Write the next batch into ``arms`` and ``counts`` (n,); return its length."""
-        m = 0 if self.ended else self.plain(base.ask)(self.s, arms, counts)
+        m = 0 if self.ended else base.ask(self.s, arms, counts)
         wanted = arms[:m]
         if (self.s.status[wanted] != ACTIVE).any():  # an arm has been withdrawn since it was picked
             self._refuse(wanted)
@@ -335,9 +363,9 @@ class RunState:
     def count(self, arms, counts, sums, squares, products=None):
         """Add a batch to the counts; its products, if given, are those of its single rewards."""
         if products is None:
-            self.plain(base.count)(self.s, len(arms), arms, counts, sums, squares)
+            base.count(self.s, len(arms), arms, counts, sums, squares)
             return
-        base.count(self.s, len(arms), arms, counts, sums, squares)
+        base.add_batch(self.s, len(arms), arms, counts, sums, squares)
         multiply_arms(self.s.mantissas, self.s.exponents, arms, *products)
 
     def update(self, arms, surplus=False):
@@ -358,12 +386,12 @@ class RunState:
         run; see `topk.rules.strategy.Indices.cuts_withdrawn`.
         """
         if s.now.n_active == s.n or not self.cuts_withdrawn:
-            self.plain(function)(s, len(arms), arms)
+            function(s, len(arms), arms)
             return
         axes = axes_of_arms(self.strategy, s.n)
         arms, seen = arms[s.status[arms] == ACTIVE], indices.without_withdrawn(s, axes)
         kept = s.active[: s.now.n_active]
-        self.plain(function)(seen, arms.size, np.searchsorted(kept, arms))
+        function(seen, arms.size, np.searchsorted(kept, arms))
         indices.with_withdrawn(s, seen, axes)
 
     @property
@@ -399,9 +427,8 @@ class RunState:
             return shares
         arms = np.flatnonzero(self.active & (told[0] + flight > 0))
         if arms.size:
-            count = self.plain(base.count)
-            count(s, arms.size, arms, *(x[arms] for x in told))
-            count_at_means(s, arms, flight[arms], count)
+            base.count(s, arms.size, arms, *(x[arms] for x in told))
+            count_at_means(s, arms, flight[arms])
             self._tell_rule(indices.imagine, s, arms)
         while left > 0 and s.now.picked > 0:
             arms = s.picked[: s.now.picked]
@@ -411,7 +438,7 @@ class RunState:
                 arms = arms[::-1]  # requests for one pull at a time get the two arms in turn
             each = np.full(arms.size, max(1, pulls // (100 * arms.size)))
             each = np.diff(np.minimum(each.cumsum(), left), prepend=0)
-            count_at_means(s, arms, each, self.plain(base.count))
+            count_at_means(s, arms, each)
             shares[arms] += each
             left -= each.sum()
             self._tell_rule(indices.imagine, s, arms)
@@ -423,22 +450,22 @@ class RunState:
         Also True where the rule is not asked: if it is a rule in rounds, or has been taken over by
         one, if it is given the remaining arms only, or if it draws random numbers.
         """
-        s, rule = copy_state(self.s), dict(self.substitutions).get(indices.done)
-        asks = isinstance(self.strategy, Indices) and rule and self.accepts_unsolicited
+        s, asks = copy_state(self.s), indices.done in self.strategy.own_rule().keys()
+        asks = asks and isinstance(self.strategy, Indices) and self.accepts_unsolicited
         if not asks or self.cuts_withdrawn or self.strategy.random:
             return True
-        return bool(s.now.rounds > 0 and self.plain(rule)(s))
+        return bool(s.now.rounds > 0 and indices.done(s))
 
     def recommend(self):
         """Return the set that is recommended now, (k,) or (M k,), sorted."""
         chosen = np.empty(self.bandits * self.strategy.k, dtype=np.int64)
-        self.plain(base.recommend)(self.s, chosen)
+        base.recommend(self.s, chosen)
         chosen.sort()
         return chosen
 
     def withdraw(self, arm):
         """Withdraw an arm from the run; see `topk.rules.base.withdraw`."""
-        self.plain(base.withdraw)(self.s, arm, self.strategy.k)
+        base.withdraw(self.s, arm, self.strategy.k)
 
     def go_on(self, earlier, withdrawn):
         """Continue a run with fewer arms: take over its counts and the withdrawn arms.
@@ -467,12 +494,12 @@ class RunState:
             s.rng.bit_generator.state = earlier.s.rng.bit_generator.state
         if not isinstance(self.strategy, Indices):
             s.now.rounds = max(earlier.s.now.rounds - 1, 0)
-            self.plain(base.open_play)(s)
+            base.open_play(s)
 
     def set_clock(self, rounds):
         """Continue after ``rounds`` rounds, once all arms have been pulled."""
         self.s.now.rounds = rounds
-        self.plain(base.restore)(self.s)
+        base.restore(self.s)
 
     def dump(self):
         """Return the state as JSON values, except what follows from the counts."""
@@ -493,17 +520,17 @@ class RunState:
             s.now[name] = value
         s.now.total, s.now.n_active = s.pulls.sum(), s.n
         s.active[:] = np.arange(s.n)
-        self.plain(base.keep_active)(s)
+        base.keep_active(s)
         if self.strategy.random:
             s.rng.bit_generator.state = stored["rng"]
-        self.plain(base.restore)(s)
+        base.restore(s)
 
 
-def count_at_means(s, arms, counts, count):
+def count_at_means(s, arms, counts):
     """Count pulls with imagined rewards: each arm's mean, and its mean square."""
     sums = s.sums[arms] / s.pulls[arms] * counts
     squares = s.squares[arms] / s.pulls[arms] * counts if s.squares.size else sums
-    count(s, arms.size, arms, counts, sums, squares)
+    base.count(s, arms.size, arms, counts, sums, squares)
 
 
 def by_bandit(chosen, layout):

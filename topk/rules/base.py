@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from topk.rules.marks import in_arrays, open_function
+from topk.rules.marks import in_loops, open_function, replaceable
 
 RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; WRONG: the rule is invalid
 OPEN = 4  # no further cell can decide
@@ -20,6 +20,7 @@ def update(s, m, arms):
     """Process a complete batch, after its rewards have been counted."""
 
 
+@replaceable
 def open_play(s):
     """Determine the first batch of a run."""
 
@@ -34,27 +35,18 @@ def restore(s):
     """Rebuild the parts of the state that follow from the counts and are not stored."""
 
 
+@replaceable
 def on_withdraw(s, arm):
     """Process the withdrawal of an arm."""
 
 
+@replaceable
 def rewarded(s, m, arms, counts, sums, squares):
     """Process the rewards of a batch of ``m`` entries, after they have been counted."""
 
 
-def count_in_arrays(s, m, arms, counts, sums, squares):
-    """Add a batch as `count` does; `numpy.add.at` adds its entries one after the other."""
-    np.add.at(s.pulls, arms[:m], counts[:m])
-    np.add.at(s.sums, arms[:m], sums[:m])
-    if s.squares.size > 0:
-        np.add.at(s.squares, arms[:m], squares[:m])
-    s.now.total += counts[:m].sum()
-    rewarded(s, m, arms, counts, sums, squares)
-
-
-@in_arrays(count_in_arrays)
-def count(s, m, arms, counts, sums, squares):
-    """Add a batch of ``m`` entries to the counts."""
+def add_batch_in_loops(s, m, arms, counts, sums, squares):
+    """Do what `add_batch` does."""
     for j in range(m):
         arm = arms[j]
         s.pulls[arm] += counts[j]
@@ -62,25 +54,40 @@ def count(s, m, arms, counts, sums, squares):
         if s.squares.size > 0:
             s.squares[arm] += squares[j]
         s.now.total += counts[j]
+
+
+@in_loops(add_batch_in_loops)
+def add_batch(s, m, arms, counts, sums, squares):
+    """Add a batch of ``m`` entries to the counts; `numpy.add.at` adds one after the other."""
+    np.add.at(s.pulls, arms[:m], counts[:m])
+    np.add.at(s.sums, arms[:m], sums[:m])
+    if s.squares.size > 0:
+        np.add.at(s.squares, arms[:m], squares[:m])
+    s.now.total += counts[:m].sum()
+
+
+def count(s, m, arms, counts, sums, squares):
+    """Add a batch of ``m`` entries to the counts, and let the rule process its rewards."""
+    add_batch(s, m, arms, counts, sums, squares)
     rewarded(s, m, arms, counts, sums, squares)
 
 
-def keep_active_in_arrays(s):
-    """Remove arms as `keep_active` does."""
-    kept = s.active[: s.now.n_active]
-    kept = kept[s.status[kept] == ACTIVE]
-    s.active[: kept.size], s.now.n_active = kept, kept.size
-
-
-@in_arrays(keep_active_in_arrays)
-def keep_active(s):
-    """Remove arms that are not active from ``active``, which stays in increasing order."""
+def keep_active_in_loops(s):
+    """Return or do what `keep_active` does."""
     kept = 0
     for j in range(s.now.n_active):
         if s.status[s.active[j]] == ACTIVE:
             s.active[kept] = s.active[j]
             kept += 1
     s.now.n_active = kept
+
+
+@in_loops(keep_active_in_loops)
+def keep_active(s):
+    """Remove arms that are not active from ``active``, which stays in increasing order."""
+    kept = s.active[: s.now.n_active]
+    kept = kept[s.status[kept] == ACTIVE]
+    s.active[: kept.size], s.now.n_active = kept, kept.size
 
 
 def withdraw(s, arm, k):

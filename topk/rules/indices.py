@@ -12,14 +12,16 @@ import math
 import numpy as np
 
 from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, NO_ARM, WRONG
-from topk.rules.marks import open_function
+from topk.rules.marks import open_function, replaceable
 
 
+@replaceable
 def scale(s):
     """Return the factor of all radii; called once per round."""
     return 0.0
 
 
+@replaceable
 def line(s, arm):
     """Return low, high and weight of an arm; called when the arm has been pulled."""
     mean = s.sums[arm] / s.pulls[arm]
@@ -37,6 +39,7 @@ def line_of_interval(s, arm):
     return low, high, 0.0
 
 
+@replaceable
 def pulled(s, arm):
     """Process the pull of an arm, before the search does, and before `done` and `pick`."""
 
@@ -54,27 +57,33 @@ def clock(s):
     return max(s.now.rounds, s.now.most)
 
 
+@replaceable
 def done(s):
     """Return whether the guarantee holds now."""
     return False
 
 
+@replaceable
 def setup(s):
     """Search: set up from all arms."""
 
 
+@replaceable
 def arm_pulled(s, arm):
     """Search: process the new bounds of an arm that has been pulled."""
 
 
+@replaceable
 def scale_grew(s, scale):
     """Search: process a larger scale."""
 
 
+@replaceable
 def restore_partition(s):
     """Search: restore the partition, so that every arm is in its group."""
 
 
+@replaceable
 def arm_withdrawn(s, arm):
     """Search: process the withdrawal of an arm."""
     setup(s)

@@ -1,5 +1,6 @@
 """Marks of functions: part of a rule, open, and how to compile them."""
 
+import functools
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,10 +19,46 @@ else:
             return rule, (self.__func__,)
 
 
+class Functions:
+    """The open functions and their defaults; the base class of all states of runs.
+
+    The state of a run of a strategy belongs to a class of its own, whose attributes are the
+    functions of the strategy, its form and its search.
+    """
+
+    __slots__ = ()
+
+
 def open_function(function):
-    """Mark a function that a strategy or a search must provide."""
-    function.open = True
-    return function
+    """Make a function that a form, a strategy or a search must provide.
+
+    ``pick(s)`` calls the function of this name that the class of the state s has; numba does the
+    same when it compiles the call, see `topk.engine.jit`.
+    """
+
+    def missing(s, *rest):
+        raise TypeError(f"{function.__name__} is not given: {function.__doc__}")
+
+    return _dispatched(function, missing)
+
+
+def replaceable(function):
+    """Make a function that a form, a strategy or a search may replace; see `open_function`."""
+    return _dispatched(function, function)
+
+
+def _dispatched(function, default):
+    """Return a function that calls that of the state's class."""
+    name = f"_{function.__name__}"
+    if name in vars(Functions):
+        raise TypeError(f"there are two open functions called {function.__name__}")
+    setattr(Functions, name, staticmethod(default))
+
+    def call(s, *rest):
+        return getattr(type(s), name)(s, *rest)
+
+    call.attribute = name  # type: ignore[attr-defined]
+    return functools.update_wrapper(call, function)
 
 
 def allocates(function):
@@ -36,23 +73,20 @@ def apart(function):
     return function
 
 
-def in_arrays(form, unless=None):
-    """Mark a function that has a second form, which works on whole arrays with NumPy.
+def in_loops(form):
+    """Mark a function that works on whole arrays with NumPy and has a second form for the compiler.
 
-    Both forms agree bit for bit.  Compiled code uses the marked function, with its plain
-    loops; plain Python uses ``form``, which is many times faster there if there are many arms.
+    Both forms agree bit for bit.  Plain Python uses the marked function, which is many times faster
+    there if there are many arms; compiled code uses ``form``, with its plain loops.
 
     Parameters
     ----------
     form : function
         The second form, with the same parameters.
-    unless : function, optional
-        A function for whose default ``form`` was written: if a rule replaces this function by its
-        own, plain Python uses the marked function, too.
     """
 
     def mark(function):
-        function.in_arrays = form, unless
+        function.compiled_form = form
         return function
 
     return mark

@@ -7,20 +7,11 @@ the rounded quotients have the same order, ties included, as the exact fractions
 
 import numpy as np
 
-from topk.rules.marks import allocates, in_arrays
+from topk.rules.marks import allocates, in_loops
 
 LARGEST = np.int64(2**63 - 1)
 UNKNOWN = 1e300  # instead of minus the mean of an arm without pulls
 FEW = 40  # largest number of keys for which insertion sort is faster
-
-
-@allocates
-def order(keys):
-    """Return the indices that sort keys in increasing order; equal keys keep their order.
-
-    Keys contain no nan.  Compiled code uses `order_by_digits` instead.
-    """
-    return np.argsort(keys, kind="mergesort")
 
 
 @allocates
@@ -61,19 +52,30 @@ def order_by_digits(keys):
     return places
 
 
-def ranked_in_arrays(sums, pulls, arms, sign):
-    """Return `ranked_by`, with all keys computed at once."""
-    sums, pulls = sums[arms], pulls[arms]
-    alike = (pulls == pulls[:1]).all() and (sums == np.floor(sums)).all()
-    keys = -sign * sums
-    if not alike or arms.size <= FEW:
-        means = np.divide(sums, pulls, out=np.full(arms.size, -sign * np.inf), where=pulls > 0)
-        keys = -sign * means
+@in_loops(order_by_digits)
+@allocates
+def order(keys):
+    """Return the indices that sort keys in increasing order; equal keys keep their order.
+
+    Keys contain no nan.  Compiled code uses `order_by_digits` instead.
+    """
+    return np.argsort(keys, kind="mergesort")
+
+
+@allocates
+def ranked_by_in_loops(sums, pulls, arms, sign):
+    """Return or do what `ranked_by` does."""
+    keys, alike = np.empty(arms.size), True  # integral sums with equal pulls: fast to sort
+    for j in range(arms.size):
+        arm = arms[j]
+        alike = alike and pulls[arm] == pulls[arms[0]] and sums[arm] == int(sums[arm])
+        keys[j] = -sign * (sums[arm] / pulls[arm]) if pulls[arm] > 0 else np.inf
+    if alike and arms.size > FEW:
+        keys = -sign * sums[arms]
     return arms[order(keys)]
 
 
-@in_arrays(ranked_in_arrays)
-@allocates
+@in_loops(ranked_by_in_loops)
 def ranked_by(sums, pulls, arms, sign):
     """Sort some arms by decreasing mean, ties by increasing index.
 
@@ -94,13 +96,12 @@ def ranked_by(sums, pulls, arms, sign):
     ndarray of int64, shape (m,)
         The arms, best first.
     """
-    keys, alike = np.empty(arms.size), True  # integral sums with equal pulls: fast to sort
-    for j in range(arms.size):
-        arm = arms[j]
-        alike = alike and pulls[arm] == pulls[arms[0]] and sums[arm] == int(sums[arm])
-        keys[j] = -sign * (sums[arm] / pulls[arm]) if pulls[arm] > 0 else np.inf
-    if alike and arms.size > FEW:
-        keys = -sign * sums[arms]
+    sums, pulls = sums[arms], pulls[arms]
+    alike = (pulls == pulls[:1]).all() and (sums == np.floor(sums)).all()
+    keys = -sign * sums
+    if not alike or arms.size <= FEW:
+        means = np.divide(sums, pulls, out=np.full(arms.size, -sign * np.inf), where=pulls > 0)
+        keys = -sign * means
     return arms[order(keys)]
 
 

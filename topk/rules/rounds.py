@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from topk.rules.base import ACCEPTED, BY_BUDGET, REJECTED, WRONG, equal_shares, keep_active
-from topk.rules.marks import allocates, open_function
+from topk.rules.marks import allocates, open_function, replaceable
 from topk.rules.ranking import ranked_by
 
 EMPTY = 1000  # rounds without pulls after which a rule is considered invalid
@@ -22,6 +22,7 @@ def decide(s):
     """Accept and reject arms, or end the run; called when a round is complete."""
 
 
+@replaceable
 @allocates
 def batch(s):
     """Return the arms that the round pulls; by default all active ones."""
@@ -122,14 +123,22 @@ def rank_fresh(s, sign):
     return ranked_by(s.sums - s.earlier_sums, s.pulls - s.earlier_pulls, batch(s), sign)
 
 
+def check_arm(s, arm):
+    """Refuse what is not a number of an arm; compiled code would write elsewhere in memory."""
+    if arm < 0 or arm >= s.n:
+        raise IndexError("a rule accepts or rejects an arm that does not exist")
+
+
 def accept(s, arm):
     """Accept an arm: it will be in the returned set."""
+    check_arm(s, arm)
     s.status[arm] = ACCEPTED
     s.now.wanted -= 1
 
 
 def reject(s, arm):
     """Reject an arm: it will not be in the returned set."""
+    check_arm(s, arm)
     s.status[arm] = REJECTED
 
 

@@ -10,8 +10,7 @@ recorded.
 import numpy as np
 
 from topk.bandits import Bandit, BernoulliBandit, BetaBandit, GaussianBandit, ReplayBandit, is_coin
-from topk.engine.loop import BY_HAND, SHORT, bernoulli_batch, draw, general_batch, halts
-from topk.rules.strategy import Indices
+from topk.engine.loop import BUFFERED, new_law
 from topk.simulate.seeding import generators
 from topk.testset import Deal, DrawnItems
 
@@ -88,8 +87,9 @@ class BufferedBandit(Bandit):
             self._keep(arm, np.concatenate([held, self._block(arm)]))
 
     def law(self, order):
-        """Return the buffer for `draw_buffered` and `halts_buffered`, and the range's numbers."""
-        return (self.buffer, self.start, self.end, order), self.reward_range.numbers
+        """Return the `topk.engine.loop.Law` that draws from the buffer."""
+        parts = {"values": self.buffer, "start": self.start, "end": self.end}
+        return new_law(BUFFERED, self, order, **parts)
 
     def _open(self, arms):
         """Create the streams of arms that are pulled for the first time."""
@@ -121,39 +121,3 @@ class BufferedBandit(Bandit):
         buffer = np.empty(2 * (size + more))
         buffer[:size] = self.buffer[np.arange(size) + np.repeat(self.start - starts, sizes)]
         self.start[:], self.end[:], self.buffer, self.used = starts, ends, buffer, size
-
-
-def halts_buffered(law, arm, count):
-    """Halt before a batch that needs more rewards than the buffer holds; see `topk.engine.loop`."""
-    own = law[3][arm]
-    if count > 2:
-        return BY_HAND
-    return SHORT if law[2][own] - law[1][own] < count else 0
-
-
-def halts_beyond_two(law, arm, count):
-    """Halt before a batch that pulls an arm more than twice."""
-    return BY_HAND if count > 2 else 0
-
-
-def halts_never(law, arm, count):
-    """Never halt."""
-    return 0
-
-
-def draw_buffered(law, arm, rng):
-    """Return an arm's next reward; see `topk.engine.loop.draw`."""
-    own = law[3][arm]
-    start = law[1][own]
-    law[1][own] = start + 1
-    return law[0][start]
-
-
-BUFFERED_DRAWS = (draw, draw_buffered), (halts, halts_buffered), (bernoulli_batch, general_batch)
-
-
-def draws_of(function, strategy):
-    """Return the substitutions in a loop that draws rewards with ``function``."""
-    # index strategies pull an arm at most twice in any batch
-    when = halts_never if isinstance(strategy, Indices) else halts_beyond_two
-    return (draw, function), (halts, when), (bernoulli_batch, general_batch)

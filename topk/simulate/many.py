@@ -4,12 +4,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from topk.engine.loop import CROSSING, NO_CHAIN
+from topk.engine.loop import BERNOULLI, CROSSING, NO_CHAIN
 from topk.engine.state import by_bandit
 from topk.engine.streams import ORDER, REWARDS, order_from
 from topk.rules.base import BY_RULE
 from topk.rules.ranking import best_of
-from topk.simulate.play import BY_MEANS, Play
+from topk.simulate.play import Play
 from topk.simulate.seeding import generator_memory, generator_states, generators
 
 
@@ -37,7 +37,7 @@ def run_together(strategy, bandits, seed, numbers, stop=None, max_pulls=-1):
     """
     play = Play(strategy, bandits[0], seed, numbers.start, stop=stop)
     bits, layout = generator_memory(play.rng), bandits[0].layout
-    possible = play.compiles and play.fused and not play.law and not strategy.random
+    possible = play.compiles and play.fused and play.law.kind == BERNOULLI and not strategy.random
     if not possible or bits is None or numbers.stop > 2**32:
         return None
     # an entry of ``plays`` has all that a run changes: the generator's state, the means in the
@@ -53,7 +53,8 @@ def run_together(strategy, bandits, seed, numbers, stop=None, max_pulls=-1):
     # the runs are made in entry 0, one after another: the state's arrays are views into it, and the
     # loop (`topk.engine.loop.next_run`) copies each run into it, and its final state back
     plays[0] = plays[1]
-    play.state.s, play.means = view_into(own, plays["state"][0]), plays["means"][0]
+    play.state.s = view_into(own, plays["state"][0])
+    play.law = play.law._replace(first=plays["means"][0])
     words = plays.view(np.uint64).reshape(len(plays), -1)
     at = NO_CHAIN.at.copy()
     play.chain = NO_CHAIN._replace(memory=words[0], runs=words[1:], at=at, bits=bits)
@@ -87,7 +88,7 @@ def results_of(play, plays, orders):
     """Return the results of the runs, from their final states in ``plays[1:]``."""
     states = plays["state"][1:]
     pulls, sums, now = states["pulls"], states["sums"], states["now"]
-    if BY_MEANS in play.state.substitutions:
+    if play.recommends_by_means():
         chosen = best_of(states["status"], sums, pulls, play.state.bandits, play.strategy.k)
     else:
         chosen = []

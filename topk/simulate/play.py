@@ -16,7 +16,16 @@ from topk.engine import loop, tiering
 from topk.engine.allocation import water_fill
 from topk.engine.cells import CellRunState
 from topk.engine.known import check_cells, limit_batch
-from topk.engine.loop import BY_HAND, CROSSING, DONE, NO_CHAIN, PAUSED, SHORT, history_for
+from topk.engine.loop import (
+    BERNOULLI,
+    BY_HAND,
+    CROSSING,
+    DONE,
+    NO_CHAIN,
+    PAUSED,
+    SHORT,
+    history_for,
+)
 from topk.engine.state import (
     HINT,
     STOPPED,
@@ -30,12 +39,9 @@ from topk.rules import base, indices
 from topk.rules.base import BY_RULE
 from topk.rules.ranking import best_of, recommend_best
 from topk.rules.strategy import Indices, Rounds, Ruled
-from topk.simulate.buffer import BUFFERED_DRAWS, BufferedBandit, draws_of, needs_buffer
+from topk.simulate.buffer import BufferedBandit, needs_buffer
 from topk.simulate.results import Outcome
 from topk.testset import Deal, ItemPool, TestSet
-
-# substitutions of strategies that pull an arm or two at a time, and that recommend by means alone
-ONE_BY_ONE, BY_MEANS = (base.ask, indices.ask), (base.recommend, recommend_best)
 
 SLICE_SECONDS = 0.1  # after which a compiled loop should return to Python
 FIRST_SLICE = 100_000  # arms times batches before the first return: some milliseconds at most
@@ -131,21 +137,18 @@ class Play:
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
         self.record, self.is_last = [] if record else None, False  # pairs (arms, their rewards)
         one = self.ruled and strategy.initial_pulls == 1
-        self.one_by_one = one and ONE_BY_ONE in self.state.substitutions
-        own = getattr(bandit.pull, "__func__", None) is not BernoulliBandit.pull
-        self.fused = self.ruled and not own and (self.one_by_one or not record)
-        self.chain = NO_CHAIN
-        self.means, self.rewards = bandit.means.ravel()[self.order], np.zeros((2, bandit.n))
-        self.law, items = None, self.reward_range.items
+        self.one_by_one = one and self.state.uses(base.ask, indices.ask)
+        self.chain, self.rewards, self.law = NO_CHAIN, np.zeros((2, bandit.n)), None
+        items = self.reward_range.items
         self.limited = None if strategy.skips_known else items
         if self.limited:
             check_cells(strategy, bandit.n, items)
-        if not record and not self.limited and self._pulls_singly(strategy):
-            self.law = (None, ()) if self.buffered else loop.law_of(bandit, self.order)
-        if self.law:
-            self.fused = True
-            draws = BUFFERED_DRAWS if self.buffered else draws_of(self.law[0], strategy)
-            self.state.substitutions += draws
+        coins = getattr(bandit.pull, "__func__", None) is BernoulliBandit.pull
+        if coins and self.ruled and (self.one_by_one or not record):
+            self.law = loop.law_of(bandit, self.order)
+        elif not (coins or record or self.limited) and self._pulls_singly(strategy):
+            self.law = bandit.law(self.order) if self.buffered else loop.law_of(bandit, self.order)
+        self.fused = self.law is not None
         self.batch_length = 0 if self.fused else self._limit(self.state.ask(self.arms, self.counts))
 
     def _pulls_singly(self, strategy):
@@ -153,6 +156,10 @@ class Play:
         if isinstance(strategy, Rounds):
             return self.state.s.now.each == 1 and not self.state.s.now.cut
         return isinstance(strategy, Indices) and strategy.initial_pulls <= 2
+
+    def recommends_by_means(self):
+        """Return whether the means alone decide which set is recommended."""
+        return self.state.uses(base.recommend, recommend_best)
 
     def _limit(self, m):
         """Truncate a batch of m entries to the items that a finite test set has left."""
@@ -253,7 +260,7 @@ class Play:
         if not hasattr(compiled, "claim"):  # there is no compiler
             self.tier.refused = True
             return False
-        return compiled.claim(other._arguments(-1, 0), compiles)
+        return compiled.claim(compiles)
 
     def _run_slice(self, until, steps):
         """Run the loop for ``steps`` batches; return its status and the next m."""
@@ -266,22 +273,21 @@ class Play:
 
     def _arguments(self, until, steps):
         """Return the arguments of `topk.engine.loop.run_batches`."""
-        s, buffers = self.state.s, (self.rng, self.arms, self.counts)
-        if self.law:
-            law = self.bandit.law(self.order) if self.buffered else self.law[1]
-            return s, NO_CHAIN, law, *buffers, self.rewards, until, steps
+        if self.buffered:
+            self.law = self.bandit.law(self.order)  # the buffer may have grown
         if self.record is not None:
             # one or two arms in each step except the first
             history = history_for(0, most=self.counts.size + 2 * steps)
             self.chain = NO_CHAIN._replace(history=history)
-        return s, self.chain, self.means, *buffers, self.rewards[0], until, steps
+        buffers = self.rng, self.arms, self.counts, self.rewards
+        return self.state.s, self.chain, self.law, *buffers, until, steps
 
     def _call(self, function, *given):
         """Call a loop; explain what to do if a rule cannot be compiled."""
         if not self.compiles:
-            plain, begin = self.state.plain(function), time.thread_time()
+            begin = time.thread_time()
             with explain_errors(self.strategy):
-                found = plain(*given)
+                found = function(*given)
             seconds = time.thread_time() - begin
             self.seconds, self.tier.seconds = self.seconds + seconds, self.tier.seconds + seconds
             return found
@@ -379,7 +385,7 @@ class Play:
         """
         limit = self.max_pulls if self.max_pulls >= 0 else math.inf
         marks, sets = [mark for mark in checkpoints if mark < limit], []
-        by_loop = self.fused and not self.law and BY_MEANS in self.state.substitutions
+        by_loop = self.fused and self.law.kind == BERNOULLI and self.recommends_by_means()
         by_loop = by_loop and len(marks) * self.bandit.n <= MAX_RECORDED_COUNTS
         if marks:
             history = history_for(self.bandit.n, marks if by_loop else ())

@@ -20,7 +20,7 @@ from topk.rules import (
     rule,
 )
 from topk.rules.indices import scale, setup
-from topk.rules.marks import in_arrays
+from topk.rules.marks import in_loops
 from topk.rules.ranking import active_of, recommend_best
 from topk.rules.search import ugape_scan
 from topk.rules.search.interface import Search
@@ -169,36 +169,9 @@ def sample_variance(s, arm):
     return max(0.0, spread) / max(pulls - 1, 1)
 
 
-def complexity_at_once(s):
-    """Estimate the complexity as `estimated_complexity` does, and add in the same order."""
-    parts = [np.zeros(1)]
-    for bandit in range(s.bandits):
-        ranked = ranked_by(s.sums, s.pulls, active_of(s, bandit), 1.0)
-        pulls = s.pulls[ranked]
-        if ranked.size <= s.k or pulls[-1] == 0:
-            parts.append(np.array([float(ranked.size)]))
-            continue
-        means, doubt = s.sums[ranked] / pulls, np.sqrt(0.5 / pulls)
-        gap = np.where(np.arange(ranked.size) < s.k, means - means[s.k], means[s.k - 1] - means)
-        margin = np.maximum((gap + doubt + s.epsilon) / 2, s.epsilon)
-        root = np.ones(ranked.size)
-        if s.variance:
-            spread = s.squares[ranked] - s.sums[ranked] * s.sums[ranked] / pulls
-            spread = np.maximum(0.0, spread) / np.maximum(pulls - 1, 1)
-            sd = np.maximum(0.0, np.sqrt(spread) - doubt)
-            root = sd + np.sqrt(sd * sd + 13 / 3 * margin)
-        parts.append((root / margin) * (root / margin))
-    return np.concatenate(parts).cumsum()[-1]
-
-
-@in_arrays(complexity_at_once)
 @allocates
-def estimated_complexity(s):
-    """Estimate the complexity, erring on the side of a small value.
-
-    Gaps are increased by sqrt(1 / (2 pulls)), and with variances the standard deviations are
-    decreased by the same amount.
-    """
+def estimated_complexity_in_loops(s):
+    """Return or do what `estimated_complexity` does."""
     total = 0.0
     for bandit in range(s.bandits):
         ranked = ranked_by(s.sums, s.pulls, active_of(s, bandit), 1.0)
@@ -217,6 +190,33 @@ def estimated_complexity(s):
                 root = sd + math.sqrt(sd * sd + 13 / 3 * margin)
             total += (root / margin) * (root / margin)
     return total
+
+
+@in_loops(estimated_complexity_in_loops)
+def estimated_complexity(s):
+    """Estimate the complexity, erring on the side of a small value.
+
+    Gaps are increased by sqrt(1 / (2 pulls)), and with variances the standard deviations are
+    decreased by the same amount.
+    """
+    parts = [np.zeros(1)]
+    for bandit in range(s.bandits):
+        ranked = ranked_by(s.sums, s.pulls, active_of(s, bandit), 1.0)
+        pulls = s.pulls[ranked]
+        if ranked.size <= s.k or pulls[-1] == 0:
+            parts.append(np.array([float(ranked.size)]))
+            continue
+        means, doubt = s.sums[ranked] / pulls, np.sqrt(0.5 / pulls)
+        gap = np.where(np.arange(ranked.size) < s.k, means - means[s.k], means[s.k - 1] - means)
+        margin = np.maximum((gap + doubt + s.epsilon) / 2, s.epsilon)
+        root = np.ones(ranked.size)
+        if s.variance:
+            spread = s.squares[ranked] - s.sums[ranked] * s.sums[ranked] / pulls
+            spread = np.maximum(0.0, spread) / np.maximum(pulls - 1, 1)
+            sd = np.maximum(0.0, np.sqrt(spread) - doubt)
+            root = sd + np.sqrt(sd * sd + 13 / 3 * margin)
+        parts.append((root / margin) * (root / margin))
+    return np.concatenate(parts).cumsum()[-1]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from topk.rules import indices
 from topk.rules.base import NO_ARM
 from topk.rules.indices import line
-from topk.rules.marks import in_arrays
+from topk.rules.marks import Functions
 from topk.rules.ranking import rank
 from topk.rules.search import clucb_trees
 from topk.rules.search.clucb_trees import CLUCB_TREES
@@ -42,26 +42,23 @@ def enter(s, arm, side):
     s.near[side, arm], s.fixed[side, arm] = (-mean, -low) if side == INSIDE else (mean, high)
 
 
-def enter_at_once(s, arms, side):
-    """Set the numbers of some arms as `enter_each` does; for the default `line` only."""
+def enter_all(s, arms, side):
+    """Set the numbers of some arms on a side."""
+    if getattr(type(s), line.attribute) is not getattr(Functions, line.attribute):
+        for arm in arms:
+            enter(s, arm, side)
+        return
     means = s.sums[arms] / s.pulls[arms]
     s.weight[arms] = 1 / np.sqrt(s.pulls[arms])
     s.near[side, arms] = s.fixed[side, arms] = -means if side == INSIDE else means
-
-
-@in_arrays(enter_at_once, unless=line)
-def enter_each(s, arms, side):
-    """Set the numbers of some arms on a side."""
-    for arm in arms:
-        enter(s, arm, side)
 
 
 def set_up_sides(s):
     """Fill the rows from the counts."""
     s.near[:], s.fixed[:] = -np.inf, -np.inf
     ranked = rank(s)
-    enter_each(s, ranked[: s.k], INSIDE)
-    enter_each(s, ranked[s.k :], OUTSIDE)
+    enter_all(s, ranked[: s.k], INSIDE)
+    enter_all(s, ranked[s.k :], OUTSIDE)
 
 
 def arm_pulled(s, arm):

@@ -13,7 +13,7 @@ steps, each of which compares the winners of two tournaments.
 import numpy as np
 
 from topk.rules.base import NO_ARM
-from topk.rules.marks import allocates
+from topk.rules.marks import allocates, replaceable
 from topk.rules.search.interface import Search
 from topk.rules.search.top_k_trees import INSIDE, OUTSIDE, misplaced
 from topk.rules.search.top_k_trees import setup as set_up_ranks
@@ -153,11 +153,13 @@ def comes_before(lead, arm, other):
     return lead > 0 or (lead == 0 and arm < other)
 
 
+@replaceable
 def widest(s):
     """Return the arm of the exchange with the widest bounds, `NO_ARM` if the exchange is empty."""
     return best(s.trees, WIDEST)
 
 
+@replaceable
 def gain(s, allowed):
     """Return the gain of the exchange, recomputed if it is close to ``allowed``."""
     if widest(s) == NO_ARM:

@@ -20,7 +20,7 @@ not active has the mean minus infinity.
 import numpy as np
 
 from topk.rules.base import ACTIVE, NO_ARM
-from topk.rules.marks import allocates, apart, in_arrays, larger, open_function
+from topk.rules.marks import allocates, apart, in_loops, larger, open_function, replaceable
 from topk.rules.search.interface import Search
 
 TIE = 1e-12  # closer indices count as equal: the same numbers may have been added in another order
@@ -93,6 +93,7 @@ def restore_partition(s):
             s.stale[bandit] = False
 
 
+@replaceable
 def form(s, bandit):
     """Form a bandit's candidate set, its index, and the arm that would be pulled.
 
@@ -117,41 +118,24 @@ def form(s, bandit):
             s.favourite[bandit] = first + high
 
 
-def find_bounds_at_once(means, linear, square, q, radii, upper, below):
-    """Compute what `find_bounds` does."""
-    radii[:] = q * (linear + q * square)
-    upper[:], below[:] = means + radii, radii - means
-
-
-@in_arrays(find_bounds_at_once)
 @apart
-def find_bounds(means, linear, square, q, radii, upper, below):
-    """Compute the radius, the upper bound and minus the lower bound of every arm."""
+def find_bounds_in_loops(means, linear, square, q, radii, upper, below):
+    """Return or do what `find_bounds` does."""
     for i in range(means.size):
         radii[i] = q * (linear[i] + q * square[i])
         upper[i], below[i] = means[i] + radii[i], radii[i] - means[i]
 
 
-def exchange_at_once(values, marked):
-    """Move the marks as `exchange` does, if all values differ; among equal ones to the first."""
-    k, n = int(marked.sum()), values.size
-    ranked = np.partition(values, [max(n - k - 1, 0), max(n - k, 0) if k else n - 1])
-    least = ranked[n - k] if k else np.inf
-    marked[:] = values > least
-    tied = (values == least).nonzero()[0]
-    marked[tied[: k - int(marked.sum())]] = 1.0
-    return least, ranked[n - k - 1] if k < n else -np.inf
+@in_loops(find_bounds_in_loops)
+def find_bounds(means, linear, square, q, radii, upper, below):
+    """Compute the radius, the upper bound and minus the lower bound of every arm."""
+    radii[:] = q * (linear + q * square)
+    upper[:], below[:] = means + radii, radii - means
 
 
-@in_arrays(exchange_at_once)
 @apart
-def exchange(values, marked):
-    """Move the marks to the largest values; return the least marked and the largest other value.
-
-    With k marks, the plain form of what is returned is ``sorted(values)[-k]`` and
-    ``sorted(values)[-k - 1]``, minus infinity if there are no others.  Few marks move from one call
-    to the next.
-    """
+def exchange_in_loops(values, marked):
+    """Return or do what `exchange` does."""
     while True:
         least, largest = -np.inf, -np.inf
         for i in range(values.size):
@@ -163,6 +147,23 @@ def exchange(values, marked):
         swap(values, marked, largest, 0.0)
 
 
+@in_loops(exchange_in_loops)
+def exchange(values, marked):
+    """Move the marks to the largest values; return the least marked and the largest other value.
+
+    With k marks, the plain form of what is returned is ``sorted(values)[-k]`` and
+    ``sorted(values)[-k - 1]``, minus infinity if there are no others.  Few marks move from one call
+    to the next.
+    """
+    k, n = int(marked.sum()), values.size
+    ranked = np.partition(values, [max(n - k - 1, 0), max(n - k, 0) if k else n - 1])
+    least = ranked[n - k] if k else np.inf
+    marked[:] = values > least
+    tied = (values == least).nonzero()[0]
+    marked[tied[: k - int(marked.sum())]] = 1.0
+    return least, ranked[n - k - 1] if k < n else -np.inf
+
+
 def swap(values, marked, value, mark):
     """Change the mark of the first arm with this value and this mark."""
     i = 0
@@ -171,31 +172,22 @@ def swap(values, marked, value, mark):
     marked[i] = 1.0 - mark
 
 
-def speak_at_once(upper, below, kth, following, against):
-    """Compute what `speak` does; arms that are not active have infinite bounds."""
-    with np.errstate(invalid="ignore"):
-        against[:] = -(np.where(upper >= kth, following, kth) + below)
-
-
-@in_arrays(speak_at_once)
 @apart
-def speak(upper, below, kth, following, against):
-    """Compute minus the index B of every arm."""
+def speak_in_loops(upper, below, kth, following, against):
+    """Return or do what `speak` does."""
     for i in range(upper.size):
         against[i] = -((following if upper[i] >= kth else kth) + below[i])
 
 
-def settle_ties_at_once(against, edge, k, inside):
-    """Form the candidate set as `settle_ties` does."""
-    inside[:] = against > edge + TIE
+@in_loops(speak_in_loops)
+def speak(upper, below, kth, following, against):
+    """Compute minus the index B of every arm."""
     with np.errstate(invalid="ignore"):
-        tied = (np.abs(against - edge) <= TIE).nonzero()[0]
-    inside[tied[: max(0, k - int(inside.sum()))]] = 1.0
+        against[:] = -(np.where(upper >= kth, following, kth) + below)
 
 
-@in_arrays(settle_ties_at_once)
-def settle_ties(against, edge, k, inside):
-    """Form the candidate set if arms outside tie with the k-th arm: the first of them enter."""
+def settle_ties_in_loops(against, edge, k, inside):
+    """Return or do what `settle_ties` does."""
     for i in range(against.size):
         inside[i] = 1.0 if against[i] > edge + TIE else 0.0
         k -= inside[i]
@@ -204,25 +196,18 @@ def settle_ties(against, edge, k, inside):
             inside[i], k = 1.0, k - 1
 
 
-def widest_at_once(values, radii, marked, mark):
-    """Return what `widest` does."""
-    arms = (marked == mark).nonzero()[0]
-    best = values[arms].max(initial=-np.inf)
-    if best == -np.inf:
-        return NO_ARM
-    arms = arms[values[arms] >= best - TIE]
-    return arms[(radii[arms] >= radii[arms].max() - TIE).argmax()]
+@in_loops(settle_ties_in_loops)
+def settle_ties(against, edge, k, inside):
+    """Form the candidate set if arms outside tie with the k-th arm: the first of them enter."""
+    inside[:] = against > edge + TIE
+    with np.errstate(invalid="ignore"):
+        tied = (np.abs(against - edge) <= TIE).nonzero()[0]
+    inside[tied[: max(0, k - int(inside.sum()))]] = 1.0
 
 
-@in_arrays(widest_at_once)
 @apart
-def widest(values, radii, marked, mark):
-    """Return the arm with the largest value among those with a mark, `NO_ARM` if there is none.
-
-    Ties go to the wider bounds, then to the first arm.  The plain form, without `TIE`:
-
-        max(members, key=lambda i: (values[i], radii[i], -i))
-    """
+def widest_in_loops(values, radii, marked, mark):
+    """Return or do what `widest` does."""
     best, width = -np.inf, -np.inf
     for i in range(values.size):
         best = larger(values[i] if marked[i] == mark else -np.inf, best)
@@ -237,22 +222,42 @@ def widest(values, radii, marked, mark):
     return i
 
 
+@in_loops(widest_in_loops)
+def widest(values, radii, marked, mark):
+    """Return the arm with the largest value among those with a mark, `NO_ARM` if there is none.
+
+    Ties go to the wider bounds, then to the first arm.  The plain form, without `TIE`:
+
+        max(members, key=lambda i: (values[i], radii[i], -i))
+    """
+    arms = (marked == mark).nonzero()[0]
+    best = values[arms].max(initial=-np.inf)
+    if best == -np.inf:
+        return NO_ARM
+    arms = arms[values[arms] >= best - TIE]
+    return arms[(radii[arms] >= radii[arms].max() - TIE).argmax()]
+
+
+@replaceable
 def largest_index(s):
     """Return the largest index of the bandits' candidate sets."""
     return s.index[strongest(s)]
 
 
+@replaceable
 def wider(s):
     """Return the arm to be pulled."""
     return s.favourite[strongest(s)]
 
 
+@replaceable
 @allocates
 def members(s):
     """Return whether each arm is in its bandit's candidate set, (n,)."""
     return s.inside == 1.0
 
 
+@replaceable
 def keep_smallest(s):
     """Keep each J whose index is smaller than that of every earlier J of its bandit."""
     for bandit in range(s.bandits):
@@ -260,6 +265,7 @@ def keep_smallest(s):
             keep(s, bandit)
 
 
+@replaceable
 @allocates
 def keep(s, bandit):
     """Store the present J of a bandit in ``s.kept``, and its index in ``s.smallest``."""
