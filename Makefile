@@ -79,6 +79,7 @@ evidence: $(STAMP) ## count errors of certificates, intervals and evidence in ma
 	cd tests && ../$(BIN)/python -c "from evidence.plays import main; main()"
 	cd tests && ../$(BIN)/python -m evidence.agreement
 	cd tests && ../$(BIN)/python -m evidence.scores
+	cd tests && ../$(BIN)/python -m evidence.cells
 	cd tests && ../$(BIN)/python -m evidence.gates
 
 dist: $(STAMP) ## build sdist and wheel into _build/dist

@@ -61,6 +61,10 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         *named("test_confidence", "evidence_by_pairs_with_squares_is_that_of_its_definition"),
     ],
     "topk/finite.py": ["tests/test_finite.py"],
+    "topk/graded.py": ["tests/test_graded.py"],
+    "topk/strategies/graded.py": ["tests/test_graded.py", "tests/live/test_cells_of_models.py"],
+    "topk/strategies/paired.py": ["tests/test_paired_betting.py"],
+    "topk/engine/cells.py": ["tests/test_paired_betting.py", "tests/live/test_cells_of_models.py"],
     "topk/paired.py": ["tests/test_paired.py"],
     "topk/leaderboard.py": ["tests/test_leaderboard.py", "--deselect=" + named(
         "test_leaderboard", "new_items_all_tables_looked_at_after_every_item")[0]],

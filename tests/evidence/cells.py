@@ -18,7 +18,7 @@ from topk.strategies.paired import PairedBetting
 
 RESULT = Path(__file__).with_name("cells.json")
 SEED, DELTA, REPLAYED, ITEMS = 53, 0.3, 3, 150
-RUNS = {"these items": 1700, "new items": 300, "new items, epsilon": 300}
+RUNS = {"these items": 1700, "new items": 100, "new items, epsilon": 100}
 RULES = [*RUNS]
 
 
