@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import topk
 from topk import confidence
+from topk._json import from_json
 from topk.live.cells import Cells, orders_of
 
 
@@ -44,6 +45,7 @@ class Harness(RuleBasedStateMachine):
         seed = data.draw(st.integers(0, 9))
         self.session = self.strategy.start(named, items=self.items, rng=seed)
         self.orders = {arm: [] for arm in self.names}
+        self.in_order = orders_of(from_json(stored(self.session))["cells"]["seed"], n, self.items)
         self.known, self.flying, self.gone, self.left = {}, set(), set(), []
 
     def result(self, cell):
@@ -172,7 +174,7 @@ class Harness(RuleBasedStateMachine):
         """Return the results of each arm up to the first gap of its order."""
         found = []
         for number, arm in enumerate(self.names):
-            order = self.session._cells.order[number].tolist()
+            order = self.in_order[number].tolist()
             results = [self.known.get((arm, item)) for item in order]
             found.append(results[: results.index(None)] if None in results else results)
         return found

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import topk
+from topk._json import from_json
 from topk.engine.cells import CellRunState
+from topk.live.cells import Cells
 
 MODELS = ["a", "b", "c", "d"]
 
@@ -39,6 +41,9 @@ class Study(RuleBasedStateMachine):
             trials=self.trials, rng=data.draw(st.integers(0, 5)),
         )
         self.named = named
+        orders = "own" if kind == "B" else "drawn" if named else "given"
+        seed = from_json(self.session.state())["cells"]["seed"]
+        self.order = Cells(self.n, self.items, seed, order=orders).order
         self.results, self.void, self.flying, self.later = {}, set(), [], 0
 
     def cell(self, data):
@@ -126,7 +131,7 @@ class Study(RuleBasedStateMachine):
             return
         fresh = CellRunState(session.engine.strategy, self.n, self.items)
         for arm in range(self.n):
-            for item in session._cells.order[arm].tolist():
+            for item in self.order[arm].tolist():
                 cell = MODELS[arm], self.names[item] if self.named else item
                 results = self.results.get(cell, [])
                 if cell in self.void:
