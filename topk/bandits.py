@@ -154,11 +154,13 @@ class RewardRange(NamedTuple):
         Sums may have the rounding errors of floats that were added one by one, at most 1e-9 of the
         largest absolute reward each; those of rewards in [0, 1] must be within [0, counts].
         """
+        if self == UNIT_RANGE:
+            return ~((sums >= 0) & (sums <= counts))  # a nan is refused
         wrong = ~np.isfinite(sums)
         if not self.bounded:
             return wrong
         most = np.maximum(counts, 1)
-        slack = roundings(most) * most * (self != UNIT_RANGE)
+        slack = roundings(most) * most
         scale = max(abs(self.low), abs(self.high))  # divided by it, nothing overflows
         low, high, found = counts * (self.low / scale), counts * (self.high / scale), sums / scale
         possible = (found >= low - slack) & (found <= high + slack)

@@ -55,7 +55,10 @@ class ExactSums:
 
     def _add_many(self, arms, numbers):
         """Add numbers at once if the sums are floats; return the arms and numbers that are left."""
-        distinct, places = np.unique(arms, return_inverse=True)
+        if (arms[1:] > arms[:-1]).all():  # as a session asks for them
+            distinct = arms
+        else:
+            distinct, places = np.unique(arms, return_inverse=True)
         if distinct.size < arms.size:
             if (numbers != np.floor(numbers)).any() or abs(numbers).sum() > WHOLE:
                 return arms, numbers
