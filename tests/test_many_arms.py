@@ -59,7 +59,7 @@ def test_batches_are_counted_at_once(squares):
         size = int(rng.integers(0, 20))
         batch = rng.integers(0, 9, size), rng.integers(0, 5, size), *rng.random((2, size))
         m = int(rng.integers(0, size + 1))
-        for s, form in zip(seen, (base.count, base.count.compiled_form), strict=True):
+        for s, form in zip(seen, (base.add_batch, base.add_batch.compiled_form), strict=True):
             form(s, m, *batch)
         for name in ("pulls", "sums", "squares"):
             assert same_bits(*(getattr(s, name) for s in seen))

@@ -123,7 +123,7 @@ def rule_of(strategy: type[Strategy], *shown: type[Strategy]) -> Markdown:
         common = [f for f in _functions_of(other) if f in found]
         found = [f for f in found if f not in common]
         elsewhere += [f"`{f.__name__}` is in the rule of {other.__name__}." for f in common]
-    marks = re.compile(r"(@(rule|allocates)\n)*")  # for the engine only
+    marks = re.compile(r"(@(rule|allocates|in_loops\(\w+\))\n)*")  # for the engine only
     source = (marks.sub("", textwrap.dedent(inspect.getsource(f)), count=1) for f in found)
     code = ["```python\n" + "\n".join(source) + "```"] if found else []
     return Markdown("\n\n".join(code + elsewhere))

@@ -4,6 +4,7 @@ import contextlib
 import dis
 import itertools
 import random
+from functools import lru_cache
 from hashlib import sha256
 from types import CodeType, FunctionType, ModuleType
 
@@ -18,27 +19,32 @@ def is_own(function):
 def values_read(function):
     """Return the values that a function reads outside its own scope: name -> value.
 
-    Names of attributes are looked up, too: in modules that it reads, and where a global variable
-    has the same name by chance, which does no harm.
+    Of modules other than `math` and packages, the attributes that it may read are included.
     """
-    code, cells = function.__code__, function.__closure__ or ()
-    found = {}
+    code, cells, found = function.__code__, function.__closure__ or (), {}
     for name, cell in zip(code.co_freevars, cells, strict=True):
         with contextlib.suppress(ValueError):  # it is not set yet
             found[name] = cell.cell_contents
-    names = list(dict.fromkeys(_names(code)))
-    found |= {x: function.__globals__[x] for x in names if x in function.__globals__}
+    read, attributes = _names(code)
+    found |= {x: function.__globals__[x] for x in read if x in function.__globals__}
     modules = [(name, value) for name, value in found.items() if isinstance(value, ModuleType)]
     for name, module in modules:
         if not hasattr(module, "__path__") and module.__name__ not in ("math", "cmath"):
-            found |= {f"{name}.{x}": getattr(module, x) for x in names if hasattr(module, x)}
+            found |= {f"{name}.{x}": getattr(module, x) for x in attributes if hasattr(module, x)}
     return found
 
 
+@lru_cache(maxsize=4096)
 def _names(code):
-    """Return all names of variables and of attributes in some code."""
-    inner = (x for x in code.co_consts if isinstance(x, CodeType))
-    return [*code.co_names, *(x for part in inner for x in _names(part))]
+    """Return the names of the global variables that some code reads, and other names in it."""
+    loads = "LOAD_GLOBAL", "LOAD_NAME"
+    read = [x.argval for x in dis.get_instructions(code) if x.opname in loads]
+    others = [x for x in code.co_names if x not in read]
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            own, more = _names(inner)
+            read, others = [*read, *own], [*others, *more]
+    return list(dict.fromkeys(read)), list(dict.fromkeys(others))
 
 
 def called_by(function):
