@@ -487,9 +487,9 @@ class Session:
         Notes
         -----
         Evidence takes the form that was chosen at the start (``method``), otherwise that of the
-        strategy's stopping rule: joint intervals of single arms for
-        strategies that stop by intervals (`KLLUCB`, `BettingLUCB`, `LUCB1`, `UGapEc`, `CLUCB`,
-        ...), and pairs of arms for `TopTwo` and all others.  When the rule of one of the named
+        strategy's stopping rule: one-sided bounds for strategies that stop by sides (`KLLUCB`,
+        `BettingLUCB`), joint intervals of single arms for those that stop by intervals (`LUCB1`,
+        `UGapEc`, `CLUCB`, ...), and pairs of arms for `TopTwo` and all others.  When the rule of one of the named
         strategies stops the run, evidence is at most delta; `topk.live.report.report` lists the
         exceptions.  For other rules (a fixed budget, `Halving`, `Racing`, guarantees on average)
         evidence is a second opinion, which may be weaker than their own proof.
@@ -497,9 +497,10 @@ class Session:
         Evidence uses the rewards in the order in which they were told.  Rewards may be late or
         missing, but neither may depend on their values.  If clicks arrive at once and their absence
         only after a wait, tell each arm's results in the order of its pulls, without gaps.  For
-        intervals this suffices.  For pairs, the order in which results of different arms arrive
-        then still depends on the results: use p (1 + ln(C/p)) in place of p, with
-        C = (n - k)(n + k - 1)/2, and make sure that the rewards of different arms that are pulled
+        sides and intervals this suffices.  For pairs, the order in which results of different arms
+        arrive then still depends on the results: `TopTwo` allows for it as soon as results arrive
+        that it has not asked for; with other strategies use p (1 + ln(C/p)) in place of p, with
+        C = (n - k)(n + k - 1)/2.  Make sure that the rewards of different arms that are pulled
         together are independent.
         """
         return self.snapshot().evidence(epsilon)
@@ -1352,8 +1353,10 @@ class Session:
 
         The arm's outstanding pulls are dropped (pulls in flight remain in flight until they are
         answered), and the arm is not selected.  The strategy's guarantee holds for the remaining
-        arms if the withdrawal is independent of the arm's rewards; with `KLLUCB` it may depend on
-        rewards that have been told.  Arms rejected earlier stay rejected: the guarantee of a
+        arms if the withdrawal is independent of the arm's rewards; with `KLLUCB`, `BettingLUCB` and
+        `TopTwo` it may depend on rewards that have been told.  By sides (`KLLUCB`, `BettingLUCB`),
+        an arm whose upper bound is below the lower bounds of k others costs nothing; the first
+        withdrawal of another arm widens the upper bounds, see `topk.sides`.  Arms rejected earlier stay rejected: the guarantee of a
         strategy that rejects arms during the run is about the arms that were still active.
 
         Parameters
@@ -1424,9 +1427,14 @@ class Session:
 
         Notes
         -----
-        *With* ``start(..., most_arms=N)`` delta is divided among N arms from the start.  There are
-        at most N intervals, each at delta / N, so that the guarantee holds with probability
-        1 - delta whenever and for whatever reason arms join.
+        *Rules by sides* (`KLLUCB` with its mixture, `BettingLUCB`) reserve a part of delta for arms
+        that join, see `topk.sides`: the guarantee holds at delta whenever and for whatever reason
+        arms join, and ``most_arms`` is not needed.  An arm that joins must begin without data: tell
+        no rewards from before it joined.
+
+        *With* ``start(..., most_arms=N)`` other rules divide delta among N arms from the start.
+        There are at most N intervals, each at delta / N, so that the guarantee holds with
+        probability 1 - delta whenever and for whatever reason arms join.
 
         *Without* ``most_arms`` delta is divided anew among the n arms after each join, and the
         intervals of the earlier arms become a little wider.  They hold for all rewards from the
