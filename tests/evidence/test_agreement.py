@@ -9,9 +9,11 @@ import topk
 DEAR = {("UGapEc", "scores"), ("CLUCB", "scores"), ("LUCB1", "scores")}  # 100,000 pulls a run
 
 
-@pytest.mark.parametrize(("name", "title"), [*cases()])
+@pytest.mark.parametrize(("name", "title"), [
+    pytest.param(*case, marks=[pytest.mark.slow] if case[1] == "scores" else [])
+    for case in cases()])
 def test_certified_runs_have_evidence(name, title):
-    runs = 4 if (name, title) in DEAR else amount(25, FIRST)
+    runs = 4 if (name, title) in DEAR else amount(10, FIRST)
     ended, above = count_doubtful(name, title, runs)
     assert ended >= 4 and above == 0
 
