@@ -92,7 +92,7 @@ def test_trials_are_means(line, path):
 
 
 @pytest.mark.parametrize(("options", "told"), [
-    (["-k", 4], "k must be an integer from 1 to 3, got 4"),
+    (["-k", 4], "-k must be at least 1 and less than the number of models, 4, got 4"),
     (["-k", 1, "--ranks"], "-k and --ranks"),
     (["--delta", 0], "delta must be"), (["--epsilon", 0.1], "k must be given"),
     (["--json", "--markdown"], "exclude each other"),
@@ -141,3 +141,13 @@ def test_the_module_is_the_command():
                            "try: runpy.run_module('topk', run_name='__main__')\n"
                            "except SystemExit: pass")[0]
     assert sys.modules["topk"] is topk
+
+
+def test_the_version_is_that_of_the_library(line):
+    assert line("--version").out == f"topk {topk.__version__}\n"
+
+
+def test_models_without_common_results_are_open(line, path):
+    path.write_text("model,item,score\na,1,1\nb,2,1\n")
+    said = line("rank", path, "-k", 1)
+    assert said.code == 3 and "open: a, b" in said.out and "more items" not in said.out

@@ -6,9 +6,11 @@ what is wrong with a file or an option to standard error; then it ends with the 
 
 import sys
 import warnings
+from typing import Annotated
 
 import typer
 
+import topk as library
 from topk._warnings import TopkWarning
 from topk.commands import check, next, plan, rank
 
@@ -20,9 +22,17 @@ Files of results are CSV, JSON lines, Parquet, or logs of inspect_ai and lm-eval
 app = typer.Typer(help=HELP, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"topk {library.__version__}")
+        raise typer.Exit()
+
+
 @app.callback(help=HELP)
-def topk() -> None:
-    """Take no options: with a function here typer keeps the names of commands, also of one."""
+def topk(version: Annotated[bool, typer.Option(
+    "--version", callback=_show_version, is_eager=True, help="Show the version and exit.")] = False,
+) -> None:
+    """Take the options that belong to no command."""
 
 
 app.command()(check.check)

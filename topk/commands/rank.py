@@ -56,6 +56,9 @@ def rank(
     if shuffle and items is None:
         raise ValueError("--shuffle needs --items, whose order it replaces")
     matrix = as_matrix(frame, read_items(items, seed if shuffle else None))
+    n = len(matrix.models)
+    if k is not None and not 1 <= k < n:
+        raise ValueError(f"-k must be at least 1 and less than the number of models, {n}, got {k}")
     found = tiers_of(matrix, delta, k, epsilon, new, bounds, gaps.value)
     decided = _is_decided(found, k)
     more = None if decided or not new else more_items(matrix, found, k, epsilon, delta, bounds)
@@ -152,11 +155,12 @@ DRAWS = 20
 def more_items(
     matrix: Matrix, found, k: int | None, epsilon: float, delta: float,
     bounds: tuple[float, float],
-) -> tuple[int | None, int | None]:
+) -> tuple[int | None, int | None] | None:
     """Return how many more items might settle the weakest pair: in a quarter, and in most, draws.
 
     New items are drawn from those that all of the pair have, with replacement; the capital of
-    claims is continued from what it is now.  None: more than 54 times as many as so far.
+    claims is continued from what it is now.  A number is None if it is more than 54 times as many
+    as so far, and all is if the pair has no common items.
     """
     from topk.leaderboard import set_counts
     from topk.paired import BETS, WEIGHTS
@@ -169,7 +173,7 @@ def more_items(
     values = (matrix.scores[rows] - bounds[0]) / (bounds[1] - bounds[0])
     d = np.subtract(*values[:, np.isfinite(values).all(axis=0)])
     if not d.size:
-        return None, None
+        return None
     epsilon /= bounds[1] - bounds[0]
     level = math.log(set_counts(n, k, epsilon)[1] / delta)
     rng = np.random.default_rng(0)
