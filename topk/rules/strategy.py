@@ -348,7 +348,6 @@ class Strategy:
             With items: number of results that each cell needs.  The cell counts when it has all of
             them, as their mean, and a budget counts trials.  The certificate is about the means of
             these trials; it says nothing about further ones.
-
         method : str, optional
             Form of `topk.Session.evidence` and of the report, in place of that of the strategy's
             own stop; see `topk.confidence.evidence`.  It must be chosen before any reward is seen:
@@ -370,8 +369,9 @@ class Strategy:
         if delta > 0.5:
             told = f"delta = {delta} is the probability of failure, not of success"
             warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", TopkWarning, stacklevel=2)
-        more = {"trials": trials, "method": method}
-        return topk.Session(self, arms, rng, bounds, sigma, items, most_arms, **more)
+        return topk.Session(
+            self, arms, rng, bounds, sigma, items, most_arms, trials=trials, method=method
+        )
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the arms' means.
