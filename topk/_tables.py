@@ -101,6 +101,12 @@ def joined(**given: Any) -> list[Any]:
     return list(given.values())
 
 
+def joined_series(**given: Any) -> list[Any]:
+    """Return columns of any values, as `joined` does if at least two of them are pandas Series."""
+    several = sum(map(is_series, given.values())) > 1
+    return joined(**given) if several else list(given.values())
+
+
 def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], **given: Any) -> list[Any]:
     """Return columns of numbers in the order of names that are given beside them.
 

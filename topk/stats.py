@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topk._checks import as_finite, as_integers, between, check_integer, common_shape, refuse
+from topk._tables import joined
 from topk._types import FloatOrFloats, Floats
 
 __all__ = ["Interval", "Tally", "compare", "mean_interval", "paired_difference",
@@ -114,6 +115,7 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interv
     >>> round(float(difference.estimate), 3)
     0.2
     """
+    a, b = joined(a=a, b=b)
     a, b = _check_runs(a, "a"), _check_runs(b, "b")
     if a.shape[0] != b.shape[0]:
         refuse("b", f"{b.shape[0]} runs", f"with as many runs as a ({a.shape[0]})")
@@ -158,6 +160,7 @@ def proportion_interval(successes: ArrayLike, trials: ArrayLike, level: float = 
     from scipy.special import betaincinv
 
     level = _level(level, "level")
+    successes, trials = joined(successes=successes, trials=trials)
     trials, successes = as_integers(trials, "trials", 1), as_integers(successes, "successes", 0)
     if (successes > trials).any():
         refuse("successes", successes, "at most trials")

@@ -68,6 +68,40 @@ def test_dicts_keys_and_columns_of_all_kinds():
         assert KL.start(NAMES).observe(NAMES, values, counts=[Decimal(1)] * 3).pulls.sum() == 3
 
 
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_lost_pulls_and_cells_are_joined_by_their_labels(order):
+    session = KL.start(NAMES)
+    session.ask(12)
+    flying = pd.Series(session.in_flight, NAMES).iloc[[*order]]
+    assert not session.lost(NAMES, flying).in_flight.any()
+    cells = topk.KLLUCB(1, 0, 0.1).start(NAMES, items=5, rng=0)
+    arms, items = cells.ask_cells(3)
+    told = pd.DataFrame({"arm": arms, "item": items, "right": (arms == "red").astype(int)})
+    results = told["right"].iloc[[*order]]  # sorted in another way
+    cells.tell_cells(told["arm"], told["item"], results)
+    while not cells.done:
+        arms, items = cells.ask_cells(4)
+        cells.tell_cells(arms, items, arms == "red")
+    assert cells.selected.tolist() == ["red"]
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_functions_of_two_columns_join_their_labels(order):
+    a, b = pd.Series([1, 2, 9], NAMES), pd.Series([10, 20, 30], NAMES)
+    other, stats, confidence = b.iloc[[*order]], topk.stats, topk.confidence
+    for call in (lambda x: confidence.interval(x, a, 0.1)[0],
+                 lambda x: confidence.evidence(x, a, [2]),
+                 lambda x: stats.proportion_interval(a, x).estimate,
+                 lambda x: stats.paired_difference(a, x).low):
+        one, same = call(b), call(other)
+        if np.ndim(one):
+            one, same = np.sort(one), np.sort(same)  # in the order of the first column
+        assert np.allclose(one, same)
+    for x in (a[:2], pd.concat([a, a])):
+        assert "labelled" in refusal(confidence.interval, b, x, 0.1)
+        assert "labelled" in refusal(stats.proportion_interval, x, b)
+
+
 # Refusals
 
 

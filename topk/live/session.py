@@ -30,6 +30,7 @@ from topk._checks import (
     refuse,
     shortened,
 )
+from topk._tables import as_labels, joined_series, joined_to, labels_of
 from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
 from topk.bandits import RewardRange, reward_range_of
@@ -1055,6 +1056,9 @@ class Session:
         The loss of a result must not depend on its value; see `observe`.
         """
         self._refuse_cells("lost", "lost_cells")
+        if labels_of(counts) is not None and np.iterable(arms) and not isinstance(arms, str):
+            arms = as_labels(arms, "arms", "made of arms, in their order")
+            [counts] = joined_to(arms, "arms", self._arms.known(), counts=counts)
         arms = self._arms.read(arms)
         if counts is None:
             counts = np.ones(arms.size, dtype=np.int64)
@@ -1146,6 +1150,7 @@ class Session:
 
     def _pairs(self, arms, items):
         """Return the arms and items of cells in canonical form."""
+        arms, items = joined_series(arms=arms, items=items)
         arms = self._arms.read(arms)
         if self.item_names is None:
             return arms, checked_items(items, arms.size, self.items)
@@ -1250,6 +1255,7 @@ class Session:
         which results count.  A cell told twice with the same result counts once.
         """
         self._with_cells("tell_cells")
+        arms, items, results = joined_series(arms=arms, items=items, results=results)
         pairs, scale = self._pairs(arms, items), self._reward_range
         zero_one = not isinstance(self.engine, CellRunState)
         kind = type(self.strategy).__name__
