@@ -490,9 +490,9 @@ class Session:
         Evidence takes the form that was chosen at the start (``method``), otherwise that of the
         strategy's stopping rule: one-sided bounds for strategies that stop by sides (`KLLUCB`,
         `BettingLUCB`), joint intervals of single arms for those that stop by intervals (`LUCB1`,
-        `UGapEc`, `CLUCB`, ...), and pairs of arms for `TopTwo` and all others.  When the rule of one of the named
-        strategies stops the run, evidence is at most delta; `topk.live.report.report` lists the
-        exceptions.  For other rules (a fixed budget, `Halving`, `Racing`, guarantees on average)
+        `UGapEc`, `CLUCB`, ...), and pairs of arms for `TopTwo` and all others.  When the rule of
+        one of the named strategies stops the run, evidence is at most delta;
+        `topk.live.report.report` lists the exceptions.  For other rules (a fixed budget, `Halving`, `Racing`, guarantees on average)
         evidence is a second opinion, which may be weaker than their own proof.
 
         Evidence uses the rewards in the order in which they were told.  Rewards may be late or
@@ -1362,8 +1362,9 @@ class Session:
         arms if the withdrawal is independent of the arm's rewards; with `KLLUCB`, `BettingLUCB` and
         `TopTwo` it may depend on rewards that have been told.  By sides (`KLLUCB`, `BettingLUCB`),
         an arm whose upper bound is below the lower bounds of k others costs nothing; the first
-        withdrawal of another arm widens the upper bounds, see `topk.sides`.  Arms rejected earlier stay rejected: the guarantee of a
-        strategy that rejects arms during the run is about the arms that were still active.
+        withdrawal of another arm widens the upper bounds, see `topk.sides`.  Arms rejected earlier
+        stay rejected: the guarantee of a strategy that rejects arms during the run is about the
+        arms that were still active.
 
         Parameters
         ----------
