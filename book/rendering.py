@@ -103,6 +103,8 @@ def stage(layout: Layout, notebooks: dict[str, dict], generated: dict[str, str])
     for name, notebook in notebooks.items():
         text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         (layout.stage / f"notebooks/{name}.ipynb").write_text(text, encoding="utf-8")
+    if (layout.root / "notebooks/data").is_dir():  # what a chapter offers for download
+        shutil.copytree(layout.root / "notebooks/data", layout.stage / "notebooks/data")
     unwanted = shutil.ignore_patterns("*.py", "__pycache__", ".*")
     shutil.copytree(layout.root / "book", layout.stage / "book", ignore=unwanted)
     for name, content in generated.items():

@@ -492,8 +492,9 @@ class Session:
         `BettingLUCB`), joint intervals of single arms for those that stop by intervals (`LUCB1`,
         `UGapEc`, `CLUCB`, ...), and pairs of arms for `TopTwo` and all others.  When the rule of
         one of the named strategies stops the run, evidence is at most delta;
-        `topk.live.report.report` lists the exceptions.  For other rules (a fixed budget, `Halving`, `Racing`, guarantees on average)
-        evidence is a second opinion, which may be weaker than their own proof.
+        `topk.live.report.report` lists the exceptions.  For other rules (a fixed budget, `Halving`,
+        `Racing`, guarantees on average) evidence is a second opinion, which may be weaker than
+        their own proof.
 
         Evidence uses the rewards in the order in which they were told.  Rewards may be late or
         missing, but neither may depend on their values.  If clicks arrive at once and their absence
