@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["claims", "glue_all", "plots", "recording", "rule_of", "same_pulls", "scientific"]
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 SHARED_MODULES = ("topk.rules", "topk.engine", "topk.confidence", "topk.kl", "topk.betting",
-                  "topk.finite", "topk._", "numpy")
+                  "topk.finite", "topk.sides", "topk.capital", "topk.strategies.by_sides",
+                  "topk._", "numpy")
 RULE_FUNCTIONS = ("batch", "share", "decide", "scale", "interval", "line", "radius", "form",
-                  "pulled", "weight", "pick", "done")
+                  "pulled", "rewarded", "weight", "pick", "done")
 
 
 def glue_all(prefix: str) -> Callable[..., None]:
