@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import topk
-from topk.confidence import evidence, interval
+from topk.confidence import (
+    PairForm,
+    evidence,
+    interval,
+    pair_multiplier,
+    pair_statistic,
+    prior_share,
+)
 from topk.engine.state import begin_run
 from topk.kl import mixture_cost
 
@@ -330,3 +337,50 @@ def test_what_two_arms_weigh_never_falls_but_for_their_heights(epsilon, rewards)
         left = topk.TopTwo.weight(s, a, 1 - a) - s.height[0] - s.height[1]
         assert left >= before.get(a, 0.0) - 1e-9
         before[a] = left
+
+
+# The pairs of TopTwo
+
+
+def test_the_prior_share_is_the_probability_that_one_arcsine_variable_leads_another():
+    assert prior_share(0.0) == pytest.approx(0.5, abs=2e-6) and prior_share(0.0) >= 0.5
+    p = np.sin(np.random.default_rng(0).random((2, 200_000)) * np.pi / 2) ** 2
+    for epsilon in (0.1, 0.3, 0.95):
+        assert prior_share(epsilon) == pytest.approx((p[1] < p[0] + epsilon).mean(), abs=0.006)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.2])
+def test_half_of_the_prior_is_crossed_no_more_often_than_its_level_says(epsilon):
+    """Exactly, for two arms that differ by epsilon, pulled in turn up to 30 times."""
+    for low in (0.05, 0.4):
+        for d in (0.05, 0.3, 0.9):
+            weights, crossed = np.ones((1, 1)), 0.0
+            for u in range(1, 31):
+                more = np.zeros((u + 1, u + 1))
+                for i, p in ((0, 1 - low), (1, low)):
+                    for j, q in ((0, 1 - low - epsilon), (1, low + epsilon)):
+                        more[i : u + i, j : u + j] += p * q * weights
+                a, b = np.meshgrid(np.arange(u + 1.0), np.arange(u + 1.0), indexing="ij")
+                pulls = np.full(a.shape, float(u))
+                v = pair_statistic(pulls, a, pulls, b, epsilon)
+                v = v - mixture_cost(pulls, a) - mixture_cost(pulls, b)
+                reached = PairForm(1.0, prior_share(epsilon)).log_p(v) <= np.log(d)
+                assert not (reached & (PairForm(1.0, late=True).log_p(v) > 0) & (v <= 0)).any()
+                crossed += more[reached].sum()
+                weights = np.where(reached, 0, more)
+            assert crossed <= d
+
+
+def test_the_multiplier_of_pairs_shares_out_delta():
+    """Levels of all pairs that are ever needed sum to at most delta."""
+    for n, k in [(2, 1), (5, 2), (12, 11), (40, 7)]:
+        assert (n - 1) / pair_multiplier(n, k, 0.0, 0) == pytest.approx(0.9)
+        if n > 2:
+            others = (n - 1) * (n - 2) / 2
+            assert 0.9 + others / pair_multiplier(n, k, 0.0, 1) <= 1 + 1e-12
+        total = k * (n - k) / pair_multiplier(n, k, 0.1, 0)
+        for s in range(1, n - k):
+            total += (n - k - s) / pair_multiplier(n, k, 0.1, s)
+        assert total <= 1 + 1e-12
+        levels = [pair_multiplier(n, k, 0.1, s) for s in range(n)]
+        assert levels == sorted(levels)
