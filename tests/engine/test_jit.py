@@ -335,6 +335,7 @@ print(json.dumps({k: [v, after.get(k)] for k, v in before.items() if after.get(k
 """
 
 
+@pytest.mark.slow
 @kept_only
 def test_numba_recognizes_every_state_after_other_runs(monkeypatch):
     """Its quick look at an argument does not see the class of a named tuple.
