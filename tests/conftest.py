@@ -33,6 +33,17 @@ def pytest_report_header():
     return f"tests that need {', '.join(sorted(found))} are left out" if found else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Skip a test that needs an optional package while it runs, such as matplotlib."""
+    try:
+        return (yield)
+    except ModuleNotFoundError as error:
+        if error.name and importlib.util.find_spec(error.name.split(".")[0]) is None:
+            pytest.skip(f"needs {error.name}")
+        raise
+
+
 @functools.cache
 def missing(path):
     """Return packages that a file, or what it imports of this repository, needs and has not."""
