@@ -1,10 +1,12 @@
 """Rules written by a user, one of each form: they can do the same as the library's rules."""
 
+import functools
 import json
 import math
 import random
 import re
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from types import FunctionType
 
 import cloudpickle
@@ -294,7 +296,7 @@ def test_the_error_for_a_rule_without_rng_names_the_declaration():
     assert live.value.__notes__[0] in str(simulated.value)
 
 
-@pytest.mark.parametrize("name", ["np.random", "random", "shared"])
+@pytest.mark.parametrize("name", ["np.random", "random", "shared", "drawn"])
 def test_random_numbers_that_no_seed_sets_are_refused(name):
     """Compiled, such a generator is not seeded: equal seeds would give different runs."""
 
@@ -307,8 +309,11 @@ def test_random_numbers_that_no_seed_sets_are_refused(name):
     def from_alias():
         return shared.random()
 
-    shared = np.random
-    draw = {"np.random": from_numpy, "random": from_python, "shared": from_alias}[name]
+    def by_name():
+        return drawn()
+
+    shared, drawn = np.random, random.random
+    draw = {"np.random": from_numpy, "random": from_python, "shared": from_alias}.get(name, by_name)
 
     @dataclass(frozen=True)
     class Unseeded(Wrong):
@@ -424,6 +429,109 @@ def test_functions_that_arrive_anew_are_not_compiled_again(monkeypatch):
         copied = FunctionType(function.__code__, function.__globals__, name)
         monkeypatch.setattr(Settled, name, topk.rule(copied))
     assert begin_run(Settled(2, budget=2000, patience=4), 7).compiled(loop.run_batches) is first
+
+
+EACH, TABLE = 2, np.array([1])
+half = lambda x: x // 2  # noqa: E731  as a user may write it
+
+
+def helper():
+    return EACH + TABLE[0] + half(2)
+
+
+def twice(function):
+    @functools.wraps(function)
+    def doubled():
+        return 2 * function()
+
+    return doubled
+
+
+@twice
+def decorated():
+    return helper()
+
+
+@dataclass(frozen=True)
+class Reads(topk.Rounds):
+    """A rule that reads values and calls functions outside its class."""
+
+    k: int
+    budget: int
+    times: int = field(default=1, compare=False)
+
+    @topk.rule
+    def share(s):
+        return s.times * decorated()
+
+    @topk.rule
+    def decide(s):
+        end_with(s, rank(s), BY_BUDGET)
+
+
+@pytest.mark.parametrize("setting", ["never", pytest.param("always", marks=needs_compiler)])
+def test_a_rule_sees_what_it_reads_as_it_is_when_a_run_begins(setting, monkeypatch):
+    """Constants, arrays, helpers and parameters that are not compared are never stale."""
+    monkeypatch.setenv("TOPK_COMPILE", setting)
+    bandit, here = topk.BernoulliBandit([0.2, 0.8]), sys.modules[__name__]
+
+    def each(times=1):
+        pulls = topk.run(Reads(1, 900, times), bandit, rng=0).pulls.tolist()
+        assert pulls == Reads(1, 900, times).start(2).ask()[1].tolist()
+        return pulls[0]
+
+    assert each() == 2 * (2 + 1 + 1)
+    monkeypatch.setattr(here, "EACH", 5)
+    assert each() == 2 * (5 + 1 + 1)
+    if setting == "never":  # each change costs a compilation
+        TABLE[0] = 4
+        assert each() == 2 * (5 + 4 + 1)
+        TABLE[0] = 1
+        monkeypatch.setattr(here, "half", lambda x: 10 * x)
+        assert each() == 2 * (5 + 1 + 20) and each(3) == 6 * (5 + 1 + 20)
+
+
+def test_equal_numbers_of_other_types_make_other_states():
+    @dataclass(frozen=True)
+    class Grows(Reads):
+        x: float | int = 1
+
+        def state(self, arms):
+            return {"now": {"x": self.x}}
+
+        @topk.rule
+        def share(s):
+            s.now.x += 0.6
+            return int(s.now.x * 10)
+
+    assert Grows(1, 900, x=1).start(2).ask()[1][0] == 10
+    assert Grows(1, 900, x=1.0).start(2).ask()[1][0] == 16
+
+
+@pytest.mark.parametrize("setting", ["never", pytest.param("always", marks=needs_compiler)])
+def test_arms_that_do_not_exist_are_refused(setting, monkeypatch):
+    """Compiled code would write elsewhere in memory."""
+    monkeypatch.setenv("TOPK_COMPILE", setting)
+
+    @dataclass(frozen=True)
+    class Wild(topk.Rounds):
+        k: int
+        budget: int
+        arm: int
+
+        @topk.rule
+        def share(s):
+            return 1
+
+        @topk.rule
+        def decide(s):
+            if s.arm < 0:
+                s.pulls[s.n - s.arm] = 1
+            accept(s, s.arm)
+
+    for arm in (9999, -1):
+        with pytest.raises(IndexError):
+            topk.run(Wild(1, 60, arm), topk.BernoulliBandit([0.5] * 4), rng=0)
 
 
 def test_functions_that_differ_in_what_they_close_over_are_not_mixed_up():
