@@ -212,9 +212,10 @@ def test_budgets_beyond_all_cells_and_several_bandits_are_refused():
             attempt()
     with pytest.raises(ValueError, match="items .*several bandits"):
         topk.MultiBanditSAR(100).start((2, 3), items=30)
-    for name, value in {"bounds": (0, 10), "sigma": 1.0}.items():
-        with pytest.raises(ValueError, match=name):
-            topk.KLLUCB(1, 0, 0.1).start(3, items=30, **{name: value})
+    with pytest.raises(ValueError, match="cells must be 0 or 1 for KLLUCB; run BettingLUCB"):
+        topk.KLLUCB(1, 0, 0.1).start(3, items=30, bounds=(0, 10))
+    with pytest.raises(ValueError, match="sigma"):
+        topk.KLLUCB(1, 0, 0.1).start(3, items=30, sigma=1.0)
     with pytest.raises(ValueError, match="items"):
         topk.UGapEb(1, 6, 0, variance=True).start(3, items=1)
 
