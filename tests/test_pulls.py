@@ -69,7 +69,7 @@ def test_a_row_has_all_its_cells_and_its_numbers_agree_with_each_other(name):
         assert (found["times_bound"] is None) == (bound is None)
         assert (found["share"] is None) == (items is None)
         # more wrong certificates than a guarantee of 1 - delta explains, up to one in a million
-        assert binom.sf(found["wrong"] - 1, pulls.RUNS, pulls.DELTA) > 1e-6
+        assert binom.sf(found["wrong"] - 1, INSTANCES[place].runs, pulls.DELTA) > 1e-6
         assert 0 <= found["uncertified"] <= (pulls.RUNS if row["file"] else 0)
 
 

@@ -37,6 +37,7 @@ from topk.strategies.toptwo import divergence
 
 RESULT = Path(__file__).with_name("recorded.json")
 SEED, PLAYS, REPLAYED, SHORT = 20, 10_000, 200, 1000
+FAILED = 200  # runs of which failures of a guarantee are counted
 DELTAS = (0.05, 0.2, 0.5)  # levels at which small evidence is counted
 FACTORS = (0.7, 0.5, 0.35, 0.25)  # of the thresholds of `Short` strategies
 HORIZON, BATCH, LATE = 2000, 10, 200  # pulls
@@ -75,7 +76,7 @@ def certified_errors(strategy, bandit, runs):
     return bad & reps.certified, reps
 
 
-def failures(name, case, runs=PLAYS):
+def failures(name, case, runs=FAILED):
     """Return the row of a strategy and a case; ``first`` covers the runs that the tests repeat."""
     title, bandit, k, epsilon, delta = case
     bad, reps = certified_errors(getattr(topk, name)(k, epsilon, delta), bandit, runs)
@@ -365,7 +366,7 @@ def main():
         rows = [task(*arguments) for arguments in given]
         found |= {"seed": SEED, "plays": PLAYS, "replayed": REPLAYED, "deltas": DELTAS}
         made = {"library": SOURCES[:16], "date": datetime.date.today().isoformat()}
-        found |= {"short": SHORT, f"{name}_with": made, name: rows}
+        found |= {"short": SHORT, "failure_plays": FAILED, f"{name}_with": made, name: rows}
         text = ",\n".join(f'"{key}": {in_lines(value)}' for key, value in found.items())
         RESULT.write_text("{\n" + text + "\n}\n", encoding="utf-8")
         print(f"{name}: {len(rows)} rows", flush=True)
