@@ -118,7 +118,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
          "sums": None, "means": None},
         {"arms": [[0, 4]], "counts": [[1, -1]], "squares": [[2, 0]]}),
     reward_range_of: ({"bounds": (0, 1)}, {"bounds": [
-        (1, 0), (0, 0), (0, math.inf), (math.nan, 1), (-1e300, 1), 3, (0, 1, 2), "ab"]}),
+        (1, 0), (0, 0), (0, math.inf), (math.nan, 1), (-2e300, 1), 3, (0, 1, 2), "ab"]}),
     confidence.interval: ({"sums": 3}, {
         "pulls": [-1, 1.5, math.nan, "3", 2**54], "delta": [[0.1]], "sigma": [0.0, math.nan],
         "sums": [40.1, -0.1, math.nan, math.inf]}),

@@ -260,7 +260,7 @@ def evidence(
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0]), 4)
     0.0188
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0], method="sides"), 4)
-    0.0
+    0.129
     >>> round(evidence([100, 100, 100], [80, 50, 40], chosen=[0], method="intervals"), 4)
     0.2361
     """

@@ -371,7 +371,7 @@ def graded_models(rng: Seed, models: int = 21, items: int = 800) -> Floats:
     >>> import numpy as np
     >>> grades = graded_models(0)
     >>> grades.shape, grades.mean(axis=1).round(2)[[0, 1, 4, 20]].tolist()
-    ((21, 800), [0.71, 0.62, 0.33, 0.01])
+    ((21, 800), [0.7, 0.59, 0.33, 0.01])
     """
     models = check_integer(models, "models", 2)
     items = check_integer(items, "items", 1)

@@ -9,14 +9,15 @@ from processes import SOURCES, fresh
 README = (SOURCES.parent / "README.md").read_text(encoding="utf-8")
 EXAMPLE = re.search(r"```python\n(.*?)```", README, re.S)[1].replace("runs=100", "runs=3")
 LIVE, REPLICATED = EXAMPLE.split("reps = topk.replicate")
+LIVE = LIVE.replace("print(session.summary())\n", "")  # its table is pandas'
 BLOCK = """
 import json, sys
 for name in {names}:
     sys.modules[name] = None  # importing it raises ImportError
 """
 ONCE = """
-outcome = topk.run(strategy, crowd, rng=1)
-print(json.dumps([session.selected.tolist(), session.pulls.tolist(), outcome.pulls.tolist()]))
+outcome = topk.run(strategy, guess, rng=1)
+print(json.dumps([list(session.selected), session.pulls.tolist(), outcome.pulls.tolist()]))
 """
 MANY = "reps = topk.replicate" + REPLICATED.replace("jobs=2", "jobs=1") + """
 print(json.dumps([reps.selected.tolist(), reps.frame().to_numpy().tolist()]))

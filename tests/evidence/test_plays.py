@@ -82,7 +82,10 @@ def test_the_compiled_evidence_is_that_of_the_current_set(name, way):
     for means, k in plays.INSTANCES.values():
         found = []
         for form in (wrong_evidence, plainly):
-            play = Play(plays.WATCHED[name](k), topk.BernoulliBandit(means), 3, 0, compiles=False)
+            with pytest.MonkeyPatch.context() as patch:  # before rules divide their budget
+                patch.setattr(plays, "HORIZON", 300)
+                strategy = plays.WATCHED[name](k)
+            play = Play(strategy, topk.BernoulliBandit(means), 3, 0, compiles=False)
             n, leaves = len(means), 150 if way == "an arm leaves" else math.inf
             room = play.arms, play.counts, play.rewards[0], np.zeros(n, np.int64), np.zeros(n)
             room += np.zeros(n, np.bool_), np.zeros(301, np.int64), 1 + 9 * (way == "in batches")

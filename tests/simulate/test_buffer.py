@@ -90,9 +90,9 @@ def test_the_buffer_moves_and_loses_nothing():
         arm, count = int(rng.integers(30)), int(rng.integers(1, 4))
         if count < 3:
             buffered.fill(np.array([arm]), np.array([count]))
-            (buffer, start, _, _), _ = buffered.law(np.arange(30))
-            found[arm] += buffer[start[arm] : start[arm] + count].tolist()
-            start[arm] += count
+            law = buffered.law(np.arange(30))
+            found[arm] += law.values[law.start[arm] : law.start[arm] + count].tolist()
+            law.start[arm] += count
         else:
             found[arm] += buffered.rewards(arm, count).tolist()
     for arm, rewards in enumerate(found):

@@ -743,6 +743,6 @@ def test_the_state_of_a_short_run_is_built_once(strategy, monkeypatch):
     """The check of the parameters and all runs begin with copies of one state."""
     built, new_state = [], state.new_state
     monkeypatch.setattr(state, "new_state", lambda *given: built.append(given) or new_state(*given))
-    state.first_state.cache_clear()
+    state.cached_state.cache_clear()
     topk.replicate(strategy, topk.BernoulliBandit(np.linspace(0.2, 0.8, 21)), 5, seed=1)
     assert len(built) == 1

@@ -5,7 +5,14 @@ from collections import namedtuple
 import numpy as np
 
 from topk import bandits
-from topk.bandits import BetaBandit, GaussianBandit, ReplayBandit, is_coin, unit_sums
+from topk.bandits import (
+    BernoulliBandit,
+    BetaBandit,
+    GaussianBandit,
+    ReplayBandit,
+    is_coin,
+    unit_sums,
+)
 from topk.rules.base import WRONG, ask, count, update
 from topk.rules.marks import allocates, apart
 from topk.testset import Deal
@@ -78,6 +85,8 @@ def law_of(bandit, order):
     """Return the `Law` of a bandit's arms, in an order of the arms; None if it is unknown."""
     kind = type(bandit)  # a subclass may sample in another way
     if is_coin(bandit):
+        if getattr(bandit.pull, "__func__", None) is not BernoulliBandit.pull:
+            return None  # the user's own
         return new_law(BERNOULLI, bandit, order, first=bandit.means.ravel()[order])
     if kind is Deal:
         return new_law(DEALT, bandit, order, cells=bandit.results, start=bandit.taken)
