@@ -55,9 +55,10 @@ class Instance:
 
         Known for 0/1 rewards (also with ``few good`` arms), drawn with replacement:
         :math:`T^*\,\mathrm{kl}(\delta, 1-\delta)` bounds the expected pulls of every strategy that
-        returns the K best arms with probability at least :math:`1-\delta` on every Bernoulli instance without a tie at the boundary, see
-        `topk.hardness.characteristic_time`.  Its certified lower end is taken.  Among
-        these strategies are those that allow any reward in [0, 1].
+        returns the K best arms with probability at least :math:`1-\delta` on every Bernoulli
+        instance without a tie at the boundary, see `topk.hardness.characteristic_time`.
+        Its certified lower end is taken.  Among these strategies are those that allow any reward
+        in [0, 1].
         """
         if self.setting not in ("0/1", "few good"):
             return None
