@@ -42,12 +42,7 @@ def test_guarantees_fail_in_at_most_delta_of_the_runs(name):
         assert again["first"] == row["first"], row
 
 
-# the record of TopTwo is of its former count of pairs, to be counted anew by `make evidence`
-RENEWED = [pytest.param(name, marks=pytest.mark.slow) if name == "TopTwo" else name
-           for name in (*plays.WATCHED, "in turn")]
-
-
-@pytest.mark.parametrize("name", RENEWED)
+@pytest.mark.parametrize("name", [*plays.WATCHED, "in turn"])
 def test_watched_evidence_for_a_wrong_set_is_rarely_small(name):
     rows = [row for row in RECORDED["watched"] if row["strategy"] == name]
     for row in rows:

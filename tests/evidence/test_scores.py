@@ -31,7 +31,6 @@ def test_the_adversary_succeeds_in_at_most_delta_of_the_runs(row):
     assert scores.chased(row["rewards"], scores.FOLLOWED)["missed"] == row["first"]
 
 
-@pytest.mark.slow  # the record is of levels by arms: it is to be counted anew by `make evidence`
 @pytest.mark.parametrize("name", scores.CERTIFIED)
 def test_certified_sets_are_wrong_in_at_most_delta_of_the_runs(name):
     rows = [row for row in RECORDED["certificates"] if row["strategy"] == name]
