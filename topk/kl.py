@@ -102,6 +102,22 @@ def kl_log_ratio_scalar(mean, other, level):
     return x
 
 
+def kl_interval_scalar(u, ones, level):
+    """Return the two means q at which u kl(ones / u, q) is ``level``, for u > 0."""
+    mean, other = ones / u, (u - ones) / u
+    low = mean * math.exp(-kl_log_ratio_scalar(mean, other, level / u))
+    return low, mean - other * math.expm1(-kl_log_ratio_scalar(other, mean, level / u))
+
+
+def normal_interval_scalar(u, total, log_ratio):
+    """Return the normal mixture's two-sided bounds of a mean, for 1/2-sub-Gaussian rewards.
+
+    The radius is sqrt((u + 1) (2 log_ratio + ln(1 + u))) / (2 u).
+    """
+    radius = math.sqrt((u + 1) * (2 * log_ratio + math.log1p(u))) / (2 * u)
+    return total / u - radius, total / u + radius
+
+
 def arcsine_share(point, copoint):
     """Return F(point) = Pr(p <= point) for p of Beta(1/2, 1/2), where copoint is 1 - point.
 

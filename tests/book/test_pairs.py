@@ -1,7 +1,9 @@
 """Every notebook is a pair: a Markdown source and the .ipynb that `make sync` writes from it."""
 
 import json
+import os
 import shutil
+from unittest import mock
 
 import jupytext
 import pytest
@@ -106,7 +108,8 @@ def test_a_key_covers_the_files_that_a_page_names(tmp_path):
 def test_a_parameter_that_no_cell_has_fails_the_page(tmp_path):
     cell = "```{code-cell} ipython3\n:tags: [parameters]\nruns = 1000\n```\n"
     note = execution.Notebook("a", cell, {"rnus": 3})
-    assert "rnus" in execution.run_one(note, tmp_path, True, 1).failure
+    with mock.patch.dict(os.environ):  # which the process of a page keeps
+        assert "rnus" in execution.run_one(note, tmp_path, True, 1).failure
 
 
 def test_a_second_build_of_a_folder_is_refused(tmp_path):

@@ -527,9 +527,15 @@ class RunState:
 
 
 def count_at_means(s, arms, counts):
-    """Count pulls with imagined rewards: each arm's mean, and its mean square."""
+    """Count pulls with imagined rewards: each arm's mean, and its mean square.
+
+    As for told rewards, rounding does not make the sum of squares less than that of equal rewards.
+    """
     sums = s.sums[arms] / s.pulls[arms] * counts
-    squares = s.squares[arms] / s.pulls[arms] * counts if s.squares.size else sums
+    squares = sums
+    if s.squares.size:
+        least = sums * sums / np.maximum(counts, 1)
+        squares = np.maximum(s.squares[arms] / s.pulls[arms] * counts, least)
     base.count(s, arms.size, arms, counts, sums, squares)
 
 

@@ -12,6 +12,7 @@ from topk.rules.base import (
     REJECTED,
     WITHDRAWN,
     keep_active,
+    least_pulled,
 )
 from topk.rules.declaration import Arms, Stored
 from topk.rules.indices import (
@@ -73,6 +74,7 @@ __all__ = [
     "keep_active",
     "kth",
     "larger",
+    "least_pulled",
     "lower",
     "lowest",
     "arm_pulled",

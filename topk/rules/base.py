@@ -90,6 +90,22 @@ def keep_active(s):
     s.active[: kept.size], s.now.n_active = kept, kept.size
 
 
+def least_pulled_in_loops(s):
+    """Return what `least_pulled` does."""
+    arm = s.active[0]
+    for j in range(s.now.n_active):
+        if s.pulls[s.active[j]] < s.pulls[arm]:
+            arm = s.active[j]
+    return arm
+
+
+@in_loops(least_pulled_in_loops)
+def least_pulled(s):
+    """Return the active arm with the fewest pulls, the first one in case of a tie."""
+    active = s.active[: s.now.n_active]
+    return active[s.pulls[active].argmin()]
+
+
 def withdraw(s, arm, k):
     """Withdraw an arm from the run (plain Python only).
 

@@ -10,7 +10,7 @@ import numpy as np
 from topk._checks import check_choice, positive, refuse
 from topk._types import Floats, Whole
 from topk.confidence import interval
-from topk.kl import kl_log_ratio_scalar
+from topk.kl import kl_interval_scalar, normal_interval_scalar
 from topk.rules import (
     BY_RULE,
     NO_ARM,
@@ -24,6 +24,7 @@ from topk.rules import (
     highest,
     indices,
     inside,
+    least_pulled,
     lower,
     lowest,
     rank_fresh,
@@ -156,37 +157,31 @@ def floor_state(floored):
 
 
 def useful(s, low, high):
-    """Return the arms of the pair whose pulls help to end the run.
+    """Return the pair without its arm on the smaller side, if that one has been pulled enough.
 
-    The run ends when the half widths of the pair are small enough.  Their sum is the least for a
-    number of pulls if h has been pulled so often that the sums of N**1.5 over the chosen arms and
-    over the others are equal; here an arm that is beyond this, and beyond the other arm of the
-    pair, is left out, on the smaller side of the boundary only.
+    For a given sum of the half widths of l and h, the pulls are fewest if N**1.5 has the same sum
+    over the chosen arms as over the others.  An arm that is beyond this and has more pulls than
+    the other arm of the pair is left out.
     """
-    if high == NO_ARM:
-        return low, NO_ARM
-    few = 2 * s.k <= s.n
-    if few and s.pulls[low] > s.pulls[high] and surplus_inside(s) > 0:
-        return high, NO_ARM
-    if not few and s.pulls[high] > s.pulls[low] and surplus_inside(s) < 0:
-        return low, NO_ARM
-    return low, high
+    arm, other = (low, high) if 2 * s.k <= s.n else (high, low)
+    if high == NO_ARM or s.pulls[arm] <= s.pulls[other] or surplus(s, arm) <= 0:
+        return low, high
+    return other, NO_ARM
 
 
-def surplus_inside(s):
-    """Return the sum of N**1.5 over the chosen arms minus that over the others.
+def surplus(s, arm):
+    """Return the sum of N**1.5 over an arm's side of the boundary minus that over the other.
 
     It is computed from the counts, since a sum that is updated would depend on the order.
     """
-    chosen, others = 0.0, 0.0
+    same, opposite = 0.0, 0.0
     for j in range(s.now.n_active):
-        arm = s.active[j]
-        u = float(s.pulls[arm])
-        if inside(s, arm):
-            chosen += u * math.sqrt(u)
+        u = float(s.pulls[s.active[j]])
+        if inside(s, s.active[j]) == inside(s, arm):
+            same += u * math.sqrt(u)
         else:
-            others += u * math.sqrt(u)
-    return chosen - others
+            opposite += u * math.sqrt(u)
+    return same - opposite
 
 
 def floor(s):
@@ -194,15 +189,6 @@ def floor(s):
     if s.by_sides:
         return math.sqrt(s.now.total / s.n) / 2
     return math.sqrt(s.now.total) - s.n / 2
-
-
-def least_pulled(s):
-    """Return the arm with the fewest pulls, the first one in case of a tie."""
-    arm = s.active[0]
-    for j in range(s.now.n_active):
-        if s.pulls[s.active[j]] < s.pulls[arm]:
-            arm = s.active[j]
-    return arm
 
 
 @dataclass(frozen=True)
@@ -410,13 +396,10 @@ class KLLUCB(Floored):
             if s.normal:
                 return normal_ends_scalar(u, ones, above, below)
             return mixture_ends_scalar(u, ones, above, below)
-        mean, other = ones / u, (u - ones) / u
-        if s.normal:  # 1/2-sub-Gaussian rewards
-            radius = math.sqrt((u + 1) * (2 * s.log_ratio + math.log1p(u))) / (2 * u)
-            return mean - radius, mean + radius
-        level = (published_beta(s) if s.published else s.log_ratio + math.log(u) / 2) / u
-        low = mean * math.exp(-kl_log_ratio_scalar(mean, other, level))
-        return low, mean - other * math.expm1(-kl_log_ratio_scalar(other, mean, level))
+        if s.normal:
+            return normal_interval_scalar(u, ones, s.log_ratio)
+        level = published_beta(s) if s.published else s.log_ratio + math.log(u) / 2
+        return kl_interval_scalar(u, ones, level)
 
 
 def published_beta(s):

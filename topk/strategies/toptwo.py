@@ -9,7 +9,7 @@ import numpy as np
 from topk._types import Floats, Whole
 from topk.confidence import effective_pulls, interval, pair_count, pair_multiplier, prior_share
 from topk.kl import TINY, mixture_cost_scalar, pair_minimiser
-from topk.rules import ACTIVE, NO_ARM, WITHDRAWN, Arms, Indices, rule
+from topk.rules import ACTIVE, NO_ARM, WITHDRAWN, Arms, Indices, least_pulled, rule
 from topk.rules.indices import on_withdraw as withdraw_from_pairs
 from topk.rules.search import weakest_pair
 from topk.rules.search.interface import Search
@@ -154,9 +154,7 @@ class TopTwo(Indices):
 
     @rule
     def pick(s):
-        a, b, least = s.now.inside, s.now.outside, s.active[0]
-        for j in range(s.now.n_active):
-            least = s.active[j] if s.pulls[s.active[j]] < s.pulls[least] else least
+        a, b, least = s.now.inside, s.now.outside, least_pulled(s)
         of_a, of_b = parts_of(s, a, b)
         if of_a + of_b < ROUNDING:  # (nearly) equal means: the limit
             of_a, of_b = s.pulls[b], s.pulls[a]
