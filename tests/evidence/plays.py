@@ -37,7 +37,7 @@ from topk.strategies.toptwo import divergence
 
 RESULT = Path(__file__).with_name("recorded.json")
 SEED, PLAYS, REPLAYED, SHORT = 20, 10_000, 200, 1000
-FAILED = 200  # runs of which failures of a guarantee are counted
+FAILED = 10_000  # runs of which failures of a guarantee are counted
 DELTAS = (0.05, 0.2, 0.5)  # levels at which small evidence is counted
 FACTORS = (0.7, 0.5, 0.35, 0.25)  # of the thresholds of `Short` strategies
 HORIZON, BATCH, LATE = 2000, 10, 200  # pulls
