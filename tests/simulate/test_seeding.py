@@ -9,7 +9,7 @@ import topk
 from topk.engine.streams import INSTANCE, ORDER, REWARDS, RULE, SPLIT, stream
 from topk.simulate.many import run_together
 from topk.simulate.run import Study
-from topk.simulate.seeding import generator_state, generator_states, generators
+from topk.simulate.seeding import generator_memory, generator_state, generator_states, generators
 
 
 def test_the_streams_are_children_of_one_seed_sequence():
@@ -73,6 +73,17 @@ def test_generators_of_many_runs_are_numpys(seed):
             assert rng.bit_generator.state == stream(seed, play, purpose).bit_generator.state
         plain = [generator_state(rng) for rng in generators(seed, numbers, purpose)]
         assert generator_states(seed, numbers, purpose).tolist() == plain
+
+
+@pytest.mark.parametrize("kind", [np.random.SFC64, np.random.MT19937])
+def test_a_number_that_is_no_pointer_is_not_followed(kind):
+    """These store their state where PCG64 has a pointer: following it ends the process."""
+    for seed in range(50):
+        assert generator_memory(np.random.Generator(kind(seed))) is None
+    rng = np.random.default_rng(0)
+    memory = generator_memory(rng)
+    rng.random(7)
+    assert memory.tolist() == generator_state(rng)
 
 
 def test_runs_made_together_agree_with_runs_made_one_by_one(compiled):

@@ -15,6 +15,7 @@ INIT_A, MULT_A = 0x43B0D7E5, 0x931E8875
 INIT_B, MULT_B = 0x8B51F9DD, 0x58F38DED
 MIX_MULT_L, MIX_MULT_R = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
 PCG_MULT = 0x2360ED051FC65DA44385DF649FCCF645  # PCG64's multiplier
+POINTER_BYTES, STATE_BYTES = ctypes.sizeof(ctypes.c_void_p), 32
 
 
 class FixedWords(np.random.bit_generator.ISeedSequence):
@@ -99,8 +100,20 @@ def generator_state(rng):
 
 
 def generator_memory(rng):
-    """Return the memory with a generator's `generator_state`; None if it cannot be located."""
-    address = rng.bit_generator.ctypes.state_address
-    place = ctypes.c_void_p.from_address(address).value
+    """Return the memory with a generator's `generator_state`; None if it cannot be located.
+
+    NumPy hands out the address of a C structure that begins with a pointer to the state; both are
+    parts of the bit generator, whose address `id` is in CPython.  Memory is read only if it lies
+    inside of that object: where NumPy stores it in another way, what is taken for the pointer is
+    some number, which does not.
+    """
+    bits = rng.bit_generator
+    begin, end = id(bits), id(bits) + type(bits).__basicsize__
+    address = bits.ctypes.state_address
+    if not begin <= address <= end - POINTER_BYTES:
+        return None
+    place = ctypes.c_void_p.from_address(address).value or 0
+    if not begin <= place <= end - STATE_BYTES:
+        return None
     memory = np.frombuffer((ctypes.c_uint64 * 4).from_address(place), np.uint64)
     return memory if memory.tolist() == generator_state(rng) else None
