@@ -217,7 +217,7 @@ ENTRIES = [
     Entry(topk.KLLUCB, transcriptions.kl_lucb, confidence, **INDEX, **STOPS),
     Entry(topk.KLLUCB, transcriptions.kl_lucb, by_arms, **INDEX, **STOPS, form="-arms"),
     Entry(topk.KLLUCB, transcriptions.kl_lucb, published, **INDEX, **STOPS, form="-published"),
-    Entry(topk.BettingLUCB, parameters=confidence, **INDEX, **STOPS),
+    Entry(topk.BettingLUCB, transcriptions.betting_lucb, confidence, **INDEX, **STOPS),
     Entry(topk.BettingLUCB, transcriptions.betting_lucb, by_arms, **INDEX, **STOPS, form="-arms"),
     Entry(topk.LUCBPlusPlus, transcriptions.lucb_plus_plus, plus_plus, most=40, instances=264),
     Entry(topk.TopTwo, transcriptions.top_two, confidence, **INDEX, **STOPS),

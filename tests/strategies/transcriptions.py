@@ -17,6 +17,8 @@ from fractions import Fraction
 from functools import lru_cache, wraps
 from types import SimpleNamespace
 
+import numpy as np
+
 
 class Seen:
     """Pulls and rewards so far; arm i of bandit m has index m * n + i."""
@@ -379,16 +381,59 @@ def floored(s, seen, pair):
 
 @indexed
 def betting_lucb(s, seen):
-    """KL-LUCB's pair with the mixture of KT and bets, for 0/1 rewards, whose bets are exact.
-
-    With levels by arm; test_capital.py has those by side.
-    """
+    """KL-LUCB's pair with the mixture of KT and bets, for 0/1 rewards, whose bets are exact."""
+    if s.levels == "sides":
+        return lucb_by_sides(s, seen, capital_limit)
     n, lower, upper = len(seen.pulls), {}, {}
     for arm, (u, ones) in enumerate(zip(seen.pulls, seen.sums, strict=True)):
         lower[arm] = betting_limit(u, ones, n / s.delta)
         upper[arm] = 1 - betting_limit(u, u - ones, n / s.delta)
     chosen, pair, apart = closest_pair(s, seen, lower, upper)
     return chosen, floored(s, seen, pair), apart < s.epsilon
+
+
+@lru_cache(maxsize=10**5)
+def capital_limit(u, ones, most):
+    """The upper bound 1 - m: half of KT+ and a sixtieth of the bets on zeros reach most at m.
+
+    Of the bets the best one and at most eleven neighbours that have exp(-6) of its capital.  The
+    search for s = ln(mean/m) starts from two moments, and ends at most 1e-4 beyond the level.
+    """
+    if u == ones:
+        return 1.0
+    level, mean, odds = math.log(most), (u - ones) / u, 2.0 ** np.arange(20, -10, -1)
+    gained = (u - ones) * np.log1p(odds)
+    s = math.sqrt(2 * (level + 3) * ones / u / (u - ones)) + (level + 3) / (2 * u)
+    capital = gained - u * np.log1p(odds * mean * math.exp(-s))
+    first = last = int(capital.argmax())
+    rich = capital >= capital.max() - 6
+    while first > 0 and rich[first - 1] and last - first < 11:
+        first -= 1
+    while last < 29 and rich[last + 1] and last - first < 11:
+        last += 1
+    gained, odds, near, far = gained[first : last + 1], odds[first : last + 1], 0.0, 200.0
+    while True:
+        m = mean * math.exp(-s)
+        logs = gained - u * np.log1p(odds * m) - math.log(60) - u * 2.0**-46
+        slopes = u * odds * m / (1 + odds * m)
+        mixed, below = mixture_ratio(u, ones, m), 2 / math.pi * math.asin(math.sqrt(m))
+        if (kept := 1 - below * math.exp(min(-mixed, 50.0))) > 0:  # KT+ = (M - F) / (1 - F)
+            logs = np.append(logs, mixed + math.log(kept / (1 - below) / 2))
+            slopes = np.append(slopes, u * (mean - m) / (1 - m) / kept)
+        weights = np.exp(logs - logs.max())
+        excess = logs.max() + math.log(weights.sum()) - level
+        if 0 <= excess < 1e-4:
+            return 1 - m
+        near, far = (s, far) if excess < 0 else (near, s)
+        s -= (excess - 0.5e-4) * weights.sum() / (weights @ slopes)  # Newton's step
+        if not near < s < far:
+            s = (near + far) / 2 if far < 200 else min(2 * near, 200.0)
+
+
+def mixture_ratio(u, ones, m):
+    """ln M: the mean of the likelihood under Beta(1/2, 1/2), against that of zeros of mean m."""
+    mixed = math.lgamma(ones + 0.5) + math.lgamma(u - ones + 0.5) - math.lgamma(u + 1)
+    return mixed - math.log(math.pi) - (u - ones) * math.log(m) - ones * math.log1p(-m)
 
 
 @lru_cache(maxsize=10**5)
