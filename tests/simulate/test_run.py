@@ -630,7 +630,7 @@ SAYS = "print(end=sys.stderr.getvalue())"
 @pytest.mark.parametrize("where", ["on a pipe", "on a pipe, soon done", "captured"])
 def test_a_compilation_that_takes_long_says_so_once(where, tmp_path):
     """Also where standard error is no terminal, but not where it is captured."""
-    said = "topk compiles Once: a few seconds, once; see topk.warm\n" * (where == "on a pipe")
+    said = "topk compiles Once: some seconds, once; see topk.warm\n" * (where == "on a pipe")
     code = "import os; os.environ['TOPK_COMPILE'] = 'always'" + FIRST_PLAY
     if where == "captured":
         code = code.replace("jit.P", f"{CAPTURED}jit.P") + SAYS

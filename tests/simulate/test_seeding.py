@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scale import some
 
 import topk
 from topk.engine.streams import INSTANCE, ORDER, REWARDS, RULE, SPLIT, stream
@@ -86,28 +87,41 @@ def test_a_number_that_is_no_pointer_is_not_followed(kind):
     assert memory.tolist() == generator_state(rng)
 
 
-def test_runs_made_together_agree_with_runs_made_one_by_one(compiled):
+SEVERAL = topk.MultiBandit([[0.9, 0.5, 0.1], [0.2, 0.3, 0.7]])
+DRAWN = [topk.instances.unif01(20, np.random.default_rng(r)) for r in range(25)]
+TOGETHER = [
+    (topk.LUCB1(3, epsilon=0.2, delta=0.1), [topk.instances.uniform(20)]),
+    (topk.LUCB1(3, epsilon=0.0, delta=0.1, budget=3000), [topk.instances.uniform(300)]),
+    (topk.GapE(3, budget=2000, complexity=100.0), DRAWN),
+    (topk.CLUCB(2, delta=0.3, budget=5000), [topk.instances.uniform(20)]),
+    (topk.AdaptiveTopK(3, epsilon=0.3, delta=0.1), DRAWN),
+    (topk.SAR(3, 300), DRAWN),
+    (topk.MultiBanditSAR(600), [SEVERAL]),
+    (topk.OptMAI(3, budget=500), DRAWN),
+    (topk.UGapEc(3, epsilon=0.3, delta=0.1), [topk.instances.uniform(20)]),
+    (topk.MultiBanditUGapEc(1, epsilon=0.4, delta=0.1), [SEVERAL]),
+]
+# of the indices, of the rounds, and of the rules that do not recommend by means
+QUICK = topk.LUCB1, topk.SAR, topk.MultiBanditUGapEc
+
+
+@pytest.mark.parametrize(
+    "case", some(TOGETHER, lambda case: isinstance(case[0], QUICK)),
+    ids=[str(case[0]) for case in TOGETHER],
+)
+def test_runs_made_together_agree_with_runs_made_one_by_one(case, compiled):
     """With a rule that ends early or late, of one bandit and of several, with arms drawn anew."""
-    drawn = [topk.instances.unif01(20, np.random.default_rng(r)) for r in range(25)]
-    several = topk.MultiBandit([[0.9, 0.5, 0.1], [0.2, 0.3, 0.7]])
-    for strategy, bandit in [
-        (topk.LUCB1(3, epsilon=0.2, delta=0.1), [topk.instances.uniform(20)]),
-        (topk.LUCB1(3, epsilon=0.0, delta=0.1, budget=3000), [topk.instances.uniform(300)]),
-        (topk.GapE(3, budget=2000, complexity=100.0), drawn),
-        (topk.CLUCB(2, delta=0.3, budget=5000), [topk.instances.uniform(20)]),
-        (topk.AdaptiveTopK(3, epsilon=0.3, delta=0.1), drawn),
-        (topk.SAR(3, 300), drawn),
-        (topk.MultiBanditSAR(600), [several]),
-        (topk.OptMAI(3, budget=500), drawn),
-        (topk.UGapEc(3, epsilon=0.3, delta=0.1), [topk.instances.uniform(20)]),
-        (topk.MultiBanditUGapEc(1, epsilon=0.4, delta=0.1), [several]),
-    ]:
-        study = Study(strategy, bandit[0] if len(bandit) == 1 else bandit, 3)
-        together = run_together(strategy, bandit, 3, range(5, 30))
-        alone = study._one_by_one(bandit, range(5, 30))
-        assert together.keys() == alone.keys()
-        for name, values in alone.items():
-            assert values.dtype == together[name].dtype
-            assert values.shape == together[name].shape
-            assert values.tolist() == together[name].tolist()
-    assert run_together(topk.TopTwo(3, epsilon=0.2, delta=0.1), drawn, 3, range(5, 30)) is None
+    strategy, bandit = case
+    study = Study(strategy, bandit[0] if len(bandit) == 1 else bandit, 3)
+    together = run_together(strategy, bandit, 3, range(5, 30))
+    alone = study._one_by_one(bandit, range(5, 30))
+    assert together.keys() == alone.keys()
+    for name, values in alone.items():
+        assert values.dtype == together[name].dtype
+        assert values.shape == together[name].shape
+        assert values.tolist() == together[name].tolist()
+
+
+def test_runs_of_rules_that_draw_random_numbers_are_made_one_by_one(compiled):
+    top_two = topk.TopTwo(3, epsilon=0.2, delta=0.1)
+    assert run_together(top_two, DRAWN, 3, range(5, 30)) is None
