@@ -52,7 +52,7 @@ def test_a_random_seed_is_the_same_for_all_strategies():
 
 
 def test_checkpoints_use_one_run_and_rivals_share_the_error():
-    three = SURE | {"UGapEc": topk.UGapEc(2, 0.1, 0.1)}
+    three = SURE | {"UGapEc": topk.UGapEc(2, 0.3, 0.1)}
     found = topk.compare(three, BANDIT, runs=20, checkpoints=[10, 50], seed=1)
     assert {len(studies) for studies in found.replications.values()} == {1}
     frame, table = found.frame(), found.table("simple_regret")
