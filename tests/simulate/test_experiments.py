@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scale import amount
 
 import topk
 from topk import hardness
@@ -17,9 +18,10 @@ NU, NU_PRIME = [0.7, 0.5, 0.3], [0.5, 0.7, 0.3]
 
 
 def test_lemma_5_2_with_optmai_at_the_budget_of_corollary_4_4_and_starved():
-    found = ex.smallest_budget(lambda q: topk.OptMAI(K, q), N, K, EPSILON, plays=500, seed=1)
-    enough = ex.algorithm_b(topk.OptMAI(K, found.budget), N, EPSILON, plays=1500, seed=2)
-    starved = ex.algorithm_b(topk.OptMAI(K, found.budget // 30), N, EPSILON, plays=1500, seed=3)
+    few, many = amount(200, 500), amount(500, 1500)
+    found = ex.smallest_budget(lambda q: topk.OptMAI(K, q), N, K, EPSILON, plays=few, seed=1)
+    enough = ex.algorithm_b(topk.OptMAI(K, found.budget), N, EPSILON, plays=many, seed=2)
+    starved = ex.algorithm_b(topk.OptMAI(K, found.budget // 30), N, EPSILON, plays=many, seed=3)
     assert enough.reliable.min() > 0.75  # found at .8, on other plays
     assert min(side.low for side in enough.right) > 0.51  # on both sides, at level 1 - 1e-6
     assert min(side.high for side in starved.right) < 0.51
