@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from scale import amount
+from scale import amount, some
 from strategies.registry import ENTRIES, cases, numbers, start
 
 import topk
+from topk.engine.streams import RULE, stream
 
 LITERAL = [entry for entry in ENTRIES if entry.transcription]
 
@@ -48,3 +49,32 @@ def test_the_pulls_and_the_set_are_those_of_the_papers_pseudo_code(entry):
             wrong[f"{strategy} on {bandit.means.tolist()}"] = where
     first = next(iter(wrong.items()), None)
     assert not wrong, f"{len(wrong)} of {many} instances differ, the first: {first}"
+
+
+def of_the_paper(entry, strategy, bandit, seed):
+    """Return pulls, sums, the set and why it ended, with the streams of a simulated run."""
+    order, rng = topk.streams(seed, 0, bandit.layout)
+    own = [stream(seed, 0, RULE)] if strategy.random else []
+    paper = entry.transcription(strategy, bandit.layout, *own)
+    rewards, (pulls, sums) = None, np.zeros((2, bandit.n))
+    while True:
+        try:
+            arms, counts = np.array(paper.send(rewards)).T
+        except StopIteration as end:
+            chosen, why = end.value
+            return pulls.tolist(), sums.tolist(), sorted(order[[*chosen]].tolist()), why
+        rewards = bandit.pull(order[arms], counts, rng).sums
+        pulls[order[arms]] += counts
+        sums[order[arms]] += rewards
+
+
+@pytest.mark.parametrize("setting", some(["never", "always"], lambda x: x == "never"))
+@pytest.mark.parametrize("entry", LITERAL, ids=lambda entry: entry.name)
+def test_a_simulation_makes_these_pulls_compiled_or_not(entry, setting, monkeypatch):
+    monkeypatch.setenv("TOPK_COMPILE", setting)
+    for strategy, bandit, rng in cases(entry, amount(6, 40), seed=31):
+        seed = int(rng.integers(2**32))
+        made = topk.run(strategy, bandit, rng=seed)
+        found = made.pulls.ravel().tolist(), made.sums.ravel().tolist()
+        found += numbers(made.selected, bandit.layout), made.stopped
+        assert found == of_the_paper(entry, strategy, bandit, seed), strategy
