@@ -46,9 +46,9 @@ class LUCBPlusPlus(Indices):
 
     Notes
     -----
-    Simchowitz, Jamieson and Recht (2017).  Their pseudo-code was not available to us: the pair,
-    both levels and the radius are taken from the implementation that accompanies Yang, Ramdas,
-    Jamieson and Wainwright (2017).
+    The pair and both levels are those of Simchowitz, Jamieson and Recht (2017), Algorithm 1, which
+    leaves the constants of the radius open: these are those of the implementation that accompanies
+    Yang, Ramdas, Jamieson and Wainwright (2017).
 
     Only k upper bounds, those of the k best arms, and n - k lower bounds, those of the others, have
     to hold: if another set were returned, it would contain one of the others, j, instead of one of
