@@ -22,7 +22,7 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml $(LOCKED:%=--extra %) --
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help environment address book pdf preview serve lab sync test test-all browser-test bench evidence lock adapters clean \
-	dist coverage mutate lowest
+	dist coverage mutate lowest audit
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -112,6 +112,10 @@ adapters: ## run the adapters with the newest inspect_ai, GEPA and optuna, apart
 	  hypothesis
 	cd tests && TOPK_RECORD=1 ../_build/adapters/bin/python -m pytest -q -p no:cacheprovider \
 	  -o filterwarnings=default adapters reading
+
+# Each package has an environment of its own in _build/audit; NEWEST=1 takes the newest versions.
+audit: $(STAMP) ## run the stopping rules of chapter 28 from their own packages (needs uv; an hour)
+	$(BIN)/python -m benchmarks.audit $(if $(NEWEST),--newest)
 
 lock: ## resolve the dependencies again (needs uv)
 	$(LOCK) --output-file requirements.lock

@@ -1,0 +1,150 @@
+"""The audit of chapter 28: its record, its streams, and the page's transcriptions on them."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+from chapters import cells
+
+from benchmarks.audit import __main__ as audit
+from benchmarks.audit import streams
+from benchmarks.audit.rules import RULES
+
+RECORD = json.loads(audit.RESULT.read_text(encoding="utf-8"))
+ROWS = {row["rule"]: row for row in RECORD["rules"]}
+SCRIPTS = sorted((audit.ROOT / "book" / "reports").glob("*.py"))
+KEPT = [(row["rule"], place) for row in RECORD["rules"] for place in row.get("decisions", {})]
+
+
+@pytest.fixture(scope="module")
+def page():
+    space = {"__name__": "__main__"}
+    for tags, source in cells.read("28-stopping-rules")[0]:
+        if "setup" in tags:
+            exec(compile(source, "28-stopping-rules", "exec"), space)
+    return space
+
+
+def test_the_instances_are_the_pages(page):
+    assert page["instances"] == streams.INSTANCES and page["LOOKS"] == streams.LOOKS
+
+
+def test_the_record_is_of_these_streams():
+    assert RECORD["seed"] == streams.SEED
+    assert RECORD["streams"] == {place: streams.digest(place) for place in streams.INSTANCES}
+
+
+def test_scores_have_the_means_of_their_instance():
+    for place, (means, daily, spread, _) in streams.INSTANCES.items():
+        arms, scores = streams.stream(place, 0)
+        assert sorted(arms) == sorted(means) and scores.shape == (len(means), 100 * daily)
+        error = 6 * (spread or 0.5) / np.sqrt(100 * daily)  # false alarms in all below 1e-6
+        assert np.abs(scores.mean(1) - arms).max() < error
+
+
+def test_the_record_has_every_rule_as_it_is_declared():
+    assert list(ROWS) == [rule.name for rule in RULES]
+    for rule in RULES:
+        row = ROWS[rule.name]
+        assert (row["promise"], row["script"], row["options"], row["gate"], row["level"]) == (
+            rule.promise, rule.script, rule.options, rule.gate, rule.level)
+        assert len(rule.promise.split()) <= 25
+        if "missing" not in row:
+            assert set(row["places"]) == set(rule.places)
+            assert set(row["decisions"]) == set(rule.keep)
+            assert all(x["wrong"] <= x["named"] <= x["runs"] == rule.count(place)
+                       for place, x in row["places"].items())
+            assert row["version"] or not rule.package
+            assert row["source"].rpartition(":")[2].isdigit()
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_a_report_is_short_and_belongs_to_a_rule(path):
+    source = path.read_text(encoding="utf-8")
+    compile(source, path.name, "exec")
+    assert len(source.splitlines()) <= 30
+    assert path.stem in {rule.script for rule in RULES}
+
+
+@pytest.mark.parametrize("rule", ["keep if better", "two runs agree"])
+def test_a_rule_without_a_package_repeats_its_record(rule):
+    path = audit.ROOT / "book" / "reports" / "loops_gates.py"
+    spec = importlib.util.spec_from_file_location("loops_gates", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    for place in ("two nearly equal", "five accuracies"):
+        rows = []
+        for run in range(1000):
+            means, scores = streams.stream(place, run)
+            order = np.argsort(-means, kind="stable")
+            arm, used = script.decide(scores[order], 0, **ROWS[rule]["options"])
+            rows.append([-1 if arm is None else order[arm], used])
+        assert audit.counted(place, rows) == ROWS[rule]["places"][place]
+
+
+def first_look(page, scores, daily, test):
+    """Arm and scores of the first look at which a p-value is below 5 %, as the package's."""
+    looks = np.arange(daily, scores.shape[2] + 1, daily)
+    sums = scores.cumsum(2, dtype=float)[:, :, looks - 1].transpose(0, 2, 1)
+    value, leader = test(looks[:, None].astype(float), sums)
+    says = value < 0.05
+    at = np.where(says.any(1), says.argmax(1), len(looks) - 1)
+    arm = np.where(says.any(1), leader[np.arange(len(at)), at], -1)
+    return arm, 2 * looks[at]
+
+
+def transcribed(page, rule, place, scores):
+    """Return what the page's transcription decides on the streams: arms and scores used."""
+    daily, whose = streams.INSTANCES[place][1], np.arange(len(scores))
+    if rule == "GrowthBook, chance to win":
+        return first_look(page, scores, daily, lambda n, s: page["chance_to_win"](n, s, s))
+    if rule == "msprt, mixture test":
+        return first_look(page, scores, daily, page["mixture_test"])
+    correct = scores[:, :, :500].astype(np.int8)
+    if rule == "AgentOpt, elimination":
+        best, _, used = page["eliminate"](correct)
+        theirs = np.array(ROWS[rule]["decisions"][place])[:, 0]
+        # The package breaks ties of averages by the clock: any arm of the largest one is right.
+        return np.where(best[whose, theirs] == best.max(1), theirs, best.argmax(1)), used
+    if rule == "Optuna, halving":
+        order, used = page["halve"](correct)
+        return order[:, 0], used
+    if rule == "Optuna, Wilcoxon":
+        arm, _, used = page["prune"](correct[:, :, :ROWS[rule]["options"]["size"]])
+        return arm, used
+    assert rule == "BanditEval, UCB-E"
+    return page["explore"](correct, 0.15)
+
+
+# Where the package's decision differs on some of the 200 streams, for the reason on the page.
+DIFFERENT: dict[tuple[str, str], int] = {}
+
+
+@pytest.mark.parametrize(("rule", "place"), KEPT)
+def test_a_transcription_decides_as_the_package(page, rule, place):
+    scores = np.array([streams.stream(place, run)[1] for run in range(200)])
+    arm, used = transcribed(page, rule, place, scores)
+    theirs = np.array(ROWS[rule]["decisions"][place])
+    assert theirs.shape == (200, 2)
+    different = (theirs[:, 0] != arm) | (theirs[:, 1] != used)
+    assert different.sum() == DIFFERENT.get((rule, place), 0)
+
+
+def test_counts_follow_the_tolerance():
+    means = [streams.stream("tie of accuracies", run)[0] for run in range(3)]
+    worst, middle = int(np.argmin(means[0])), int(np.argsort(means[1])[1])
+    counts = audit.counted("tie of accuracies", [[worst, 10], [middle, 20], [-1, 30]])
+    assert counts == {"runs": 3, "named": 2, "wrong": 1, "scores": 20.0}
+
+
+def test_what_does_not_install_is_a_row(monkeypatch):
+    monkeypatch.setattr(audit, "environment", lambda rule, newest: None)
+    row = audit.measured(RULES[0], newest=False)
+    assert row["missing"] == "does not install with Python 3.12" and "places" not in row
+
+
+def test_changes_name_the_rule_and_both_values():
+    old = [{"rule": "a", "version": "1", "places": {}}, {"rule": "b", "version": "1"}]
+    new = [{"rule": "a", "version": "2", "places": {}}, {"rule": "b", "version": "1"}]
+    assert audit.changes(old, new) == ["a: version was 1, is 2"]
