@@ -727,11 +727,6 @@ def test_the_error_for_an_invalid_strategy_is_helpful(act, error, text):
         act()
 
 
-def test_the_error_for_a_rule_that_cannot_be_compiled_is_helpful(compiled):
-    with pytest.raises(TypeError, match="Speechless cannot be compiled.* `pick`"):
-        topk.run(Speechless(1), TWO, 0)
-
-
 def test_a_live_rule_without_a_return_value_raises_a_helpful_error():
     with pytest.raises(TypeError) as raised:
         Speechless(1).start(2).tell([0, 1], [1, 0])
