@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from topk import capital, finite, sides
 from topk._checks import (
+    as_array,
     as_integers,
     as_numbers,
     check_choice,
@@ -38,10 +39,11 @@ from topk._checks import (
     refuse_first,
     roundings,
 )
-from topk._tables import joined
+from topk._tables import as_labels, joined
 from topk._types import Flags, Floats, Integers
 from topk.betting import betting_interval, betting_pair_statistic
 from topk.kl import ULPS, kl_log_ratio, kl_term, mixture_cost
+from topk.paired import set_count
 
 __all__ = ["evidence", "interval"]
 
@@ -288,17 +290,21 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
     size, n = pulls.shape
     if items is not None and size > 1:
         refuse("items", items, "omitted for several bandits")
-    arms = as_integers(np.ravel(chosen), "chosen", 0, n - 1)
+    arms = np.ravel(as_array(chosen, "chosen", "numbers of arms"))
+    arms = as_integers(arms, "chosen", 0, n - 1)
     k, (inside, withdrawn_arms) = arms.size // size, np.zeros((2, size, n), dtype=bool)
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
     if inside.sum() < max(1, arms.size):
         refuse("chosen", chosen, f"{size} row(s) of different arms, equally many in each")
+    if not isinstance(withdrawn, set | frozenset):
+        withdrawn = as_labels(withdrawn, "withdrawn", "a list of numbers of arms")
     withdrawn_arms.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
     if (pulls == 0)[~withdrawn_arms].any():
         return 1.0
     outside = ~inside & ~withdrawn_arms
     if squares is not None:
-        *_, squares = check_squares(pulls, sums, np.atleast_2d(squares), sigma)
+        squares = np.atleast_2d(as_array(squares, "squares", "an array of numbers"))
+        *_, squares = check_squares(pulls, sums, squares, sigma)
     if method == "sides":
         if size > 1:
             refuse("method", method, "'pairs' or 'intervals' for several bandits")
@@ -403,8 +409,9 @@ def pair_multiplier(n, k, epsilon, absent):
         Number of arms to select.
     epsilon : float
         Tolerance.
-    absent : int
-        How many arms of the list are not present: withdrawn, or announced and not yet joined.
+    absent : int or None
+        How many arms of the list are not present: withdrawn, or announced and not yet joined.  None
+        if it is agreed at the start that all stay and none joins: then nothing is reserved.
 
     Notes
     -----
@@ -422,6 +429,8 @@ def pair_multiplier(n, k, epsilon, absent):
     other one any of the n - k - s later ranks: such a pair gets
     :math:`0.05\,\delta\max(\frac1{(n-k-s)\,s\,(s+1)}, \frac2{(n-k)(n-k-1)})`.
     """
+    if absent is None:
+        return float(set_count(n, k, epsilon))
     if epsilon == 0:
         return (n - 1) / 0.9 if absent == 0 else max(5.0 * (n - 1) * (n - 2), (n - 1) / 0.9)
     found, others = k * (n - k) / 0.9, n - k

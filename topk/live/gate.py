@@ -66,6 +66,7 @@ from topk._json import from_json, to_json
 from topk._tables import as_labels, joined, labels_of
 from topk._types import Floats
 from topk.bandits import reward_range_of
+from topk.finite import check_items
 from topk.graded import FRACTIONS
 from topk.live import files
 from topk.paired import BETS, MOST, WEIGHTS
@@ -237,7 +238,7 @@ class Gate:
         """Return a pool in a fresh random order."""
         allowed = "an integer of at least 1, or a sequence of different names"
         if isinstance(items, int | np.integer):
-            names = [*range(check_integer(items, "items", 1))]
+            names = [*range(check_items(items))]
         else:
             names = [_name(x, "items") for x in as_labels(items, "items", allowed)]
         if not names or len({*names}) < len(names):

@@ -51,6 +51,7 @@ from topk.live.results import MOST, as_name, check_names
 from topk.live.snapshot import Snapshot
 from topk.live.subgaussian import ODDS, SigmaTest
 from topk.rules.base import ACTIVE, RUNNING
+from topk.rules.cells import CellStrategy
 from topk.rules.ranking import means_of
 from topk.rules.strategy import Indices, Ruled, Strategy
 
@@ -160,6 +161,8 @@ class Session:
         Number of results of each cell.
     most_arms : int or None
         Maximum number of arms, those that join included, if given at the start.
+    withdrawals : int or None
+        Maximum number of withdrawals, if given at the start.
     engine : topk.engine.state.RunState or topk.engine.plain.PlainRunState
         The strategy's state, for inspection by its author: ``engine.s`` of a rule, ``engine.view``
         of a strategy in plain Python.
@@ -187,6 +190,7 @@ class Session:
     item_names: list[str] | list[int] | None
     trials: int
     most_arms: int | None
+    withdrawals: int | None
     engine: RunState | PlainRunState | CellRunState
     lock: threading.RLock
     revisions: set[str]
@@ -203,6 +207,7 @@ class Session:
         joined: Sequence[int] = (),
         trials: int = 1,
         method: str | None = None,
+        withdrawals: int | None = None,
     ) -> None:
         self.lock = threading.RLock()
         _sessions.add(self)
@@ -231,6 +236,12 @@ class Session:
         if self.most_arms or joined:
             assert isinstance(rescaled, Ruled)
             rescaled = rescaled.reserving(self._joined[0] if joined else int(shape), self.most_arms)
+        self.withdrawals = withdrawals
+        if withdrawals is not None:
+            limit = _checked_withdrawals(withdrawals, rescaled, method, most_arms)
+            self.withdrawals = self._scale["withdrawals"] = limit
+            rescaled = copy.copy(rescaled)
+            object.__setattr__(rescaled, "withdrawals", limit)
         self.engine = begin_run(rescaled, shape, generator)
         n = self.engine.seen.pulls.size
         self._arms = results.Arms(n, self.names)
@@ -249,7 +260,7 @@ class Session:
                 check_cells(strategy, n, self.items)
             seed = (own or np.random.default_rng()).bit_generator.random_raw()
             self._open_cells(int(seed), trials)
-        elif trials != 1 or isinstance(self.engine, CellRunState):
+        elif check_integer(trials, "trials", 1) != 1 or isinstance(self.engine, CellRunState):
             name, value = ("items", None) if trials == 1 else ("trials", trials)
             refuse(name, value, f"given: {type(strategy).__name__} compares models on items"
                    if trials == 1 else "1 where there are no items")
@@ -717,6 +728,7 @@ class Session:
             late=bool(getattr(getattr(self.engine.seen, "now", None), "most", 0)),
             log_products=self._log_products(),
             stops_by=self._method or self.engine.strategy.stops_by,
+            withdrawals=self.withdrawals,
         )  # fmt: skip
 
     def _when_settled(self):
@@ -737,7 +749,7 @@ class Session:
 
     def report(self, full: bool = False) -> pandas.DataFrame:
         """Return the current results as a table; see `topk.live.report.report`."""
-        return report.report(self.snapshot(), full)
+        return report.report(self.snapshot(), check_flag(full, "full"))
 
     def summary(self) -> str:
         """Return the current results in a few lines of text; see `topk.live.report.summary`."""
@@ -936,6 +948,8 @@ class Session:
         fall because results were taken back, of robots for example, are corrections: see `correct`.
         """
         self._refuse_cells("observe_totals", "tell_cells")
+        if sums is None:
+            refuse("sums", None, "given")
         told = self._read(arms, None, counts, squares, sums, None)
         if np.unique(told.arms).size < told.arms.size:
             twice = next(i for i, x in enumerate(told.arms) if x in told.arms[:i])
@@ -1010,7 +1024,10 @@ class Session:
             unchanged.
         """
         self._refuse_cells("correct", "tell_cells")
-        told = self._read(np.atleast_1d(np.asarray(arm)), None, counts, None, sums, None)
+        if sums is None:
+            refuse("sums", None, "given")
+        self._arms.read([arm], "arm")
+        told = self._read([arm], None, counts, None, sums, None)
         pulls, before = self._told()
         number = int(told.arms[0])
         after = float(self._reward_range.unit(told.counts, told.sums)[0])
@@ -1338,8 +1355,9 @@ class Session:
 
         Notes
         -----
-        The arm's later results wait until the cell is answered.  If a cell can never be answered
-        and that counts as a failure, tell the result 0.
+        The arm's later results wait until the cell is answered.  A cell that can never be answered
+        belongs to `void_cells` (`BettingLUCB`, `PairedBetting`); elsewhere, if that counts as a
+        failure, tell the result 0.
         """
         self._with_cells("lost_cells")
         cells = self._own("_cells")
@@ -1350,7 +1368,11 @@ class Session:
             arm, item, times = max(again, key=itemgetter(2))
             name = in_words(self._arms.name(arm))
             told = f"{len(again)} cell(s) were lost again and again, arm {name} and item {item} "
-            told += f"{times} times: a cell that can never be had belongs to Session.void_cells"
+            told += f"{times} times: a cell that can never be had "
+            if isinstance(self.engine, CellRunState):
+                told += "belongs to Session.void_cells"
+            else:
+                told += "holds up all later results of its arm; if that counts as a failure, tell 0"
             warnings.warn(told, TopkWarning, stacklevel=3)
         return self
 
@@ -1381,7 +1403,8 @@ class Session:
         ------
         ValueError
             If the arm does not exist, if the run has ended, if fewer than k arms would
-            remain, or if the strategy has already accepted the arm.
+            remain, if the strategy has already accepted the arm, or if the limit that was set at
+            the start (``withdrawals``) is reached.
         """
         if self.names is None:
             arm = check_integer(arm, "arm", 0, self.n - 1)
@@ -1391,6 +1414,11 @@ class Session:
             raise ValueError("arm: this session is done, and its set is final")
         if arm in self._withdrawn:
             return self
+        if self.withdrawals is not None and len(self._withdrawn) >= self.withdrawals:
+            raise ValueError(
+                f"arm: the session was started with withdrawals={self.withdrawals}, and delta is "
+                "divided accordingly: no further arm can be withdrawn"
+            )
         self._own("engine").withdraw(arm)
         self._withdrawn.append(arm)
         if isinstance(self.engine, CellRunState):
@@ -1479,6 +1507,11 @@ class Session:
     def _with_new(self, names):
         """Return the number of arms that join, and the names of all arms, or their number."""
         strategy = self.engine.strategy
+        if self.withdrawals is not None:
+            raise ValueError(
+                f"names: the session was started with withdrawals={self.withdrawals}, and delta is "
+                "divided among the arms of the start: no arm can join"
+            )
         if isinstance(self.engine, CellRunState):
             raise ValueError(
                 f"names: no arm can join {type(self.strategy).__name__} on items, which divides "
@@ -1494,7 +1527,7 @@ class Session:
         if self.names is None:
             number, allowed = names, "the number of new arms (arms of this session have no names)"
             try:
-                number = check_integer(names, "names", 1)
+                number = check_integer(names, "names", 1, MANY_ARMS)
             except ValueError:
                 refuse("names", names, allowed)
             arms = self.n + number
@@ -1711,7 +1744,22 @@ def _checked_most(most_arms, shape, strategy):
     if strategy.joins_by is None or strategy.several:
         name = type(strategy).__name__
         refuse("most_arms", most_arms, f"left out: no arm can join {name}{_why_not(strategy)}")
-    return check_integer(most_arms, "most_arms", shape)
+    return check_integer(most_arms, "most_arms", shape, MANY_ARMS)
+
+
+def _checked_withdrawals(withdrawals, strategy, method, most_arms):
+    """Return the maximum number of withdrawals; refuse it where delta does not depend on it."""
+    if most_arms is not None:
+        refuse("withdrawals", withdrawals, "left out where most_arms is given")
+    if (method or strategy.stops_by) == "pairs":
+        limit = check_integer(withdrawals, "withdrawals", 0)
+        if limit:
+            refuse("withdrawals", limit, "0, or left out, which permits any number of them")
+        return limit
+    if isinstance(strategy, CellStrategy):
+        return check_integer(withdrawals, "withdrawals", 0)
+    name = type(strategy).__name__
+    refuse("withdrawals", withdrawals, f"left out for {name}, which does not compare pairs of arms")
 
 
 def _why_not(strategy):

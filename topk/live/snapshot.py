@@ -77,6 +77,8 @@ class Snapshot:
     when_settled
         Withdrawn arm -> the level at which it was settled, for rules by sides; see
         `topk.sides.Levels`.
+    withdrawals
+        As in `topk.Session`.
     """
 
     strategy: Strategy
@@ -105,6 +107,7 @@ class Snapshot:
     stops_by: str | None = None
     late: bool = False
     when_settled: Mapping[int, float] = field(default_factory=dict)
+    withdrawals: int | None = None
 
     @property
     def n(self) -> int:
@@ -166,11 +169,12 @@ class Snapshot:
         if self.stops_by != "pairs":
             return None
         k, listed = self.strategy.k, self.most_arms or self.n
-        absent = listed - self.n + len(self.withdrawn)
+        absent = None if self.withdrawals == 0 else listed - self.n + len(self.withdrawn)
         count = confidence.pair_multiplier(listed, k, epsilon, absent)
         if self.most_arms and epsilon > 0:
             count = confidence.pair_count(listed, k)
-        share = confidence.prior_share(epsilon) if self.reward_range.bounded else 1.0
+        by_counts = self.reward_range.bounded and self.squares is None
+        share = confidence.prior_share(epsilon) if by_counts else 1.0
         return confidence.PairForm(count, share, self.late)
 
     @cached_property

@@ -89,6 +89,8 @@ class Strategy:
         Whether the guarantee requires bounded rewards; Hoeffding's inequality does not.
     normal : bool
         Whether the rewards are 1/2-sub-Gaussian instead of bounded; set by `on`.
+    withdrawals : int or None
+        Maximum number of withdrawals, where a session agrees on it at the start; set by it.
     skips_known : bool
         Whether the rule itself skips arms of a finite test set that are known completely.
     checks : dict
@@ -121,6 +123,7 @@ class Strategy:
     random: bool = False
     bounded: bool = False
     normal: bool = False
+    withdrawals: int | None = None
     stops_by: Literal["sides", "intervals", "pairs"] | None = None
     joins_by: Literal["sides", "intervals", "bounds", "pairs"] | None = None
     skips_known: bool = False
@@ -316,6 +319,7 @@ class Strategy:
         most_arms: int | None = None,
         trials: int = 1,
         method: Literal["pairs", "sides", "intervals"] | None = None,
+        withdrawals: int | None = None,
     ) -> "topk.Session":
         """Start a live session with these arms; see `topk.Session`.
 
@@ -352,6 +356,13 @@ class Strategy:
             Form of `topk.Session.evidence` and of the report, in place of that of the strategy's
             own stop; see `topk.confidence.evidence`.  It must be chosen before any reward is seen:
             the smaller one of two p-values is none.
+        withdrawals : int, optional
+            Maximum number of arms that can be withdrawn.  0 where pairs of arms are compared
+            (`TopTwo`, `PairedBetting`, or ``method="pairs"``): no part of delta is reserved for
+            withdrawals, and `topk.Session.withdraw` and `topk.Session.with_arms` are refused.  For
+            `BettingLUCB` with items, which refuses both by default, at least 1 permits withdrawals:
+            then both sides of every row share delta, as after twice as many models.  Elsewhere
+            leave it out: there withdrawals are always permitted.
 
         Returns
         -------
@@ -370,8 +381,9 @@ class Strategy:
             told = f"delta = {delta} is the probability of failure, not of success"
             warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", TopkWarning, stacklevel=2)
         return topk.Session(
-            self, arms, rng, bounds, sigma, items, most_arms, trials=trials, method=method
-        )
+            self, arms, rng, bounds, sigma, items, most_arms, trials=trials, method=method,
+            withdrawals=withdrawals,
+        )  # fmt: skip
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the arms' means.

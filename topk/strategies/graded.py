@@ -20,9 +20,10 @@ class FiniteBettingLUCB(CellStrategy):
     r"""The rule of `topk.BettingLUCB` if each arm has N cells in [0, 1], each asked at most once.
 
     An arm's bounds L and U are those of `topk.graded` with :math:`d = \delta/n` on each side,
-    divided by N.  High holds the k largest means of cells asked so far, h is its arm with the
-    lowest L, l the arm outside with the highest U.  The run ends when :math:`U_l \leq L_h +
-    \epsilon`; otherwise h and l get their next cells, unless all their cells are known.
+    divided by N; :math:`d = \delta/(2n)` in a session that permits withdrawals.  High holds the k
+    largest means of cells asked so far, h is its arm with the lowest L, l the arm outside with the
+    highest U.  The run ends when :math:`U_l \leq L_h + \epsilon`; otherwise h and l get their next
+    cells, unless all their cells are known.
 
     Parameters
     ----------
@@ -39,7 +40,9 @@ class FiniteBettingLUCB(CellStrategy):
     T* and a j in T* that is not returned satisfy :math:`\mu_j \leq U_j \leq U_l \leq L_h + \epsilon
     \leq L_i + \epsilon \leq \mu_i + \epsilon`; and every returned i in T* has at least the mean of
     every arm outside T*, so its comparison with a j outside needs no bound, and one with a j in T*
-    follows from that of an i outside T*, of which there is one.  Therefore the set is right.
+    follows from that of an i outside T*, of which there is one.  Therefore the set is right.  If
+    arms may be withdrawn by looking at results, T* is the set of the best arms that are left, and
+    which side of a row it needs depends on them: both sides, 2n events, share delta.
 
     If h and l are known completely, without missing cells, their bounds are their values, and
     :math:`L_h \geq U_l` because h has one of the k largest means: ties are certified, and a run
@@ -76,7 +79,8 @@ class GradedTable(CellTable):
     def __init__(self, strategy: FiniteBettingLUCB, n: int, items: Integers) -> None:
         super().__init__(n)
         self.k, self.epsilon, self.delta = strategy.k, strategy.epsilon, strategy.delta
-        self.items, level = items, math.log(n / self.delta)
+        self.sides = 2 if strategy.withdrawals else 1  # of each row that share delta
+        self.items, level = items, math.log(self.sides * n / self.delta)
         self.rows = [(Row(size, level), Row(size, level)) for size in items.tolist()]
         self.ends = np.zeros((2, n))  # lower and upper bounds of the means
         self.ends[1] = 1.0
@@ -137,8 +141,9 @@ class GradedTable(CellTable):
         return np.where(self.size > 0, found, np.nan)
 
     def _sides(self):
-        """Return High and the other arms, those at risk first."""
-        order = np.argsort(-np.nan_to_num(self.means(), nan=-1.0), kind="stable")
+        """Return High and the other arms that have not been withdrawn, those at risk first."""
+        means = np.where(self.active, np.nan_to_num(self.means(), nan=-1.0), -np.inf)
+        order = np.argsort(-means, kind="stable")[: self.active.sum()]
         inside, outside = order[: self.k], order[self.k :]
         inside = inside[np.argsort(self.ends[0, inside], kind="stable")]
         return inside, outside[np.argsort(-self.ends[1, outside], kind="stable")]
@@ -154,6 +159,8 @@ class GradedTable(CellTable):
     def decided(self) -> bool:
         """Return whether U of l is at most epsilon above L of h, or both are known."""
         inside, outside = self._sides()
+        if not outside.size:
+            return True
         h, low = inside[0], outside[0]
         known = self.is_known(h) and self.is_known(low)
         return bool(known or self._excess(h, low, self.epsilon) <= 0)
@@ -188,7 +195,7 @@ class GradedTable(CellTable):
     def least_epsilon(self) -> float:
         """Return by how much the bounds of l and h overlap, at least 0."""
         inside, outside = self._sides()
-        if self.is_known(inside[0]) and self.is_known(outside[0]):
+        if not outside.size or (self.is_known(inside[0]) and self.is_known(outside[0])):
             return 0.0
         return float(max(self._excess(inside[0], outside[0], 0.0), 0.0))
 
@@ -214,9 +221,11 @@ class GradedTable(CellTable):
         against a mean of more than :math:`x + \epsilon`.  For every x, i has a mean of less than x
         or j one of more than :math:`x + \epsilon`, or :math:`x = \mu_i`, where the capital against
         :math:`\mu_i` counts.  So one of n supermartingales has reached max over x of min(f, g), and
-        n divided by it is a p-value.
+        n divided by it is a p-value; 2n if arms may be withdrawn.
         """
         inside, outside = self._sides()
+        if not outside.size:
+            return 0.0
 
         def at(x):
             """Return ln f and ln g at a mean x."""
@@ -232,7 +241,7 @@ class GradedTable(CellTable):
                 break
             low, high = (middle, high) if tried[-1][0] > tried[-1][1] else (low, middle)
         best = max(map(min, tried))
-        return float(min(1.0, self.n * math.exp(-best)))
+        return float(min(1.0, self.sides * self.n * math.exp(-best)))
 
     def _log_capital(self, arm, side, x):
         """Return ln of the largest capital so far against a mean of less than x, on one side."""
@@ -245,8 +254,19 @@ class GradedTable(CellTable):
         return row.largest_log_capital(x * items)
 
     def withdraw(self, arm: int) -> None:
-        """Raise a ValueError: one side of each row suffices only if all arms stay."""
-        raise ValueError(
-            "arm: BettingLUCB on a finite test set uses one side of each row, which is valid only "
-            "if all arms stay"
-        )
+        """Continue without an arm.
+
+        Raises
+        ------
+        ValueError
+            If one side of each row is used, which suffices only if all arms stay, or if fewer than
+            k arms would be left.
+        """
+        if self.sides == 1:
+            raise ValueError(
+                "arm: BettingLUCB on a finite test set uses one side of each row, which is valid "
+                "only if all arms stay; see withdrawals= of Strategy.start"
+            )
+        if self.active.sum() <= self.k:
+            raise ValueError(f"arm: without it fewer than k = {self.k} arms are left")
+        self.active[arm] = False

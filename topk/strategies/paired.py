@@ -60,7 +60,8 @@ class PairedBetting(CellStrategy):
     true ranking, and the promise covers every set that is ever named.  These pairs get 0.9 delta.
     If a model is withdrawn, whatever the results so far, others become neighbours; the
     (n - 1)(n - 2)/2 other pairs share the rest of delta, so that from then on
-    C = 5 (n - 1)(n - 2).  With epsilon > 0 no model can be withdrawn.
+    C = 5 (n - 1)(n - 2).  A session that starts with ``withdrawals=0`` gives these neighbours all
+    of delta.  With epsilon > 0 no model can be withdrawn.
 
     A run ends with probability 1 if all means are different and items do not run out; with ties
     away from the boundary this is not proved.  If items run out first, the set stays open.
@@ -115,6 +116,7 @@ class PairTable(CellTable):
     def __init__(self, strategy: PairedBetting, n: int) -> None:
         super().__init__(n)
         self.k, self.epsilon, self.delta = strategy.k, strategy.epsilon, strategy.delta
+        self.all_stay = strategy.withdrawals == 0
         self.capitals, self.largest = np.ones((n, n, BETS.size)), np.ones((n, n))
         self._low = np.zeros((n, 64))  # cells by item, 0 where missing, ...
         self._high = np.zeros((n, 64))  # ... and 1 where missing
@@ -124,7 +126,7 @@ class PairTable(CellTable):
     def count(self) -> float:
         """C, which depends on whether an arm has been withdrawn."""
         n = self.n
-        if self.epsilon > 0 or n == 2:
+        if self.epsilon > 0 or n == 2 or self.all_stay:
             return set_count(n, self.k, self.epsilon)
         return set_count(n, self.k, 0) / RESERVED if self.active.all() else 5 * (n - 1) * (n - 2)
 
@@ -241,7 +243,8 @@ class PairTable(CellTable):
         """
         if epsilon != self.epsilon:
             refuse("epsilon", epsilon, f"{self.epsilon}, for which evidence has been collected")
-        return float(min(1.0, self.count / self.largest[np.ix_(*self._sides())].min()))
+        least = self.largest[np.ix_(*self._sides())].min(initial=np.inf)  # none with k arms left
+        return float(min(1.0, self.count / least))
 
     def withdraw(self, arm: int) -> None:
         """Continue without an arm; from now on all claims need more evidence.

@@ -69,7 +69,8 @@ class TopTwo(Indices):
     \ln(C/\delta)` is required instead (`topk.confidence.evidence`).
 
     C counts the pairs that can make a set wrong, see `topk.confidence.pair_multiplier`; it becomes
-    larger once an arm is withdrawn, whatever the reason.  With sigma-sub-Gaussian rewards Z and g
+    larger once an arm is withdrawn, whatever the reason.  A session that starts with
+    ``withdrawals=0`` does without the 0.9.  With sigma-sub-Gaussian rewards Z and g
     are those of the normal mixture, see `topk.confidence.evidence`, and :math:`\pi` is 1.  Below
     k/n of about 1/10 `KLLUCB` needs fewer pulls: each pair pays for both of its arms, also where
     one has so many pulls that it is known.  Ties between pairs, and between numbers of pulls, go to
@@ -99,7 +100,8 @@ class TopTwo(Indices):
         """Return ln(C / delta), whether rewards are 1/2-sub-Gaussian, n, ln g, and the pair."""
         listed = arms.most or arms.n
         fixed = pair_count(listed, self.k) if arms.most and self.epsilon > 0 else 0.0
-        count = fixed or pair_multiplier(listed, self.k, self.epsilon, listed - arms.n)
+        absent = None if self.withdrawals == 0 else listed - arms.n
+        count = fixed or pair_multiplier(listed, self.k, self.epsilon, absent)
         share = 1.0 if self.normal else prior_share(self.epsilon)
         return {
             "fixed_count": fixed,
