@@ -1,5 +1,6 @@
 """The door for tables: frames of all kinds, labels joined or refused, places in refusals."""
 
+import inspect
 import itertools
 from decimal import Decimal
 
@@ -7,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from topk import TopkWarning, _tables
+from topk import TopkWarning, _tables, guarantees, hardness, lower_bounds, metrics
 from topk._checks import LONGEST, as_numbers, refuse
 
 LOG = {"m": ["a", "a", "b", "b"], "q": [0, 1, 0, 1], "x": [1, 0, 1, 1]}
@@ -133,3 +134,51 @@ def test_no_part_makes_a_refusal_long():
         with pytest.raises(ValueError, match="x must be x.*got 'x.*x") as caught:
             refuse(*parts)
         assert len(str(caught.value)) <= LONGEST
+
+
+# Formulas
+
+FIRST = pd.Series({"a": 4, "b": 3, "c": 2})
+PAIRS = {  # function -> its labelled arguments, and others
+    hardness.bernoulli_kl: ({"p": FIRST / 5, "q": FIRST / 9}, {}),
+    hardness.ugape_complexity: ({"means": FIRST / 5, "variances": FIRST / 40},
+                                {"k": 1, "epsilon": 0.1}),
+    lower_bounds.group_log_ratio: ({"pulls": FIRST * 3, "ones": FIRST}, {"epsilon": 0.05}),
+    lower_bounds.log_likelihood_ratio: (
+        {"pulls": FIRST * 3, "sums": FIRST, "means": FIRST / 5, "other": FIRST / 9}, {}),
+    lower_bounds.information: ({"pulls": FIRST, "means": FIRST / 5, "other": FIRST / 9}, {}),
+    lower_bounds.totals: ({"arms": FIRST, "rewards": FIRST % 2}, {"n": 5}),
+    lower_bounds.pair_log_odds: ({"arms": FIRST - 2, "rewards": FIRST % 2}, {"k": 2}),
+    guarantees.ugape_step: ({"means": FIRST / 5, "radii": FIRST / 9}, {"k": 1}),
+    guarantees.average_off: ({"mean": FIRST / 5, "off": FIRST / 40}, {"pulls": 9}),
+}
+
+
+@pytest.mark.parametrize("function", PAIRS, ids=lambda function: function.__name__)
+def test_formulas_join_labels(function):
+    labelled, others = PAIRS[function]
+    expected = function(**{x: y.to_numpy() for x, y in labelled.items()}, **others)
+    for name in [*labelled][1:]:
+        found = function(**labelled | {name: labelled[name][::-1]}, **others)
+        assert repr(found) == repr(expected)
+        with pytest.raises(ValueError, match=rf"^{name} must be labelled as"):
+            function(**labelled | {name: labelled[name].rename({"c": "d"})}, **others)
+
+
+@pytest.mark.parametrize("name", metrics.__all__)
+def test_measures_look_up_labels(name):
+    measure = getattr(metrics, name)
+    more = {"epsilon": 0.25} if "epsilon" in inspect.signature(measure).parameters else {}
+    values = np.array([0.2, 0.9, 0.6, 0.4])
+    means = pd.Series(values, index=["d", "a", "c", "b"])
+    sets = np.array([[1, 2], [3, 0], [2, 3]])
+    names = means.index.to_numpy()[sets]
+    assert np.array_equal(measure(names, means, **more), measure(sets, values, **more))
+    shuffled = pd.Series(values, index=[2, 0, 3, 1])  # numbers of arms, sorted otherwise
+    by_number = measure([[0, 3], [1, 2], [3, 1]], shuffled, **more)
+    assert np.array_equal(by_number, measure(sets, values, **more))
+    for wrong in (["a", "x"], [0, 1]):
+        with pytest.raises(ValueError, match="^selected must be made of labels of means"):
+            measure(wrong, means, **more)
+    with pytest.raises(ValueError, match="^means must be a Series with different labels"):
+        measure(["a", "b"], means.rename({"c": "a"}), **more)

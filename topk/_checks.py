@@ -320,7 +320,7 @@ def as_generator(rng: Any, allowed: str) -> np.random.Generator:
 
 def common_shape(name: str, *arrays: Any) -> tuple[int, ...]:
     """Return the common shape of arrays after broadcasting, or refuse them."""
-    shapes = [np.shape(array) for array in arrays]
+    shapes = [as_array(array, name, "a number or an array").shape for array in arrays]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

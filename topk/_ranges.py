@@ -12,7 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from topk import _checks
-from topk._checks import between, up_to  # noqa: F401  for the formulas
+from topk._checks import between, in_words, shortened, up_to  # noqa: F401  for the formulas
+from topk._tables import joined_series
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -104,7 +105,7 @@ def validated(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callab
     """Decorate a formula to check its arguments first, by `RANGES` and the given ranges.
 
     The formula is called with the values that the checks return; optional arguments that are None
-    are not checked.
+    are not checked.  Several pandas Series are first joined by their labels.
     """
     def decorate(formula: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(formula)
@@ -115,16 +116,23 @@ def validated(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callab
             call = signature.bind(*args, **kwargs)
             call.apply_defaults()
             arguments = call.arguments
+            arguments.update(zip(arguments, joined_series(**arguments), strict=True))
             for name, check in (known | ranges).items():
                 if arguments[name] is not None or signature.parameters[name].default is not None:
                     arguments[name] = check(arguments[name], name, arguments)
             try:
                 return formula(*call.args, **call.kwargs)
-            except (ArithmeticError, MemoryError) as error:  # 5e-324 squared, 2**53 arms
+            except (ArithmeticError, MemoryError, TypeError, ValueError) as error:
+                numpy = "Maximum allowed", "loop of ufunc"  # for 10**400 arms
+                if not isinstance(error, ArithmeticError | MemoryError) and not (
+                    str(error).startswith(numpy)
+                ):
+                    raise
+                # 5e-324 squared, 2**53 arms
                 numbers = {x: y for x, y in arguments.items() if isinstance(y, int | float)}
-                seen = ", ".join(f"{name} = {value!r}" for name, value in numbers.items())
+                seen = ", ".join(f"{x} = {in_words(y)}" for x, y in numbers.items())
                 text = f"{' and '.join(numbers)} must be of a size for which the formula is finite"
-                raise ValueError(f"{text}, got {seen}") from error
+                raise ValueError(shortened(f"{text}, got {seen}")) from error
 
         return compute
 

@@ -165,6 +165,38 @@ def places_of(wanted: list[Any], labels: list[Any], param: str, name: str) -> ND
     return np.array([places[label] for label in wanted], dtype=np.int64)
 
 
+def places_among(entries: Any, name: str, values: Any, param: str) -> Any:
+    """Return the places of entries among the labels of a pandas Series, in the entries' shape.
+
+    Parameters
+    ----------
+    entries : array_like
+        Labels of the Series.  They are returned as they are if ``values`` has no labels, or its
+        labels are the places themselves.
+    name : str
+        Name of the parameter with the entries.
+    values, param
+        The Series, and the name of its parameter.
+
+    Raises
+    ------
+    ValueError
+        If an entry is no label, or a label occurs twice.
+    """
+    labels = labels_of(values) if is_series(values) else None
+    if labels is None or labels == list(range(len(labels))):
+        return entries
+    places = {label: place for place, label in enumerate(labels)}
+    if len(places) < len(labels):
+        refuse(param, "a Series with labels that occur twice", "a Series with different labels")
+    given = np.asarray(entries)
+    for label in given.ravel().tolist():
+        if label not in places:
+            refuse(name, label, f"made of labels of {param}, such as {in_words(labels[0])}")
+    found = [places[label] for label in given.ravel().tolist()]
+    return np.array(found, dtype=np.int64).reshape(given.shape)
+
+
 def native(table: Any, name: str) -> Any:
     """Return a table as a narwhals DataFrame; refuse what is none."""
     import narwhals
@@ -220,7 +252,8 @@ def read_tidy(
     pandas = hasattr(table, "iloc") and hasattr(table, "columns")
     columns = list(table.columns) if pandas else native(table, name).columns
     for param, column in wanted.items():
-        if np.ndim(column) or sum(_equal(x, column) for x in columns) != 1:
+        listed = isinstance(column, list | tuple | set | dict) or np.ndim(column)
+        if listed or sum(_equal(x, column) for x in columns) != 1:
             refuse(param, column, f"the name of one of the columns {in_words(columns)}")
     if pandas:  # other columns may have one name
         table = table[list(dict.fromkeys(wanted.values()))]

@@ -9,13 +9,15 @@ arms are compared *by value*, never by index.
 ``selected`` has the chosen arms along its last axis and any leading axes (runs, checkpoints,
 bandits); ``means`` has the arms along its last axis, and its leading axes are broadcast against
 those of ``selected`` by NumPy's rules.  If each run has its own means, ``selected`` (runs,
-checkpoints, k) is combined with ``means[:, None, :]``.
+checkpoints, k) is combined with ``means[:, None, :]``.  If ``means`` is a pandas Series with
+labels, ``selected`` holds labels.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from topk._checks import as_finite, as_integers, check_epsilon, common_shape, refuse
+from topk._tables import places_among
 from topk._types import Flags, Floats, Integers
 
 __all__ = [
@@ -310,12 +312,13 @@ def regret_within(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flag
 
 def _with_slack(epsilon: float, means: ArrayLike) -> float | Floats:
     epsilon = check_epsilon(epsilon)
-    size = np.maximum(1.0, np.abs(means).max(axis=-1))
+    size = np.maximum(1.0, np.abs(np.asarray(means)).max(axis=-1))
     return epsilon + SLACK * size if epsilon > 0 else 0.0
 
 
 def _sorted_means(selected: ArrayLike, means: ArrayLike) -> tuple[Floats, Floats]:
     """Return the chosen and the k best means, each (..., k) and in decreasing order."""
+    selected = places_among(selected, "selected", means, "means")
     means = as_finite(means, "means")
     selected = _check_selected(selected, means.shape[-1])
     lead = common_shape("means", selected[..., 0], means[..., 0])

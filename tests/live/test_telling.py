@@ -218,7 +218,7 @@ def test_a_correction_ends_the_study_and_keeps_both_totals():
     table = session.report()
     assert (table.low == 0).all() and (table.high == 10).all() and not table.attrs["certified"]
     assert refusal(session.correct, "a", sums=900, counts=80).startswith("sums")
-    assert refusal(session.correct, "c", sums=9, counts=80).startswith("arms")
+    assert refusal(session.correct, "c", sums=9, counts=80).startswith("arm must be ")
 
 
 # What the report says
@@ -247,15 +247,20 @@ def test_results_that_contradict_a_certificate_are_named(strategy):
     assert "less information" not in session.summary()
 
 
-def test_a_cell_that_is_lost_again_and_again_is_named():
-    session = topk.KLLUCB(1, 0, 0.1).start(["a", "b"], items=9, rng=0)
+@pytest.mark.parametrize(("strategy", "way"), [
+    (topk.KLLUCB(1, 0, 0.1), "if that counts as a failure, tell 0"),
+    (topk.BettingLUCB(1, 0, 0.1), "belongs to Session.void_cells"),
+])
+def test_a_cell_that_is_lost_again_and_again_is_named(strategy, way):
+    session = strategy.start(["a", "b"], items=9, rng=0)
     for time in range(4):
         cells = session.ask_cells(1)
         if time < 2:
             session.lost_cells(*cells)
             session = topk.resume(session.state())
         else:
-            with pytest.warns(topk.TopkWarning, match=f"'a' and item {cells[1][0]} {time + 1} t"):
+            match = f"'{cells[0][0]}' and item {cells[1][0]} {time + 1} times: .*{way}$"
+            with pytest.warns(topk.TopkWarning, match=match):
                 session.lost_cells(*cells)
 
 

@@ -208,7 +208,8 @@ def lucb1_overrun(means: ArrayLike, k: int, epsilon: float, delta: float, rounds
     0.16
     """
     first = lucb1_rounds(means, k, epsilon, delta)
-    return 4 * delta / check_real(rounds, "rounds", first, math.inf, high_open=True) ** 2
+    least = check_real(rounds, "rounds", first, math.inf, high_open=True)
+    return 4 * delta / least / least
 
 
 def lucb1_expected_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> float:

@@ -55,14 +55,19 @@ class CharacteristicTime(
     """
 
 
+def _is_gaussian(arguments):
+    family = arguments["family"]  # not checked yet
+    return isinstance(family, str) and family == "gaussian"
+
+
 def _means(value, name, arguments):
     """Range of the means: in [0, 1], or any finite numbers for normal arms."""
-    return as_vector(value, name) if arguments["family"] == "gaussian" else check_means(value)
+    return as_vector(value, name) if _is_gaussian(arguments) else check_means(value)
 
 
 def _sigma(value, name, arguments):
     """Range of sigma: positive for normal arms, None for others."""
-    if arguments["family"] == "gaussian":
+    if _is_gaussian(arguments):
         return check_real(value, name, 0, 1e100, low_open=True)
     if value is not None:
         refuse(name, value, "omitted for Bernoulli arms")

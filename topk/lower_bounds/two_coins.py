@@ -10,7 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from topk._checks import between, check_arms, check_integer, refuse, up_to
+from topk._checks import (
+    as_array,
+    as_numbers,
+    between,
+    check_arms,
+    check_integer,
+    refuse,
+    up_to,
+)
 from topk._ranges import as_many_as, integer, smallest_integer, validated
 from topk._types import FloatOrFloats, Integers
 from topk.hardness.measures import bernoulli_kl
@@ -64,7 +72,7 @@ def totals(arms: ArrayLike, rewards: ArrayLike, n: int) -> tuple[Integers, Integ
     (array([1, 0, 2]), array([1, 0, 1]))
     """
     arms = check_arms(arms, n)
-    rewards = np.asarray(rewards)
+    rewards = as_array(rewards, "rewards", "made of 0 and 1, one for every pull")
     if rewards.shape != arms.shape:
         refuse("rewards", f"an array of shape {rewards.shape}", f"of shape {arms.shape}")
     other = ~np.isin(rewards, (0, 1))
@@ -116,7 +124,8 @@ def log_likelihood_ratio(
     >>> round(log_likelihood_ratio([2, 1], [2, 0], [0.5, 0.5], [0.75, 0.5]), 6)
     0.81093
     """
-    pulls, sums = np.asarray(pulls, dtype=float), np.asarray(sums, dtype=float)
+    pulls = as_numbers(pulls, "pulls", "an array of numbers of pulls")
+    sums = as_numbers(sums, "sums", "an array of sums of 0/1 rewards")
     if pulls.shape != sums.shape or pulls.shape[-1:] != means.shape:
         refuse("pulls", f"shape {pulls.shape}", f"of the shape {sums.shape} of sums, ending in n")
     if not ((sums >= 0) & (sums <= pulls) & (sums == np.floor(sums))).all():
@@ -166,7 +175,7 @@ def information(pulls: ArrayLike, means: ArrayLike, other: ArrayLike) -> FloatOr
     >>> round(information([10, 0], [0.5, 0.5], [0.25, 0.5]), 5)
     1.43841
     """
-    pulls = np.asarray(pulls, dtype=float)
+    pulls = as_numbers(pulls, "pulls", "an array of numbers of pulls")
     if pulls.shape[-1:] != means.shape or not (pulls >= 0).all():
         refuse("pulls", f"shape {pulls.shape}", f"non-negative, with a last axis of {means.size}")
     divergence = bernoulli_kl(means, other)

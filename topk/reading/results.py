@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from topk._checks import in_words
 from topk.reading.files import read_csv, read_json_lines, read_parquet
 from topk.reading.harness import is_lm_eval, read_inspect, read_lm_eval
 from topk.reading.table import (
@@ -132,7 +133,7 @@ def find_results(
     asked = {"model": model, "item": item, "score": score, "trial": trial}
     for role, name in asked.items():
         if name is not None and not isinstance(name, str):
-            raise ValueError(f"{role} must be the name of a column, got {name!r}")
+            raise ValueError(f"{role} must be the name of a column, got {in_words(name)}")
     tables = [_opened(path) for path in _files(paths)]
     tasks = {task for table in tables for task in table.columns.get("task", []) if table.usual}
     found = [_found(_with_tasks(table, len(tasks) > 1), asked) for table in tables]
