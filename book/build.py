@@ -28,9 +28,23 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @contextlib.contextmanager
 def alone(root: Path) -> Iterator[None]:
-    """Hold the lock of a folder's builds, which ends with the process, or raise."""
-    (root / "_build").mkdir(exist_ok=True)
-    with open(root / "_build/.lock", "w") as file:
+    """Hold the lock of a folder's builds, which ends with the process, or raise.
+
+    Raises
+    ------
+    BlockingIOError
+        If another build holds it.
+    SystemExit
+        If the folder cannot be written, as in a read-only checkout.
+    """
+    folder = root / "_build"
+    try:
+        folder.mkdir(exist_ok=True)
+        file = open(folder / ".lock", "w")
+    except OSError as error:
+        reason = f"{folder} cannot be written ({error.strerror})"
+        raise SystemExit(f"{reason}: build in a checkout that can be") from error
+    with file:
         if fcntl is not None:  # not on Windows
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

@@ -6,11 +6,13 @@ repository paths. The finished site replaces the old one in one move.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -23,6 +25,7 @@ import yaml
 from book import light, publishing, reading, search
 from book.execution import KERNEL_ENVIRONMENT, files_digest, library_digest, write_atomic
 
+SIGNAL_AT_DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 BANNER = (
     "Preview: the numbers and figures on this page come from a small fraction of the papers' "
     "scale and prove nothing."
@@ -182,6 +185,19 @@ def _stamp(layout: Layout) -> dict | None:
         return None
 
 
+def run(command: list, **options) -> subprocess.CompletedProcess:
+    """Run a program that ends with this process, however this one ends (on Linux)."""
+    parent, linux = os.getpid(), sys.platform == "linux"
+    library = ctypes.CDLL(None) if linux else None  # loaded before the fork
+
+    def ends_with_parent():
+        library.prctl(SIGNAL_AT_DEATH_OF_PARENT, signal.SIGTERM)
+        if os.getppid() != parent:  # which has ended already
+            os._exit(1)
+
+    return subprocess.run(command, preexec_fn=ends_with_parent if linux else None, **options)
+
+
 def jupyter_book(source: Path, output: Path) -> None:
     """Run Jupyter Book with warnings as errors, and report all of them."""
     program = Path(sys.executable).with_name("jupyter-book")
@@ -190,7 +206,7 @@ def jupyter_book(source: Path, output: Path) -> None:
     command += ["-W", "-n", "--keep-going", "--all", "-q"]
     print("rendering the site", flush=True)
     environment = {**os.environ, **KERNEL_ENVIRONMENT}
-    done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
+    done = run(command, env=environment, stdout=subprocess.DEVNULL)
     if done.returncode:
         raise SystemExit("the site was not built: see the warnings above")
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import zipfile
 
 import jupytext
@@ -395,3 +396,30 @@ def test_a_finished_site_is_not_rendered_again(root, monkeypatch):
     assert rendering.render(layout, "seconds: 1"), "a site that lost a page is made again"
     (layout.stage / "page.md").touch()
     assert rendering.render(layout, "seconds: 1"), "a new page is rendered"
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "_build").write_text("")  # as in a read-only checkout, also for the superuser
+    with pytest.raises(SystemExit, match="_build cannot be written .*: build in a checkout"):
+        with build.alone(tmp_path):
+            pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone ends it")
+def test_a_build_that_is_killed_leaves_no_program(tmp_path):
+    program = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    code = "import sys; from book import rendering; "
+    command = [sys.executable, "-c", f"{code}rendering.run([sys.executable, '-c', {program!r}])"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        child = int(parent.stdout.readline())
+        parent.kill()
+    for _ in range(600):
+        try:
+            state = open(f"/proc/{child}/stat").read().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return
+        if state == "Z":  # ended, and nobody has asked for its status
+            return
+        time.sleep(0.05)
+    os.kill(child, 9)
+    pytest.fail("the program goes on")
