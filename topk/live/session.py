@@ -1744,7 +1744,10 @@ def _checked_most(most_arms, shape, strategy):
     if strategy.joins_by is None or strategy.several:
         name = type(strategy).__name__
         refuse("most_arms", most_arms, f"left out: no arm can join {name}{_why_not(strategy)}")
-    return check_integer(most_arms, "most_arms", shape, MANY_ARMS)
+    found = check_integer(most_arms, "most_arms", shape)
+    if found > MANY_ARMS:
+        refuse("most_arms", found, f"at most {MANY_ARMS:,} arms")
+    return found
 
 
 def _checked_withdrawals(withdrawals, strategy, method, most_arms):
