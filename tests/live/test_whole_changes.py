@@ -111,13 +111,12 @@ def changes():
     yield "lost_cells", cells, lambda s: s.lost_cells(*asked)
     yield "ask_cells", cells, lambda s: s.ask_cells(3)
     yield "lose_all", cells, lambda s: s.lose_all()
+    session, arms = simple(rules["betting"])
     day = {"sums": [2, 1, 2], "counts": [3, 2, 2], "squares": [2, 1, 2]}
-    for name in ("betting", "sar"):
-        session, arms = simple(rules[name])
-        yield f"batch {name}", session, lambda s, a=arms: s.observe(a, **day, batch="day 1")
-        yield f"totals {name}", session, lambda s, a=arms: s.observe_totals(a, **day)
-        totals = topk.resume(session.state()).observe_totals(arms, **day)
-        yield f"correct {name}", totals, lambda s: s.correct(0, 1, 2)
+    yield "batch", session, lambda s: s.observe(range(3), **day, batch="day 1")
+    yield "totals", session, lambda s: s.observe_totals(range(3), **day)
+    totals = topk.resume(session.state()).observe_totals(arms, **day)
+    yield "correct", totals, lambda s: s.correct(0, 1, 2)
     some = {"graded": (rules["betting"], 1), "pairs": (topk.PairedBetting(1, 0, 0.1), None)}
     for name, (strategy, most) in some.items():
         cells = strategy.start(["a", "b", "c"], items=9, rng=1, withdrawals=most)
