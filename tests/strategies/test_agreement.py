@@ -87,7 +87,7 @@ def test_a_strategy_is_a_frozen_hashable_picklable_value(entry):
 @each_strategy
 def test_nothing_leaks_through_the_order_of_the_arms(entry):
     """Equal arms are chosen equally often; false alarm below 1e-6 by Hoeffding's inequality."""
-    runs, n = 600, 3
+    runs, n = amount(200, 600), 3
     strategy, like, _ = next(c for c in cases(entry, 100, seed=8, sizes=(n,)) if c[0].k == 1)
     for mean in (0.0, 0.5):
         bandit = zero_one_bandit(np.full(like.means.shape, mean))

@@ -281,6 +281,7 @@ def test_a_function_that_is_not_marked_is_refused():
         Unmarked(2, budget=100, a=1.0).start(7)
 
 
+@pytest.mark.slow  # messages of compiled code: test_tiering.py and test_jit.py have one each
 @compiled_only
 def test_the_error_for_a_rule_without_rng_names_the_declaration():
     @dataclass(frozen=True)
@@ -596,6 +597,7 @@ def test_a_plain_rule_draws_from_a_stream_of_its_own_that_is_stored():
     assert not hasattr(topk.View(begin_run(strategy, 3).seen), "rng")
 
 
+@pytest.mark.slow  # test_jit.py prints, too
 @compiled_only
 def test_a_compiled_rule_can_print(capfd):
     assert topk.run(Wrong(1, 5, 0, -1), topk.BernoulliBandit([0.5] * 4), rng=0).total_pulls == 5
