@@ -6,6 +6,7 @@ named, and ``--only WORD`` the rules whose names contain a word. The page draws 
 
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
@@ -78,14 +79,20 @@ def counted(place: str, rows: list) -> dict:
 
 
 def changes(old: list, new: list) -> list[str]:
-    """Return a line for each rule whose version changed, that ran before or runs only now."""
+    """Return a line for each rule whose version, reason not to run or counts of errors changed.
+
+    Counts may differ by chance, four standard deviations, since AgentOpt breaks ties by the clock.
+    """
     before = {row["rule"]: row for row in old}
     lines = []
     for row in new:
         was = before.get(row["rule"], {})
-        for key in ("missing", "version", "places"):
-            if row.get(key) != was.get(key):
-                lines.append(f"{row['rule']}: {key} was {was.get(key)}, is {row.get(key)}")
+        lines += [f"{row['rule']}: {key} was {was.get(key)}, is {row.get(key)}"
+                  for key in ("missing", "version") if row.get(key) != was.get(key)]
+        for place, counts in row.get("places", {}).items():
+            now, then = counts["wrong"], was.get("places", {}).get(place, {}).get("wrong", -1)
+            if then < 0 or abs(now - then) > 4 * math.sqrt(now + then):
+                lines.append(f"{row['rule']}, {place}: {then} wrong before, {now} now")
     return lines
 
 

@@ -13,3 +13,9 @@ def decide(scores, daily):
         if ratio[n] > 20:
             return int(scores[1, :n].sum() > scores[0, :n].sum()), 2 * n
     return None, 2 * scores.shape[1]
+
+
+if __name__ == "__main__":
+    random = np.random.default_rng(0)
+    runs = [decide(random.binomial(1, [[0.5], [0.499]], (2, 5000)), 100)[0] for _ in range(50)]
+    print("worse arm, of 50 runs:", sum(arm == 1 for arm in runs))

@@ -145,6 +145,11 @@ def test_what_does_not_install_is_a_row(monkeypatch):
 
 
 def test_changes_name_the_rule_and_both_values():
-    old = [{"rule": "a", "version": "1", "places": {}}, {"rule": "b", "version": "1"}]
-    new = [{"rule": "a", "version": "2", "places": {}}, {"rule": "b", "version": "1"}]
-    assert audit.changes(old, new) == ["a: version was 1, is 2"]
+    row = lambda version, wrong: {  # noqa: E731
+        "rule": "a", "version": version, "places": {"x": {"wrong": wrong}}}
+    assert audit.changes([row("1", 9)], [row("2", 12)]) == ["a: version was 1, is 2"]
+    assert audit.changes([row("1", 9)], [row("1", 90)]) == ["a, x: 9 wrong before, 90 now"]
+    assert audit.changes([row("1", 0)], [row("1", 0)]) == []
+    assert audit.changes([], [row("1", 0)])[1] == "a, x: -1 wrong before, 0 now"
+    gone = [{"rule": "a", "missing": "does not run"}]
+    assert audit.changes([row("1", 9)], gone)[0] == "a: missing was None, is does not run"
