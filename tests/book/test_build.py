@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from pathlib import Path
 
 import jupytext
 import numpy as np
@@ -415,7 +416,7 @@ def test_a_build_that_is_killed_leaves_no_program(tmp_path):
         parent.kill()
     for _ in range(600):
         try:
-            state = open(f"/proc/{child}/stat").read().rpartition(")")[2].split()[0]
+            state = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:
             return
         if state == "Z":  # ended, and nobody has asked for its status

@@ -111,7 +111,7 @@ def changes():
     yield "lost_cells", cells, lambda s: s.lost_cells(*asked)
     yield "ask_cells", cells, lambda s: s.ask_cells(3)
     yield "lose_all", cells, lambda s: s.lose_all()
-    session, arms = simple(rules["betting"])
+    session, arms = simple(rules["kl"])
     day = {"sums": [2, 1, 2], "counts": [3, 2, 2], "squares": [2, 1, 2]}
     yield "batch", session, lambda s: s.observe(range(3), **day, batch="day 1")
     yield "totals", session, lambda s: s.observe_totals(range(3), **day)
