@@ -76,8 +76,9 @@ def write_icons(site: Path, pages) -> None:
     styles = [path.read_text(encoding="utf-8") for path in sorted(site.glob("_static/**/*.css"))]
     used = {name for text in pages for name in re.findall(r"\bfa-[\w-]+", text)}
     wanted = {int(codes[name], 16) for name in used & codes.keys()}
-    own = (GLYPHS.sub("", style) for style in styles)
-    wanted |= {int(code, 16) for style in own for code in re.findall(r'"\\(f[0-9a-f]{3})"', style)}
+    for style in (GLYPHS.sub("", style) for style in styles):  # as a code, or as the character
+        wanted |= {int(code, 16) for code in re.findall(r'"\\(f[0-9a-f]{3})"', style)}
+        wanted |= {ord(character) for character in re.findall("[\ue000-\uf8ff]", style)}
     rules = []
     for family, (file, weight) in FONTS.items():
         font = TTFont(site / "_static/vendor/fontawesome/webfonts" / file)

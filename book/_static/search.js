@@ -35,7 +35,15 @@
       fuzzy: (term) => (term.length > 5 ? 0.15 : false),
       boostDocument: (number) => (topkDocuments[number].url.includes("#") ? 1 : 1.6) }; // pages first
     const all = search.search(query, { ...options, combineWith: "AND" });
-    return all.length ? all : search.search(query, options);
+    const found = all.length ? all : search.search(query, options);
+    // Pages come first whose title begins with the query, or with the query among their keywords.
+    const asked = normal(query.trim());
+    const named = ({ id }) => {
+      const { url, title, keywords = "" } = topkDocuments[id];
+      return !url.includes("#") && (normal(title).startsWith(asked)
+        || normal(keywords).split(",").some((keyword) => keyword.trim() === asked));
+    };
+    return [...found.filter(named), ...found.filter((result) => !named(result))];
   }
 
   // The text around the first word that was found, with these words marked.

@@ -9,15 +9,18 @@ import json
 import os
 import re
 import threading
+from base64 import b64decode
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
 from PIL import Image
 
 from topk_book.claims import RESULTS
@@ -368,6 +371,19 @@ def test_a_page_is_light(page, window, address):
     assert sum(len(gzip.compress(path.read_bytes())) for path in loaded) < MOST_BYTES
 
 
+ICONS = """() => [...document.querySelectorAll("*")].flatMap((e) => ["::before", "::after"].flatMap(
+  (part) => getComputedStyle(e, part).content.match(/[\\ue000-\\uf8ff]/gu) || []))"""
+
+
+@pytest.mark.parametrize("page", ["book/intro.html", "notebooks/12-optimal-pulls.html"])
+def test_every_icon_of_a_page_is_in_its_fonts(page, window, address):
+    fonts = re.findall(r"data:font/woff;base64,([^)]*)", (SITE / "_static/topk.css").read_text())
+    known = {code for font in fonts for code in TTFont(BytesIO(b64decode(font))).getBestCmap()}
+    with opened(window, f"{address}/{page}") as view:
+        shown = {ord(icon) for icon in view.evaluate(ICONS)}
+    assert shown and shown <= known
+
+
 SHIFTS = """() => { window.shift = 0; new PerformanceObserver((list) => {
   for (const e of list.getEntries()) if (!e.hadRecentInput) window.shift += e.value;
 }).observe({type: "layout-shift", buffered: true}); }"""
@@ -390,9 +406,9 @@ LONGEST_CELL = 40  # words
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_cell_of_a_table_is_an_essay(page):
-    """Except for what is folded."""
+    """Except for what is folded, and for the columns of the index."""
     article = BeautifulSoup((SITE / page).read_text(encoding="utf-8"), "html.parser").article
-    for unseen in article.select("details") if article else ():
+    for unseen in article.select("details, table.indextable") if article else ():
         unseen.decompose()
     for cell in article.select("td, th") if article else ():
         words = re.sub(r"\\\(.*?\\\)", "x", cell.get_text(" "), flags=re.S).split()
