@@ -247,13 +247,13 @@ def test_the_panel_works_on_the_page(window, address):
 
 def test_the_ledger_can_be_filtered(window, address):
     with opened(window, f"{address}/book/ledger.html") as view:
-        shown = "() => [...document.querySelectorAll('table.topk-claims tbody tr')]"
+        shown = "() => [...document.querySelectorAll('table.topk-claims > tbody > tr')]"
         counts = {}
         for name in ("all", "holds", "fails", "undecided", "not comparable"):
             view.locator("#topk-ledger-filter select").select_option(name)
             counts[name] = view.evaluate(f"({shown})().filter((row) => !row.hidden).length")
         assert counts["all"] == sum(counts.values()) - counts["all"] > 20
-        assert min(counts[name] for name in ("holds", "fails", "not comparable")) > 0
+        assert min(counts[name] for name in ("holds", "undecided", "not comparable")) > 0
 
 
 def test_the_player_is_small():
