@@ -117,7 +117,8 @@ def test_lemma_5_tail_of_the_two_events():
         total = sum(g.lucb1_crossing(t, delta) + g.lucb1_needy(means, k, epsilon, delta, t)
                     for t in range(math.ceil(rounds / 2), rounds))
         assert total < 2 * delta / rounds**2
-        assert g.lucb1_overrun(means, k, epsilon, delta, rounds) == 4 * delta / rounds**2
+        overrun = g.lucb1_overrun(means, k, epsilon, delta, rounds)
+        assert overrun == pytest.approx(4 * delta / rounds**2, rel=1e-15)
 
 
 def test_theorem_6_sums_lemma_5():
