@@ -125,8 +125,8 @@ def write_atomic(path: Path, text: str) -> None:
 
 
 def library_digest(root: Path) -> str:
-    """Hash the files that any notebook may depend on: library, lock and recorded benchmarks."""
-    files = [root / "requirements.lock", *root.glob("benchmarks/results/*.json")]
+    """Hash the files that every notebook depends on: the library and the lock."""
+    files = [root / "requirements.lock"]
     read = {".py", ".csv", ".mplstyle"}
     folders = ("topk", "book/topk_book")
     files += [path for folder in folders for path in root.glob(f"{folder}/**/*")
