@@ -230,7 +230,7 @@ class GradedTable(CellTable):
         def at(x):
             """Return ln f and ln g at a mean x."""
             low = min(self._log_capital(arm, 0, x) for arm in inside.tolist())
-            return low, min(self._log_capital(arm, 1, 1 - x - epsilon) for arm in outside.tolist())
+            return low, min(self._log_capital(arm, 1, x + epsilon) for arm in outside.tolist())
 
         low, high = sorted((self.ends[0, inside[0]], self.ends[1, outside[0]] - epsilon))
         tried = [at(low), at(high)]
@@ -243,15 +243,20 @@ class GradedTable(CellTable):
         best = max(map(min, tried))
         return float(min(1.0, self.sides * self.n * math.exp(-best)))
 
-    def _log_capital(self, arm, side, x):
-        """Return ln of the largest capital so far against a mean of less than x, on one side."""
-        row, items = self.rows[arm][side], int(self.items[arm])
-        if x <= 0 or (self.is_known(arm) and x <= self.ends[0, arm] if side == 0 else
-                      self.is_known(arm) and x <= 1 - self.ends[1, arm]):
+    def _log_capital(self, arm, side, mean):
+        """Return ln of the largest capital so far against all means below ``mean``, or above it.
+
+        It is infinite if no completion of the arm's cells has such a mean.
+        """
+        row, items, known = self.rows[arm][side], int(self.items[arm]), self.is_known(arm)
+        if side == 0:
+            x, none = mean, mean <= row.total / items or known and mean <= self.ends[0, arm]
+        else:
+            x, none = 1 - mean, mean >= (items - row.total) / items
+            none = none or known and mean >= self.ends[1, arm]
+        if none or x <= 0:
             return math.inf
-        if x > 1:
-            return 0.0
-        return row.largest_log_capital(x * items)
+        return 0.0 if x > 1 else row.largest_log_capital(x * items)
 
     def withdraw(self, arm: int) -> None:
         """Continue without an arm.
