@@ -419,7 +419,7 @@ def test_a_build_that_is_killed_leaves_no_program(tmp_path):
             state = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:
             return
-        if state == "Z":  # ended, and nobody has asked for its status
+        if state == "Z":  # ended, but not yet waited for
             return
         time.sleep(0.05)
     os.kill(child, 9)

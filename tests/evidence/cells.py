@@ -69,7 +69,10 @@ def table_of(kind, rng):
 
 
 def on_these_items(cells, k, rng):
-    """Run on a graded test set; return whether a wrong set is certified, or a bound ever wrong."""
+    """Run on a graded test set.
+
+    Returns whether a wrong set is certified, whether a bound was ever wrong, and the cells asked.
+    """
     n, items = cells.shape
     shared = rng.random() < 0.5
     order = np.tile(rng.permutation(items), (n, 1))
@@ -85,11 +88,14 @@ def on_these_items(cells, k, rng):
     chosen = state.recommend()
     rest = np.setdiff1d(np.arange(n), chosen)
     assert state.ended == 1
-    return means[rest].max() > means[chosen].min() + 1e-12, missed
+    return means[rest].max() > means[chosen].min() + 1e-12, missed, state.table.size.sum()
 
 
 def on_new_items(cells, k, rng, epsilon=0.0):
-    """Run on a pool; return whether the last certified set is wrong, and whether any ever was."""
+    """Run on a pool.
+
+    Returns whether the last certified set is wrong, whether any ever was, and the cells asked.
+    """
     n, size = cells.shape
     drawn = cells[:, rng.integers(size, size=ITEMS)]
     state = CellRunState(PairedBetting(k, epsilon, DELTA), n, ITEMS)
@@ -102,7 +108,7 @@ def on_new_items(cells, k, rng, epsilon=0.0):
             rest = np.setdiff1d(np.arange(n), chosen)
             wrong = bool(means[rest].max() > means[chosen].min() + epsilon + 1e-12)
             ever |= wrong
-    return state.ended == 1 and wrong, ever
+    return state.ended == 1 and wrong, ever, state.table.size.sum()
 
 
 def count(rule, kind, runs=None):
@@ -115,10 +121,10 @@ def count(rule, kind, runs=None):
             found.append(on_these_items(cells, k, rng))
         else:
             found.append(on_new_items(cells, k, rng, 0.05 if "epsilon" in rule else 0.0))
-    wrong, ever = np.array(found, dtype=bool).T
+    wrong, ever, asked = np.array(found, dtype=int).T
     row = {"rule": rule, "kind": kind, "runs": runs}
     row |= {"wrong": int(wrong.sum()), "ever": int(ever.sum())}
-    return row | {"first": [int(wrong[:REPLAYED].sum()), int(ever[:REPLAYED].sum())]}
+    return row | {"first": [int(x[:REPLAYED].sum()) for x in (wrong, ever, asked)]}
 
 
 def main():

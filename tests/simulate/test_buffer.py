@@ -198,3 +198,17 @@ def test_a_pull_costs_little(compiled):
         topk.run(strategy, BANDIT, rng=seed, max_pulls=50_000)
         seconds.append(time.process_time() - begin)
     assert min(seconds) < 4e-6 * 50_000
+
+
+@pytest.mark.parametrize("strategy", [topk.LUCB1(1, 0.3, 0.1, budget=60), topk.SAR(1, 60)])
+@pytest.mark.parametrize("name", ["pull", "sample"])
+def test_methods_of_one_bandit_are_used(name, strategy):
+    """Not only those of a class: rewards of known distributions are otherwise drawn in the loop."""
+    def own(*given):
+        raise LookupError
+
+    for bandit in (topk.BernoulliBandit([0.6, 0.4, 0.2]), topk.BetaBandit([2, 3, 4], [2, 2, 2]),
+                   topk.GaussianBandit([0, 1, 2], 1.0), topk.ReplayBandit([[0, 1], [1], [0]])):
+        setattr(bandit, name, own)
+        with pytest.raises(LookupError):
+            topk.run(strategy, bandit, rng=0)

@@ -82,11 +82,16 @@ def new_law(kind, bandit, order, **more):
 
 
 def law_of(bandit, order):
-    """Return the `Law` of a bandit's arms, in an order of the arms; None if it is unknown."""
-    kind = type(bandit)  # a subclass may sample in another way
+    """Return the `Law` of a bandit's arms, in an order of the arms.
+
+    It is None where rewards come from methods of the user's own, of a class or of this bandit.
+    """
+    kind = type(bandit)
+    if not vars(bandit).keys().isdisjoint(("pull", "sample", "rewards")):
+        return None
     if is_coin(bandit):
-        if getattr(bandit.pull, "__func__", None) is not BernoulliBandit.pull:
-            return None  # the user's own
+        if kind.pull is not BernoulliBandit.pull:
+            return None
         return new_law(BERNOULLI, bandit, order, first=bandit.means.ravel()[order])
     if kind is Deal:
         return new_law(DEALT, bandit, order, cells=bandit.results, start=bandit.taken)

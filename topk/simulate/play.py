@@ -329,7 +329,8 @@ class Play:
         """
         arms = self.order[self.arms[: self.batch_length]]
         counts = self.counts[: self.batch_length].copy()
-        rescaled = self.reward_range != UNIT_RANGE and type(self.bandit).pull is Bandit.pull
+        usual = getattr(self.bandit.pull, "__func__", None) is Bandit.pull
+        rescaled = self.reward_range != UNIT_RANGE and usual
         if (singly or rescaled) and not self.zero_one:
             drawn = zip(arms.tolist(), counts.tolist(), strict=True)
             rewards = [self.bandit.rewards(arm, count, self.rng) for arm, count in drawn]

@@ -254,7 +254,7 @@ class GradedTable(CellTable):
         else:
             x, none = 1 - mean, mean >= (items - row.total) / items
             none = none or known and mean >= self.ends[1, arm]
-        if none or x <= 0:
+        if none:
             return math.inf
         return 0.0 if x > 1 else row.largest_log_capital(x * items)
 

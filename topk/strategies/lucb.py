@@ -174,10 +174,10 @@ def surplus(s, arm):
 
     It is computed from the counts, since a sum that is updated would depend on the order.
     """
-    same, opposite = 0.0, 0.0
+    same, opposite, side = 0.0, 0.0, inside(s, arm)
     for j in range(s.now.n_active):
         u = float(s.pulls[s.active[j]])
-        if inside(s, s.active[j]) == inside(s, arm):
+        if inside(s, s.active[j]) == side:
             same += u * math.sqrt(u)
         else:
             opposite += u * math.sqrt(u)

@@ -72,8 +72,8 @@ class TopTwo(Indices):
     larger once an arm is withdrawn, whatever the reason.  A session that starts with
     ``withdrawals=0`` does without the 0.9.  With sigma-sub-Gaussian rewards Z and g
     are those of the normal mixture, see `topk.confidence.evidence`, and :math:`\pi` is 1.  Below
-    k/n of about 1/10 `KLLUCB` needs fewer pulls: each pair pays for both of its arms, also where
-    one has so many pulls that it is known.  Ties between pairs, and between numbers of pulls, go to
+    k/n of about 1/10 `KLLUCB` needs fewer pulls: each pair pays for both of its arms, even if
+    one is already known precisely.  Ties between pairs, and between numbers of pulls, go to
     the lower index.
 
     A pull takes less than a microsecond with tens of arms and several microseconds with a thousand;
