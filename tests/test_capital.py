@@ -14,17 +14,21 @@ RNG = np.random.default_rng(52)
 
 
 def products_of(rewards, order=None):
-    found = capital.Products(1)
+    found = capital.Products()
     x = np.asarray(rewards, dtype=float)[order if order is not None else slice(None)]
     found.add(np.zeros(x.size, int), np.ones(x.size, int), x, x * x)
     return found
+
+
+def logs_of(found):
+    return capital.log_products(*found.of([0]))
 
 
 @pytest.mark.parametrize("rewards", [[0.3], [0.0, 1.0], [0.25, 0.5, 0.0625] * 20, [1.0] * 60],
                          ids=["one", "two", "some", "ones"])
 def test_products_are_those_of_the_rewards(rewards):
     """Held to fractions; the mantissas overflow several times."""
-    logs = products_of(rewards).logs()[0]
+    logs = logs_of(products_of(rewards))[0]
     for j in (0, 7, 20, 29):
         c = Fraction(2) ** (20 - j)
         for place, side in ((j, rewards), (30 + j, [1 - x for x in rewards])):
@@ -37,18 +41,30 @@ def test_products_are_those_of_the_rewards(rewards):
 def test_products_do_not_depend_on_the_order_and_two_studies_multiply():
     x = RNG.beta(2, 3, 500)
     one, other = products_of(x), products_of(x, RNG.permutation(500))
-    assert np.abs(one.logs() - other.logs()).max() <= 500 * 2.0**-50
+    assert np.abs(logs_of(one) - logs_of(other)).max() <= 500 * 2.0**-50
     first, second = products_of(x[:200]), products_of(x[200:])
-    first.multiply(np.array([0]), second.mantissas, second.exponents)
-    assert np.abs(first.logs() - one.logs()).max() <= 500 * 2.0**-50
-    again = capital.Products(1)
+    both = first.of([0])
+    capital.multiply_arms(*both, [0], *second.of([0]))
+    assert np.abs(capital.log_products(*both) - logs_of(one)).max() <= 500 * 2.0**-50
+    again = capital.Products()
     again.load(json.loads(json.dumps(first.dump())))
-    assert (again.logs() == first.logs()).all()
-    huge = capital.Products(1)
-    huge.mantissas[:], huge.exponents[:] = 2.0**511, 3
-    huge.multiply(np.array([0]), huge.mantissas.copy() * 2.0**20, huge.exponents.copy())
-    assert np.isfinite(huge.logs()).all()
-    assert huge.logs()[0, 0] == pytest.approx((511 + 531 + 6 * 512) * math.log(2))
+    assert (logs_of(again) == logs_of(first)).all()
+    huge = np.full((1, 60), 2.0**511), np.full((1, 60), 3)
+    capital.multiply_arms(*huge, [0], huge[0] * 2.0**20, huge[1].copy())
+    logs = capital.log_products(*huge)
+    assert np.isfinite(logs).all()
+    assert logs[0, 0] == pytest.approx((511 + 531 + 6 * 512) * math.log(2))
+
+
+def test_a_copy_of_products_shares_no_change():
+    found = products_of([0.3])
+    other = found.copy()
+    before = logs_of(found)
+    other.add([0, 2], [1, 1], [0.5, 0.5], [0.25, 0.25])
+    assert (logs_of(found) == before).all() and (logs_of(other) > before).all()
+    assert [part.shape for part in other.taken([])] == [(0, 60), (0, 60)]
+    other.taken([0])
+    assert [*other.rows] == [2] and not logs_of(other).any()
 
 
 @pytest.mark.parametrize("law", ["beta", "coins", "constant", "grades"])
@@ -58,7 +74,7 @@ def test_a_batch_counts_less_than_its_rewards(law):
         x = {"beta": RNG.beta(3, 2, size), "coins": RNG.integers(0, 2, size) * 1.0,
              "constant": np.full(size, 0.4), "grades": RNG.integers(0, 11, size) / 10}[law]
         batch = capital.batch_log_products(*np.array([[size], [x.sum()], [(x * x).sum()]]))
-        exact = products_of(x).logs()
+        exact = logs_of(products_of(x))
         assert (batch <= exact + 1e-10 * size).all()
         if law in ("coins", "constant"):
             assert np.allclose(batch, exact, rtol=1e-6, atol=1e-6)
@@ -76,21 +92,26 @@ STATES = {
 def test_a_rules_bounds_contain_those_of_all_terms(name):
     """Hence evidence, which uses all terms, is at most delta when the rule stops."""
     x = STATES[name]
-    found, state = products_of(x), (float(x.size), x.sum(), (x * x).sum())
+    found, state = products_of(x).of([0]), (float(x.size), x.sum(), (x * x).sum())
+    logs = capital.log_products(*found)
     u, ones = np.array([state[0]]), np.array([state[1]])
     for level in (1.0, math.log(120), 40.0):
         levels = np.array([level])
-        low, high = capital.capital_ends(u, ones, found.logs())(levels, levels)
+        low, high = capital.capital_ends(u, ones, logs)(levels, levels)
         more = level + sides.SLACK
-        given = *state, found.mantissas, found.exponents, 0, more, more
-        mine = capital.capital_bounds(*given, np.zeros(30))
+
+        def bounds(terms):
+            given = *state, *found, 0, more, terms  # noqa: B023
+            return capital.capital_low(*given), capital.capital_high(*given)
+
+        mine = bounds(np.zeros(30))
         assert mine[0] <= low[0] <= state[1] / state[0] <= high[0] <= mine[1]
         if level > 2 and name != "zeros and a one":
             assert mine[1] - mine[0] <= 1.1 * (high[0] - low[0])
-        assert capital.capital_bounds(*given, np.ones(30)) == mine  # a function of the state
+        assert bounds(np.ones(30)) == mine  # a function of the state
         within = sides.mixture_ends(u, ones)(levels + math.log(2), levels + math.log(2))
         assert low[0] >= within[0][0] - 1e-9 and high[0] <= within[1][0] + 1e-9
-        two = capital.capital_interval(u, ones, found.logs(), level)
+        two = capital.capital_interval(u, ones, logs, level)
         three = betting.betting_bounds(*state, level)
         assert two[0][0] >= three[0] - 0.02 * state[1] / state[0]  # its bets have other weights
         assert two[0][0] <= low[0] + 1e-9 and two[1][0] >= high[0] - 1e-9

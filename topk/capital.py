@@ -109,30 +109,37 @@ def multiply_by_log(mantissas, exponents, arm, j, log):
     exponents[arm, j] += powers
 
 
-def capital_bounds(u, ones, squares, mantissas, exponents, arm, above, below, terms):
-    """Return lower and upper bounds of an arm with u >= 1 rewards at levels ln(1/alpha), numbers.
+def capital_low(u, ones, squares, mantissas, exponents, arm, level, terms):
+    """Return the lower bound of an arm with u >= 1 rewards at level ln(1/beta), numbers.
 
-    The variance only guides the search, so the bounds are valid whatever it is.  ``terms`` (30,)
-    is overwritten.
+    The variance only guides the search, so the bound is valid whatever it is.  ``terms`` (30,) is
+    overwritten.
     """
-    rest = u - ones
-    mean, other = ones / u, rest / u
+    if ones <= MIN_SUM:
+        return 0.0
+    mean, other, variance = mean_and_variance(u, ones, squares)
+    spread, cost = variance / mean / mean, mixture_cost_scalar(u, ones)
+    s = capital_log_ratio(u, mean, other, spread, cost, mantissas, exponents, arm, 0, level, terms)
+    return mean * math.exp(-s) if s < FARTHEST else 0.0
+
+
+def capital_high(u, ones, squares, mantissas, exponents, arm, level, terms):
+    """Return the upper bound of an arm at level ln(1/alpha); see `capital_low`."""
+    if u - ones <= MIN_SUM:
+        return 1.0
+    mean, other, variance = mean_and_variance(u, ones, squares)
+    spread, cost = variance / other / other, mixture_cost_scalar(u, ones)
+    s = capital_log_ratio(
+        u, other, mean, spread, cost, mantissas, exponents, arm, COUNT, level, terms
+    )
+    return mean - other * math.expm1(-s) if s < FARTHEST else 1.0
+
+
+def mean_and_variance(u, ones, squares):
+    """Return mean, 1 - mean and the variance, or a little more."""
+    mean, other = ones / u, (u - ones) / u
     deviations = max(squares - ones * mean, 0.0) + DEVIATION_SLACK * squares + UNDERFLOW
-    variance = min(deviations, ones * other) / u
-    cost, low, high = mixture_cost_scalar(u, ones), 0.0, 1.0
-    if ones > MIN_SUM:
-        spread = variance / mean / mean
-        s = capital_log_ratio(
-            u, mean, other, spread, cost, mantissas, exponents, arm, 0, below, terms
-        )
-        low = mean * math.exp(-s) if s < FARTHEST else 0.0
-    if rest > MIN_SUM:
-        spread = variance / other / other
-        s = capital_log_ratio(
-            u, other, mean, spread, cost, mantissas, exponents, arm, COUNT, above, terms
-        )
-        high = mean - other * math.expm1(-s) if s < FARTHEST else 1.0
-    return low, high
+    return mean, other, min(deviations, ones * other) / u
 
 
 def capital_log_ratio(u, mean, other, spread, cost, mantissas, exponents, arm, first, level, terms):
@@ -240,65 +247,64 @@ def has_products(seen):
 
 
 class Products:
-    """The products of the rewards of n arms, outside a rule's state.
+    """The products of the rewards of some arms, outside a rule's state.
 
     Attributes
     ----------
-    mantissas, exponents : ndarray, shape (n, 60)
-        See `multiply`.
+    rows : dict of int to tuple of ndarray
+        Mantissas and exponents of an arm, shape (60,) each, see `multiply`.  They are replaced and
+        never changed, so that a copy shares them.
     """
 
-    def __init__(self, n):
-        self.mantissas = np.zeros((n, 2 * COUNT))
-        self.exponents = np.zeros((n, 2 * COUNT), dtype=np.int64)
+    def __init__(self):
+        self.rows = {}
 
     def add(self, arms, counts, sums, squares):
         """Multiply by the products of results, shape (m,) each; an arm may occur several times."""
         for arm, *result in zip(arms, counts, sums, squares, strict=True):
-            multiply(self.mantissas, self.exponents, arm, *result)
+            mantissas, exponents = (row.reshape(1, -1).copy() for row in self.row(arm))
+            multiply(mantissas, exponents, 0, *result)
+            self.rows[int(arm)] = mantissas[0], exponents[0]
 
-    def multiply(self, arms, mantissas, exponents):
-        """Multiply the products of different arms by others, shape (m, 60) each."""
-        multiply_arms(self.mantissas, self.exponents, arms, mantissas, exponents)
+    def row(self, arm):
+        """Return mantissas and exponents of an arm."""
+        return self.rows.get(int(arm), (np.zeros(2 * COUNT), np.zeros(2 * COUNT, dtype=np.int64)))
 
     def copy(self):
         """Return a copy."""
-        other = Products(len(self.mantissas))
-        other.mantissas[:], other.exponents[:] = self.mantissas, self.exponents
+        other = Products()
+        other.rows = dict(self.rows)
         return other
+
+    def of(self, arms):
+        """Return mantissas and exponents of some arms, (m, 60) each."""
+        found = np.zeros((len(arms), 2 * COUNT)), np.zeros((len(arms), 2 * COUNT), dtype=np.int64)
+        for place, arm in enumerate(arms):
+            found[0][place], found[1][place] = self.row(arm)
+        return found
 
     def taken(self, arms):
         """Return mantissas and exponents of some arms, (m, 60) each, and set them to 1."""
-        found = self.mantissas[arms], self.exponents[arms]
-        self.mantissas[arms], self.exponents[arms] = 0.0, 0
+        found = self.of(arms)
+        for arm in arms:
+            self.rows.pop(int(arm), None)
         return found
 
-    def go_on(self, earlier):
-        """Take over the products of a study with fewer arms."""
-        n = len(earlier.mantissas)
-        self.mantissas[:n], self.exponents[:n] = earlier.mantissas, earlier.exponents
-
     def dump(self):
-        """Return the products that are not 1 as JSON values."""
-        arms = np.flatnonzero(self.mantissas.any(axis=1))
-        return [[int(arm), self.mantissas[arm].tolist(), self.exponents[arm].tolist()]
-                for arm in arms]
+        """Return the products as JSON values."""
+        return [[arm, *(part.tolist() for part in self.rows[arm])] for arm in sorted(self.rows)]
 
     def load(self, stored):
         """Restore stored products."""
         for arm, mantissas, exponents in stored:
-            self.mantissas[arm], self.exponents[arm] = mantissas, exponents
-
-    def logs(self):
-        """Return the logarithms of the products."""
-        return log_products(self.mantissas, self.exponents)
+            self.rows[arm] = np.array(mantissas), np.array(exponents, dtype=np.int64)
 
 
 def batch_log_products(pulls, sums, squares):
     """Return lower bounds (n, 60) on ln P of arms that are given as one batch each, (n,)."""
-    found = Products(pulls.size)
+    found = Products()
     found.add(range(pulls.size), pulls, sums, squares)
-    return found.logs()
+    return log_products(*found.of(range(pulls.size)))
 
 
 def capital_ends(pulls, sums, logs):

@@ -266,19 +266,22 @@ def normal_ends(pulls: Floats, sums: Floats, sigma: float) -> Ends:
     return lambda above, below: (mean - radius(below), mean + radius(above))
 
 
-def mixture_ends_scalar(u, ones, above, below):
-    """Return the bounds of one arm for numbers, as `mixture_ends` does for arrays; u >= 1.
+def mixture_low(u, ones, level):
+    """Return the lower bound of one arm for numbers, as `mixture_ends` does for arrays; u >= 1.
 
-    They are not rounded outwards: a rule adds `SLACK` to its levels, which is more.
+    It is not rounded outwards: a rule adds `SLACK` to its levels, which is more.
     """
     mean, other, cost = ones / u, (u - ones) / u, mixture_cost_scalar(u, ones)
-    low = mean * math.exp(-side_log_ratio_scalar(u, mean, other, cost, below))
-    return low, mean - other * math.expm1(-side_log_ratio_scalar(u, other, mean, cost, above))
+    return mean * math.exp(-side_log_ratio_scalar(u, mean, other, cost, level))
 
 
-def normal_ends_scalar(u, total, above, below):
-    """Return the bounds of one arm with 1/2-sub-Gaussian rewards, for numbers."""
-    mean, growth = total / u, math.log1p(u)
-    low = math.sqrt((u + 1) * (2 * (below + math.log1p(math.expm1(-below) / 2)) + growth))
-    high = math.sqrt((u + 1) * (2 * (above + math.log1p(math.expm1(-above) / 2)) + growth))
-    return mean - low / (2 * u), mean + high / (2 * u)
+def mixture_high(u, ones, level):
+    """Return the upper bound of one arm for numbers; see `mixture_low`."""
+    mean, other, cost = ones / u, (u - ones) / u, mixture_cost_scalar(u, ones)
+    return mean - other * math.expm1(-side_log_ratio_scalar(u, other, mean, cost, level))
+
+
+def normal_radius(u, level):
+    """Return the distance of a bound of one arm with 1/2-sub-Gaussian rewards, for numbers."""
+    most = 2 * (level + math.log1p(math.expm1(-level) / 2)) + math.log1p(u)
+    return math.sqrt((u + 1) * most) / (2 * u)

@@ -14,6 +14,7 @@ from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.rules.search.ugape_scan import members
 from topk.rules.search.ugape_trees import UGAPE_TREES
+from topk.strategies.lucb import imbalance
 
 CASES = [
     (topk.LUCB1(3, epsilon=0.0, delta=0.1), TOP_K_SCAN),
@@ -62,3 +63,16 @@ def test_the_same_is_found_with_ties_many_pulls_and_withdrawn_arms(strategy, sea
             left = sorted(active)
             arms = rng.choice(left, 2, replace=False) if step % 3 else np.array(
                 [arm for arm in pairs[0] if arm in active] or left[:1])
+
+
+def test_the_imbalance_of_pulls_is_added_up_in_the_order_of_the_arms():
+    rng = np.random.default_rng(4)
+    for n in (2, 3, 30):
+        session = topk.KLLUCB(1, epsilon=0.0, delta=0.1).start(n)
+        counts = rng.integers(1, 1000, n)
+        session.observe(range(n), sums=rng.integers(0, counts + 1), counts=counts)
+        if n > 2:
+            session.withdraw([int(session.selected[0])])
+        s = session.engine.s
+        for arm in s.active[: s.now.n_active]:
+            assert imbalance(s, arm) == imbalance.compiled_form(s, arm)

@@ -168,7 +168,7 @@ class Arrivals:
         self.kept = {arm: [[*result] for result in kept] for arm, kept in earlier.kept.items()}
         self.rng = copy.deepcopy(earlier.rng)
         if self.products:
-            self.products.go_on(earlier.products)
+            self.products = earlier.products.copy()
 
     def dump(self):
         """Return the state as JSON values."""

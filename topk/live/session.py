@@ -34,7 +34,7 @@ from topk._tables import as_labels, joined_series, joined_to, labels_of
 from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
 from topk.bandits import RewardRange, reward_range_of
-from topk.capital import Products, has_products
+from topk.capital import Products, has_products, log_products, multiply_arms
 from topk.confidence import METHODS
 from topk.engine.allocation import spread
 from topk.engine.cells import CellRunState
@@ -251,7 +251,7 @@ class Session:
         bounded = self._reward_range.bounded
         self._sigma_test = None if bounded else SigmaTest(n, self._scale["sigma"])
         own = generator and generator.spawn(1)[0]
-        products = Products(n) if has_products(self.engine.seen) else None
+        products = Products() if has_products(self.engine.seen) else None
         self._arrivals = Arrivals(n, self._reward_range.bounded, own, products)
         self._cells = None
         if self.items:
@@ -741,11 +741,12 @@ class Session:
         if not self._arrivals.products:
             return None
         found, seen = self._arrivals.products.copy(), self.engine.seen
-        found.multiply(np.arange(self.n), seen.mantissas, seen.exponents)
         for arm, kept in self._arrivals.kept.items():
             for result in kept:
                 found.add([arm], *([x] for x in result))
-        return found.logs()
+        products, new = (seen.mantissas.copy(), seen.exponents.copy()), list(found.rows)
+        multiply_arms(*products, new, *found.of(new))
+        return log_products(*products)
 
     def report(self, full: bool = False) -> pandas.DataFrame:
         """Return the current results as a table; see `topk.live.report.report`."""

@@ -14,6 +14,8 @@ import numpy as np
 from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, NO_ARM, WRONG
 from topk.rules.marks import open_function, replaceable
 
+INSIDE, OUTSIDE = 0, 1  # sides of the boundary
+
 
 @replaceable
 def scale(s):
@@ -37,6 +39,16 @@ def line_of_interval(s, arm):
     """Return low, high and weight of an arm whose bounds do not depend on the scale."""
     low, high = interval(s, arm)
     return low, high, 0.0
+
+
+@replaceable
+def bound(s, arm, side):
+    """Return an arm's bound that its side needs, and its weight: the lower bound `INSIDE`.
+
+    A rule whose two bounds are dear computes only this one.
+    """
+    low, high, weight = line(s, arm)
+    return (low if side == INSIDE else high), weight
 
 
 @replaceable

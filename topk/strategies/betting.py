@@ -12,20 +12,23 @@ from topk._checks import check_choice
 from topk._types import Floats, Whole
 from topk.betting import betting_bounds
 from topk.capital import (
-    capital_bounds,
     capital_ends,
+    capital_high,
     capital_interval,
+    capital_low,
     log_products,
     multiply,
 )
-from topk.rules import Arms, Stored, Strategy, apart, base, rule
+from topk.rules import Arms, Stored, Strategy, apart, base, indices, rule
+from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.search.interface import Search
-from topk.strategies.by_sides import level_above, level_below, note_withdrawal, sides_state
+from topk.strategies.by_sides import level_of, note_withdrawal, sides_state
 from topk.strategies.lucb import LEVELS, Floored, floor_state
 
 apart(betting_bounds)
-apart(capital_bounds)
+apart(capital_low)
+apart(capital_high)
 apart(multiply)
 
 
@@ -125,8 +128,10 @@ class BettingLUCB(Floored):
 
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the functions that replace those of the form, by the replaced function."""
-        by_arms = {} if self.levels == "sides" else {base.on_withdraw: withdraw_from_pair}
-        return super().substitutions(search) | by_arms
+        other = {base.on_withdraw: withdraw_from_pair}
+        if self.levels == "sides":
+            other = {indices.bound: bound_by_side}
+        return super().substitutions(search) | other
 
     @rule
     def on_withdraw(s, arm):
@@ -135,9 +140,15 @@ class BettingLUCB(Floored):
 
     @rule
     def interval(s, arm):
-        u, ones, squares = float(s.pulls[arm]), s.sums[arm], s.squares[arm]
         if s.by_sides:
-            levels = level_above(s, arm), level_below(s, arm)
-            products = s.mantissas, s.exponents, arm
-            return capital_bounds(u, ones, squares, *products, *levels, s.terms)
-        return betting_bounds(u, ones, squares, s.level)
+            return bound_by_side(s, arm, INSIDE)[0], bound_by_side(s, arm, OUTSIDE)[0]
+        return betting_bounds(float(s.pulls[arm]), s.sums[arm], s.squares[arm], s.level)
+
+
+def bound_by_side(s, arm, side):
+    """Return the bound of `BettingLUCB` that an arm's side needs, and its weight."""
+    counts = float(s.pulls[arm]), s.sums[arm], s.squares[arm]
+    rest = s.mantissas, s.exponents, arm, level_of(s, arm, side), s.terms
+    if side == INSIDE:
+        return capital_low(*counts, *rest), 0.0
+    return capital_high(*counts, *rest), 0.0

@@ -6,7 +6,7 @@ import numpy as np
 
 from topk.rules import Stored
 from topk.rules.base import WITHDRAWN
-from topk.rules.indices import rebuild
+from topk.rules.indices import INSIDE, rebuild
 from topk.sides import NEVER, SLACK, SPARE, Levels, settled_level, share_above
 
 
@@ -43,6 +43,11 @@ def level_below(s, arm):
     """Return ln(1/beta) of an arm's lower bound."""
     j = arm - s.first + 1.0
     return s.below if j <= 0 else s.spare_below + math.log(j * (j + 1))
+
+
+def level_of(s, arm, side):
+    """Return the level of an arm's bound on a side: its lower bound `INSIDE`."""
+    return level_below(s, arm) if side == INSIDE else level_above(s, arm)
 
 
 def levels_of(s, arms):

@@ -33,11 +33,13 @@ from topk.rules import (
     upper,
     whole_pulls,
 )
+from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.indices import on_withdraw as withdraw_from_pair
+from topk.rules.marks import in_loops
 from topk.rules.search.interface import Search
 from topk.rules.strategy import Ruled
-from topk.sides import mixture_ends, mixture_ends_scalar, normal_ends, normal_ends_scalar
-from topk.strategies.by_sides import level_above, level_below, note_withdrawal, sides_state
+from topk.sides import mixture_ends, mixture_high, mixture_low, normal_ends, normal_radius
+from topk.strategies.by_sides import level_of, note_withdrawal, sides_state
 
 RATES, LEVELS = ("mixture", "published"), ("sides", "arms")
 
@@ -164,16 +166,13 @@ def useful(s, low, high):
     the other arm of the pair is left out.
     """
     arm, other = (low, high) if 2 * s.k <= s.n else (high, low)
-    if high == NO_ARM or s.pulls[arm] <= s.pulls[other] or surplus(s, arm) <= 0:
+    if high == NO_ARM or s.pulls[arm] <= s.pulls[other] or imbalance(s, arm) <= 0:
         return low, high
     return other, NO_ARM
 
 
-def surplus(s, arm):
-    """Return the sum of N**1.5 over an arm's side of the boundary minus that over the other.
-
-    It is computed from the counts, since a sum that is updated would depend on the order.
-    """
+def imbalance_in_loops(s, arm):
+    """Return what `imbalance` does: its plain form."""
     same, opposite, side = 0.0, 0.0, inside(s, arm)
     for j in range(s.now.n_active):
         u = float(s.pulls[s.active[j]])
@@ -182,6 +181,20 @@ def surplus(s, arm):
         else:
             opposite += u * math.sqrt(u)
     return same - opposite
+
+
+@in_loops(imbalance_in_loops)
+def imbalance(s, arm):
+    """Return the sum of N**1.5 over an arm's side of the boundary minus that over the other.
+
+    It is computed from the counts, in the order of the arms: a sum that is updated, or added up in
+    another order, would be rounded in another way.
+    """
+    arms = s.active[: s.now.n_active]
+    u = s.pulls[arms].astype(np.float64)
+    same = inside(s, arms) == inside(s, arm)
+    sums = np.where([same, ~same], u * np.sqrt(u), 0.0).cumsum(axis=1)[:, -1]
+    return sums[0] - sums[1]
 
 
 def floor(s):
@@ -373,8 +386,10 @@ class KLLUCB(Floored):
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the functions that replace those of the form, by the replaced function."""
         renewed = {indices.scale_grew: renew} if self.rate == "published" else {}
-        by_arms = {} if self.stops_by == "sides" else {base.on_withdraw: withdraw_from_pair}
-        return super().substitutions(search) | renewed | by_arms
+        other = {base.on_withdraw: withdraw_from_pair}
+        if self.stops_by == "sides":
+            other = {indices.bound: bound_by_side}
+        return super().substitutions(search) | renewed | other
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return two-sided bounds, all valid at all times with probability 1 - delta."""
@@ -390,16 +405,24 @@ class KLLUCB(Floored):
 
     @rule
     def interval(s, arm):
-        u, ones = s.pulls[arm], s.sums[arm]
         if s.by_sides:
-            above, below = level_above(s, arm), level_below(s, arm)
-            if s.normal:
-                return normal_ends_scalar(u, ones, above, below)
-            return mixture_ends_scalar(u, ones, above, below)
+            return bound_by_side(s, arm, INSIDE)[0], bound_by_side(s, arm, OUTSIDE)[0]
+        u, ones = s.pulls[arm], s.sums[arm]
         if s.normal:
             return normal_interval_scalar(u, ones, s.log_ratio)
         level = published_beta(s) if s.published else s.log_ratio + math.log(u) / 2
         return kl_interval_scalar(u, ones, level)
+
+
+def bound_by_side(s, arm, side):
+    """Return the bound of `KLLUCB` that an arm's side needs, and its weight."""
+    u, ones, level = s.pulls[arm], s.sums[arm], level_of(s, arm, side)
+    if s.normal:
+        radius = normal_radius(u, level)
+        return ones / u + (-radius if side == INSIDE else radius), 0.0
+    if side == INSIDE:
+        return mixture_low(u, ones, level), 0.0
+    return mixture_high(u, ones, level), 0.0
 
 
 def published_beta(s):

@@ -9,13 +9,13 @@ import numpy as np
 
 from topk.rules import indices
 from topk.rules.base import NO_ARM
-from topk.rules.indices import line
+from topk.rules.indices import INSIDE, OUTSIDE, bound, line
 from topk.rules.marks import Functions
 from topk.rules.ranking import rank
 from topk.rules.search import clucb_trees
 from topk.rules.search.clucb_trees import CLUCB_TREES
 from topk.rules.search.interface import Search
-from topk.rules.search.top_k_scan import INSIDE, OUTSIDE, TOP_K_SCAN, inside
+from topk.rules.search.top_k_scan import TOP_K_SCAN, inside
 from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.rules.search.ugape_scan import UGAPE_SCAN
 from topk.rules.search.ugape_trees import UGAPE_TREES
@@ -37,9 +37,9 @@ def new_arrays(bandits, n):
 
 def enter(s, arm, side):
     """Set an arm's numbers on a side."""
-    low, high, s.weight[arm] = line(s, arm)
+    end, s.weight[arm] = bound(s, arm, side)
     mean = s.sums[arm] / s.pulls[arm]
-    s.near[side, arm], s.fixed[side, arm] = (-mean, -low) if side == INSIDE else (mean, high)
+    s.near[side, arm], s.fixed[side, arm] = (-mean, -end) if side == INSIDE else (mean, end)
 
 
 def enter_all(s, arms, side):

@@ -17,14 +17,13 @@ import numpy as np
 
 from topk.rules import indices
 from topk.rules.base import NO_ARM
-from topk.rules.indices import line
+from topk.rules.indices import INSIDE, OUTSIDE, bound
 from topk.rules.marks import allocates, apart, larger
 from topk.rules.ranking import rank
 from topk.rules.search.interface import Search
 
 WIDTH = 32  # rows are padded to a multiple of this, so that vectorised loops have no remainder
 ROUNDING = 1e-14  # bound on the errors of keys, in units of one plus a bound's width
-INSIDE, OUTSIDE = 0, 1  # sides
 FEW = 128  # arms; no list is made up to this number
 AHEAD = 96  # rounds for which a new list is planned to be valid
 LONGER = 96  # arms that may be appended to a list before a new one is made
@@ -78,9 +77,9 @@ def setup(s):
 
 def enter(s, arm, side):
     """Set an arm's numbers on a side, and raise the upper bounds that they exceed."""
-    low, high, weight = line(s, arm)
+    end, weight = bound(s, arm, side)
     mean = s.sums[arm] / s.pulls[arm]
-    near, fixed = (-mean, -low) if side == INSIDE else (mean, high)
+    near, fixed = (-mean, -end) if side == INSIDE else (mean, end)
     s.near[side, arm], s.fixed[side, arm], s.weight[arm] = near, fixed, weight
     s.heaviest[0] = max(s.heaviest[0], weight)
     if near >= s.edge[side]:
