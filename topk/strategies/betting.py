@@ -128,9 +128,8 @@ class BettingLUCB(Floored):
 
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the functions that replace those of the form, by the replaced function."""
-        other = {base.on_withdraw: withdraw_from_pair}
-        if self.levels == "sides":
-            other = {indices.bound: bound_by_side}
+        by_sides, by_arms = {indices.bound: bound_by_side}, {base.on_withdraw: withdraw_from_pair}
+        other = by_sides if self.levels == "sides" else by_arms
         return super().substitutions(search) | other
 
     @rule

@@ -386,9 +386,8 @@ class KLLUCB(Floored):
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the functions that replace those of the form, by the replaced function."""
         renewed = {indices.scale_grew: renew} if self.rate == "published" else {}
-        other = {base.on_withdraw: withdraw_from_pair}
-        if self.stops_by == "sides":
-            other = {indices.bound: bound_by_side}
+        by_sides, by_arms = {indices.bound: bound_by_side}, {base.on_withdraw: withdraw_from_pair}
+        other = by_sides if self.stops_by == "sides" else by_arms
         return super().substitutions(search) | renewed | other
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
