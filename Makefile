@@ -81,6 +81,7 @@ evidence: $(STAMP) ## count errors of certificates, intervals and evidence in ma
 	cd tests && ../$(BIN)/python -m evidence.scores
 	cd tests && ../$(BIN)/python -m evidence.cells
 	cd tests && ../$(BIN)/python -m evidence.gates
+	cd tests && ../$(BIN)/python -m evidence.near_ties
 
 dist: $(STAMP) ## build sdist and wheel into _build/dist
 	$(BIN)/python -m book.distribution
