@@ -60,7 +60,11 @@ TESTS = {  # module -> arguments of pytest, quick tests first
                "compiled_plain_and_array_forms_agree"),
         *named("test_confidence", "evidence_by_pairs_with_squares_is_that_of_its_definition"),
     ],
-    "topk/finite.py": ["tests/test_finite.py"],
+    "topk/finite.py": [
+        "tests/test_finite.py",
+        *named("test_sides", "the_two_forms_of_a_finite_bound_agree",
+               "bounds_of_a_finite_set_are_crossed_no_more_often_than_their_level_says"),
+    ],
     "topk/graded.py": ["tests/test_graded.py"],
     "topk/strategies/graded.py": ["tests/test_graded.py", "tests/live/test_cells_of_models.py"],
     "topk/strategies/paired.py": ["tests/test_paired_betting.py"],
@@ -97,6 +101,36 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
                "pseudo_code", only=("MultiBanditUGapEc",)),
     ],
+    "topk/rules/search/arrays.py": ["tests/rules/test_arrays.py"],
+    "topk/rules/search/clucb_trees.py": ["tests/rules/test_clucb_trees.py"],
+    "topk/rules/search/top_k_scan.py": ["tests/rules/test_top_k_searches.py"],
+    "topk/rules/search/top_k_trees.py": ["tests/rules/test_top_k_searches.py"],
+    "topk/rules/search/tournament.py": [
+        "tests/rules/test_tournament.py",
+        *named("rules/test_tournament_bounds", "the_winners_have_the_best_bounds"),
+    ],
+    "topk/rules/search/ugape_scan.py": ["tests/rules/test_ugape_searches.py"],
+    "topk/rules/search/ugape_trees.py": ["tests/rules/test_ugape_searches.py"],
+    "topk/rules/search/weakest_pair.py": [
+        *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
+               "pseudo_code", only=("TopTwo",)),
+    ],
+    "topk/engine/allocation.py": [
+        *named("simulate/test_run", "water_fill_hands_out_one_pull_at_a_time"),
+        *named("live/test_studies", "pulls_go_to_the_arms_with_the_fewest"),
+    ],
+    "topk/engine/loop.py": [
+        *OWN, *named("strategies/test_agreement", "run_replicate_a_trace_and_a_session_driven_by_"
+                     "hand_agree", only=("LUCB1", "OptMAI", "MultiBanditUGapEc", "Coin")),
+        "tests/engine/test_reward_laws.py",
+        *named("simulate/test_run", "checkpoints_never_change_a_run", only=("LUCB1", "OptMAI")),
+    ],
+    "topk/engine/plain.py": [
+        *OWN, *named("strategies/test_agreement", "run_replicate_a_trace_and_a_session_driven_by_"
+                     "hand_agree", only=("BigBatches",)),
+        *named("simulate/test_run", "an_invalid_answer_of_a_plain_python_strategy_is_refused"),
+    ],
+    "topk/engine/tiering.py": ["tests/engine/test_tiering.py"],
     "topk/live/inbox.py": [
         *named("live/test_studies", "a_part_of_a_sum_and_the_rest_are_the_whole",
                "a_restart_does_not_change_the_split_of_sums",

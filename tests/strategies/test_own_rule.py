@@ -535,6 +535,7 @@ def test_arms_that_do_not_exist_are_refused(setting, monkeypatch):
             topk.run(Wild(1, 60, arm), topk.BernoulliBandit([0.5] * 4), rng=0)
 
 
+@needs_compiler
 def test_functions_that_differ_in_what_they_close_over_are_not_mixed_up():
     def rule_for(each):
         @dataclass(frozen=True)
