@@ -47,6 +47,14 @@ def _names(code):
     return list(dict.fromkeys(read)), list(dict.fromkeys(others))
 
 
+@lru_cache(maxsize=4096)
+def _attributes(code):
+    """Return the names of variables from outside that some code reads, each with what follows."""
+    pairs = itertools.pairwise(dis.get_instructions(code))
+    loads = "LOAD_GLOBAL", "LOAD_DEREF"
+    return [(first.argval, then.argval) for first, then in pairs if first.opname in loads]
+
+
 def called_by(function):
     """Return the functions written in Python that a function may call: name -> function."""
     found = values_read(getattr(function, "compiled_form", function))
@@ -121,11 +129,9 @@ def check_random(functions):
             drawn = getattr(value, "__self__", None)
             if "." not in name and isinstance(drawn, random.Random | np.random.RandomState):
                 _refuse_random(function, name)
-        for first, then in itertools.pairwise(dis.get_instructions(function.__code__)):
-            if first.opname not in ("LOAD_GLOBAL", "LOAD_DEREF"):
-                continue
-            name, value = first.argval, read.get(first.argval)
-            if value is np and then.argval == "random":
+        for name, attribute in _attributes(function.__code__):
+            value = read.get(name)
+            if value is np and attribute == "random":
                 name, value = f"{name}.random", np.random
             if value is random or value is np.random:
                 _refuse_random(function, name)

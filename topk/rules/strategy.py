@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import math
 import warnings
+from collections import ChainMap
 from collections.abc import Callable, Sequence
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -514,8 +515,8 @@ class Ruled(Strategy):
             this name has no mark.
         """
         found, kind = {}, type(self).__name__
-        for name in {name: None for cls in type(self).__mro__ for name in vars(cls)}:
-            function = getattr_static(self, name)
+        # all attributes, as `inspect.getattr_static` finds them one by one
+        for name, function in ChainMap(vars(self), *map(vars, type(self).__mro__)).items():
             if isinstance(function, rule):
                 if name not in self.roles:
                     allowed = ", ".join(self.roles)

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from topk.rules import indices
@@ -69,6 +70,7 @@ class Search:
         return f"<Search {self.name}>"
 
 
+@lru_cache(maxsize=4096)  # a study asks for those of its rule in every run
 def parameters_of(function):
     """Return the names of a function's parameters; refuse anything but a function."""
     if not inspect.isfunction(function):
