@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -118,6 +119,19 @@ def test_intervals_grow_with_confidence():
             strict=True,
         )
         assert (np.diff(lows, axis=0) <= 0).all() and (np.diff(highs, axis=0) >= 0).all()
+
+
+@pytest.mark.parametrize(("pulls", "sums"), [(3, 1.0), (7, -1e9), (10**9, 0.1), (3, 1e300)])
+def test_the_exact_mean_is_inside_however_small_sigma_is(pulls, sums):
+    low, high = interval(pulls, sums, 0.9, sigma=1e-300)
+    assert Fraction(float(low)) <= Fraction(sums) / pulls <= Fraction(float(high))
+
+
+@pytest.mark.parametrize(("sigma", "allowed"), [(None, "numbers, each from 0 to the number of "
+                                                 "pulls"), (1.0, "finite numbers")])
+def test_what_sums_may_be_is_said(sigma, allowed):
+    with pytest.raises(ValueError, match=f"^sums must be {allowed}, got"):
+        interval(3, "ab", 0.1, sigma)
 
 
 def test_shapes_and_arms_without_pulls():

@@ -6,7 +6,7 @@ import pytest
 import topk
 from topk.engine.cells import CellRunState
 from topk.paired import BETS, WEIGHTS, log_evidence
-from topk.rules.base import BY_RULE, OPEN, RUNNING
+from topk.rules.base import BY_BUDGET, BY_RULE, OPEN, RUNNING
 from topk.strategies.paired import PairedBetting
 
 
@@ -65,6 +65,20 @@ def test_a_run_is_that_of_a_plain_transcription(k, epsilon):
         size, chosen = transcribed(drawn, k, epsilon, 0.3)
         assert state.ended == BY_RULE and state.recommend().tolist() == chosen.tolist()
         assert abs(state.total - size.sum()) <= 0.1 * size.sum()
+
+
+@pytest.mark.parametrize("budget", [5, 6, 7, 50, 51])
+def test_a_budget_is_spent_to_the_last_cell(budget):
+    """In one batch of all models, and then in pairs of cells."""
+    cells, sizes = pool(), []
+    state = CellRunState(PairedBetting(2, 0, 1e-9, budget), 5)
+    arms, counts = np.empty((2, 5), dtype=np.int64)
+    while m := state.ask(arms, counts):
+        sizes.append(m)
+        state.extend([(a, cells[a, [state.table.size[a]]]) for a in arms[:m].tolist()])
+    assert sum(sizes) == state.total == budget and state.ended == BY_BUDGET
+    assert sizes[0] == 5 and max(sizes[1:], default=0) == min(2, budget - 5)
+    assert topk.run(state.strategy, topk.ItemPool(cells), rng=0).total_pulls == budget
 
 
 def test_capitals_are_those_of_the_table_whatever_the_order_of_arrival():

@@ -125,7 +125,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     confidence.evidence: (
         {"pulls": [3, 3, 3], "sums": [3, 0, 0], "chosen": [0]},
         {"pulls": [[3, -1, 1]], "sums": [[4, 0, 0]], "chosen": [[3], [], [0, 0]],
-         "withdrawn": [[3], [-1], [1.0]]}),
+         "withdrawn": [[3], [-1], [1.0]], "sigma": [0.0, -0.5, math.nan]}),
     instances.synthetic: ({"p": 1}, {"p": [0, -1, math.nan]}),
     stats.mean_interval: ({}, {"values": [0.1, [0.1, math.nan], ["a", "b"]]}),
     stats.paired_difference: ({"a": np.ones((2, 2)), "b": np.ones((2, 2))},
