@@ -110,6 +110,9 @@ class Study(RuleBasedStateMachine):
                         "pickle": lambda x: pickle.loads(pickle.dumps(x))}[how](before)
         assert self.session.state() == before.state()
         assert self.session.engine.table == before.engine.table
+        for found, known in zip((self.session.pulls, self.session.means),
+                                (before.pulls, before.means), strict=True):
+            np.testing.assert_array_equal(found, known)
         assert self.session.stopped == before.stopped
 
     @rule()
