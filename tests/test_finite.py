@@ -42,13 +42,16 @@ SMALL = [(t, ones, items) for items in (1, 2, 3, 5, 8, 13, 21) for t in range(it
          for ones in range(t + 1)]
 
 
-@pytest.mark.parametrize("delta", [Fraction(1, 1000), Fraction(1, 20), Fraction(3, 10)])
+@pytest.mark.parametrize("delta", [Fraction(1, 1000), Fraction(1, 20), Fraction(3, 10),
+                                   Fraction(9, 10)])
 def test_the_interval_agrees_with_exact_likelihoods(delta):
     for t, ones, items in SMALL:
         inside = set_of(t, ones, items, delta)
         assert inside == list(range(inside[0], inside[-1] + 1))  # neighbours
         low, high = confidence.interval(t, ones, float(delta), items=items)
         assert (low, high) == (inside[0], inside[-1])
+        tables = finite.log_tables(items)
+        assert finite.item_range(t, ones, items, math.log(delta), *tables) == (low, high)
         if t == items:
             assert low == high == ones
 

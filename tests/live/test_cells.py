@@ -401,6 +401,23 @@ def test_a_cell_keeps_its_first_result(result):
     assert cells.take(arms, items, np.full(3, result), called) == []
 
 
+def test_of_several_refused_results_the_first_is_named():
+    cells = Cells(2, 3, seed=0)
+    cells.take(np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([1, 0, 1]), called)
+    with pytest.raises(ValueError, match="the cell of arm 1 and item 0 was told with a different"):
+        cells.take(np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([1, 1, 0]), called)
+
+
+def test_stored_cells_are_the_same_cells():
+    cells, other = Cells(2, 3, seed=0), Cells(2, 3, seed=5)
+    cells.hand_out(np.array([1, 3]))
+    cells.take(np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([1, 0, 0.25]), called)
+    assert not np.array_equal(cells.order, other.order)
+    other.load(cells.dump())
+    for name in "order", "status", "values", "fresh", "out", "counted":
+        assert getattr(other, name).tolist() == getattr(cells, name).tolist(), name
+
+
 @pytest.mark.parametrize("known", [["01"], ["01", "1", ""], ["01", "0110"], ["01", "!"]])
 def test_stored_cells_of_other_arms_or_items_are_refused(known):
     with pytest.raises(ValueError, match="^known"):

@@ -17,7 +17,7 @@ from strategies.tapes import Tapes
 
 import topk
 from topk.engine.allocation import spread
-from topk.live.inbox import divided
+from topk.live.inbox import Arrivals, divided
 
 RNG = np.random.default_rng
 
@@ -369,6 +369,23 @@ def test_surplus_results_of_a_round_count_in_the_next():
         session.tell(arms, sums=counts * np.array([0, 1, 0, 0.4])[arms], counts=counts)
         assert session.pulls[0] == 60 and session.means[0] == 0.5
     assert surplus == sorted(surplus, reverse=True) and 0 < len({*surplus}) == len(surplus) > 1
+
+
+def test_kept_results_count_in_the_order_of_their_arrival():
+    inbox = Arrivals(1, bounded=True)
+    inbox.kept = {0: [[2, 2.0, 2.0], [1, 0.0, 0.0], [1, 1.0, 1.0]]}
+    inbox.open(np.array([0]), np.array([3]), lambda arm: inbox.left[arm])
+    assert [values.tolist() for values in inbox.told()] == [[3], [2], [2]]
+    assert inbox.kept == {0: [[1, 1.0, 1.0]]} and inbox.surplus.tolist() == [1]
+
+
+def test_a_copy_splits_sums_without_a_draw_from_the_generator_of_the_original():
+    inbox = Arrivals(1, bounded=True, rng=RNG(3))
+    other = inbox.copy()
+    other.take(0, [10, 5.0, 5.0], capacity=4)
+    assert other.new.tolist() == [4] and inbox.new.tolist() == [0]
+    assert other.rng.bit_generator.state != RNG(3).bit_generator.state
+    assert inbox.rng.bit_generator.state == RNG(3).bit_generator.state
 
 
 def test_an_unsplittable_sum_waits_until_all_of_it_is_requested():
