@@ -4,7 +4,6 @@ import copy
 import dataclasses
 import math
 import warnings
-from collections import ChainMap
 from collections.abc import Callable, Sequence
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -515,8 +514,10 @@ class Ruled(Strategy):
             this name has no mark.
         """
         found, kind = {}, type(self).__name__
-        # all attributes, as `inspect.getattr_static` finds them one by one
-        for name, function in ChainMap(vars(self), *map(vars, type(self).__mro__)).items():
+        members: dict[str, Any] = {}  # all that `inspect.getattr_static` would find one by one
+        for cls in reversed(type(self).__mro__):
+            members |= vars(cls)
+        for name, function in (members | vars(self)).items():
             if isinstance(function, rule):
                 if name not in self.roles:
                     allowed = ", ".join(self.roles)
