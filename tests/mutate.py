@@ -99,9 +99,13 @@ TESTS = {  # module -> arguments of pytest, quick tests first
     "topk/rules/ranking.py": [
         "tests/rules/test_ranking.py",
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
-               "pseudo_code", only=("MultiBanditUGapEc",)),
+               "pseudo_code", only=("SuccessiveRejects", "MultiBanditUGapEc")),
     ],
-    "topk/rules/search/arrays.py": ["tests/rules/test_arrays.py"],
+    "topk/rules/search/arrays.py": [
+        "tests/rules/test_arrays.py",
+        *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
+               "pseudo_code", only=("CLUCBPAC",)),
+    ],
     "topk/rules/search/clucb_trees.py": ["tests/rules/test_clucb_trees.py"],
     "topk/rules/search/top_k_scan.py": ["tests/rules/test_top_k_searches.py"],
     "topk/rules/search/top_k_trees.py": ["tests/rules/test_top_k_searches.py"],

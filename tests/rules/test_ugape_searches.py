@@ -33,14 +33,21 @@ UNCLEAR = 1e-15, 1e-10  # differences of indices between these are neither ties 
 VALUES = st.lists(st.integers(0, 4) | st.just(-np.inf), min_size=2, max_size=9)
 
 
+def forms(function):
+    """Return a function, and the form of it that is compiled, here in plain Python."""
+    return function, function.compiled_form
+
+
 @given(VALUES, st.data())
 def test_marks_move_to_the_largest_values(values, data):
     k = data.draw(st.integers(1, len(values)))
-    marked = np.array(data.draw(st.permutations([1.0] * k + [0.0] * (len(values) - k))))
+    marks = data.draw(st.permutations([1.0] * k + [0.0] * (len(values) - k)))
     in_order = [-np.inf, *sorted(values)]
     values = np.array(values, dtype=float)
-    assert [*looks.exchange(values, marked)] == [in_order[-k], in_order[-k - 1]]
-    assert sorted(values[marked == 1]) == in_order[-k:] and set(marked) <= {0.0, 1.0}
+    for exchange in forms(looks.exchange):
+        marked = np.array(marks)
+        assert [*exchange(values, marked)] == [in_order[-k], in_order[-k - 1]]
+        assert sorted(values[marked == 1]) == in_order[-k:] and set(marked) <= {0.0, 1.0}
 
 
 @given(VALUES, st.data())
@@ -49,7 +56,18 @@ def test_the_largest_value_and_the_widest_of_equal_ones(values, data):
     marked, radii = (np.array(data.draw(some), dtype=float) for _ in range(2))
     members = [i for i in range(len(values)) if marked[i] == 1 and values[i] > -np.inf]
     best = max(members, key=lambda i: (values[i], radii[i], -i), default=NO_ARM)
-    assert looks.widest(np.array(values, dtype=float), radii, marked, 1.0) == best
+    for widest in forms(looks.widest):
+        assert widest(np.array(values, dtype=float), radii, marked, 1.0) == best
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=9), st.data())
+def test_of_arms_that_tie_at_the_edge_the_first_enter(values, data):
+    k = data.draw(st.integers(1, len(values)))
+    first = sorted(range(len(values)), key=lambda i: (-values[i], i))[:k]
+    for settle_ties in forms(looks.settle_ties):
+        inside = np.zeros(len(values))
+        settle_ties(np.array(values, dtype=float), float(values[first[-1]]), k, inside)
+        assert inside.nonzero()[0].tolist() == sorted(first)
 
 
 @contextlib.contextmanager
