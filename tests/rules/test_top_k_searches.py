@@ -79,7 +79,7 @@ def test_long_runs(n, k, rounds, search):
 def test_looks_at_many_equals_are_the_plain_form(form):
     """Few distinct means and weights, so that winners tie within and between blocks."""
     rng = np.random.default_rng(6)
-    looks = scan.widest, scan.top
+    looks = scan.largest_arm, scan.top
     if form == "compiled":
         looks = [jit.compiled(look, None, "test", lean=True, store=False) for look in looks]
     for number in range(1200 if form == "compiled" else 40):

@@ -56,8 +56,8 @@ def test_the_largest_value_and_the_widest_of_equal_ones(values, data):
     marked, radii = (np.array(data.draw(some), dtype=float) for _ in range(2))
     members = [i for i in range(len(values)) if marked[i] == 1 and values[i] > -np.inf]
     best = max(members, key=lambda i: (values[i], radii[i], -i), default=NO_ARM)
-    for widest in forms(looks.widest):
-        assert widest(np.array(values, dtype=float), radii, marked, 1.0) == best
+    for largest in forms(looks.largest_member):
+        assert largest(np.array(values, dtype=float), radii, marked, 1.0) == best
 
 
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=9), st.data())

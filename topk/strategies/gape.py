@@ -154,14 +154,16 @@ class MultiBanditGapE(Gaps):
     c: float = 2.0
     k = 1
     several, searches = True, (UGAPE_SCAN,)
-    roles = Indices.roles | {"radius": ugape_scan.radius, "form": ugape_scan.form}
+    roles = Indices.roles | {
+        "radius": ugape_scan.radius, "find_candidates": ugape_scan.find_candidates,
+    }
 
     @rule
     def radius(s, arm):
         return s.spread / math.sqrt(s.pulls[arm]), 0.0
 
     @rule
-    def form(s, bandit):
+    def find_candidates(s, bandit):
         """Find the arm of a bandit with the largest index; ties go to the lowest number."""
         begin, end = bandit * (s.n // s.bandits), (bandit + 1) * (s.n // s.bandits)
         first, best, second = NO_ARM, -np.inf, -np.inf  # the best-ranked arm, the two best means

@@ -181,7 +181,7 @@ def find(s, side, fixed, weight, arms, beyond):
 
     ``beyond`` is an upper bound on the keys of the side's arms that are not among them.
     """
-    q, arm = s.now.scale, widest(fixed, weight, arms, s.now.scale)
+    q, arm = s.now.scale, largest_arm(fixed, weight, arms, s.now.scale)
     place = s.place[side, arm] if s.place.size > 0 else arm
     own, fixed[place] = fixed[place], -np.inf  # hides the winner from the scan of the others
     s.others[side], s.since[side] = max(beyond, largest_key(fixed, weight, q)), q
@@ -197,7 +197,7 @@ def edge(s, side):
 
 
 @apart
-def widest(row, weight, arms, q):
+def largest_arm(row, weight, arms, q):
     """Return the arm with the largest ``row + q * weight``, `NO_ARM` if none is finite.
 
     Ties go to the larger weight, then to the smaller arm.  The plain form:

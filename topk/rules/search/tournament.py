@@ -129,14 +129,14 @@ def specify(trees):
     return np.array(rows, dtype=np.float64)
 
 
-def form(spec, tree):
+def comparison(spec, tree):
     """Return how a tree compares arms: sign, slope, late (0.0 or 1.0), column and mask."""
     how = spec[tree]
     return how[SIGN], how[SLOPE], how[LATE], int(how[OF]), int(how[MASK])
 
 
 def match(one, other, s, how):
-    """Compare two contenders; see `contender` for these tuples, and `form` for ``how``.
+    """Compare two contenders; see `contender` for these tuples, and `comparison` for ``how``.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def entrant(line, s, arm, how):
 
 def play_node(trees, tree, place):
     """Play the match of a node: compare the winners of its children at the present s."""
-    how = form(trees.spec, tree)
+    how = comparison(trees.spec, tree)
     left, until = contender(trees, tree, 2 * place, how)
     right, stands = contender(trees, tree, 2 * place + 1, how)
     wins, sure = match(left, right, trees.s[0], how)
@@ -273,7 +273,7 @@ def regroup(trees, arm, group):
 
 def climb(trees, tree, arm):
     """Replay the matches of one tree above an arm, from its leaf to the root."""
-    s, how, place = trees.s[0], form(trees.spec, tree), trees.todo.size + arm
+    s, how, place = trees.s[0], comparison(trees.spec, tree), trees.todo.size + arm
     winner, other = entrant(trees.line, s, arm, how), entrant(trees.line, s, arm ^ 1, how)
     stands, until = np.inf, np.inf
     while place > 1:
@@ -295,7 +295,7 @@ def best(trees, tree):
 
 def key(trees, tree, arm):
     """Return an arm's key in a tree at the present s."""
-    sign, slope, _, of, _ = form(trees.spec, tree)
+    sign, slope, _, of, _ = comparison(trees.spec, tree)
     return sign * trees.line[arm, of] + slope * trees.s[0] * trees.line[arm, WEIGHT]
 
 

@@ -89,12 +89,12 @@ def restore_partition(s):
     """Form the candidate sets of the bandits that have changed."""
     for bandit in range(s.bandits):
         if s.stale[bandit]:
-            form(s, bandit)
+            find_candidates(s, bandit)
             s.stale[bandit] = False
 
 
 @replaceable
-def form(s, bandit):
+def find_candidates(s, bandit):
     """Form a bandit's candidate set, its index, and the arm that would be pulled.
 
     The index is minus infinity if all arms of the bandit are in the set.
@@ -110,7 +110,7 @@ def form(s, bandit):
     edge, best = exchange(against, inside)
     if best >= edge - TIE:
         settle_ties(against, edge, s.k, inside)
-    low, high = widest(below, radii, inside, 1.0), widest(upper, radii, inside, 0.0)
+    low, high = largest_member(below, radii, inside, 1.0), largest_member(upper, radii, inside, 0.0)
     s.index[bandit], s.favourite[bandit] = -np.inf, first + low
     if high != NO_ARM:
         s.index[bandit], lead = -edge, radii[high] - radii[low]
@@ -206,8 +206,8 @@ def settle_ties(against, edge, k, inside):
 
 
 @apart
-def widest_in_loops(values, radii, marked, mark):
-    """Return or do what `widest` does."""
+def largest_member_in_loops(values, radii, marked, mark):
+    """Return or do what `largest_member` does."""
     best, width = -np.inf, -np.inf
     for i in range(values.size):
         best = larger(values[i] if marked[i] == mark else -np.inf, best)
@@ -222,8 +222,8 @@ def widest_in_loops(values, radii, marked, mark):
     return i
 
 
-@in_loops(widest_in_loops)
-def widest(values, radii, marked, mark):
+@in_loops(largest_member_in_loops)
+def largest_member(values, radii, marked, mark):
     """Return the arm with the largest value among those with a mark, `NO_ARM` if there is none.
 
     Ties go to the wider bounds, then to the first arm.  The plain form, without `TIE`:
