@@ -101,6 +101,8 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
                "pseudo_code", only=("SuccessiveRejects", "MultiBanditUGapEc")),
     ],
+    "topk/rules/cells.py": ["tests/test_graded.py", "tests/test_paired_betting.py",
+                            "tests/live/test_cells_of_models.py"],
     "topk/rules/search/arrays.py": [
         "tests/rules/test_arrays.py",
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
@@ -134,6 +136,13 @@ TESTS = {  # module -> arguments of pytest, quick tests first
                      "hand_agree", only=("BigBatches",)),
         *named("simulate/test_run", "an_invalid_answer_of_a_plain_python_strategy_is_refused"),
     ],
+    "topk/engine/state.py": [
+        *OWN, *named("strategies/test_agreement", "run_replicate_a_trace_and_a_session_driven_by_"
+                     "hand_agree", only=("OptMAI", "LUCB1", "MultiBanditUGapEc")),
+        *named("live/test_withdraw", "sessions_are_stored_and_arms_leave_at_any_moment",
+               only=("OptMAI", "LUCB1", "UGapEc-variance")),
+        *named("live/test_files", "a_state_is_a_snapshot"),
+    ],
     "topk/engine/tiering.py": ["tests/engine/test_tiering.py"],
     "topk/live/inbox.py": [
         *named("live/test_studies", "a_part_of_a_sum_and_the_rest_are_the_whole",
@@ -152,6 +161,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         *named("live/test_withdraw", "sessions_are_stored_and_arms_leave_at_any_moment",
                only=("LUCB1",)),
     ],
+    "topk/live/exact.py": ["tests/test_many_arms.py"],
     "topk/live/subgaussian.py": [
         "tests/live/test_subgaussian.py",
         "--deselect=tests/live/test_subgaussian.py::test_false_alarms_have_at_most_the_stated_"
