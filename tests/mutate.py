@@ -112,8 +112,8 @@ TESTS = {  # module -> arguments of pytest, quick tests first
     "topk/rules/search/top_k_scan.py": ["tests/rules/test_top_k_searches.py"],
     "topk/rules/search/top_k_trees.py": ["tests/rules/test_top_k_searches.py"],
     "topk/rules/search/tournament.py": [
-        "tests/rules/test_tournament.py",
-        *named("rules/test_tournament_bounds", "the_winners_have_the_best_bounds"),
+        "tests/rules/test_tournament.py", "tests/rules/test_tournament_bounds.py",
+        "tests/rules/test_ugape_searches.py", "tests/rules/test_clucb_trees.py",
     ],
     "topk/rules/search/ugape_scan.py": ["tests/rules/test_ugape_searches.py"],
     "topk/rules/search/ugape_trees.py": ["tests/rules/test_ugape_searches.py"],
@@ -135,7 +135,8 @@ TESTS = {  # module -> arguments of pytest, quick tests first
     "topk/engine/plain.py": [
         *OWN, *named("strategies/test_agreement", "run_replicate_a_trace_and_a_session_driven_by_"
                      "hand_agree", only=("BigBatches",)),
-        *named("simulate/test_run", "an_invalid_answer_of_a_plain_python_strategy_is_refused"),
+        *named("simulate/test_run", "an_invalid_answer_of_a_plain_python_strategy_is_refused",
+               "a_plain_python_strategy_asks_for_no_more_than_its_budget"),
     ],
     "topk/engine/state.py": [
         *OWN, *named("strategies/test_agreement", "run_replicate_a_trace_and_a_session_driven_by_"
@@ -143,6 +144,8 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         *named("live/test_withdraw", "sessions_are_stored_and_arms_leave_at_any_moment",
                only=("OptMAI", "LUCB1", "UGapEc-variance")),
         *named("live/test_files", "a_state_is_a_snapshot"),
+        *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
+               "pseudo_code", only=("LUCB1", "BettingLUCB")),
     ],
     "topk/engine/tiering.py": ["tests/engine/test_tiering.py"],
     "topk/live/inbox.py": [

@@ -132,6 +132,12 @@ def test_sums_are_exact_in_any_batches(batches):
     assert not sums.rounded().any() and not sums.fractions
 
 
+def test_many_numbers_of_one_arm_are_added_exactly():
+    sums = ExactSums(3)
+    sums.add(np.tile(np.arange(3), FEW), np.tile([0.1, 0.7, 1 / 3], FEW))
+    assert [sums.exact(arm) for arm in range(3)] == [FEW * Fraction(x) for x in (0.1, 0.7, 1 / 3)]
+
+
 def test_a_sum_beyond_all_floats_is_exact():
     sums = ExactSums(2)
     for numbers in ([1e308, 1.0], [1e308, 1.0], [-1e308, 0.5]):

@@ -77,6 +77,18 @@ def test_a_misspelt_setting_is_refused(monkeypatch):
         topk.run(LUCB1, BANDIT, rng=0)
 
 
+@pytest.mark.parametrize(("setting", "begins"), [
+    ("auto", [False, True]), ("always", [True, True]), ("never", [False, False])])
+def test_how_a_run_begins(setting, begins, monkeypatch):
+    """Also after runs of this process that were compiled under another setting."""
+    monkeypatch.setenv("TOPK_COMPILE", setting)
+    tier = tiering.Tier()
+    assert tier.seconds == 0
+    found = [tier.begins_compiled()]
+    tier.compiled = True
+    assert [*found, tier.begins_compiled()] == begins
+
+
 def test_the_decision_waits_as_long_as_it_costs():
     """Ski rental: compile after ``costs``, or at once if more is known to be left."""
     asked, tier = [], tiering.Tier()

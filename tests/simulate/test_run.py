@@ -680,6 +680,28 @@ def test_an_invalid_answer_of_a_plain_python_strategy_is_refused(name, answers):
             play()
 
 
+@dataclass(frozen=True)
+class InThrees(topk.Strategy):
+    """Asks for three pulls of the arm 1 at a time, and names the arm 0 without pulls of it."""
+
+    k: int
+    budget: int
+
+    def ask(self, view):
+        return ([0, 1], [0, 3]) if view.total < self.budget else ([], [])
+
+
+def test_a_plain_python_strategy_asks_for_no_more_than_its_budget():
+    session = InThrees(1, budget=8).start(2).tell([1], sums=[1.0], counts=[3])
+    assert [part.tolist() for part in session.ask()] == [[1], [3]]
+    with pytest.raises(ValueError, match=r"^counts of Strategy\.ask must be at most the 2 pulls"):
+        session.tell([1], sums=[1.0], counts=[3])
+    with pytest.raises(ValueError, match=r"^counts of Strategy\.ask"):
+        topk.run(InThrees(1, budget=8), topk.BernoulliBandit([0.1, 0.9]), rng=0)
+    fits = topk.run(InThrees(1, budget=9), topk.BernoulliBandit([0.1, 0.9]), rng=0)
+    assert sorted(fits.pulls.tolist()) == [0, 9] and fits.selected.tolist() == [fits.pulls.argmax()]
+
+
 class Undressed(topk.Strategy):
     """Not a dataclass."""
 
