@@ -101,6 +101,21 @@ def test_capitals_are_those_of_the_table_whatever_the_order_of_arrival():
     assert (np.log(tables[0].largest)[off] >= found[off] - 1e-12).all()
 
 
+def test_tables_are_equal_only_with_equal_cells():
+    def table(*cells, gone=()):
+        made = PairedBetting(1, 0, 0.05).table(3, None)
+        made.extend([(arm, np.array(values, dtype=float)) for arm, values in cells])
+        for arm in gone:
+            made.withdraw(arm)
+        return made
+
+    cells = (0, [1, 1]), (1, [1, 0]), (2, [0, 0])
+    assert table(*cells) == table(*cells[::-1])
+    others = [table(*cells, (0, [1])), table(*cells[:2], (2, [0, 1])), table(*cells, gone=[2]),
+              CellRunState(PairedBetting(1, 0, 0.05), 3).table, None]
+    assert all(table(*cells) != other for other in others)
+
+
 def test_a_missing_cell_counts_as_worst_for_each_claim():
     rows = np.array([[0.9, np.nan, 0.6], [0.2, 0.3, np.nan]])
     table = PairedBetting(1, 0, 0.05).table(2, None)

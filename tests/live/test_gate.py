@@ -216,6 +216,15 @@ def test_a_better_candidate_passes_at_the_last_item_at_the_latest():
         assert run_pool(trial, champion, candidate, 3).status == "abandoned"
 
 
+def test_a_candidate_with_the_smallest_gain_on_these_items_is_seldom_abandoned():
+    champion, candidate, lost = np.repeat([0, 1, 0], [14, 10, 16]), np.repeat([1, 0], [14, 26]), 0
+    for seed in range(200):
+        gate = topk.Gate(smallest_gain=0.1, delta=1e-9)
+        trial = run_pool(gate.offer("new", items=40, rng=seed), champion, candidate)
+        lost += trial.status == "abandoned"
+    assert lost <= binom.isf(1e-6, 200, 0.1)
+
+
 def test_cells_of_the_champion_are_asked_only_if_they_are_not_known():
     champion, candidate = np.random.default_rng(4).random((2, 40)) < [[0.5], [0.95]]
     known = np.where(np.arange(40) < 30, champion, np.nan)
