@@ -76,6 +76,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
     "topk/rules/base.py": [
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
                "pseudo_code", only=("Uniform",)),
+        *named("strategies/test_improved", "arms_that_left_do_not_fill_the_set"),
         *OWN, *named("live/test_withdraw", "the_other_of_a_pair_is_handed_out_alone"),
         *named("live/test_withdraw", "fewer_than_k_arms_are_never_left",
                "settled_arms_stay_settled", "sessions_are_stored_and_arms_leave_at_any_moment",
@@ -127,7 +128,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
     ],
     "topk/engine/loop.py": [
         *OWN, *named("strategies/test_agreement", "run_replicate_a_trace_and_a_session_driven_by_"
-                     "hand_agree", only=("LUCB1", "OptMAI", "MultiBanditUGapEc", "Coin")),
+                     "hand_agree", only=("LUCB1", "OptMAI", "UGapEc-variance", "Coin")),
         "tests/engine/test_reward_laws.py",
         *named("simulate/test_run", "checkpoints_never_change_a_run",
                only=("LUCB1", "AdaptiveTopK")),

@@ -118,7 +118,9 @@ def test_the_rules_form_and_the_arrays_form_agree(given_, delta):
 
 def test_many_items_stay_exact_at_the_ends():
     """A million items: a point in the end, and intervals that shrink about the mean before."""
-    items = finite.MAX_ITEMS
+    items = 10**6
+    with pytest.raises(ValueError, match="^items must be an integer from 1 to 1000000, got"):
+        confidence.interval(1, 1, 0.05, items=items + 1)
     t = np.array([0, 1, 1000, items // 2, items - 1, items])
     low, high = confidence.interval(t, t // 3, 0.05, items=items)
     assert (low[0], high[0]) == (0, items) and low[-1] == high[-1] == items // 3
@@ -148,6 +150,19 @@ def test_evidence_is_the_least_delta_at_which_the_intervals_part(data):
         assert parted(min(p * (1 + 1e-9) + 1e-250, 0.999999))
     if 1e-200 < p:
         assert not parted(p * (1 - 1e-9))
+
+
+def test_evidence_is_rounded_to_the_safe_side():
+    items = 12
+    for (t, ones), (u, others) in itertools.product([(7, 7), (9, 8), (12, 10)], [(6, 0), (11, 3)]):
+        inside, outside = ({k: likelihood(k, pulls, sums, items) / mixture(pulls, sums)
+                            for k in range(sums, items - (pulls - sums) + 1)}
+                           for pulls, sums in ((t, ones), (u, others)))
+        exact = 2 * max(min(max((r for k, r in inside.items() if k <= x), default=0),
+                            max((r for k, r in outside.items() if k > x), default=0))
+                        for x in range(items))
+        found = confidence.evidence([t, u], [ones, others], [0], items=items)
+        assert exact < Fraction(found) < exact * (1 + Fraction(1, 10**12)) or found == exact == 0
 
 
 def test_spare_items_are_not_lost_to_rounding():

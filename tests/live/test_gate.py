@@ -225,6 +225,18 @@ def test_a_candidate_with_the_smallest_gain_on_these_items_is_seldom_abandoned()
     assert lost <= binom.isf(1e-6, 200, 0.1)
 
 
+def test_a_trial_on_these_items_bets_against_the_smallest_gain_up_to_the_most_items():
+    champion, candidate = np.tile([[0, 1, 0, 0.5], [1, 0, 0, 1]], 5)
+    gate = topk.Gate(smallest_gain=0.1, most_items=12, delta=1e-9)
+    trial = run_pool(gate.offer("new", items=20, rng=3), champion, candidate)
+    assert trial.items == 12 and trial.status == "abandoned"
+    y, capitals = (1 - (candidate - champion)[trial._pool.order[:12]]) / 2, 1.0
+    for i, x in enumerate(y):
+        mean = (20 * (1 - 0.1) / 2 - y[:i].sum()) / (20 - i)
+        capitals = capitals * (1 + FRACTIONS.ravel() * (x / mean - 1))
+    assert np.allclose(trial._fall, capitals)
+
+
 def test_cells_of_the_champion_are_asked_only_if_they_are_not_known():
     champion, candidate = np.random.default_rng(4).random((2, 40)) < [[0.5], [0.95]]
     known = np.where(np.arange(40) < 30, champion, np.nan)
