@@ -1,5 +1,7 @@
 """The searches of plain Python make the decisions of those of compiled code."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from engine.searching import call
@@ -76,3 +78,18 @@ def test_the_imbalance_of_pulls_is_added_up_in_the_order_of_the_arms():
         s = session.engine.s
         for arm in s.active[: s.now.n_active]:
             assert imbalance(s, arm) == imbalance.compiled_form(s, arm)
+
+
+@pytest.mark.parametrize("kind", [topk.KLLUCB, topk.BettingLUCB])
+def test_a_derived_class_has_its_own_interval(kind):
+    @dataclass(frozen=True)
+    class Wider(kind):
+        """Bounds that never separate the arms."""
+
+        @topk.rule
+        def interval(s, arm):
+            return 0.0, 1.0
+
+    bandit = topk.BernoulliBandit([0.9, 0.1])
+    assert topk.run(kind(1, 0.0, 0.1, budget=200), bandit, rng=0).certified
+    assert not topk.run(Wider(1, 0.0, 0.1, budget=200), bandit, rng=0).certified

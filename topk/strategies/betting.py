@@ -128,9 +128,12 @@ class BettingLUCB(Floored):
 
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the functions that replace those of the form, by the replaced function."""
-        by_sides, by_arms = {indices.bound: bound_by_side}, {base.on_withdraw: withdraw_from_pair}
-        other = by_sides if self.levels == "sides" else by_arms
-        return super().substitutions(search) | other
+        found = super().substitutions(search)
+        if self.levels == "arms":
+            found[base.on_withdraw] = withdraw_from_pair
+        elif found[indices.interval] is BettingLUCB.interval:  # a derived class may have another
+            found[indices.bound] = bound_by_side
+        return found
 
     @rule
     def on_withdraw(s, arm):

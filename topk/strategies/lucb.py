@@ -385,10 +385,14 @@ class KLLUCB(Floored):
 
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the functions that replace those of the form, by the replaced function."""
-        renewed = {indices.scale_grew: renew} if self.rate == "published" else {}
-        by_sides, by_arms = {indices.bound: bound_by_side}, {base.on_withdraw: withdraw_from_pair}
-        other = by_sides if self.stops_by == "sides" else by_arms
-        return super().substitutions(search) | renewed | other
+        found = super().substitutions(search)
+        if self.rate == "published":
+            found[indices.scale_grew] = renew
+        if self.stops_by != "sides":
+            found[base.on_withdraw] = withdraw_from_pair
+        elif found[indices.interval] is KLLUCB.interval:  # a derived class may have another
+            found[indices.bound] = bound_by_side
+        return found
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return two-sided bounds, all valid at all times with probability 1 - delta."""
