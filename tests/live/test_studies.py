@@ -373,10 +373,10 @@ def test_surplus_results_of_a_round_count_in_the_next():
 
 def test_kept_results_count_in_the_order_of_their_arrival():
     inbox = Arrivals(1, bounded=True)
-    inbox.kept = {0: [[2, 2.0, 2.0], [1, 0.0, 0.0], [1, 1.0, 1.0]]}
+    inbox.kept = {0: [[2, 2.0, 2.0], [1, 1.0, 1.0], [1, 0.0, 0.0]]}
     inbox.open(np.array([0]), np.array([3]), lambda arm: inbox.left[arm])
-    assert [values.tolist() for values in inbox.told()] == [[3], [2], [2]]
-    assert inbox.kept == {0: [[1, 1.0, 1.0]]} and inbox.surplus.tolist() == [1]
+    assert [values.tolist() for values in inbox.told()] == [[3], [3], [3]]
+    assert inbox.kept == {0: [[1, 0.0, 0.0]]} and inbox.surplus.tolist() == [1]
 
 
 def test_a_copy_splits_sums_without_a_draw_from_the_generator_of_the_original():
@@ -508,6 +508,8 @@ def test_a_session_reports_pulls_in_flight():
     assert session.in_flight.tolist() == [0, 0, 1] and session.ask(9)[1].sum() == 4
     with pytest.raises(ValueError, match=r"^counts: 3 pull\(s\) of arm 0 are lost, but 1 are in"):
         session.lost([0, 0], [2, 1])
+    flying = session.in_flight
+    assert session.tell([2], [1]).in_flight.tolist() == (flying - [0, 0, 1]).tolist()
 
 
 def test_a_probability_of_success_is_not_taken_for_one_of_failure_silently():
