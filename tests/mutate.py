@@ -98,7 +98,8 @@ TESTS = {  # module -> arguments of pytest, quick tests first
                "pseudo_code", only=("LUCB1",)),
     ],
     "topk/rules/ranking.py": [
-        "tests/rules/test_ranking.py",
+        "tests/rules/test_ranking.py", "tests/test_many_arms.py",
+        *named("live/test_report", "a_report_has_a_row_an_arm_in_the_order_of_the_means"),
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
                "pseudo_code", only=("SuccessiveRejects", "MultiBanditUGapEc")),
     ],
@@ -119,6 +120,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
     "topk/rules/search/ugape_scan.py": ["tests/rules/test_ugape_searches.py"],
     "topk/rules/search/ugape_trees.py": ["tests/rules/test_ugape_searches.py"],
     "topk/rules/search/weakest_pair.py": [
+        "tests/rules/test_weakest_pair.py",
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
                "pseudo_code", only=("TopTwo",)),
     ],
@@ -138,6 +140,10 @@ TESTS = {  # module -> arguments of pytest, quick tests first
                      "hand_agree", only=("BigBatches",)),
         *named("simulate/test_run", "an_invalid_answer_of_a_plain_python_strategy_is_refused",
                "a_plain_python_strategy_asks_for_no_more_than_its_budget"),
+        *named("live/test_session", "a_memory_of_plain_values_is_stored_and_stays_apart",
+               "a_memory_that_json_would_change_is_refused_when_it_is_stored"),
+        *named("live/test_withdraw", "a_strategy_of_ones_own_must_say_how_to_go_on"),
+        *named("live/test_files", "a_state_is_a_snapshot", only=("BigBatches",)),
     ],
     "topk/engine/state.py": [
         *OWN, *named("strategies/test_agreement", "run_replicate_a_trace_and_a_session_driven_by_"

@@ -700,6 +700,14 @@ def test_a_plain_python_strategy_asks_for_no_more_than_its_budget():
         topk.run(InThrees(1, budget=8), topk.BernoulliBandit([0.1, 0.9]), rng=0)
     fits = topk.run(InThrees(1, budget=9), topk.BernoulliBandit([0.1, 0.9]), rng=0)
     assert sorted(fits.pulls.tolist()) == [0, 9] and fits.selected.tolist() == [fits.pulls.argmax()]
+    assert fits.stopped == "budget" and not fits.certified
+
+    @dataclass(frozen=True)
+    class Sure(InThrees):
+        certifies = True
+
+    sure = topk.run(Sure(1, budget=9), topk.BernoulliBandit([0.1, 0.9]), rng=0)
+    assert sure.stopped == "rule" and sure.certified
 
 
 class Undressed(topk.Strategy):
