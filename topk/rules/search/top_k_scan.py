@@ -207,18 +207,19 @@ def largest_arm(row, weight, arms, q):
     key = largest_key(row, weight, q)
     if key == -np.inf:
         return NO_ARM
-    # over the arms with this key: the largest weight, minus the least one, minus the first arm
+    # over the arms with this key: the largest weight, minus the least one, minus the first arm;
+    # the others are moved away, since the compiler does not vectorise a choice of what to compare
     most, least, arm = -np.inf, -np.inf, -np.inf
     for i in range(row.size):
-        hit = row[i] + q * weight[i] == key
-        most = larger(weight[i] if hit else -np.inf, most)
-        least = larger(-weight[i] if hit else -np.inf, least)
-        arm = larger(-arms[i] if hit else -np.inf, arm)
+        away = 0.0 if row[i] + q * weight[i] == key else np.inf
+        most = larger(weight[i] - away, most)
+        least = larger(-weight[i] - away, least)
+        arm = larger(-arms[i] - away, arm)
     if most > -least:  # the weights differ: the first arm among those with the largest one
         arm = -np.inf
         for i in range(row.size):
-            hit = row[i] + q * weight[i] == key and weight[i] == most
-            arm = larger(-arms[i] if hit else -np.inf, arm)
+            away = 0.0 if row[i] + q * weight[i] == key and weight[i] == most else np.inf
+            arm = larger(-arms[i] - away, arm)
     return int(-arm)
 
 
@@ -275,7 +276,7 @@ def top(row, arms, sign):
     if key == -np.inf:
         return NO_ARM
     for i in range(row.size):
-        arm = larger(sign * arms[i] if row[i] == key else -np.inf, arm)
+        arm = larger(sign * arms[i] - (0.0 if row[i] == key else np.inf), arm)
     return int(sign * arm)
 
 
