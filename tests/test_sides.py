@@ -33,7 +33,7 @@ def test_bounds_are_outside_the_exact_ones_and_close_to_them(row):
         slack = Decimal(1e-14)
         assert Decimal(high) - exact <= (exact - mean) * Decimal(1e-6) + slack
         assert below - Decimal(low) <= (mean - below) * Decimal(1e-6) + slack
-    mine = [bound(u, ones, level + 1e-6) for bound in (sides.mixture_low, sides.mixture_high)]
+    mine = [sides.mixture_bound(u, ones, level + 1e-6, lower) for lower in (True, False)]
     assert mine[0] <= low * (1 + 1e-9) and mine[1] >= high - 1e-9 * (high - ones / u) - 1e-15
 
 

@@ -266,22 +266,19 @@ def normal_ends(pulls: Floats, sums: Floats, sigma: float) -> Ends:
     return lambda above, below: (mean - radius(below), mean + radius(above))
 
 
-def mixture_low(u, ones, level):
-    """Return the lower bound of one arm for numbers, as `mixture_ends` does for arrays; u >= 1.
+def mixture_bound(u, ones, level, lower):
+    """Return a bound of one arm for numbers, as `mixture_ends` does for arrays; u >= 1.
 
     It is not rounded outwards: a rule adds `SLACK` to its levels, which is more.
     """
     mean, other, cost = ones / u, (u - ones) / u, mixture_cost_scalar(u, ones)
-    return mean * math.exp(-side_log_ratio_scalar(u, mean, other, cost, level))
-
-
-def mixture_high(u, ones, level):
-    """Return the upper bound of one arm for numbers; see `mixture_low`."""
-    mean, other, cost = ones / u, (u - ones) / u, mixture_cost_scalar(u, ones)
+    if lower:
+        return mean * math.exp(-side_log_ratio_scalar(u, mean, other, cost, level))
     return mean - other * math.expm1(-side_log_ratio_scalar(u, other, mean, cost, level))
 
 
-def normal_radius(u, level):
-    """Return the distance of a bound of one arm with 1/2-sub-Gaussian rewards, for numbers."""
+def normal_bound(u, total, level, lower):
+    """Return a bound of one arm with 1/2-sub-Gaussian rewards, for numbers; u >= 1."""
     most = 2 * (level + math.log1p(math.expm1(-level) / 2)) + math.log1p(u)
-    return math.sqrt((u + 1) * most) / (2 * u)
+    radius = math.sqrt((u + 1) * most) / (2 * u)
+    return total / u + (-radius if lower else radius)

@@ -29,8 +29,8 @@ SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 SHARED_MODULES = ("topk.rules", "topk.engine", "topk.confidence", "topk.kl", "topk.betting",
                   "topk.finite", "topk.sides", "topk.capital", "topk.strategies.by_sides",
                   "topk._", "numpy")
-RULE_FUNCTIONS = ("batch", "share", "decide", "scale", "interval", "line", "radius", "form",
-                  "pulled", "rewarded", "weight", "pick", "done")
+RULE_FUNCTIONS = ("batch", "share", "decide", "scale", "interval", "line", "radius",
+                  "find_candidates", "pulled", "rewarded", "weight", "pick", "done")
 
 
 def glue_all(prefix: str) -> Callable[..., None]:

@@ -37,7 +37,7 @@ def test_guarantees_fail_in_at_most_delta_of_the_runs(name):
     for row in rows:
         allowed = row["delta"] * RECORDED["failure_plays"]
         assert row["failures"] <= allowed and row["pulls"] <= 3000
-    for row in rows[:: amount(4, 1)]:
+    for row in rows[:: amount(8, 1)]:
         again = plays.failures(name, CASES[row["case"]], REPLAYED)
         assert (again["epsilon"], again["delta"]) == (row["epsilon"], row["delta"])
         assert again["first"] == row["first"], row
@@ -52,7 +52,7 @@ def test_watched_evidence_for_a_wrong_set_is_rarely_small(name):
             assert row["instance"] != "two alike" or not within.any()
         else:
             assert within.all(), row
-    for row in rows[:: amount(4, 1)]:
+    for row in rows[:: amount(8, 1)]:
         again = plays.watched_row(name, row["instance"], row["way"], REPLAYED)
         assert again["first"] == row["first"], row
 

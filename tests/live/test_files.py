@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from processes import fresh
+from scale import amount
 from strategies.plain import BigBatches, Doubling
 from strategies.registry import ENTRIES, each_strategy, start
 
@@ -271,8 +272,9 @@ def test_any_change_of_one_field_is_refused():
     begins = [middle(entry) for entry in kinds]
     begins += [middle(entry, gone=(3,)) for entry in kinds
                if entry.strategy not in (BigBatches, Doubling)]
-    for state in begins:
-        for path in paths(state):
+    step = amount(4, 1)
+    for number, state in enumerate(begins):
+        for path in [*paths(state)][number % step :: step]:
             here = get(state, path)
             others = [None, True, -1, 0.5, 10**400, math.nan, "", "0", [], {}]
             others += [here + 1, here - 0.5] if type(here) in (int, float) else []

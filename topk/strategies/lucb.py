@@ -38,7 +38,7 @@ from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.marks import in_loops
 from topk.rules.search.interface import Search
 from topk.rules.strategy import Ruled
-from topk.sides import mixture_ends, mixture_high, mixture_low, normal_ends, normal_radius
+from topk.sides import mixture_bound, mixture_ends, normal_bound, normal_ends
 from topk.strategies.by_sides import level_of, note_withdrawal, sides_state
 
 RATES, LEVELS = ("mixture", "published"), ("sides", "arms")
@@ -162,8 +162,7 @@ def useful(s, low, high):
     """Return the pair without its arm on the smaller side, if that one has been pulled enough.
 
     For a given sum of the half widths of l and h, the pulls are fewest if N**1.5 has the same sum
-    over the chosen arms as over the others.  An arm that is beyond this and has more pulls than
-    the other arm of the pair is left out.
+    over the chosen arms as over the others: an arm beyond this, with more pulls, is left out.
     """
     arm, other = (low, high) if 2 * s.k <= s.n else (high, low)
     if high == NO_ARM or s.pulls[arm] <= s.pulls[other] or imbalance(s, arm) <= 0:
@@ -187,8 +186,7 @@ def imbalance_in_loops(s, arm):
 def imbalance(s, arm):
     """Return the sum of N**1.5 over an arm's side of the boundary minus that over the other.
 
-    It is computed from the counts, in the order of the arms: a sum that is updated, or added up in
-    another order, would be rounded in another way.
+    Both forms add up the counts in the order of the arms, and so are rounded alike.
     """
     arms = s.active[: s.now.n_active]
     u = s.pulls[arms].astype(np.float64)
@@ -421,11 +419,8 @@ def bound_by_side(s, arm, side):
     """Return the bound of `KLLUCB` that an arm's side needs, and its weight."""
     u, ones, level = s.pulls[arm], s.sums[arm], level_of(s, arm, side)
     if s.normal:
-        radius = normal_radius(u, level)
-        return ones / u + (-radius if side == INSIDE else radius), 0.0
-    if side == INSIDE:
-        return mixture_low(u, ones, level), 0.0
-    return mixture_high(u, ones, level), 0.0
+        return normal_bound(u, ones, level, side == INSIDE), 0.0
+    return mixture_bound(u, ones, level, side == INSIDE), 0.0
 
 
 def published_beta(s):
