@@ -13,10 +13,8 @@ import numpy as np
 from evidence.plays import certified_errors, in_lines
 
 import topk
-from topk.rules import indices
-from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.marks import rule
-from topk.sides import mixture_high, mixture_low, share_above
+from topk.sides import mixture_bound, share_above
 
 RESULT = Path(__file__).with_name("near_ties.json")
 SEED, REPLAYED = 52, 5
@@ -78,24 +76,16 @@ OTHERS, JOINS = 5, 8
 MEANS = 0.5 + 0.002 * np.arange(JOINS + 2)
 
 
-def kept(s, arm, side):
-    """Return an arm's bound at the level of the start, with nothing in reserve, and its weight."""
-    c, counts = share_above(s.first, s.k), (s.pulls[arm], s.sums[arm])
-    if side == INSIDE:
-        return mixture_low(*counts, s.log_level + math.log((s.first - s.k) / (1 - c))), 0.0
-    return mixture_high(*counts, s.log_level + math.log(s.k / c)), 0.0
-
-
 @dataclass(frozen=True)
 class Unreserved(topk.KLLUCB):
-    """KLLUCB with levels that neither withdrawals nor joins change."""
-
-    def substitutions(self, search):
-        return super().substitutions(search) | {indices.bound: kept}
+    """KLLUCB with the levels of the start, which neither withdrawals nor joins change."""
 
     @rule
     def interval(s, arm):
-        return kept(s, arm, INSIDE)[0], kept(s, arm, OUTSIDE)[0]
+        counts, c = (s.pulls[arm], s.sums[arm]), share_above(s.first, s.k)
+        below = s.log_level + math.log((s.first - s.k) / (1 - c))
+        above = s.log_level + math.log(s.k / c)
+        return mixture_bound(*counts, below, True), mixture_bound(*counts, above, False)
 
 
 def make_known(session, arm):
