@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 os.environ["TOPK_STORE"] = "off"
+os.environ["TOPK_COMPILE"] = "always"  # but in the new processes of `fresh`
 for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
@@ -258,7 +259,8 @@ def first_plays():
         for _ in range(3):
             with tempfile.TemporaryDirectory() as cache:
                 code_and_end = code + "print(time.process_time() - s)"
-                times.append(fresh(code_and_end, NUMBA_CACHE_DIR=cache)[0])
+                folder = {"NUMBA_CACHE_DIR": cache, "TOPK_COMPILE": "always"}
+                times.append(fresh(code_and_end, **folder)[0])
         found[name] = round(statistics.median(times), 1)
     return found
 
@@ -328,8 +330,8 @@ PEAK = "int(pathlib.Path('/proc/self/status').read_text().split('VmHWM:')[1].spl
 
 
 def fresh(code, **variables):
-    """Run code in a new process; return the numbers that it prints."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)} | variables
+    """Run code in a new process, compiled where that pays; return the numbers that it prints."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TOPK_COMPILE": "auto"} | variables
     found = subprocess.run([sys.executable, "-c", code], env=environment, cwd=ROOT,
                            capture_output=True, text=True, check=True)
     return [float(word) for word in found.stdout.split()]
