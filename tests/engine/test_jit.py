@@ -23,6 +23,7 @@ from topk.engine import jit, seal
 from topk.engine.state import begin_run
 from topk.rules import indices, ranking
 from topk.rules.base import restore
+from topk.rules.marks import Functions, replaceable
 from topk.rules.search.ugape_scan import find_bounds
 from topk.simulate.play import Play
 from topk.strategies.lucb import published_beta
@@ -477,3 +478,23 @@ def test_a_run_keeps_no_extra_references(strategy):
     play.advance()
     assert play.total > 5
     assert [sys.getrefcount(array) for array in arrays] == counts
+
+
+@kept_only
+def test_the_name_of_a_loop_does_not_depend_on_what_else_is_imported():
+    """Modules of other strategies add open functions, which this loop does not call."""
+    def name():
+        cls = type(begin_run(topk.LUCB1(1, 0.1, 0.1), 3, compiles=True).s)
+        loop = topk.engine.loop.run_batches
+        return jit.Loop(loop, cls, "LUCB1", lean=True, store=False)._name
+
+    def of_another_strategy(s):
+        """Return a number."""
+        return 0.0
+
+    before = name()
+    try:
+        replaceable(of_another_strategy)
+        assert name() == before
+    finally:
+        del Functions._of_another_strategy

@@ -61,10 +61,11 @@ def called_by(function):
     return {name: value for name, value in found.items() if isinstance(value, FunctionType)}
 
 
-def reached(functions):
+def reached(functions, cls=None):
     """Return functions and all that they may call, directly or not, in the order of the calls.
 
-    An open function is included, but what replaces it is not looked for.
+    An open function is included, followed by that of the class of states, if one is given.  What
+    else has been imported does not matter.
     """
     found, pending = {}, [*functions][::-1]
     while pending:
@@ -73,6 +74,8 @@ def reached(functions):
             found[function] = None
             if not hasattr(function, "attribute"):
                 pending += [*called_by(function).values()][::-1]
+            elif cls:
+                pending.append(getattr(cls, function.attribute))
     return list(found)
 
 

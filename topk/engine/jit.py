@@ -251,7 +251,7 @@ class Loop:
     """
 
     def __init__(self, function, cls, name, lean, store):
-        functions = reached([function, *functions_of(cls).values()])
+        functions = reached([function], cls)
         self._name, self._called = f"{name}_{function.__name__}_{stamp(functions)}", False
         users = [one for one in functions if not is_own(one)]
         # numba crashes when it loads stored functions that call each other in a circle
