@@ -268,7 +268,7 @@ class Products:
 
     def row(self, arm):
         """Return mantissas and exponents of an arm."""
-        return self.rows.get(int(arm), (np.zeros(2 * COUNT), np.zeros(2 * COUNT, dtype=np.int64)))
+        return self.rows.get(int(arm)) or (np.zeros(2 * COUNT), np.zeros(2 * COUNT, dtype=np.int64))
 
     def copy(self):
         """Return a copy."""

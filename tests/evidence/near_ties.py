@@ -67,7 +67,7 @@ def tie_rows():
 
 # Adversaries who look at the results
 
-# Arm 0 has a mean of 1/2 and so many rewards that its bounds are close to it; all others are better
+# Arm 0 has a mean of 1/2 and enough rewards to bring its bounds close to it; all others are better
 # by multiples of 0.002.  An adversary chooses all pulls, which give 0 or 1, and lets arms leave or
 # join.  A rule that kept its levels would then be wrong in more than delta of all sessions.
 SESSIONS, FOLLOWED, DELTA = 1000, 2, 0.5
@@ -89,7 +89,7 @@ class Unreserved(topk.KLLUCB):
 
 
 def make_known(session, arm):
-    """Observe so many rewards that are the arm's mean that its bounds are close to it."""
+    """Observe enough rewards, all equal to the arm's mean, to bring its bounds close to it."""
     mean = MEANS[arm]
     session.observe([arm], sums=[KNOWN * mean], counts=[KNOWN], squares=[KNOWN * mean**2])
 

@@ -93,3 +93,21 @@ def test_a_derived_class_has_its_own_interval(kind):
     bandit = topk.BernoulliBandit([0.9, 0.1])
     assert topk.run(kind(1, 0.0, 0.1, budget=200), bandit, rng=0).certified
     assert not topk.run(Wider(1, 0.0, 0.1, budget=200), bandit, rng=0).certified
+
+
+@pytest.mark.parametrize("kind", [topk.KLLUCB, topk.BettingLUCB])
+@pytest.mark.parametrize("levels", ["sides", "arms"])
+def test_a_derived_class_has_its_own_withdrawal(kind, levels):
+    @dataclass(frozen=True)
+    class Noting(kind):
+        """Notes the arm that leaves."""
+
+        def state(self, arms):
+            return super().state(arms) | {"left": topk.rules.Stored("count", 1)}
+
+        @topk.rule
+        def on_withdraw(s, arm):
+            s.left[0] = arm
+
+    session = Noting(1, 0.0, 0.1, levels=levels).start(3).withdraw(2)
+    assert session.engine.s.left.tolist() == [2]

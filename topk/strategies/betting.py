@@ -19,7 +19,7 @@ from topk.capital import (
     log_products,
     multiply,
 )
-from topk.rules import Arms, Stored, Strategy, apart, base, indices, rule
+from topk.rules import Arms, Stored, Strategy, apart, indices, rule
 from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.search.interface import Search
@@ -129,16 +129,16 @@ class BettingLUCB(Floored):
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the functions that replace those of the form, by the replaced function."""
         found = super().substitutions(search)
-        if self.levels == "arms":
-            found[base.on_withdraw] = withdraw_from_pair
-        elif found[indices.interval] is BettingLUCB.interval:  # a derived class may have another
-            found[indices.bound] = bound_by_side
-        return found
+        own = found[indices.interval] is BettingLUCB.interval  # a derived class may have another
+        return found | ({indices.bound: bound_by_side} if own and self.levels == "sides" else {})
 
     @rule
     def on_withdraw(s, arm):
-        pulls, logs = s.pulls.astype(np.float64), log_products(s.mantissas, s.exponents)
-        note_withdrawal(s, arm, capital_ends(pulls, s.sums, logs))
+        if s.by_sides:
+            pulls, logs = s.pulls.astype(np.float64), log_products(s.mantissas, s.exponents)
+            note_withdrawal(s, arm, capital_ends(pulls, s.sums, logs))
+        else:
+            withdraw_from_pair(s, arm)
 
     @rule
     def interval(s, arm):

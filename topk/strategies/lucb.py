@@ -19,7 +19,6 @@ from topk.rules import (
     Rounds,
     allocates,
     arm_pulled,
-    base,
     clock,
     highest,
     indices,
@@ -386,11 +385,8 @@ class KLLUCB(Floored):
         found = super().substitutions(search)
         if self.rate == "published":
             found[indices.scale_grew] = renew
-        if self.stops_by != "sides":
-            found[base.on_withdraw] = withdraw_from_pair
-        elif found[indices.interval] is KLLUCB.interval:  # a derived class may have another
-            found[indices.bound] = bound_by_side
-        return found
+        own = found[indices.interval] is KLLUCB.interval  # a derived class may have another
+        return found | ({indices.bound: bound_by_side} if own and self.stops_by == "sides" else {})
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return two-sided bounds, all valid at all times with probability 1 - delta."""
@@ -400,9 +396,12 @@ class KLLUCB(Floored):
 
     @rule
     def on_withdraw(s, arm):
-        pulls = s.pulls.astype(np.float64)
-        ends = normal_ends(pulls, s.sums, 0.5) if s.normal else mixture_ends(pulls, s.sums)
-        note_withdrawal(s, arm, ends)
+        if s.by_sides:
+            pulls = s.pulls.astype(np.float64)
+            ends = normal_ends(pulls, s.sums, 0.5) if s.normal else mixture_ends(pulls, s.sums)
+            note_withdrawal(s, arm, ends)
+        else:
+            withdraw_from_pair(s, arm)
 
     @rule
     def interval(s, arm):
