@@ -19,7 +19,7 @@ from topk.capital import (
     log_products,
     multiply,
 )
-from topk.rules import Arms, Stored, Strategy, apart, indices, rule
+from topk.rules import Arms, Stored, Strategy, apart, base, indices, rule
 from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.search.interface import Search
@@ -128,17 +128,18 @@ class BettingLUCB(Floored):
 
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the functions that replace those of the form, by the replaced function."""
-        found = super().substitutions(search)
-        own = found[indices.interval] is BettingLUCB.interval  # a derived class may have another
-        return found | ({indices.bound: bound_by_side} if own and self.levels == "sides" else {})
+        found, by_sides = super().substitutions(search), self.levels == "sides"
+        # a derived class may have its own functions
+        if by_sides and found[indices.interval] is BettingLUCB.interval:
+            found[indices.bound] = bound_by_side
+        if not by_sides and found[base.on_withdraw] is BettingLUCB.on_withdraw:
+            found[base.on_withdraw] = withdraw_from_pair
+        return found
 
     @rule
     def on_withdraw(s, arm):
-        if s.by_sides:
-            pulls, logs = s.pulls.astype(np.float64), log_products(s.mantissas, s.exponents)
-            note_withdrawal(s, arm, capital_ends(pulls, s.sums, logs))
-        else:
-            withdraw_from_pair(s, arm)
+        pulls, logs = s.pulls.astype(np.float64), log_products(s.mantissas, s.exponents)
+        note_withdrawal(s, arm, capital_ends(pulls, s.sums, logs))
 
     @rule
     def interval(s, arm):

@@ -19,6 +19,7 @@ from topk.rules import (
     Rounds,
     allocates,
     arm_pulled,
+    base,
     clock,
     highest,
     indices,
@@ -382,11 +383,15 @@ class KLLUCB(Floored):
 
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the functions that replace those of the form, by the replaced function."""
-        found = super().substitutions(search)
+        found, by_sides = super().substitutions(search), self.stops_by == "sides"
         if self.rate == "published":
             found[indices.scale_grew] = renew
-        own = found[indices.interval] is KLLUCB.interval  # a derived class may have another
-        return found | ({indices.bound: bound_by_side} if own and self.stops_by == "sides" else {})
+        # a derived class may have its own functions
+        if by_sides and found[indices.interval] is KLLUCB.interval:
+            found[indices.bound] = bound_by_side
+        if not by_sides and found[base.on_withdraw] is KLLUCB.on_withdraw:
+            found[base.on_withdraw] = withdraw_from_pair
+        return found
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return two-sided bounds, all valid at all times with probability 1 - delta."""
@@ -396,12 +401,9 @@ class KLLUCB(Floored):
 
     @rule
     def on_withdraw(s, arm):
-        if s.by_sides:
-            pulls = s.pulls.astype(np.float64)
-            ends = normal_ends(pulls, s.sums, 0.5) if s.normal else mixture_ends(pulls, s.sums)
-            note_withdrawal(s, arm, ends)
-        else:
-            withdraw_from_pair(s, arm)
+        pulls = s.pulls.astype(np.float64)
+        ends = normal_ends(pulls, s.sums, 0.5) if s.normal else mixture_ends(pulls, s.sums)
+        note_withdrawal(s, arm, ends)
 
     @rule
     def interval(s, arm):

@@ -1,6 +1,7 @@
 """KL-LUCB on a finite test set, where values are whole numbers of items."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,8 +10,9 @@ import numpy as np
 from topk import finite
 from topk._types import Whole
 from topk.finite import item_range, side_range
-from topk.rules import NO_ARM, Arms, Indices, highest, lower, lowest, rule, upper
+from topk.rules import NO_ARM, Arms, Indices, base, highest, lower, lowest, rule, upper
 from topk.rules.indices import on_withdraw as withdraw_from_pair
+from topk.rules.search.interface import Search
 from topk.strategies.by_sides import level_above, level_below, note_withdrawal, sides_state
 
 
@@ -75,13 +77,18 @@ class FiniteKLLUCB(Indices):
             low, high = item_range(t, ones, s.items, s.level, s.log_factorials, s.log_halves)
         return low / s.items, high / s.items
 
+    def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
+        """Return the functions that replace those of the form, by the replaced function."""
+        found = super().substitutions(search)
+        # a derived class may have its own function
+        if self.levels == "arms" and found[base.on_withdraw] is FiniteKLLUCB.on_withdraw:
+            found[base.on_withdraw] = withdraw_from_pair
+        return found
+
     @rule
     def on_withdraw(s, arm):
-        if s.by_sides:
-            sums = np.rint(s.sums).astype(np.int64)
-            note_withdrawal(s, arm, finite.side_ends(s.pulls, sums, s.items))
-        else:
-            withdraw_from_pair(s, arm)
+        sums = np.rint(s.sums).astype(np.int64)
+        note_withdrawal(s, arm, finite.side_ends(s.pulls, sums, s.items))
 
     @rule
     def pick(s):
