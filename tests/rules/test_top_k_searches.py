@@ -86,14 +86,17 @@ def test_looks_at_many_equals_are_the_plain_form(form):
         n = (32, 128, 160, 1024)[number % 4]
         row = rng.choice([0.25, 0.5, 0.75, -np.inf], n, p=[0.2, 0.2, 0.01, 0.59])
         weight, q = rng.choice([0.125, 0.25], n), rng.choice([0.0, 2.0])
-        if rng.random() < 0.1:
-            row[:] = -np.inf
+        if rng.random() < 0.2:  # one finite entry, or none
+            row[rng.permutation(n)[number % 2 :]] = -np.inf
         members = np.flatnonzero(row > -np.inf).tolist()
         arms = np.arange(n, dtype=np.float64)
         ends = (looks[1](row, arms, sign) for sign in (-1.0, 1.0))
-        found = looks[0](row, weight, arms, q), *ends
+        found = *looks[0](row, weight, arms, q), *ends
+        keys = {i: row[i] + q * weight[i] for i in members}
+        arm = max(members, default=NO_ARM, key=lambda i: (keys[i], weight[i], -i))
         wanted = (
-            max(members, default=NO_ARM, key=lambda i: (row[i] + q * weight[i], weight[i], -i)),
+            arm,
+            max((keys[i] for i in members if i != arm), default=-np.inf),
             max(members, default=NO_ARM, key=lambda i: (row[i], -i)),
             max(members, default=NO_ARM, key=lambda i: (row[i], i)),
         )

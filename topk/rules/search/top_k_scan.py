@@ -181,11 +181,8 @@ def find(s, side, fixed, weight, arms, beyond):
 
     ``beyond`` is an upper bound on the keys of the side's arms that are not among them.
     """
-    q, arm = s.now.scale, largest_arm(fixed, weight, arms, s.now.scale)
-    place = s.place[side, arm] if s.place.size > 0 else arm
-    own, fixed[place] = fixed[place], -np.inf  # hides the winner from the scan of the others
-    s.others[side], s.since[side] = max(beyond, largest_key(fixed, weight, q)), q
-    fixed[place], s.winner[side] = own, arm
+    arm, second = largest_arm(fixed, weight, arms, s.now.scale)
+    s.winner[side], s.others[side], s.since[side] = arm, max(beyond, second), s.now.scale
 
 
 def edge(s, side):
@@ -198,28 +195,47 @@ def edge(s, side):
 
 @apart
 def largest_arm(row, weight, arms, q):
-    """Return the arm with the largest ``row + q * weight``, `NO_ARM` if none is finite.
+    """Return the arm with the largest ``row + q * weight``, and the largest such key of the others.
 
-    Ties go to the larger weight, then to the smaller arm.  The plain form:
+    Ties go to the larger weight, then to the smaller arm.  Where there is none, the arm is
+    `NO_ARM` and a key minus infinity.  The plain form, for arms with a finite ``row``:
 
-        max(members, key=lambda i: (row[i] + q * weight[i], weight[i], -arms[i]))
+        keys = {i: row[i] + q * weight[i] for i in members}
+        arm = max(members, key=lambda i: (keys[i], weight[i], -arms[i]))
+        return arm, max(keys[i] for i in members if i != arm)
     """
     key = largest_key(row, weight, q)
     if key == -np.inf:
-        return NO_ARM
-    # over the arms with this key: the largest weight, minus the least one, minus the first arm;
-    # the others are moved away, since the compiler does not vectorise a choice of what to compare
+        return NO_ARM, key
+    # over the arms with this key: the first and the last one; over the others: the largest key.
+    # Those left out are moved away: the compiler does not vectorise a choice of what to compare.
+    first, last, second = -np.inf, -np.inf, -np.inf
+    for i in range(row.size):
+        value = row[i] + q * weight[i]
+        away, off = (0.0, np.inf) if value == key else (np.inf, 0.0)
+        first = larger(-arms[i] - away, first)
+        last = larger(arms[i] - away, last)
+        second = larger(value - off, second)
+    if last == -first:
+        return int(last), second
+    return heaviest(row, weight, arms, q, key, int(-first)), key
+
+
+@apart
+def heaviest(row, weight, arms, q, key, first):
+    """Return the arm with the largest weight of those whose key is ``key``, beginning at ``first``.
+
+    Ties go to the smaller arm.
+    """
     most, least, arm = -np.inf, -np.inf, -np.inf
     for i in range(row.size):
         away = 0.0 if row[i] + q * weight[i] == key else np.inf
-        most = larger(weight[i] - away, most)
-        least = larger(-weight[i] - away, least)
+        most, least = larger(weight[i] - away, most), larger(-weight[i] - away, least)
+    if most == -least:  # the weights are equal
+        return first
+    for i in range(row.size):
+        away = 0.0 if row[i] + q * weight[i] == key and weight[i] == most else np.inf
         arm = larger(-arms[i] - away, arm)
-    if most > -least:  # the weights differ: the first arm among those with the largest one
-        arm = -np.inf
-        for i in range(row.size):
-            away = 0.0 if row[i] + q * weight[i] == key and weight[i] == most else np.inf
-            arm = larger(-arms[i] - away, arm)
     return int(-arm)
 
 
