@@ -151,6 +151,25 @@ def test_refusals_are_one_line(line, folder, change, told):
     assert said.code == 2 and said.out == "" and told in said.err and said.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["results.csv", "items.txt", "todo.csv", "logs/x.csv"])
+def test_no_file_that_is_read_is_replaced(line, folder, name):
+    (folder / "logs").mkdir()
+    for path in ("todo.csv", "logs/x.csv"):
+        (folder / path).write_text("model,item,score\na,q1,1\n")
+    (folder / "items.txt").write_text("\n".join(ITEMS))
+    before = (folder / name).read_bytes()
+    words = [folder / "results.csv", folder / "logs", "-k", 1, "--items", folder / "items.txt",
+             "--models", "a,b", "--todo", folder / "todo.csv", "-o", folder / "logs" / ".." / name]
+    said = line("next", *words)
+    assert said.code == 2 and "is read as well" in said.err and said.err.count("\n") == 1
+    assert (folder / name).read_bytes() == before
+
+
+def test_many_models_in_words(line, folder):
+    many = ",".join(f"a-model-with-a-name-{number}" for number in range(40))  # no path is so long
+    assert line("next", *options(folder), "--models", many).code == 0
+
+
 def test_a_todo_file_that_does_not_fit(line, folder):
     (folder / "todo.csv").write_text("model,item\na,q7\ne,q8\n")
     said = line("next", *options(folder, 1, 40, "--todo", folder / "todo.csv"))

@@ -16,6 +16,7 @@ from topk.commands.rules import state_of
 from topk.commands.tables import Matrix, as_matrix, read_items, read_names, tiers_of
 from topk.reading import read_results
 from topk.reading.files import read_csv
+from topk.reading.results import READERS
 from topk.reading.table import Unreadable, as_label, refuse
 
 
@@ -54,6 +55,9 @@ def next_cells(
     """
     if size < 1:
         raise ValueError(f"-n must be at least 1, got {size}")
+    if out is not None:
+        _check_output(out, files, [*map(Path, [items, *([] if models is None else [models])]),
+                                   *(todo or [])])
     names = None if models is None else read_names(models, "--models")
     asked = read_items(items, seed if shuffle else None) or []
     matrix = _matrix(files, asked, names, (model, item, score, trial))
@@ -76,6 +80,15 @@ def next_cells(
         except OSError as error:
             refuse(out, f": {error.strerror}; name a file that can be written with -o")
     typer.echo(f"topk: {why}", err=True)
+
+
+def _check_output(out, files, others):
+    """Refuse a file for cells that is read as well: what is in it would be lost."""
+    place = out.resolve()
+    among = [path for path in files if path.resolve() == place or (
+        path.resolve() in place.parents and place.suffix.lower() in READERS)]
+    if among or place in [path.resolve() for path in others]:
+        refuse(out, " is read as well, and would be replaced; name another file with -o")
 
 
 def _matrix(files, asked, names, columns):

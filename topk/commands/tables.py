@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,9 +64,8 @@ def read_items(items: str | None, seed: int | None = None) -> list[str] | None:
 
 def read_names(words: str, option: str) -> list[str]:
     """Return different names: those in a file, one on each line, or words with commas."""
-    path = Path(words)
-    if path.is_file():
-        return names_in(path, "")
+    if os.path.isfile(words):  # False for words that are too long for a path
+        return names_in(Path(words), "")
     names = [as_label(word) for word in words.split(",") if word.strip()]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"{option} must be a file, or different names with commas, got {words!r}")
