@@ -21,6 +21,18 @@ def test_there_and_back():
     assert reward_range_of(sigma=2.0) == RewardRange(0.0, 4.0, bounded=False)
 
 
+@pytest.mark.parametrize("bounds", [(-0.6, 1.2), (-0.7, 0.3), (0.1, 0.7), (-1e-9, 3.3)])
+def test_rewards_at_the_bounds_are_possible(bounds):
+    low, high = bounds
+    scale = reward_range_of(bounds)
+    assert scale.low == low and high <= scale.high <= np.nextafter(high, np.inf)
+    table = [[low, high], [high, high]]
+    assert topk.TestSet(table, bounds=bounds).means[1] == high
+    assert topk.tiers(table, bounds=bounds).frame()["mean"].tolist()[0] == pytest.approx(high)
+    session = topk.BettingLUCB(1, 0, 0.1).start(2, items=2, bounds=bounds)
+    assert session.tell_cells([0, 0, 1, 1], [0, 1, 0, 1], np.ravel(table)).certified
+
+
 @pytest.mark.parametrize("bad", [1.5, -0.1, np.nan])
 def test_a_reward_out_of_bounds_is_named_with_its_arm(bad):
     """A regression test: most of such runs were certified and wrong."""

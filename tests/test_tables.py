@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import topk
 from topk import TopkWarning, _tables, guarantees, hardness, lower_bounds, metrics
 from topk._checks import LONGEST, as_numbers, refuse
 
@@ -70,6 +71,30 @@ def test_a_missing_cell_is_named_by_model_and_item():
         _tables.read_wide(pd.DataFrame([[1, 0], [None, 1]], ["a", "b"], ["p", "q"], dtype=object))
 
 
+@pytest.mark.parametrize("form", ["numpy", "polars", "pyarrow"])
+def test_a_column_named_model_names_the_models_in_all_kinds_of_tables(form):
+    for names in ([0, 1], ["a", "b"]):  # 0 and 1 could be results
+        table = FORMS[form](pd.DataFrame({"p": [1, 0], "model": names, "q": [0, 0]}))
+        cells, models, items = _tables.read_wide(table)
+        assert (cells.tolist(), models, items) == ([[1, 0], [0, 0]], names, ["p", "q"])
+        found = topk.tiers(table).frame()
+        assert found["model"].tolist() == names and found["mean"].tolist() == [0.5, 0]
+        assert topk.TestSet(table).names == names
+
+
+@pytest.mark.parametrize("form", ["pandas", "pyarrow"])
+def test_an_item_that_occurs_twice_is_refused(form):
+    """A regression test: it counted twice."""
+    frame = pd.DataFrame([[1, 0, 1], [0, 0, 1]], columns=["q1", "q2", "q1"])
+    if form == "pyarrow":
+        pa = pytest.importorskip("pyarrow")
+        frame = pa.table([pa.array(column) for column in frame.to_numpy().T], [*frame.columns])
+    for function, name in ((topk.tiers, "table"), (topk.TestSet, "matrix"),
+                           (topk.ItemPool, "matrix")):
+        with pytest.raises(ValueError, match=f"^{name} must be .*different columns, got .*two col"):
+            function(frame)
+
+
 def test_a_transposed_table_is_noticed():
     with pytest.warns(TopkWarning, match="transpose"):
         _tables.read_wide(pd.DataFrame(np.zeros((50, 12))))
@@ -99,6 +124,9 @@ def test_labels_that_cannot_be_joined_are_refused():
     turned = pd.Series([1, 2, 3], index=[2, 0, 1])
     with pytest.raises(ValueError, match="another order"):
         _tables.joined_to([0, 1, 2], "arms", range(3), sums=turned)
+    many = pd.Series(range(12), index=range(11, -1, -1))  # 10 is before 2 as text
+    with pytest.raises(ValueError, match="another order"):
+        _tables.joined_to(range(12), "arms", range(12), sums=many)
     rows = pd.Series([1, 2, 3], index=[7, 9, 11])  # of a filtered table
     assert _tables.joined_to([0, 1, 2], "arms", range(3), sums=rows)[0].tolist() == [1, 2, 3]
 

@@ -16,7 +16,8 @@ first entry that is none.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from topk._warnings import TopkWarning
 
 TABLE = "a pandas or polars DataFrame, or a pyarrow Table"
 MANY = 20  # rows of models from which a table may be transposed
+MODEL = "model"  # the column that names the models of a wide table
 TALL = 3  # times as many rows as columns, from which it probably is
 
 
@@ -139,7 +141,7 @@ def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], **given: A
         return values
     first = next(name for name, x in given.items() if labels_of(x) is not None)
     if all(isinstance(label, int | np.integer) for label in labels):
-        if sorted(labels) == sorted(names, key=str) and len(set(labels)) == len(labels):
+        if Counter(labels) == Counter(names):
             told = f"the labels of {first} are {param} in another order"
             refuse(first, labels[:3], f"in the order of {param}, or without labels: {told}")
         return values
@@ -148,6 +150,42 @@ def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], **given: A
     order = places_of(list(names), labels, param, first)
     return [x if given[name] is None or labels_of(given[name]) is None else x[order]
             for name, x in zip(given, values, strict=True)]
+
+
+def joined_cells(
+    known: Sequence[Collection[Any]], results: Any, **cells: Any,
+) -> tuple[Any, Any, Any]:
+    """Return models, items and results of cells in one order.
+
+    Parameters
+    ----------
+    known : pair of collections
+        Models and items that exist.
+    results : array_like
+        The results.  Their labels may be items, models or pairs (model, item), and are then joined
+        as in `joined_to`.
+    **cells
+        The models and the items: name of the parameter = its values.
+    """
+    first, second, results = joined_series(**cells, results=results)
+    its = labels_of(results)
+    if its is None:
+        return first, second, results
+    params = [*cells]
+    first, second = (
+        as_labels(x, param, f"made of {param}, in their order")
+        if np.iterable(x) and not isinstance(x, str) else [x]
+        for param, x in zip(params, (first, second), strict=True)
+    )
+    pairs = [*zip(first, second, strict=False)]
+    numbers = all(isinstance(label, int | np.integer) for label in its)
+    for param, names, exist in ((params[1], second, known[1]), (params[0], first, known[0]),
+                                (" and ".join(params), pairs, pairs)):
+        if any(label in exist for label in its):
+            found = joined_to(names, param, exist, results=results)
+            if not numbers:  # numbers may be those of rows, and are refused if they are not
+                return first, second, found[0]
+    return first, second, joined(results=results)[0]
 
 
 def places_of(wanted: list[Any], labels: list[Any], param: str, name: str) -> NDArray[np.int64]:
@@ -206,9 +244,17 @@ def native(table: Any, name: str) -> Any:
     try:
         return narwhals.from_native(table, eager_only=True)
     except (TypeError, ValueError) as reason:
+        if "unique column names" in str(reason):
+            refuse(name, "two columns with one name", "a table with different columns")
         raise ValueError(
             f"{name} must be {TABLE}, got {shortened(in_words(type(table).__name__), 60)}"
         ) from reason
+
+
+def columns_of(table: Any, name: str) -> list[Any]:
+    """Return the names of the columns of a table, in their order."""
+    pandas = hasattr(table, "iloc") and hasattr(table, "columns")
+    return list(table.columns if pandas else native(table, name).columns)
 
 
 def row(place: int) -> str:
@@ -249,13 +295,12 @@ def read_tidy(
     """
     wanted = {**labels, **numbers}
     found: dict[str, Any] = {}
-    pandas = hasattr(table, "iloc") and hasattr(table, "columns")
-    columns = list(table.columns) if pandas else native(table, name).columns
+    columns = columns_of(table, name)
     for param, column in wanted.items():
         listed = isinstance(column, list | tuple | set | dict) or np.ndim(column)
         if listed or sum(_equal(x, column) for x in columns) != 1:
             refuse(param, column, f"the name of one of the columns {in_words(columns)}")
-    if pandas:  # other columns may have one name
+    if hasattr(table, "iloc"):  # other columns may have one name
         table = table[list(dict.fromkeys(wanted.values()))]
     frame = native(table, name)
     for param, column in wanted.items():
@@ -316,8 +361,9 @@ def read_wide(
     Parameters
     ----------
     table : pandas or polars DataFrame, pyarrow Table, or array_like, shape (n, N)
-        The table.  A pandas index names the models; in a polars or pyarrow table the first column
-        does, if it holds text.  A default range of numbers is no name.
+        The table.  A column "model" names the models; otherwise a pandas index does, and in a
+        polars or pyarrow table the first column, if it holds text.  A default range of numbers is
+        no name.
     name, allowed : str
         Name of the parameter and its allowed values, for messages.
     missing : bool
@@ -326,7 +372,8 @@ def read_wide(
     Raises
     ------
     ValueError
-        If a cell is no number, or is missing, with its model, item and value.
+        If a cell is no number, or is missing, with its model, item and value; if two columns have
+        one name.
 
     Warns
     -----
@@ -336,13 +383,20 @@ def read_wide(
     if not is_table(table):
         cells = as_numbers(table, name, allowed)
         return Wide(checked_cells(cells, name, allowed, None, None, missing), None, None)
+    columns = columns_of(table, name)
+    if len({*columns}) < len(columns):
+        twice = next(x for x, times in Counter(columns).items() if times > 1)
+        refuse(name, f"two columns {in_words(twice)}", "a table with different columns")
     if hasattr(table, "iloc"):  # pandas: narwhals would have to visit each column
-        models, items, cells = _labels(table.index), _labels(table.columns), table.to_numpy()
+        models = _labels(table.index)
+        if MODEL in columns:
+            models, table = table[MODEL].tolist(), table.drop(columns=MODEL)
+        items, cells = _labels(table.columns), table.to_numpy()
     else:
         frame, models = native(table, name), None
-        if frame.columns and frame[frame.columns[0]].dtype in _texts():
-            models = frame[frame.columns[0]].to_list()
-            frame = frame.drop(frame.columns[0])
+        first = MODEL if MODEL in columns else next(iter(columns), None)
+        if first is not None and (first == MODEL or frame[first].dtype in _texts()):
+            models, frame = frame[first].to_list(), frame.drop(first)
         items = list(frame.columns)
         cells = np.empty(frame.shape, dtype=object)
         for place, column in enumerate(items):

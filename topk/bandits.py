@@ -66,11 +66,11 @@ class RewardRange(NamedTuple):
         """Sub-Gaussian parameter after rescaling: 1/2, or None for bounded rewards."""
         return None if self.bounded else 0.5
 
-    def unit_epsilon(self, epsilon: float) -> float:
+    def unit_epsilon(self, epsilon: float, name: str = "epsilon") -> float:
         """Return a rescaled tolerance, given in units of reward; refuse one out of range."""
         if not self.bounded:
-            return check_real(epsilon, "epsilon", 0, 1e150) / self.width
-        epsilon = check_real(epsilon, "epsilon", 0, self.width, high_open=True)
+            return check_real(epsilon, name, 0, 1e150) / self.width
+        epsilon = check_real(epsilon, name, 0, self.width, high_open=True)
         return min(epsilon / self.width, 1 - 2**-53)
 
     def to_unit(self, counts: Any, sums: Any, squares: Any) -> tuple[Any, Any]:
@@ -220,7 +220,10 @@ def reward_range_of(
         far = "further apart: floats between them are too few; subtract low from all rewards"
         refuse("bounds", bounds, far)
     low, high = pair.tolist()
-    return RewardRange(low, high - low)
+    width = high - low
+    while low + width < high:  # by rounding: the largest reward must be possible
+        width = math.nextafter(width, math.inf)
+    return RewardRange(low, width)
 
 
 class Rewards(NamedTuple):

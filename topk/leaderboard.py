@@ -56,7 +56,7 @@ from topk._checks import (
     in_words,
     refuse,
 )
-from topk._tables import cell_of, is_table, native, read_tidy, read_wide
+from topk._tables import cell_of, columns_of, is_table, read_tidy, read_wide
 from topk._types import Flags, Floats
 from topk.bandits import RewardRange, reward_range_of
 from topk.graded import OUTWARD, Row
@@ -204,12 +204,10 @@ class Results(NamedTuple):
 
 def read(table: Any, scale: RewardRange, gaps: str) -> Results:
     """Return the results of a table, tidy or wide; see `tiers`."""
-    columns = list(native(table, "table").columns) if is_table(table) else []
+    columns = columns_of(table, "table") if is_table(table) else []
     if set(TIDY) <= set(columns):
         cells, names, items = _tidy(table, "trial" in columns)
     else:
-        if "model" in columns and hasattr(table, "set_index"):  # as read from a CSV file
-            table = table.set_index("model")
         cells, names, items = read_wide(table, "table", ALLOWED, missing=True)
     if cells.ndim != 2 or 0 in cells.shape:
         refuse("table", f"an array of shape {cells.shape}", ALLOWED)

@@ -32,8 +32,8 @@ class TestSet(Bandit):
     matrix : array_like of float, shape (n, N), or table
         ``matrix[a, i]`` is the result of model a on item i, for example 1 if it is right; nan if
         the cell is missing; n >= 2.  A table (a pandas or polars DataFrame, or a pyarrow Table) has
-        one row per model; its index, or its first column if that holds text, and its columns give
-        the names of models and items.
+        one row per model; its column "model", its index, or its first column if that holds text,
+        and its columns give the names of models and items.
     names : sequence of n different values, optional
         Names of the models.
     shared : bool
