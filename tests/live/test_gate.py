@@ -361,10 +361,87 @@ def test_a_crash_while_saving_leaves_the_file_as_it_was(tmp_path, monkeypatch):
         patch.setattr(os, "replace", fail)
         with pytest.raises(OSError, match="space"):
             trial.tell(0, 1)
-    assert topk.Gate.load(tmp_path / "gate.json").trial.items == 0
-    trial.tell(0, 1)  # what stood in memory is saved with the next change
-    assert topk.Gate.load(tmp_path / "gate.json").trial.items == 2
+    assert topk.Gate.load(tmp_path / "gate.json").trial.items == trial.items == 0
+    trial.tell(0, 1)  # told again, it counts once
+    assert topk.Gate.load(tmp_path / "gate.json").trial.items == trial.items == 1
     assert [x.name for x in tmp_path.iterdir()] == ["gate.json"]
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+@pytest.mark.parametrize("items", [None, 3])
+def test_a_change_that_is_not_saved_is_taken_back_and_can_be_made_again(
+    items, error, tmp_path, monkeypatch
+):
+    gate = topk.Gate(path=tmp_path / "gate.json", most_items=4)
+
+    def fail(*arguments):
+        raise error
+
+    def twice(change):
+        before = gate._state()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", fail)
+            with pytest.raises(error):
+                change()
+        assert gate._state() == before
+        found = change()
+        assert topk.Gate.load(tmp_path / "gate.json")._state() == gate._state()
+        return found
+
+    trial = twice(lambda: gate.offer("new", items=items))
+    if items is None:
+        twice(lambda: trial.tell([0, 1], [1, 1], items=["p", "q"]))
+    else:
+        models, cells = twice(lambda: trial.ask_cells(3))
+        assert (models, cells) == trial.cells_in_flight()
+        twice(lambda: trial.tell_cells(models, cells, [1, 0, 1]))
+    twice(trial.abandon)
+    assert (trial.status, gate.trial, len(gate.history())) == ("abandoned", None, 1)
+    trial = twice(lambda: gate.offer("other"))
+    twice(lambda: trial.tell([1] * 4, [0] * 4))  # the last one: the trial ends
+    assert (trial.status, len(gate.history())) == ("abandoned", 2)
+
+
+def test_a_gate_stays_in_its_file_when_the_folder_changes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gate = topk.Gate(path="gate.json")
+    loaded = topk.Gate.load("gate.json")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    gate.offer("new")
+    assert topk.Gate.load(tmp_path / "gate.json").trial.name == "new"
+    with pytest.raises(ValueError, match="revision"):
+        loaded.offer("other")
+
+
+def test_labels_of_results_are_joined():
+    gate = topk.Gate()
+    names, known = ["p", "q", "r"], {"r": 1, "p": 0, "q": 0.5}
+    for given in (known, pandas.Series(known)):
+        trial = gate.offer("new", items=names, champion_results=given, rng=0)
+        models, cells = trial.ask_cells(3)
+        assert models == ["new"] * 3
+        trial.tell_cells(models, cells, pandas.Series({"q": 0, "r": 0.25, "p": 1}))
+        assert trial.candidate_results.tolist() == [1, 0, 0.25]
+        assert trial.gain == pytest.approx((1 - 0.5 - 0.75) / 3)
+    with pytest.raises(ValueError, match="^champion_results must be labelled as items is"):
+        gate.offer("new", items=names, champion_results={"p": 1, "q": 1})
+    with pytest.raises(ValueError, match="^champion_results must be in the order of items"):
+        gate.offer("new", items=12, champion_results=dict.fromkeys(range(11, -1, -1), 1))
+    trial = gate.offer("other", items=2)
+    with pytest.raises(ValueError, match="^results must be labelled as models is"):
+        trial.tell_cells(["other"] * 2, [0, 1], {"other": 1, "baseline": 1})
+    trial.abandon()
+    trial = gate.offer("last")
+    with pytest.raises(ValueError, match="^candidate must be labelled as items is"):
+        trial.tell([1, 0], pandas.Series([1, 0], ["p", "r"]), items=["p", "q"])
+    trial.tell([1, 0], pandas.Series([0, 1], ["q", "p"]), items=["p", "q"])
+    assert trial.gain == 0 and gate._told == {"p", "q"}
+
+
+def test_the_largest_score_is_possible_whatever_the_bounds():
+    gate = topk.Gate(bounds=(-0.6, 1.2))  # -0.6 + (1.2 - -0.6) is less than 1.2
+    assert gate.offer("new").tell(-0.6, 1.2).gain == pytest.approx(1.8)
 
 
 # What is refused

@@ -86,6 +86,36 @@ def test_lost_pulls_and_cells_are_joined_by_their_labels(order):
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_results_of_cells_are_joined_by_whichever_labels_they_have(order):
+    def told(arms, items, results, names=NAMES):
+        session = topk.BettingLUCB(1, 0, 0.1).start(names, items=["p", "q", "r"], rng=0)
+        cells = session.tell_cells(arms, items, results)._cells
+        return {(names[a], "pqr"[cells.order[a, t]]): cells.values[a, t]
+                for a, t in zip(*np.nonzero(cells.status >= 0), strict=True)}
+
+    items, grades = ["p", "q", "r"], [0.5, 0, 1]
+    want = {("red", item): x for item, x in zip(items, grades, strict=True)}
+    by_item = pd.Series(grades, items).iloc[[*order]]
+    rows = pd.Series(grades, [7, 9, 11])  # of a filtered table: in their order
+    for results in (by_item, dict(by_item), rows, pd.Series(grades)):
+        assert told(["red"] * 3, items, results) == want
+        assert told(iter(["red"] * 3), iter(items), results) == want
+    by_cell = pd.Series(grades, pd.MultiIndex.from_tuples([*want])).iloc[[*order]]
+    assert told(["red"] * 3, items, by_cell) == want
+    by_arm = pd.Series(grades, NAMES).iloc[[*order]]
+    assert told(NAMES, ["q"] * 3, by_arm) == {
+        (arm, "q"): x for arm, x in zip(NAMES, grades, strict=True)}
+    session = topk.BettingLUCB(1, 0, 0.1).start(NAMES, items=items)
+    arms = ["red", "red", NAMES[2]]
+    for labels in (["q", "q", "p"], ["q", "p", "x"]):
+        assert "labelled" in refusal(session.tell_cells, arms, ["p", "q", "q"], pd.Series(
+            grades, labels))
+    numbers = topk.BettingLUCB(1, 0, 0.1).start(3, items=5)
+    assert "another order" in refusal(numbers.tell_cells, [0, 0, 1], [3, 4, 3], pd.Series(
+        grades, [4, 3, 3]))
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
 def test_functions_of_two_columns_join_their_labels(order):
     a, b = pd.Series([1, 2, 9], NAMES), pd.Series([10, 20, 30], NAMES)
     other, stats, confidence = b.iloc[[*order]], topk.stats, topk.confidence
@@ -139,6 +169,19 @@ def test_an_unknown_name_is_told_from_its_neighbour():
     assert "with_arms" in refusal(session.observe, ["new page"], [1])
     assert "text" in refusal(KL.start([0, 1]).observe, ["0"], [1])
     assert "number" in refusal(KL.start(["0", "1"]).observe, [0], [1])
+
+
+@pytest.mark.parametrize("names", [[2**63, 2**63 + 1, 5], [2**63 + 1, 2**53 + 1, -1]])
+def test_integers_beyond_those_of_numpy_stay_names(names):
+    """A regression test: numpy rounded them to floats, and results went to another arm."""
+    session = topk.LUCB1(1, 0.1, 0.1).start(names)
+    arms, _ = session.ask()
+    assert arms.tolist() == names and session.tell(arms, [1, 0, 1]).means.tolist() == [1, 0, 1]
+    assert session.report()["name"].tolist()[-1] == names[1]
+    assert topk.resume(session.state()).ask()[0].tolist() == session.ask()[0].tolist()
+    assert "entry 0" in refusal(session.observe, [float(names[1])], [1])  # of another arm, perhaps
+    cells = topk.BettingLUCB(1, 0, 0.1).start(["a", "b"], items=names)
+    assert {*cells.ask_cells(6)[1].tolist()} == {*names}
 
 
 def test_names_of_arms_are_refused_by_their_parameter():

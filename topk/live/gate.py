@@ -43,8 +43,9 @@ bets at the total :math:`T = N(1+\epsilon)/2` of the results :math:`y = (1+d)/2`
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,7 @@ from topk._checks import (
     refuse_first,
 )
 from topk._json import from_json, to_json
-from topk._tables import as_labels, joined, labels_of
+from topk._tables import as_labels, joined, joined_cells, joined_to, labels_of
 from topk._types import Floats
 from topk.bandits import reward_range_of
 from topk.finite import check_items
@@ -110,7 +111,8 @@ class Gate:
     most_items : int, optional
         The most items of a trial, after which it is abandoned.
     path : str or path, optional
-        A file to which the gate is saved after every change; `load` continues from it.
+        A file to which the gate is saved after every change; `load` continues from it.  If it
+        cannot be written, the change is refused.
 
     Attributes
     ----------
@@ -167,20 +169,19 @@ class Gate:
         spend = between(0, 1)(spend, "spend")
         gain = None
         if smallest_gain is not None:
-            gain = self._scale.unit_epsilon(smallest_gain)
+            gain = self._scale.unit_epsilon(smallest_gain, "smallest_gain")
             if gain <= unit:
                 refuse("smallest_gain", smallest_gain, f"more than epsilon = {epsilon}")
         most = None if most_items is None else check_integer(most_items, "most_items", 1)
         self._epsilon, self._gain, self._spend, self._most = unit, gain, spend, most
-        low = self._scale.low
         self._parameters = {"delta": self.delta, "epsilon": float(epsilon), "spend": spend,
-                            "bounds": [low, low + self._scale.width], "most_items": most,
+                            "bounds": [*map(float, bounds)], "most_items": most,
                             "smallest_gain": smallest_gain and float(smallest_gain)}
         self.budget, self.trial = self.delta, None
         self._told: set[Any] = set()
         self._rows: list[dict[str, Any]] = []
         self._revisions: set[str] = set()
-        self._path = None if path is None else Path(path)
+        self._path = None if path is None else Path(path).absolute()
         if self._path is not None and self._path.exists():
             refuse("path", str(path), "a file that does not exist yet: Gate.load goes on with one")
         self._changed()
@@ -204,8 +205,8 @@ class Gate:
             exactly these items, in a fresh random order, also if the candidate's maker knows them.
             By default each result is on a fresh item, drawn independently from a population.
         champion_results : array_like of float, shape (N,), optional
-            The champion's known results on ``items``, nan where there is none.  The others are
-            asked for.
+            The champion's known results on ``items``, in their order (labels are joined), nan where
+            there is none.  The others are asked for.
         rng : seed or numpy.random.Generator, optional
             Source of the order; by default a fresh one.
 
@@ -230,8 +231,9 @@ class Gate:
         pool = None if items is None else self._pool_of(items, champion_results, rng)
         level = self._spend * self.budget
         trial = Trial(self, name, level, pool)
-        self.trial, self.budget = trial, self.budget - level
-        self._changed()
+        with self._whole():
+            self.trial, self.budget = trial, self.budget - level
+            self._changed()
         return trial
 
     def _pool_of(self, items, champion_results, rng):
@@ -245,6 +247,7 @@ class Gate:
             refuse("items", items, allowed)
         known = np.full(len(names), np.nan)
         if champion_results is not None:
+            [champion_results] = joined_to(names, "items", names, champion_results=champion_results)
             known = _unit(champion_results, "champion_results", self._scale)
             if known.size != len(names):
                 refuse("champion_results", f"{known.size} results", f"{len(names)}, one per item")
@@ -319,7 +322,7 @@ class Gate:
         if state["trial"] is not None:
             gate.trial = Trial.from_state(gate, state["trial"])
         gate._revisions = {str(stored.get("revision"))}
-        gate._path = Path(path) if state["saves"] else None
+        gate._path = Path(path).absolute() if state["saves"] else None
         return gate
 
     def _state(self):
@@ -335,6 +338,23 @@ class Gate:
         if self._path is not None:
             self.save(self._path)
 
+    @contextlib.contextmanager
+    def _whole(self, told: set[Any] | frozenset[Any] = frozenset()) -> Iterator[None]:
+        """Take back all changes, with the items ``told``, if not all of them are made and saved.
+
+        Otherwise results would be counted twice by those who tell them again, since the file could
+        not be written.  Arrays and lists are replaced, not changed, so that references suffice.
+        """
+        parts = (self, self.trial, self.trial and self.trial._pool)
+        before = [(part, vars(part).copy()) for part in parts if part is not None]
+        try:
+            yield
+        except BaseException:
+            for part, values in before:
+                part.__dict__ = values
+            self._told -= told
+            raise
+
     def _close(self, trial, capital):
         """Enter the trial that has ended, and give back what its capital allows."""
         if trial.status == ABANDONED:
@@ -342,7 +362,7 @@ class Gate:
         row = {"candidate": trial.name, "champion": self.champion, "pool": trial.pool_size,
                "items": trial.items, "gain": trial.gain, "evidence": trial.evidence,
                "level": trial.level, "status": trial.status, "budget": self.budget}
-        self._rows.append(row)
+        self._rows = [*self._rows, row]
         if trial.status == ACCEPTED:
             self.champion = trial.name
         self.trial = None
@@ -436,22 +456,25 @@ class Trial:
         self._check_open()
         if self._pool is not None:
             refuse("items", "fresh items", "those of the pool: use ask_cells and tell_cells")
-        names = next((x for x in map(labels_of, (champion, candidate)) if x is not None), None)
-        champion, candidate = joined(champion=champion, candidate=candidate)
+        names: list[Any] = next(filter(None, map(labels_of, (champion, candidate))), [])
+        given = {"champion": champion, "candidate": candidate}
+        if items is None:
+            champion, candidate = joined(**given)
+        else:
+            one = isinstance(items, str) or not np.iterable(items)
+            allowed = "different names, one for each result"
+            names = [items] if one else as_labels(items, "items", allowed)
+            names = [_name(name, "items") for name in names]
+            champion, candidate = joined_to(names, "items", names, **given)
         scale = self._gate._scale
         results = _unit(champion, "champion", scale), _unit(candidate, "candidate", scale)
         size = results[0].size
         if results[1].size != size:
             refuse("candidate", f"{results[1].size} results", f"{size}, as of the champion")
-        if items is not None:
-            allowed = f"{size} different names"
-            one = isinstance(items, str) or not np.iterable(items)
-            names = [items] if one else as_labels(items, "items", allowed)
-            if len(names) != size:
-                refuse("items", f"{len(names)} names", allowed)
-        elif names == list(range(size)):
-            names = None
-        names = [] if names is None else [_name(name, "items") for name in names]
+        if items is None:
+            names = [] if names == list(range(size)) else [_name(x, "items") for x in names]
+        elif len(names) != size:
+            refuse("items", f"{len(names)} names", f"{size} different names")
         told = self._gate._told
         seen: set[Any] = set()
         for name in names:
@@ -460,10 +483,11 @@ class Trial:
             seen.add(name)
         d = np.nan_to_num(results[1], nan=0.0) - np.nan_to_num(results[0], nan=1.0)
         gate = self._gate
-        told |= seen
-        self._bet(d, np.multiply.outer(d - gate._epsilon, BETS / (1 + gate._epsilon)),
-                  np.multiply.outer((gate._gain or 0) - d, BETS))
-        self._settle(self.items >= (gate._most or math.inf))
+        with gate._whole(seen):
+            told |= seen
+            self._bet(d, np.multiply.outer(d - gate._epsilon, BETS / (1 + gate._epsilon)),
+                      np.multiply.outer((gate._gain or 0) - d, BETS))
+            self._settle(self.items >= (gate._most or math.inf))
         return self
 
     def ask_cells(self, size: int) -> tuple[list[Any], list[Any]]:
@@ -488,8 +512,9 @@ class Trial:
         pool, most = self._check_pool(), self._gate._most
         size = check_integer(integral_as_int(size), "size", 1)
         last = pool.size if most is None else min(most, pool.size)
-        cells = [] if self._ending else pool.hand_out(size, last)
-        self._gate._changed()
+        with self._gate._whole():
+            cells = [] if self._ending else pool.hand_out(size, last)
+            self._gate._changed()
         return self._named(cells)
 
     def cells_in_flight(self) -> tuple[list[Any], list[Any]]:
@@ -519,21 +544,24 @@ class Trial:
             outside the bounds.  Then nothing changes.
         """
         pool = self._check_pool()
+        names = self.champion, self.name
+        models, items, results = joined_cells(
+            (names, pool.places), results, models=models, items=items)
         models = as_labels(models, "models", "a sequence of names")
         items = as_labels(items, "items", "a sequence of names")
         results = _unit(results, "results", self._gate._scale)
         if not len(models) == len(items) == results.size:
             refuse("results", f"{results.size} results", f"{len(models)}, one per cell")
-        names, cells = (self.champion, self.name), []
+        cells: list[Any] = []
         for place, (model, item) in enumerate(zip(models, items, strict=True)):
             cell = (names.index(model) if model in names else None, pool.places.get(item))
             if None in cell or not pool.flying[cell] or cell in cells:
                 refuse("items", item, "that of a cell in flight, told once",
                        f"entry {place}, model {in_words(model)}")
             cells.append(cell)
-        for cell, result in zip(cells, results.tolist(), strict=True):
-            pool.results[cell], pool.told[cell], pool.flying[cell] = result, True, False
-        self._advance()
+        with self._gate._whole():
+            pool.record(cells, results)
+            self._advance()
         return self
 
     @property
@@ -560,7 +588,8 @@ class Trial:
             Itself.
         """
         self._check_open()
-        self._end(ABANDONED)
+        with self._gate._whole():
+            self._end(ABANDONED)
         return self
 
     def _check_open(self):
@@ -674,7 +703,7 @@ class _Pool:
 
     def hand_out(self, size, last):
         """Return up to ``size`` cells (which model, place), before the place ``last``."""
-        found = []
+        found, self.flying = [], self.flying.copy()
         for place in range(max(self.given - 1, 0), last):
             for which in (1, 0):
                 if not (self.told[which, place] or self.flying[which, place]):
@@ -683,6 +712,13 @@ class _Pool:
                     self.flying[which, place], self.given = True, place + 1
                     found.append((which, place))
         return found
+
+    def record(self, cells, results):
+        """Record the results (m,) of m cells in flight."""
+        for name in ("results", "told", "flying"):
+            setattr(self, name, getattr(self, name).copy())
+        for cell, result in zip(cells, results.tolist(), strict=True):
+            self.results[cell], self.told[cell], self.flying[cell] = result, True, False
 
     def complete(self, start):
         """Return the number of items before the first one that is not complete."""

@@ -89,7 +89,8 @@ class Arms:
         except (KeyError, TypeError):
             found = [self._number(arm, name, place) for place, arm in enumerate(given)]
         else:
-            if any(type(arm) is bool for arm in given):
+            # True equals 1, and a large integer may have been rounded to a float
+            if any(type(x) is bool or type(x) is float and abs(x) >= MOST for x in given):
                 found = [self._number(arm, name, place) for place, arm in enumerate(given)]
         return np.array(found, dtype=np.int64)
 
@@ -116,6 +117,16 @@ class Arms:
             if folded(name) == folded(arm):
                 return f"it differs from {in_words(name)} in the Unicode form or case of letters"
         return "new arms join by Session.with_arms"
+
+
+def named(names: Sequence[Any] | None, places: Integers) -> Any:
+    """Return an array of the names at some places, or the places if there are no names."""
+    if names is None:
+        return places
+    found = np.array(names)
+    if found.dtype.kind == "f":  # integers that no type of numpy's has: they would be rounded
+        found = np.array(names, dtype=object)
+    return found[places]
 
 
 def folded(name: Any) -> str:

@@ -30,7 +30,7 @@ from topk._checks import (
     refuse,
     shortened,
 )
-from topk._tables import as_labels, joined_series, joined_to, labels_of
+from topk._tables import as_labels, joined_cells, joined_series, joined_to, labels_of
 from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
 from topk.bandits import RewardRange, reward_range_of
@@ -413,7 +413,7 @@ class Session:
 
     def _named(self, arms):
         """Return the names of arms, or their numbers if arms have no names."""
-        return arms if self.names is None else np.array(self.names)[arms]
+        return results.named(self.names, arms)
 
     def _chosen(self):
         """Return the numbers of the arms in the set that would be returned now, or None."""
@@ -1161,7 +1161,7 @@ class Session:
 
     def _item(self, items):
         """Return the names of items, or their numbers if items have no names."""
-        return items if self.item_names is None else np.array(self.item_names)[items]
+        return results.named(self.item_names, items)
 
     def _called(self, arm, item):
         """Return how an arm and an item are called in messages."""
@@ -1274,7 +1274,8 @@ class Session:
         which results count.  A cell told twice with the same result counts once.
         """
         self._with_cells("tell_cells")
-        arms, items, results = joined_series(arms=arms, items=items, results=results)
+        known = self._arms.known(), self._items.known()
+        arms, items, results = joined_cells(known, results, arms=arms, items=items)
         pairs, scale = self._pairs(arms, items), self._reward_range
         zero_one = not isinstance(self.engine, CellRunState)
         kind = type(self.strategy).__name__

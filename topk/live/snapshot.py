@@ -16,6 +16,7 @@ from topk._types import Floats, Integers
 from topk.bandits import RewardRange
 from topk.capital import capital_ends, capital_interval
 from topk.finite import tolerated_items
+from topk.live.results import named
 from topk.rules.cells import CellTable
 from topk.rules.ranking import means_of
 from topk.rules.strategy import Strategy
@@ -189,7 +190,7 @@ class Snapshot:
 
     def named(self, arms: Integers) -> NDArray[Any]:
         """Return the names of arms, or their numbers if arms have no names."""
-        return arms if self.names is None else np.array(self.names)[arms]
+        return named(self.names, arms)
 
     def intervals(self, delta: float | None = None) -> Floats:
         """Return lower and upper confidence bounds of the means, shape (2, n).
