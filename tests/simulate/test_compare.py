@@ -71,6 +71,19 @@ def test_without_points_fixed_confidence_strategies_are_compared_by_pulls():
     assert wrong["mean"] == 0 < wrong.high  # Clopper and Pearson: ten plays prove little
 
 
+def test_several_bandits_are_misidentified_if_one_of_them_is():
+    pair = topk.MultiBandit([[0.6, 0.5], [0.5, 0.45]])
+    found = topk.compare({"SAR": topk.MultiBanditSAR(20)}, pair, runs=40, seed=1)
+    frame = found.frame()
+    missed = frame.groupby("run").misidentified.any()
+    assert 0 < missed.sum() < frame.misidentified.sum()  # some runs miss both
+    row = found.table("misidentified").iloc[0]
+    expected = topk.stats.proportion_interval(int(missed.sum()), 40)
+    assert row[["mean", "low", "high"]].tolist() == list(map(float, expected))
+    of_runs = frame.groupby("run").aggregate_regret.mean()
+    assert found.table("aggregate_regret")["mean"][0] == pytest.approx(of_runs.mean())
+
+
 def test_the_line_is_that_of_the_arms_and_is_left_out_where_none_is_known():
     """Tied arms, several bandits, several k have none; with an epsilon it would be no bound."""
     normal = topk.GaussianBandit([3.0, 2.0, 0.0], sigma=0.5)

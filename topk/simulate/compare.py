@@ -269,7 +269,8 @@ class Comparison(Plottable):
         measure : {"aggregate_regret", "simple_regret", "misidentified", "pulls_used"}, optional
             The measure; smaller is better.  The default is the number of pulls to stop if there are
             no budgets or checkpoints and every strategy can certify, otherwise the aggregate
-            regret.
+            regret.  With several bandits a run's set is misidentified if that of one of its bandits
+            is, and its regrets are means over its bandits.
 
         Returns
         -------
@@ -353,10 +354,11 @@ class Comparison(Plottable):
         return all(strategy.certifies for strategy in self.strategies.values())
 
     def _values(self, measure):
-        """Yield each point with every strategy's values (runs,); means over several bandits."""
-        rows = self.frame().groupby(["pulls", "strategy", "run"], dropna=False)
-        means = rows[self._measure(measure)].mean()
-        for pulls, of_point in means.groupby(level="pulls", dropna=False):
+        """Yield each point with every strategy's values (runs,), of all its bandits together."""
+        measure = self._measure(measure)
+        rows = self.frame().groupby(["pulls", "strategy", "run"], dropna=False)[measure]
+        whole = rows.max() if measure == "misidentified" else rows.mean()
+        for pulls, of_point in whole.groupby(level="pulls", dropna=False):
             names = of_point.groupby(level="strategy")
             yield pulls, {name: names.get_group(name).to_numpy(float) for name in self.strategies}
 
