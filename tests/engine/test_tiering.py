@@ -125,6 +125,8 @@ def test_a_loop_that_another_process_compiles_is_not_compiled_twice(eager, monke
     monkeypatch.setattr(jit, "BUSY", 0.0)
     time.sleep(0.01)
     assert compiled.claim(True)
+    monkeypatch.setattr(compiled, "path", tmp_path / "removed meanwhile" / "loop.py")
+    assert compiled.claim(True)
 
 
 @needs_compiler

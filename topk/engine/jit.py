@@ -32,7 +32,7 @@ results are the same, but runs are slower.  Without numba everything runs as pla
 import sys
 import threading
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -289,12 +289,11 @@ class Loop:
             return True
         if not (compiles and self.path):
             return compiles
-        try:
+        with suppress(OSError):  # no mark yet, or no folder any more: nothing can be stored there
             if time.time() - self._mark.stat().st_mtime < BUSY:
                 return False
-        except FileNotFoundError:
-            pass
-        self._mark.touch()
+        with suppress(OSError):
+            self._mark.touch()
         return True
 
     @property
@@ -315,11 +314,15 @@ class Loop:
     def _stored(self):
         """Return the files with the stored loop, after removing damaged ones."""
         found = self._files()
-        if self.path and unsealed(self._seal_path, found):
-            if self._seal_path.exists():  # otherwise another process is about to write it
-                warn(f"topk compiles {self._name} again: its files are damaged")
-            remove([*found, self._seal_path])
-            self._open()
+        try:
+            if self.path and unsealed(self._seal_path, found):
+                if self._seal_path.exists():  # otherwise another process is about to write it
+                    warn(f"topk compiles {self._name} again: its files are damaged")
+                remove([*found, self._seal_path])
+                self._open()
+                found = []
+        except OSError as reason:  # a file cannot be read, or another process has just removed it
+            self._keep_nothing(reason)
             found = []
         return found
 
@@ -345,7 +348,8 @@ class Loop:
                 Tier.costs[0] = time.thread_time() - begin
             if self.path and self.dispatcher.stats.cache_misses:
                 self._seal()
-                self._mark.unlink(missing_ok=True)
+                with suppress(OSError):
+                    self._mark.unlink()
 
     @contextmanager
     def _announced(self):
