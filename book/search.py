@@ -20,7 +20,6 @@ SIGNS = {
     "in": "∈", "sum": "Σ", "infty": "∞", "sqrt": "√",
 }
 NO_PROSE = "script, style, pre, .headerlink, .cell_input, .cell_output, details > summary, sup"
-DIRECTORY = re.compile(r"(genindex|search|py-modindex)\.html$")
 
 
 def write_documents(site: Path) -> None:

@@ -49,9 +49,9 @@ SIDE_STEPS = 2  # improvements of a one-sided bound, as in `topk.kl`
 ROUNDING = 4e-15  # relative to ln N!, larger than rounding errors of a log likelihood
 
 
-def check_items(items: Any, name: str = "items") -> int:
+def check_items(items: Any) -> int:
     """Return a checked number of items, 1 to ``MAX_ITEMS``."""
-    return check_integer(items, name, 1, MAX_ITEMS)
+    return check_integer(items, "items", 1, MAX_ITEMS)
 
 
 @lru_cache(maxsize=8)
