@@ -39,7 +39,8 @@ def main(root: Path = ROOT) -> int:
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(stage, work / "stage")
     for path in sorted((work / "stage/notebooks").glob("*.ipynb")):
-        path.write_text(json.dumps(for_print(json.loads(path.read_text()))), encoding="utf-8")
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps(for_print(notebook)), encoding="utf-8")
     set_print_options(work / "stage/_config.yml")
     remove_reference(work / "stage/book")
     keep_chapter_numbers(work / "stage/book/intro.md")

@@ -1,7 +1,7 @@
 """The records of a build: claims, numbered results, and the status of every page.
 
 Notebooks emit records as outputs of MIME type ``application/vnd.topk+json``, each a dictionary with
-``kind`` "claim", "proved" or "result". They are collected here and removed from the pages.
+``type`` "claim", "proved" or "result". They are collected here and removed from the pages.
 """
 
 from __future__ import annotations

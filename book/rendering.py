@@ -135,7 +135,8 @@ def tree_digest(folder: Path, known: str = "") -> str:
 
 def render(layout: Layout, status: str) -> bool:
     """Render the stage unless the site is up to date; return whether it was rendered."""
-    builder = "".join(path.read_text() for path in sorted(Path(__file__).parent.glob("*.py")))
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    builder = "".join(path.read_text(encoding="utf-8") for path in files)
     known = platform.python_version() + library_digest(layout.root) + builder + status
     inputs = tree_digest(layout.stage, known)
     if _stamp(layout) == {"inputs": inputs, "html": tree_digest(layout.html)}:

@@ -514,12 +514,12 @@ class TruncatedNormalBandit(Bandit):
         Mean of each arm's normal distribution before truncation; the arm's mean lies between
         ``loc`` and 1/2.
     scale : float
-        Standard deviation before truncation, positive.
+        Standard deviation before truncation, in (0, 1e6].
 
     Raises
     ------
     ValueError
-        If ``loc`` has an entry outside [0, 1] or ``scale`` is not positive and finite.
+        If ``loc`` has fewer than two entries or one outside [0, 1], or ``scale`` is out of range.
     """
 
     loc: Floats
@@ -551,12 +551,12 @@ class GaussianBandit(Bandit):
     means : array_like of float, shape (n,), n >= 2
         Mean rewards, each finite.
     sigma : float
-        The standard deviation, positive.
+        The standard deviation, in (0, 1e150].
 
     Raises
     ------
     ValueError
-        If a mean is not finite or ``sigma`` is not positive and finite.
+        If there are fewer than two means or one is not finite, or ``sigma`` is out of range.
 
     Examples
     --------

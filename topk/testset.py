@@ -311,8 +311,8 @@ class ItemPool(Bandit):
     Parameters
     ----------
     matrix : array_like of float, shape (n, N), or table
-        ``matrix[a, i]`` is the result of model a on item i; n >= 2.  A DataFrame has one row per
-        model, and its index gives the names.
+        ``matrix[a, i]`` is the result of model a on item i; n >= 2.  A table is read as in
+        `TestSet`.
     names : sequence of n different values, optional
         Names of the models.
     bounds : pair of float
@@ -353,7 +353,7 @@ class ItemPool(Bandit):
     def __init__(
         self, matrix: Any, names: Sequence[str] | None = None, bounds: Sequence[float] = (0, 1),
     ) -> None:
-        if hasattr(matrix, "columns"):
+        if is_table(matrix):
             wide = read_wide(matrix, "matrix", ROWS, missing=True)
             names, matrix = wide.models if names is None else names, wide.cells
         self.bounds = [*map(float, _checked_bounds(bounds))]

@@ -159,7 +159,7 @@ def more_items(
     """Return how many more items might settle the weakest pair: in a quarter, and in most, draws.
 
     New items are drawn from those that all of the pair have, with replacement; the capital of
-    claims is continued from what it is now.  A number is None if it is more than 54 times as many
+    claims is continued from what it is now.  A number is None if it is more than 55 times as many
     as so far, and all is if the pair has no common items.
     """
     from topk.leaderboard import set_counts

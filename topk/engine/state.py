@@ -505,7 +505,7 @@ class RunState:
         """Return the state as JSON values, except what follows from the counts."""
         stored = {name: to_json_list(getattr(self.s, name)) for name in self.kinds}
         restore_arrays(self.s, self.kinds, stored)  # refuses what could not be loaded
-        own = self.s.now.dtype.names[:-1]  # the last one names the class, see `block_type`
+        own = self.s.now.dtype.names[:-1]  # the last one names the class, see `state_type`
         skipped = {"total", "n_active", "scale"}
         stored["now"] = {x: self.s.now[x].item() for x in own if x not in skipped}
         if self.strategy.random:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -255,6 +256,7 @@ def smallest_budget(
     if getattr(check_strategy(make(4 * n), "what make returns"), "k", k) != k:
         refuse("make", make, f"a function that returns strategies with k = {k}")
 
+    @cache  # the last one is asked for twice
     def successes(power):
         reps = replicate(make(budget(power)), BernoulliBandit(means), plays, seed=seed, jobs=jobs)
         return int(regret_within(reps.selected[:, -1], means, epsilon).sum())

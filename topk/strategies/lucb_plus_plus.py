@@ -26,9 +26,8 @@ class LUCBPlusPlus(Indices):
 
     ``High`` holds the k largest means.  Let h be the arm of High with the lowest lower bound, of
     radius :math:`U(u, (1-c)\,\delta/(n-k))`, and l the arm outside with the highest upper bound, of
-    radius :math:`U(u, c\,\delta/k)`, where c is 1/2.  The run ends when the upper bound of l
-    is less than the lower
-    bound of h; otherwise both are pulled.
+    radius :math:`U(u, c\,\delta/k)`, where c is 1/2.  The run ends when the upper bound of l is
+    less than the lower bound of h; otherwise both are pulled.
 
     Parameters
     ----------
@@ -56,11 +55,9 @@ class LUCBPlusPlus(Indices):
     This is why delta is divided by 2k and by 2(n - k), not by 2n twice; any other c is valid, too.
 
     Chapter 25 of the book proves the radius for :math:`\eta \leq 0.1`, for rewards in [0, 1] and
-    for all 1/2-sub-Gaussian ones; a larger :math:`\eta`, which needs delta > 0.2 (or delta >
-    0.1 with the other
-    split), is replaced by 0.1.  Ties go to the arm with the lower index.  If a pair would
-    exceed the budget, only h is
-    pulled.
+    for all 1/2-sub-Gaussian ones; a larger :math:`\eta`, which needs delta > 0.2 (or delta > 0.1
+    with the other split), is replaced by 0.1.  Ties go to the arm with the lower index.  If a pair
+    would exceed the budget, only h is pulled.
 
     After w withdrawals, up to k + w arms may have been among the k best remaining ones: the failure
     probability is at most :math:`\delta(1 + c\,w/k)`.  The bounds that a session shows are

@@ -39,7 +39,7 @@ class TopTwo(Indices):
     :math:`Z_{ab} + \frac12\ln(N_a N_b)` is sampled: a with probability
     :math:`N_a\,\mathrm{kl}(m_a, x)/Z_{ab}`, otherwise b.  An arm with fewer than
     :math:`\sqrt t - n/2` of all t pulls takes precedence, where n counts the remaining arms; with
-    more than 20 arms at the start, one with fewer than :math:`\frac12\sqrt{t/n}`.
+    more than 20 arms at the start, n of them, one with fewer than :math:`\frac12\sqrt{t/n}`.
 
     Parameters
     ----------
