@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from evidence import plays
 from evidence.plays import DELTAS, REPLAYED, RESULT, watch, wrong_evidence
-from scale import amount
+from scale import ALL, amount
 
 import topk
 from topk.rules.base import WITHDRAWN
@@ -52,7 +52,8 @@ def test_watched_evidence_for_a_wrong_set_is_rarely_small(name):
             assert row["instance"] != "two alike" or not within.any()
         else:
             assert within.all(), row
-    for row in rows[:: amount(8, 1)]:
+    repeated = ALL or name in ("KLLUCB", "SAR", "in turn")  # each strategy needs a compiled loop
+    for row in rows[:: amount(8, 1)] if repeated else []:
         again = plays.watched_row(name, row["instance"], row["way"], REPLAYED)
         assert again["first"] == row["first"], row
 
