@@ -182,12 +182,16 @@ def against_c():
 
 
 def beside_c(program, n):
-    """Measure both C forms and LUCB1 on ``n`` arms in turn; return medians."""
+    """Measure both C forms and LUCB1 on ``n`` arms in turn; return medians.
+
+    C makes runs as long as those of the library, since the first pulls of a run take longer.
+    """
     bandit, ours, forms = topk.instances.uniform(n), [], {"scan": [], "tournament": []}
     strategy = index_strategies(n, bandit.means, PULLS)["LUCB1"]
+    length = topk.run(strategy, bandit, rng=0, max_pulls=n + PULLS).total_pulls - n
     for seed in range(REPEATS):
         for form, found in forms.items():
-            pulls = PULLS // 10 if form == "scan" and n > 1000 else PULLS
+            pulls = PULLS // 10 if form == "scan" and n > 1000 else length
             words = [program, form, str(n), str(n // 10), str(pulls)]
             if form == "tournament" or n <= 10_000:
                 run = subprocess.run(words, capture_output=True, text=True, check=True)

@@ -37,7 +37,7 @@ def test_guarantees_fail_in_at_most_delta_of_the_runs(name):
     for row in rows:
         allowed = row["delta"] * RECORDED["failure_plays"]
         assert row["failures"] <= allowed and row["pulls"] <= 3000
-    for row in rows[:: amount(8, 1)]:
+    for row in rows[:: amount(16, 1)]:
         again = plays.failures(name, CASES[row["case"]], REPLAYED)
         assert (again["epsilon"], again["delta"]) == (row["epsilon"], row["delta"])
         assert again["first"] == row["first"], row

@@ -272,7 +272,7 @@ def test_any_change_of_one_field_is_refused():
     begins = [middle(entry) for entry in kinds]
     begins += [middle(entry, gone=(3,)) for entry in kinds
                if entry.strategy not in (BigBatches, Doubling)]
-    step = amount(4, 1)
+    step = amount(8, 1)
     for number, state in enumerate(begins):
         for path in [*paths(state)][number % step :: step]:
             here = get(state, path)
