@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 
 import topk
 from topk import betting, confidence
 from topk.betting import betting_bounds
+from topk.engine import jit
 
 J = np.arange(400)
 WEIGHTS = np.where(J < 20, 0.9 / 20, 0.1 / ((J - 19.0).clip(1) * (J - 18.0).clip(2)))
@@ -63,7 +63,8 @@ def test_the_ends_are_on_the_safe_side_of_the_definition_and_close_to_it():
 
 def test_compiled_plain_and_array_forms_agree():
     """On 10,000 random states, those at the edges among them."""
-    rng, compiled = np.random.default_rng(2), in_numba()
+    rng = np.random.default_rng(2)
+    compiled = jit.compiled(betting_bounds, None, "test", lean=True, store=False)
     pulls = np.floor(10 ** rng.uniform(0, 12, 10_000))
     ones = pulls * rng.choice([0.0, 1.0, 0.5, 1e-9, rng.random()], 10_000) * rng.random(10_000)
     ones[:2000] = np.where(rng.random(2000) < 0.5, pulls[:2000], 0.0)
@@ -79,21 +80,6 @@ def test_compiled_plain_and_array_forms_agree():
     assert np.allclose(found[:, 0], low, rtol=1e-9, atol=1e-300)
     assert np.allclose(found[:, 1], high, rtol=1e-9)
     assert (low <= ones / pulls).all() and (ones / pulls <= high).all()
-
-
-def in_numba():
-    """The scalar form and all that it calls, in ordinary numba."""
-    from topk import kl
-
-    names = {"log_gamma_half_scalar": kl, "mixture_cost_scalar": kl, "first_term": betting,
-             "log_weight": betting, "log_capital": betting, "solve_log_ratio": betting}
-    space = dict(vars(kl)) | dict(vars(betting))
-    for name, module in names.items():
-        function = getattr(module, name)
-        copied = type(function)(function.__code__, space, name, function.__defaults__)
-        space[name] = njit(copied)
-    bounds = type(betting_bounds)(betting_bounds.__code__, space, "betting_bounds")
-    return njit(bounds)
 
 
 @pytest.mark.parametrize(

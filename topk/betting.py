@@ -82,20 +82,24 @@ LEVEL_SLACK = 1 + 1e-9  # factor of the level, larger than rounding errors of th
 
 def betting_bounds(u, ones, squares, level):
     """Return the ends of the interval (2) with d = exp(-level) for u >= 1 pulls, as numbers."""
-    rest = u - ones
-    mean, other = ones / u, rest / u
-    # the sum of squared deviations is at most ones * other, as for 0/1 rewards
-    deviations = max(squares - ones * mean, 0.0) + DEVIATION_SLACK * squares + UNDERFLOW
-    variance = min(deviations, ones * other) / u
+    mean, other, variance = mean_and_variance(u, ones, squares)
     cost, level = mixture_cost_scalar(u, ones), level * LEVEL_SLACK
     low, high = 0.0, 1.0
     if ones > MIN_SUM:
         x = solve_log_ratio(u, mean, other, variance / mean / mean, cost, level)
         low = mean * math.exp(-x) / ULPS if x < MAX_LOG_RATIO else 0.0
-    if rest > MIN_SUM:
+    if u - ones > MIN_SUM:
         x = solve_log_ratio(u, other, mean, variance / other / other, cost, level)
         high = min((mean - other * math.expm1(-x)) * ULPS, 1.0) if x < MAX_LOG_RATIO else 1.0
     return low, high
+
+
+def mean_and_variance(u, ones, squares):
+    """Return mean, 1 - mean and the variance, or a little more, as numbers."""
+    mean, other = ones / u, (u - ones) / u
+    # the sum of squared deviations is at most ones * other, as for 0/1 rewards
+    deviations = max(squares - ones * mean, 0.0) + DEVIATION_SLACK * squares + UNDERFLOW
+    return mean, other, min(deviations, ones * other) / u
 
 
 def solve_log_ratio(u, mean, other, relative_variance, cost, level):

@@ -37,7 +37,7 @@ import math
 
 import numpy as np
 
-from topk.betting import DEVIATION_SLACK, MIN_SUM, UNDERFLOW
+from topk.betting import DEVIATION_SLACK, MIN_SUM, UNDERFLOW, mean_and_variance
 from topk.kl import arcsine_share, mixture_cost, mixture_cost_scalar
 
 COUNT, HIGHEST = 30, 20  # number of odds c; the largest is 2**20
@@ -133,13 +133,6 @@ def capital_high(u, ones, squares, mantissas, exponents, arm, level, terms):
         u, other, mean, spread, cost, mantissas, exponents, arm, COUNT, level, terms
     )
     return mean - other * math.expm1(-s) if s < FARTHEST else 1.0
-
-
-def mean_and_variance(u, ones, squares):
-    """Return mean, 1 - mean and the variance, or a little more."""
-    mean, other = ones / u, (u - ones) / u
-    deviations = max(squares - ones * mean, 0.0) + DEVIATION_SLACK * squares + UNDERFLOW
-    return mean, other, min(deviations, ones * other) / u
 
 
 def capital_log_ratio(u, mean, other, spread, cost, mantissas, exponents, arm, first, level, terms):

@@ -76,25 +76,30 @@ def log_mixture(t, ones, log_factorials, log_halves):
 
 
 def item_range(t, ones, items, log_delta, log_factorials, log_halves):
-    """Return the smallest and the largest k with P_k >= delta KT, as numbers; see `interval`.
+    """Return the smallest and the largest k with P_k >= delta KT, as numbers; see `interval`."""
+    threshold = log_mixture(t, ones, log_factorials, log_halves) + log_delta
+    threshold -= ROUNDING * (1 + log_factorials[items])  # rounded outwards
+    return likely_range(t, ones, items, threshold, threshold, log_factorials)
+
+
+def likely_range(t, ones, items, lower, upper, log_factorials):
+    """Return the smallest k with ln P_k >= lower, and the largest with ln P_k >= upper, as numbers.
 
     The likelihood increases up to the mode and then decreases: bisection finds each end.
     """
-    threshold = log_mixture(t, ones, log_factorials, log_halves) + log_delta
-    threshold -= ROUNDING * (1 + log_factorials[items])  # rounded outwards
     first, last = ones, items - (t - ones)
     mode = min(max(ones * (items + 1) // max(t, 1), first), last)
     outside, low = first - 1, mode
     while low - outside > 1:
         middle = (outside + low) // 2
-        if log_likelihood(middle, t, ones, items, log_factorials) >= threshold:
+        if log_likelihood(middle, t, ones, items, log_factorials) >= lower:
             low = middle
         else:
             outside = middle
     outside, high = last + 1, mode
     while outside - high > 1:
         middle = (outside + high) // 2
-        if log_likelihood(middle, t, ones, items, log_factorials) >= threshold:
+        if log_likelihood(middle, t, ones, items, log_factorials) >= upper:
             high = middle
         else:
             outside = middle
@@ -120,28 +125,12 @@ def side_range(t, ones, items, above, below, log_factorials, log_halves, prior):
     prior : ndarray of float, shape (items + 2,)
         See `prior_below`.
     """
-    first, last = ones, items - (t - ones)
-    mode = min(max(ones * (items + 1) // max(t, 1), first), last)
-    mixed = log_mixture(t, ones, log_factorials, log_halves)
     rounding = ROUNDING * (1 + log_factorials[items])
-    low, high, share_below, share_above = first, last, 1.0, 1.0
+    mixed = log_mixture(t, ones, log_factorials, log_halves) - rounding
+    low, high, share_below, share_above = ones, items - (t - ones), 1.0, 1.0
     for _ in range(SIDE_STEPS + 1):
-        threshold = mixed - rounding - needed(below, share_below)
-        outside, low = first - 1, mode
-        while low - outside > 1:
-            middle = (outside + low) // 2
-            if log_likelihood(middle, t, ones, items, log_factorials) >= threshold:
-                low = middle
-            else:
-                outside = middle
-        threshold = mixed - rounding - needed(above, share_above)
-        outside, high = last + 1, mode
-        while outside - high > 1:
-            middle = (outside + high) // 2
-            if log_likelihood(middle, t, ones, items, log_factorials) >= threshold:
-                high = middle
-            else:
-                outside = middle
+        lower, upper = mixed - needed(below, share_below), mixed - needed(above, share_above)
+        low, high = likely_range(t, ones, items, lower, upper, log_factorials)
         share_below = min(prior[items - low] * (1 + rounding), 1.0)
         share_above = min(prior[high] * (1 + rounding), 1.0)
     return low, high
