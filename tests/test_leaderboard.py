@@ -199,7 +199,8 @@ def test_all_forms_of_a_table_agree():
                                           value_name="score").reset_index()
     expected = topk.tiers(cells).frame().assign(model=names)
     as_read = wide.rename_axis("model").reset_index()
-    for table in (wide, tidy, tidy.astype({"score": object}), as_read):
+    indexed = tidy.set_index(["model", "item"]), tidy.set_index("model")
+    for table in (wide, tidy, tidy.astype({"score": object}), as_read, *indexed):
         assert (topk.tiers(table).frame() == expected).all(axis=None)
     twice = pandas.concat([tidy.assign(score=tidy.score - 0.1, trial=1),
                            tidy.assign(score=tidy.score + 0.1, trial=2)])

@@ -9,7 +9,16 @@ import pandas as pd
 import pytest
 
 import topk
-from topk import TopkWarning, _tables, guarantees, hardness, lower_bounds, metrics
+from topk import (
+    TopkWarning,
+    _tables,
+    confidence,
+    guarantees,
+    hardness,
+    lower_bounds,
+    metrics,
+    plots,
+)
 from topk._checks import LONGEST, as_numbers, refuse
 
 LOG = {"m": ["a", "a", "b", "b"], "q": [0, 1, 0, 1], "x": [1, 0, 1, 1]}
@@ -56,6 +65,8 @@ def test_missing_labels_texts_and_unknown_columns_are_refused():
     frame = pd.DataFrame(LOG)
     with pytest.raises(ValueError, match=r"^arm must be .*row 1"):
         tidy(frame.assign(m=["a", None, "b", "b"]), missing=True)
+    with pytest.raises(ValueError, match=r"^item must be .*names .*'q'.*got \[2\] \(row 1"):
+        tidy(frame.assign(q=[(1,), [2], [3], [1]]))
     with pytest.raises(ValueError, match=r"^reward must be .*'x'.*got 'two' \(row 3"):
         tidy(frame.assign(x=[1, 0, 1, "two"]))
     with pytest.raises(ValueError, match=r"^arm must be the name of one of the columns"):
@@ -191,6 +202,31 @@ def test_formulas_join_labels(function):
         assert repr(found) == repr(expected)
         with pytest.raises(ValueError, match=rf"^{name} must be labelled as"):
             function(**labelled | {name: labelled[name].rename({"c": "d"})}, **others)
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+@pytest.mark.parametrize("labels", [[0, 1, 2], [9, 4, 6], ["a", "b", "c"]])
+def test_evidence_looks_up_labels(labels, order):
+    """A regression test: chosen arms were places in whatever order the numbers had."""
+    pulls, sums = pd.Series([100, 90, 80], labels), pd.Series([80, 30, 32], labels)
+    first, out = labels[:1], labels[2:]
+    more = {"method": "intervals"}
+    expected = [confidence.evidence([100, 90, 80], [80, 30, 32], [0], withdrawn=x, **more)
+                for x in ([], [2])]
+    assert 0 < expected[1] < expected[0] < 0.1
+    for given in ((pulls.iloc[[*order]], sums), (pulls.iloc[[*order]], sums.iloc[[*order]])):
+        found = [confidence.evidence(*given, first, withdrawn=x, **more) for x in ([], out)]
+        assert found == expected
+        with pytest.raises(ValueError, match="^chosen must be"):
+            confidence.evidence(*given, [3])
+
+
+def test_a_strip_looks_up_labels():
+    ax = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    means = pd.Series([0.2, 0.9, 0.6], ["c", "a", "b"])
+    plots.arms_strip(ax, means, 1, selected=["b"])
+    [drawn] = [line.get_ydata() for line in ax.lines if line.get_label() == "chosen"]
+    assert drawn.tolist() == [0.6]
 
 
 @pytest.mark.parametrize("name", metrics.__all__)

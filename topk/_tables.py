@@ -315,8 +315,26 @@ def read_tidy(
             allowed = "a column without missing values"
             place = row(int(np.flatnonzero(empty)[0]))
             refuse(param, f"column {in_words(column)} with one", allowed, place)
-        found[param] = values if param in numbers else values.to_list()
+        found[param] = values if param in numbers else _hashable(values.to_list(), param, column)
     return found
+
+
+def _hashable(values, param, column):
+    """Return labels; refuse the first one that cannot be compared with others, such as a list."""
+    try:
+        set(values)
+    except TypeError:
+        place, bad = next((i, x) for i, x in enumerate(values) if not _has_hash(x))
+        refuse(param, bad, f"a column of names (column {in_words(column)})", row(place))
+    return values
+
+
+def _has_hash(value):
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _equal(one, other):

@@ -39,7 +39,7 @@ from topk._checks import (
     refuse_first,
     roundings,
 )
-from topk._tables import as_labels, joined
+from topk._tables import as_labels, is_series, joined, places_among
 from topk._types import Flags, Floats, Integers
 from topk.betting import betting_interval, betting_pair_statistic
 from topk.kl import ULPS, kl_log_ratio, kl_term, mixture_cost
@@ -189,7 +189,8 @@ def evidence(
         Number of pulls of each arm, and the sum of its rewards, which are in [0, 1]; with ``sigma``
         any finite number.
     chosen : array_like of int, shape (k,) or (M, k)
-        The set; for several bandits one row per bandit.
+        The set; for several bandits one row per bandit.  If ``pulls`` or ``sums`` is a pandas
+        Series with other labels than 0, 1, 2, ..., the labels of arms, also in ``withdrawn``.
     epsilon : float
         Tolerance in [0, 1), with ``sigma`` any number of at least 0.  The set is right if no other
         remaining arm has a mean more than epsilon above that of a chosen arm.
@@ -276,6 +277,12 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
                    items=None, method="pairs", form=None):  # fmt: skip
     """Return `evidence`, for `PairForm` pairs of `topk.TopTwo` if ``form`` is given."""
     check_choice(method, "method", METHODS)
+    columns = {"pulls": pulls, "sums": sums, "squares": squares}
+    labelled = next(((x, name) for name, x in columns.items() if is_series(x)), (None, "pulls"))
+    if not isinstance(withdrawn, set | frozenset):
+        withdrawn = as_labels(withdrawn, "withdrawn", "a list of numbers of arms")
+    chosen = places_among(chosen, "chosen", *labelled)
+    withdrawn = places_among(list(withdrawn), "withdrawn", *labelled)
     pulls, sums, squares = joined(pulls=pulls, sums=sums, squares=squares)
     epsilon = check_real(epsilon, "epsilon", 0, 1 if sigma is None else 1e300, high_open=True)
     if sigma is not None:
@@ -296,8 +303,6 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
     if inside.sum() < max(1, arms.size):
         refuse("chosen", chosen, f"{size} row(s) of different arms, equally many in each")
-    if not isinstance(withdrawn, set | frozenset):
-        withdrawn = as_labels(withdrawn, "withdrawn", "a list of numbers of arms")
     withdrawn_arms.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
     if (pulls == 0)[~withdrawn_arms].any():
         return 1.0

@@ -205,6 +205,10 @@ class Results(NamedTuple):
 def read(table: Any, scale: RewardRange, gaps: str) -> Results:
     """Return the results of a table, tidy or wide; see `tiers`."""
     columns = columns_of(table, "table") if is_table(table) else []
+    index = {*getattr(getattr(table, "index", None), "names", [])} & {*TIDY}
+    if index and {*TIDY} <= {*columns} | index:  # as after grouping
+        table = table.reset_index()
+        columns = list(table.columns)
     if set(TIDY) <= set(columns):
         cells, names, items = _tidy(table, "trial" in columns)
     else:

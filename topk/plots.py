@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import as_integers, check_arms, check_integer, check_k, check_means, refuse, up_to
+from topk._tables import places_among
 from topk._types import Floats
 from topk.stats import Interval, mean_interval
 
@@ -415,18 +416,20 @@ def arms_strip(ax: Axes, means: ArrayLike, k: int, *, selected: ArrayLike | None
     k : int
         Rank of the boundary, which is drawn between ranks k and k + 1.
     selected : array_like of int, shape (m,), optional
-        Chosen arms, drawn filled; the others are drawn hollow.
+        Chosen arms, drawn filled; the others are drawn hollow.  If ``means`` is a pandas Series,
+        their labels.
 
     Raises
     ------
     ValueError
         If ``k`` is not from 1 to n - 1 or an arm does not exist.
     """
+    chosen_arms = [] if selected is None else places_among(selected, "selected", means, "means")
     means = check_means(means)
     k = check_k(k, means.size - 1)
     order = np.argsort(-means, kind="stable")
     chosen = np.zeros(means.size, dtype=bool)
-    chosen[check_arms([] if selected is None else selected, means.size, "selected")] = True
+    chosen[check_arms(chosen_arms, means.size, "selected")] = True
     rank, chosen, means = np.arange(1, means.size + 1), chosen[order], means[order]
     ax.axvline(k + 0.5, color="#333333", linestyle="--", linewidth=1)
     ax.plot(rank[~chosen], means[~chosen], "o", color=BLUE, markerfacecolor="white",

@@ -120,7 +120,7 @@ def test_functions_of_two_columns_join_their_labels(order):
     a, b = pd.Series([1, 2, 9], NAMES), pd.Series([10, 20, 30], NAMES)
     other, stats, confidence = b.iloc[[*order]], topk.stats, topk.confidence
     for call in (lambda x: confidence.interval(x, a, 0.1)[0],
-                 lambda x: confidence.evidence(x, a, [2]),
+                 lambda x: confidence.evidence(x, a, [NAMES[2]]),
                  lambda x: stats.proportion_interval(a, x).estimate,
                  lambda x: stats.paired_difference(a, x).low):
         one, same = call(b), call(other)

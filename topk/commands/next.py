@@ -149,7 +149,7 @@ def choose(
     if found.decided(k):
         return [], f"nothing is left to run: the {k} best are decided"
     n, width = len(matrix.models), bounds[1] - bounds[0]
-    unit = (matrix.scores - bounds[0]) / width
+    unit = ((matrix.scores - bounds[0]) / width).clip(0, 1)
     prefix = np.logical_and.accumulate(matrix.told, axis=1).sum(axis=1)
     grown = [(arm, unit[arm, :end]) for arm, end in enumerate(prefix.tolist()) if end]
     state = state_of(n, len(matrix.items), k, delta, epsilon / width, new)
