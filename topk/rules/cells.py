@@ -135,5 +135,5 @@ class CellStrategy(Strategy):
         raise NotImplementedError
 
     def accepts_unsolicited(self, s: Any) -> bool:
-        """All cells are counted in the arm's order, whoever asked for them."""
+        """Return True: all cells are counted in the arm's order, asked for or not."""
         return True
