@@ -198,8 +198,9 @@ def test_formulas_join_labels(function):
     labelled, others = PAIRS[function]
     expected = function(**{x: y.to_numpy() for x, y in labelled.items()}, **others)
     for name in [*labelled][1:]:
-        found = function(**labelled | {name: labelled[name][::-1]}, **others)
-        assert repr(found) == repr(expected)
+        turned = labelled | {name: labelled[name][::-1]}
+        for given in (turned, {x: dict(y) for x, y in turned.items()}):
+            assert repr(function(**given, **others)) == repr(expected)
         with pytest.raises(ValueError, match=rf"^{name} must be labelled as"):
             function(**labelled | {name: labelled[name].rename({"c": "d"})}, **others)
 
@@ -214,7 +215,8 @@ def test_evidence_looks_up_labels(labels, order):
     expected = [confidence.evidence([100, 90, 80], [80, 30, 32], [0], withdrawn=x, **more)
                 for x in ([], [2])]
     assert 0 < expected[1] < expected[0] < 0.1
-    for given in ((pulls.iloc[[*order]], sums), (pulls.iloc[[*order]], sums.iloc[[*order]])):
+    turned = pulls.iloc[[*order]]
+    for given in ((turned, sums), (turned, sums.iloc[[*order]]), (dict(turned), dict(sums))):
         found = [confidence.evidence(*given, first, withdrawn=x, **more) for x in ([], out)]
         assert found == expected
         with pytest.raises(ValueError, match="^chosen must be"):
@@ -237,7 +239,8 @@ def test_measures_look_up_labels(name):
     means = pd.Series(values, index=["d", "a", "c", "b"])
     sets = np.array([[1, 2], [3, 0], [2, 3]])
     names = means.index.to_numpy()[sets]
-    assert np.array_equal(measure(names, means, **more), measure(sets, values, **more))
+    for labelled in (means, dict(means)):
+        assert np.array_equal(measure(names, labelled, **more), measure(sets, values, **more))
     shuffled = pd.Series(values, index=[2, 0, 3, 1])  # numbers of arms, sorted otherwise
     by_number = measure([[0, 3], [1, 2], [3, 1]], shuffled, **more)
     assert np.array_equal(by_number, measure(sets, values, **more))

@@ -13,7 +13,7 @@ import numpy as np
 
 from topk import _checks
 from topk._checks import between, in_words, shortened, up_to  # noqa: F401  for the formulas
-from topk._tables import joined_series
+from topk._tables import joined_columns
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -105,7 +105,7 @@ def validated(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callab
     """Decorate a formula to check its arguments first, by `RANGES` and the given ranges.
 
     The formula is called with the values that the checks return; optional arguments that are None
-    are not checked.  Several pandas Series are first joined by their labels.
+    are not checked.  Several pandas Series or dicts are first joined by their labels.
     """
     def decorate(formula: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(formula)
@@ -116,7 +116,7 @@ def validated(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callab
             call = signature.bind(*args, **kwargs)
             call.apply_defaults()
             arguments = call.arguments
-            arguments.update(zip(arguments, joined_series(**arguments), strict=True))
+            arguments.update(zip(arguments, joined_columns(**arguments), strict=True))
             for name, check in (known | ranges).items():
                 if arguments[name] is not None or signature.parameters[name].default is not None:
                     arguments[name] = check(arguments[name], name, arguments)

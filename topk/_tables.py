@@ -109,6 +109,12 @@ def joined_series(**given: Any) -> list[Any]:
     return joined(**given) if several else list(given.values())
 
 
+def joined_columns(**given: Any) -> list[Any]:
+    """Return arguments of any kind, as `joined` does if at least two of them have labels."""
+    several = sum(labels_of(x) is not None for x in given.values()) > 1
+    return joined(**given) if several else list(given.values())
+
+
 def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], **given: Any) -> list[Any]:
     """Return columns of numbers in the order of names that are given beside them.
 
@@ -204,24 +210,24 @@ def places_of(wanted: list[Any], labels: list[Any], param: str, name: str) -> ND
 
 
 def places_among(entries: Any, name: str, values: Any, param: str) -> Any:
-    """Return the places of entries among the labels of a pandas Series, in the entries' shape.
+    """Return the places of entries among the labels of a Series or dict, in the entries' shape.
 
     Parameters
     ----------
     entries : array_like
-        Labels of the Series.  They are returned as they are if ``values`` has no labels, or its
-        labels are the places themselves.
+        Labels.  They are returned as they are if ``values`` has no labels, or its labels are the
+        places themselves.
     name : str
         Name of the parameter with the entries.
     values, param
-        The Series, and the name of its parameter.
+        The Series or dict, and the name of its parameter.
 
     Raises
     ------
     ValueError
         If an entry is no label, or a label occurs twice.
     """
-    labels = labels_of(values) if is_series(values) else None
+    labels = labels_of(values)
     if labels is None or labels == list(range(len(labels))):
         return entries
     places = {label: place for place, label in enumerate(labels)}

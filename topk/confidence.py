@@ -39,7 +39,7 @@ from topk._checks import (
     refuse_first,
     roundings,
 )
-from topk._tables import as_labels, is_series, joined, places_among
+from topk._tables import as_labels, joined, labels_of, places_among
 from topk._types import Flags, Floats, Integers
 from topk.betting import betting_interval, betting_pair_statistic
 from topk.kl import ULPS, kl_log_ratio, kl_term, mixture_cost
@@ -189,8 +189,9 @@ def evidence(
         Number of pulls of each arm, and the sum of its rewards, which are in [0, 1]; with ``sigma``
         any finite number.
     chosen : array_like of int, shape (k,) or (M, k)
-        The set; for several bandits one row per bandit.  If ``pulls`` or ``sums`` is a pandas
-        Series with other labels than 0, 1, 2, ..., the labels of arms, also in ``withdrawn``.
+        The set; for several bandits one row per bandit.  If ``pulls`` or ``sums`` is a dict or a
+        pandas Series with other labels than 0, 1, 2, ..., the labels of arms, also in
+        ``withdrawn``.
     epsilon : float
         Tolerance in [0, 1), with ``sigma`` any number of at least 0.  The set is right if no other
         remaining arm has a mean more than epsilon above that of a chosen arm.
@@ -278,7 +279,8 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
     """Return `evidence`, for `PairForm` pairs of `topk.TopTwo` if ``form`` is given."""
     check_choice(method, "method", METHODS)
     columns = {"pulls": pulls, "sums": sums, "squares": squares}
-    labelled = next(((x, name) for name, x in columns.items() if is_series(x)), (None, "pulls"))
+    labelled = next(((x, name) for name, x in columns.items() if labels_of(x) is not None),
+                    (None, "pulls"))
     if not isinstance(withdrawn, set | frozenset):
         withdrawn = as_labels(withdrawn, "withdrawn", "a list of numbers of arms")
     chosen = places_among(chosen, "chosen", *labelled)

@@ -312,7 +312,7 @@ def regret_within(selected: ArrayLike, means: ArrayLike, epsilon: float) -> Flag
 
 def _with_slack(epsilon: float, means: ArrayLike) -> float | Floats:
     epsilon = check_epsilon(epsilon)
-    size = np.maximum(1.0, np.abs(np.asarray(means)).max(axis=-1))
+    size = np.maximum(1.0, np.abs(as_finite(means, "means")).max(axis=-1))
     return epsilon + SLACK * size if epsilon > 0 else 0.0
 
 

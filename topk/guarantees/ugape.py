@@ -23,7 +23,7 @@ from topk._ranges import (
     smallest_integer,
     validated,
 )
-from topk._tables import joined_series
+from topk._tables import joined_columns
 from topk._types import FloatOrFloats, Floats, Integers, Whole
 
 
@@ -148,7 +148,7 @@ def ugape_step(means: ArrayLike, radii: ArrayLike, k: int) -> UGapEStep:
     >>> step.index.tolist(), step.candidates.tolist(), step.pulled
     ([0.125, 0.625, 0.875], [0], 0)
     """
-    means, radii = joined_series(means=means, radii=radii)
+    means, radii = joined_columns(means=means, radii=radii)
     means, radii = as_vector(means, "means"), as_vector(radii, "radii", positive=True)
     if radii.size != means.size:
         refuse("radii", f"{radii.size} numbers", f"as many as means, {means.size}")

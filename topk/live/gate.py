@@ -175,8 +175,9 @@ class Gate:
         most = None if most_items is None else check_integer(most_items, "most_items", 1)
         self._epsilon, self._gain, self._spend, self._most = unit, gain, spend, most
         self._parameters = {"delta": self.delta, "epsilon": float(epsilon), "spend": spend,
-                            "bounds": [*map(float, bounds)], "most_items": most,
-                            "smallest_gain": smallest_gain and float(smallest_gain)}
+                            "bounds": [*map(float, (0, 1) if bounds is None else bounds)],
+                            "smallest_gain": smallest_gain and float(smallest_gain),
+                            "most_items": most}
         self.budget, self.trial = self.delta, None
         self._told: set[Any] = set()
         self._rows: list[dict[str, Any]] = []
