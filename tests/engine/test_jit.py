@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from unittest import mock
@@ -198,6 +199,49 @@ def test_two_processes_compile_at_once(tmp_path):
         found = list(pool.map(lambda path: shared(path, XDG_CACHE_HOME=str(tmp_path)), paths))
     assert all(one in (COMPILED, LOADED) for one in found)
     assert shared(SOURCES.parent, XDG_CACHE_HOME=str(tmp_path)) == LOADED
+
+
+THREADS = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+import topk
+
+rules, together = [topk.Uniform(1, 40), topk.SAR(1, 40), topk.SuccessiveRejects(1, 40)], Barrier(3)
+
+def pulls(rule):
+    together.wait()
+    return topk.run(rule, topk.BernoulliBandit([0.9, 0.5, 0.1]), rng=0).total_pulls
+
+with ThreadPoolExecutor(3) as pool:
+    print(list(pool.map(pulls, rules)))
+"""
+
+
+@kept_only
+@pytest.mark.slow
+def test_three_threads_compile_at_once(tmp_path):
+    found = python(THREADS, XDG_CACHE_HOME=str(tmp_path), TOPK_COMPILE="always")
+    assert json.loads(found) == [topk.run(rule(1, 40), topk.BernoulliBandit([0.9, 0.5, 0.1]),
+                                          rng=0).total_pulls
+                                 for rule in (topk.Uniform, topk.SAR, topk.SuccessiveRejects)]
+
+
+@kept_only
+def test_numba_is_told_of_functions_by_one_thread_at_a_time(monkeypatch):
+    """It must know a function when another thread needs it."""
+    inside, most = [], []
+
+    def told(function, lean):
+        inside.append(function)
+        time.sleep(0.01)  # room for the others
+        most.append(len(inside))
+        inside.remove(function)
+
+    monkeypatch.setattr(jit, "make_known", told)
+    functions = [ranking.rank, ranking.active_of, ranking.best_of, ranking.means_of]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda function: jit.prepare(None, [function], False), functions))
+    assert most == [1] * 4
 
 
 # Plays by two forms of one class; what is kept may not depend on which was first.

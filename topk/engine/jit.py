@@ -105,6 +105,7 @@ def known_to_numba(options):
 # What numba compiles in the place of a function
 
 
+_telling = threading.Lock()  # numba is told of a function by one thread before another needs it
 _known: set = set()  # functions that numba has been told of
 _forms: dict = {}  # (class of states, attribute) -> function that is compiled and its options
 
@@ -178,13 +179,14 @@ def functions_of(cls):
 def prepare(cls, functions, lean):
     """Tell numba of all functions that a loop may call."""
     given = functions_of(cls)
-    users = copies_of([form for form in given.values() if not is_own(form)])
-    for attribute, form in given.items():
-        own = options_of(getattr(form, "compiled_form", form), lean)
-        _forms[cls, attribute] = users.get(form, getattr(form, "compiled_form", form)), own
-    for function in functions:
-        if is_own(function):
-            make_known(function, lean)
+    with _telling:
+        users = copies_of([form for form in given.values() if not is_own(form)])
+        for attribute, form in given.items():
+            own = options_of(getattr(form, "compiled_form", form), lean)
+            _forms[cls, attribute] = users.get(form, getattr(form, "compiled_form", form)), own
+        for function in functions:
+            if is_own(function):
+                make_known(function, lean)
 
 
 if COMPILES:
