@@ -76,7 +76,8 @@ NO_SCALE = [0, -1, math.nan, math.inf, -math.inf, None, "x", 1j, 10**400]
 NO_SHAPES = [[], [1.0], 1.0, None, [[1.0, 1.0]], "ab", {}, [[1], [1, 2]],
              *([1, x] for x in NO_SCALE)]
 NO_ANSWERS = [[], [[1.0]], [[], []], [[1.0], []], [1.0, 0.0], None, 5, 0.5, [[0.5], None],
-              [[[0.5]], [[0.5]]], [["x"], [0.5]], "ab", object(), *([[0.5], x] for x in ONE_WRONG)]
+              {(0,), (1,)}, [[[0.5]], [[0.5]]],
+              [["x"], [0.5]], "ab", object(), *([[0.5], x] for x in ONE_WRONG)]
 NO_BATCH = {
     "arms": [[12], [-1], [0.0], ["0"], [None], [[0]], 0, None, "0", [True], [2**63], [math.nan]],
     "counts": [[-1], [1.0], ["1"], [[1]], [], [1, 1], 1, None, "1", [True], [2**64], [math.nan]],

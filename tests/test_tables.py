@@ -93,6 +93,33 @@ def test_a_column_named_model_names_the_models_in_all_kinds_of_tables(form):
         assert topk.TestSet(table).names == names
 
 
+def test_rows_with_labels_are_joined():
+    """A regression test: they were put together in whatever orders they had."""
+    one, two = pd.Series([1, 0, 1], list("xyz")), pd.Series([0, 1, 1], list("yxz"))
+    want = [[1, 0, 1]] * 2
+    for rows in ([one, two], (one, dict(two)), {"a": one, "b": two}, {"a": [1, 0, 1], "b": one}):
+        names = ["a", "b"] if isinstance(rows, dict) else None
+        cells, models, items = _tables.read_wide(rows)
+        assert (cells.tolist(), models, items) == (want, names, ["x", "y", "z"])
+        for make in (topk.TestSet, topk.ItemPool):
+            assert make(rows).matrix.tolist() == want and make(rows).names == names
+        assert topk.tiers(rows).names == (names or [0, 1])
+    assert _tables.read_wide({"a": [1, 0], "b": [1, 1]})[1:] == (["a", "b"], None)
+    assert _tables.read_wide([pd.Series([1, 0]), pd.Series([0, 1])]).items is None
+    for rows in ([one, two[:2]], {"a": one, "b": two.rename({"x": "w"})}):
+        with pytest.raises(ValueError, match="^matrix of model .* must be labelled as matrix of"):
+            topk.TestSet(rows)
+
+
+@pytest.mark.parametrize("names", [(0, 1, 2), (2, 0, 1), (True, False, "x"), (1.5, "q", -1)])
+def test_columns_may_have_any_names(names):
+    frame = pd.DataFrame({name: LOG[x] for name, x in zip(names, "mqx", strict=True)})
+    arm, item, reward = names
+    found = _tables.read_tidy(frame, {"arm": arm, "item": item}, {"reward": reward})
+    assert (found["arm"], found["item"]) == (LOG["m"], LOG["q"])
+    assert found["reward"].tolist() == LOG["x"]
+
+
 @pytest.mark.parametrize("form", ["pandas", "pyarrow"])
 def test_an_item_that_occurs_twice_is_refused(form):
     """A regression test: it counted twice."""

@@ -306,11 +306,14 @@ def read_tidy(
         listed = isinstance(column, list | tuple | set | dict) or np.ndim(column)
         if listed or sum(_equal(x, column) for x in columns) != 1:
             refuse(param, column, f"the name of one of the columns {in_words(columns)}")
+    places = {column: column for column in wanted.values()}
     if hasattr(table, "iloc"):  # other columns may have one name
         table = table[list(dict.fromkeys(wanted.values()))]
+        table = table.set_axis([*map(str, range(table.shape[1]))], axis=1)  # any names
+        places = {column: str(x) for x, column in enumerate(dict.fromkeys(wanted.values()))}
     frame = native(table, name)
     for param, column in wanted.items():
-        values = frame[column]
+        values = frame[places[column]]
         empty = np.asarray(values.is_null().to_numpy(), dtype=bool)
         whole = param in labels or not missing
         if param not in labels:
@@ -387,7 +390,7 @@ def read_wide(
     table : pandas or polars DataFrame, pyarrow Table, or array_like, shape (n, N)
         The table.  A column "model" names the models; otherwise a pandas index does, and in a
         polars or pyarrow table the first column, if it holds text.  A default range of numbers is
-        no name.
+        no name.  The keys of a dict of rows name the models, and rows with labels are joined.
     name, allowed : str
         Name of the parameter and its allowed values, for messages.
     missing : bool
@@ -405,8 +408,9 @@ def read_wide(
         If a table with labels has far more rows than columns: models are rows.
     """
     if not is_table(table):
-        cells = as_numbers(table, name, allowed)
-        return Wide(checked_cells(cells, name, allowed, None, None, missing), None, None)
+        rows, models, items = _rows(table, name)
+        cells = as_numbers(rows, name, allowed)
+        return Wide(checked_cells(cells, name, allowed, models, items, missing), models, items)
     columns = columns_of(table, name)
     if len({*columns}) < len(columns):
         twice = next(x for x, times in Counter(columns).items() if times > 1)
@@ -440,6 +444,19 @@ def read_wide(
         warnings.warn(f"{told}: transpose the table if its rows are items", TopkWarning,
                       stacklevel=4)
     return Wide(found, models, items)
+
+
+def _rows(table, name):
+    """Return the rows of a matrix, a list of rows or a dict of them, with models and items."""
+    models = list(table) if isinstance(table, Mapping) else None
+    rows = table if models is None else list(table.values())
+    if not isinstance(rows, list | tuple) or all(labels_of(row) is None for row in rows):
+        return rows, models, None
+    named = models or range(len(rows))
+    params = [f"{name} of model {in_words(model)}" for model in named]
+    items = next(its for row in rows if (its := labels_of(row)) is not None)
+    rows = joined(**dict(zip(params, rows, strict=True)))
+    return rows, models, None if items == list(range(len(items))) else items
 
 
 def _texts():

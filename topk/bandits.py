@@ -624,7 +624,8 @@ class ReplayBandit(Bandit):
             refuse("answers", seen, f"{allowed} (for a table use ReplayBandit.from_frame)")
         if isinstance(answers, dict):
             self.names, answers = list(answers), list(answers.values())
-        if not hasattr(answers, "__len__") or getattr(answers, "ndim", 1) == 0 or len(answers) < 2:
+        ordered = hasattr(answers, "__len__") and not isinstance(answers, set | frozenset)
+        if not ordered or getattr(answers, "ndim", 1) == 0 or len(answers) < 2:
             refuse("answers", answers, allowed)
         reward_range = reward_range_of(bounds)
         self.bounds = None if bounds is None else tuple(bounds)  # a list may change

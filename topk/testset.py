@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import Words, as_numbers, check_choice, check_flag, refuse, refuse_first
-from topk._tables import as_labels, cell_of, is_table, read_tidy, read_wide, row
+from topk._tables import as_labels, cell_of, read_tidy, read_wide, row
 from topk._types import Floats, Integers
 from topk._warnings import TopkWarning
 from topk.bandits import Bandit, RewardRange, reward_range_of
@@ -33,7 +33,7 @@ class TestSet(Bandit):
         ``matrix[a, i]`` is the result of model a on item i, for example 1 if it is right; nan if
         the cell is missing; n >= 2.  A table (a pandas or polars DataFrame, or a pyarrow Table) has
         one row per model; its column "model", its index, or its first column if that holds text,
-        and its columns give the names of models and items.
+        and its columns give the names of models and items.  The keys of a dict name its rows.
     names : sequence of n different values, optional
         Names of the models.
     shared : bool
@@ -104,7 +104,7 @@ class TestSet(Bandit):
         missing: Literal["worst", "drop"] = "worst",
     ) -> None:
         self.item_names = None
-        if is_table(matrix):
+        if not isinstance(matrix, np.ndarray):
             wide = read_wide(matrix, "matrix", ROWS, missing=True)
             names = wide.models if names is None else names
             self.item_names, matrix = wide.items, wide.cells
@@ -353,7 +353,7 @@ class ItemPool(Bandit):
     def __init__(
         self, matrix: Any, names: Sequence[str] | None = None, bounds: Sequence[float] = (0, 1),
     ) -> None:
-        if is_table(matrix):
+        if not isinstance(matrix, np.ndarray):
             wide = read_wide(matrix, "matrix", ROWS, missing=True)
             names, matrix = wide.models if names is None else names, wide.cells
         self.bounds = [*map(float, _checked_bounds(bounds))]
