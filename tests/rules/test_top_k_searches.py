@@ -61,7 +61,8 @@ def test_the_partition_is_that_of_exact_fractions(arms, s, batches, data):
 
 
 @SEARCHES
-@pytest.mark.parametrize(("n", "k", "rounds"), [(2, 1, 200), (50, 7, 500), (300, 299, 60)])
+@pytest.mark.parametrize(
+    ("n", "k", "rounds"), [(2, 1, 200), (50, 7, 500), (300, 299, 60), (160, 60, 400)])
 def test_long_runs(n, k, rounds, search):
     """As the strategies use it: single pulls, s growing like the root of a logarithm."""
     rng = np.random.default_rng(n)
