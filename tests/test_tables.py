@@ -111,6 +111,18 @@ def test_rows_with_labels_are_joined():
             topk.TestSet(rows)
 
 
+@pytest.mark.parametrize("form", ["numpy", "polars", "pyarrow"])
+def test_numbers_of_rows_are_no_item(form, tmp_path):
+    """A regression test: a written index was an item, on which later models are better."""
+    path = tmp_path / "table.csv"
+    pd.DataFrame({"p": [1, 9, 4], "q": [3, 4, 5]}).to_csv(path)
+    name = "Unnamed: 0" if form == "numpy" else ""
+    frame = FORMS[form](pd.read_csv(path).rename(columns={"Unnamed: 0": name}))
+    for read in (topk.tiers, topk.TestSet, topk.ItemPool):
+        with pytest.raises(ValueError, match=f"a column '{name}', which may number the rows"):
+            read(frame, bounds=(0, 10))
+
+
 @pytest.mark.parametrize("names", [(0, 1, 2), (2, 0, 1), (True, False, "x"), (1.5, "q", -1)])
 def test_columns_may_have_any_names(names):
     frame = pd.DataFrame({name: LOG[x] for name, x in zip(names, "mqx", strict=True)})

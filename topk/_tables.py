@@ -15,6 +15,7 @@ first entry that is none.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -30,6 +31,7 @@ from topk._warnings import TopkWarning
 TABLE = "a pandas or polars DataFrame, or a pyarrow Table"
 MANY = 20  # rows of models from which a table may be transposed
 MODEL = "model"  # the column that names the models of a wide table
+NAMELESS = re.compile(r"|Unnamed: \d+")  # columns without names in a CSV file
 TALL = 3  # times as many rows as columns, from which it probably is
 
 
@@ -429,6 +431,10 @@ def read_wide(
         cells = np.empty(frame.shape, dtype=object)
         for place, column in enumerate(items):
             cells[:, place] = frame[column].to_list()
+    for label in items or ():
+        if isinstance(label, str) and NAMELESS.fullmatch(label):
+            refuse(name, f"a column {label!r}, which may number the rows", "a table whose columns "
+                   "have names (see index_col=0 of pandas.read_csv)")
     if cells.dtype.kind == "O":
         cells = cells.copy()
         cells[_is_missing(cells)] = np.nan
