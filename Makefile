@@ -86,10 +86,11 @@ evidence: $(STAMP) ## count errors of certificates, intervals and evidence in ma
 dist: $(STAMP) ## build sdist and wheel into _build/dist
 	$(BIN)/python -m book.distribution
 
-coverage: $(STAMP) ## measure the coverage of the library's tests, loops uncompiled (half an hour)
+coverage: $(STAMP) ## measure the coverage of the library's tests, loops uncompiled (an hour)
 	$(BIN)/python -m coverage erase
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q \
-	  -m "not browser and not slow" tests/strategies tests/theory tests/test_*.py
+	  -m "not browser and not slow" tests/commands tests/live tests/reading tests/rules \
+	  tests/simulate tests/strategies tests/theory tests/test_*.py
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import topk
+from topk.engine import jit
 from topk.engine.streams import stream
 from topk.simulate.buffer import FIRST_BLOCK, LARGEST_BLOCK, BufferedBandit
 from topk.simulate.play import Play
@@ -189,6 +190,7 @@ def test_racing_is_one_compiled_loop_with_the_same_run(bandit):
                 assert np.array_equal(getattr(drawn, name), getattr(asked, name)), name
 
 
+@pytest.mark.skipif(not jit.COMPILES, reason="loops are not compiled")
 def test_a_pull_costs_little(compiled):
     """34 µs a pull before; the bound has room for a slow machine under load."""
     strategy, seconds = topk.LUCB1(2, 0.0, 0.1), []
