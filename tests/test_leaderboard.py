@@ -212,6 +212,14 @@ def test_all_forms_of_a_table_agree():
         topk.tiers(twice.iloc[:-1], bounds=(-1, 2))
 
 
+def test_a_mean_of_trials_at_a_bound_is_within_the_bounds():
+    for high in (0.1, 0.7, 1.1):  # 3 * 0.1 / 3 is more than 0.1
+        tidy = {"model": ["a", "b"] * 3, "item": ["x"] * 6, "score": [high, -high] * 3,
+                "trial": [1, 1, 2, 2, 3, 3]}
+        found = topk.tiers(pandas.DataFrame(tidy), bounds=(-high, high))
+        assert found.frame()["mean"].tolist() == pytest.approx([high, -high])
+
+
 @pytest.mark.parametrize("name", ["polars", "pyarrow"])
 def test_other_data_frames(name):
     library = pytest.importorskip(name)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topk._checks import as_numbers, as_objects, entry, in_words, refuse, shortened
-from topk._types import Floats
+from topk._types import Floats, Integers
 from topk._warnings import TopkWarning
 
 TABLE = "a pandas or polars DataFrame, or a pyarrow Table"
@@ -450,6 +450,24 @@ def read_wide(
         warnings.warn(f"{told}: transpose the table if its rows are items", TopkWarning,
                       stacklevel=4)
     return Wide(found, models, items)
+
+
+def cell_means(
+    rows: Integers, columns: Integers, values: Floats, shape: tuple[int, int],
+) -> tuple[Integers, Floats]:
+    """Return the number of values of each cell, and their mean, of the given shape.
+
+    The mean is nan where there is no value or a value is nan; otherwise it is between the smallest
+    and the largest value, whatever the rounding errors.
+    """
+    counts, sums = np.zeros(shape, dtype=np.int64), np.zeros(shape)
+    least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
+    np.add.at(counts, (rows, columns), 1)
+    for found, merge in ((sums, np.add), (least, np.minimum), (most, np.maximum)):
+        merge.at(found, (rows, columns), values)
+    means = np.full(shape, np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return counts, np.minimum(np.maximum(means, least), most)
 
 
 def _rows(table, name):

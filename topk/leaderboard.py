@@ -56,7 +56,7 @@ from topk._checks import (
     in_words,
     refuse,
 )
-from topk._tables import cell_of, columns_of, is_table, read_tidy, read_wide
+from topk._tables import cell_means, cell_of, columns_of, is_table, read_tidy, read_wide
 from topk._types import Flags, Floats
 from topk.bandits import RewardRange, reward_range_of
 from topk.graded import OUTWARD, Row
@@ -238,9 +238,7 @@ def _tidy(table, repeated):
     a = np.array([models[x] for x in columns["model"]], dtype=np.int64)
     i = np.array([items[x] for x in columns["item"]], dtype=np.int64)
     shape = len(models), len(items)
-    trials, sums = np.zeros(shape, dtype=np.int64), np.zeros(shape)
-    np.add.at(trials, (a, i), 1)
-    np.add.at(sums, (a, i), columns["score"])
+    trials, means = cell_means(a, i, columns["score"], shape)
     told = trials[trials > 0]
     if told.size and (other := (trials > 0) & (trials != (told.max() if repeated else 1))).any():
         place = int(np.flatnonzero(other)[0])
@@ -250,8 +248,7 @@ def _tidy(table, repeated):
                    " 'trial'", where)
         refuse("table", int(trials.flat[place]), f"a table with {told.max()} trials of each cell: "
                "their number is fixed before any result", where)
-    with np.errstate(invalid="ignore"):
-        return np.where(trials > 0, sums / trials, np.nan), [*models], [*items]
+    return means, [*models], [*items]
 
 
 def member_count(n: int, k: int) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from topk._tables import cell_means
 from topk._types import Floats
 from topk.reading.table import Unreadable, as_label, decoded, refuse
 
@@ -109,18 +110,14 @@ def as_matrix(
                          "remove its results")
     a = frame["model"].map(rows).to_numpy(dtype=np.int64)
     i = frame["item"].map(columns).to_numpy(dtype=np.int64)
-    trials = np.zeros((len(rows), len(columns)), dtype=np.int64)
-    sums = np.zeros(trials.shape)
-    np.add.at(trials, (a, i), 1)
-    np.add.at(sums, (a, i), frame["score"].to_numpy(dtype=float))
+    shape = len(rows), len(columns)
+    trials, scores = cell_means(a, i, frame["score"].to_numpy(dtype=float), shape)
     told = trials > 0
     most = int(trials.max())
     if (fewer := told & (trials < most)).any():
         row, column = np.argwhere(fewer)[0]
         raise Unreadable(f"model {known[row]!r}, item {[*columns][column]!r}: "
                          f"{trials[row, column]} of {most} trials; run the others, or remove it")
-    scores = np.full(trials.shape, np.nan)
-    scores[told] = sums[told] / trials[told]
     return Matrix(known, [*columns], scores, told)
 
 
