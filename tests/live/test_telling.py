@@ -307,6 +307,13 @@ def test_a_cell_that_is_lost_again_and_again_is_named(strategy, way):
                 session.lost_cells(*cells)
 
 
+def test_trials_that_are_lost_together_are_one_loss(recwarn):
+    session = topk.BettingLUCB(1, 0, 0.1).start(2, items=1, trials=3)
+    assert len(session.ask_cells(6)[0]) == 6
+    session.lose_all()
+    assert not recwarn.list and not session.in_flight.any()
+
+
 @pytest.mark.parametrize("method", ["pairs", "sides", "intervals"])
 @pytest.mark.parametrize("strategy", [topk.KLLUCB(1, 0.005, 0.05), topk.TopTwo(1, 0.005, 0.05)],
                          ids=["KLLUCB", "TopTwo"])

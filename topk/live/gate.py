@@ -453,6 +453,8 @@ class Trial:
         ValueError
             If the trial has ended or is about a pool, a result is outside the bounds, the numbers
             of results differ, or an item has been told before.  Then nothing changes.
+        OSError
+            If the gate's file cannot be written.  Then nothing changes either.
         """
         self._check_open()
         if self._pool is not None:

@@ -37,8 +37,11 @@ class Records:
         return other
 
     def lose(self, arms, items):
-        """Count lost cells; yield those lost again and again, as (arm, item, times)."""
-        for cell in zip(arms.tolist(), items.tolist(), strict=True):
+        """Count lost cells; yield those lost again and again, as (arm, item, times).
+
+        Several trials of a cell that are lost together are one loss.
+        """
+        for cell in dict.fromkeys(zip(arms.tolist(), items.tolist(), strict=True)):
             self.losses[cell] = self.losses.get(cell, 0) + 1
             if self.losses[cell] >= AGAIN:
                 yield (*cell, self.losses[cell])
