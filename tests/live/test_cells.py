@@ -344,6 +344,10 @@ def test_impossible_values_are_refused_by_name():
         for value in values:
             with pytest.raises(ValueError, match=name):
                 session.tell_cells(**right | {name: value})
+    for value in (np.nan, "a", 2, None):  # with its place and its cell
+        place = rf"got .*{value}.* \(entry 2, arm {arms[2]}, item {items[2]}\)"
+        with pytest.raises(ValueError, match=place):
+            session.tell_cells(**right | {"results": [1, 0, value]})
     for size in (0, -1, 2.5, None, "3", True):
         with pytest.raises(ValueError, match="size"):
             session.ask_cells(size)

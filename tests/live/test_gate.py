@@ -519,7 +519,8 @@ def test_wrong_cells_change_nothing():
     for name, arguments in (
         ("items", (["c"], items[:1], [1])), ("items", (["b"], ["s"], [1])),
         ("items", (["b"] * 2, items[:1] * 2, [1, 1])), ("results", (models, items, [1])),
-        ("results", (["b"], items[:1], [3])),
+        ("results", (["b"], items[:1], [3])), ("items", (["b"], [[0]], [1])),
+        ("models", ([["b"]], items[:1], [1])), ("items", (["b"], [True], [1])),
         ("items", (["b"], [({*"pqr"} - {*items}).pop()], [1])),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=rf"\b{name}\b"):

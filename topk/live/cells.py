@@ -12,7 +12,15 @@ import copy
 
 import numpy as np
 
-from topk._checks import as_numbers, check_integer, check_integers, refuse
+from topk._checks import (
+    as_array,
+    as_numbers,
+    check_integer,
+    check_integers,
+    entry,
+    refuse,
+    refuse_first,
+)
 from topk._json import to_json_list
 
 # status of a trial of a cell; known results have a status of at least 0
@@ -311,15 +319,15 @@ def checked_items(items, size, most):
     return check_integers(items if np.iterable(items) else [items], "items", most - 1, size)
 
 
-def checked_results(results, size, low=0.0, high=1.0, zero_one=True, strategy=None):
-    """Return the results of ``size`` cells as a float array."""
+def checked_results(results, size, where, low=0.0, high=1.0, zero_one=True, strategy=None):
+    """Return the results of ``size`` cells as a float array; ``where`` names a cell's place."""
     each = "0 or 1" if zero_one else f"in [{low:g}, {high:g}]"
     allowed = f"{size} results, each {each}"
-    found = np.atleast_1d(as_numbers(results, "results", allowed))
+    fits = as_array(results, "results", allowed).size == size
+    found = np.atleast_1d(as_numbers(results, "results", allowed, where if fits else entry))
     if found.shape != (size,):
         refuse("results", f"an array of shape {found.shape}", allowed)
     right = (found == 0) | (found == 1) if zero_one else (low <= found) & (found <= high)
-    if (bad := ~right).any():
-        more = f" for {strategy}; BettingLUCB takes grades" if zero_one and strategy else ""
-        refuse("results", found[bad][0].item(), allowed + more)
-    return found.astype(np.float64)
+    more = f" for {strategy}; BettingLUCB takes grades" if zero_one and strategy else ""
+    refuse_first("results", found, ~right, allowed + more, where)
+    return found

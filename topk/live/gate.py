@@ -251,7 +251,8 @@ class Gate:
             [champion_results] = joined_to(names, "items", names, champion_results=champion_results)
             known = _unit(champion_results, "champion_results", self._scale)
             if known.size != len(names):
-                refuse("champion_results", f"{known.size} results", f"{len(names)}, one per item")
+                allowed = f"{len(names)} results, one per item"
+                refuse("champion_results", f"{known.size} results", allowed)
         order = as_generator(rng, "None, a seed or a Generator").permutation(len(names))
         results = np.array([known[order], np.full(len(names), np.nan)])
         return _Pool(names, order, results, ~np.isnan(results), np.zeros(results.shape, bool), 0)
@@ -473,7 +474,7 @@ class Trial:
         results = _unit(champion, "champion", scale), _unit(candidate, "candidate", scale)
         size = results[0].size
         if results[1].size != size:
-            refuse("candidate", f"{results[1].size} results", f"{size}, as of the champion")
+            refuse("candidate", f"{results[1].size} results", f"{size} results, as of the champion")
         if items is None:
             names = [] if names == list(range(size)) else [_name(x, "items") for x in names]
         elif len(names) != size:
@@ -550,11 +551,11 @@ class Trial:
         names = self.champion, self.name
         models, items, results = joined_cells(
             (names, pool.places), results, models=models, items=items)
-        models = as_labels(models, "models", "a sequence of names")
-        items = as_labels(items, "items", "a sequence of names")
+        models = [_name(x, "models") for x in as_labels(models, "models", "a sequence of names")]
+        items = [_name(x, "items") for x in as_labels(items, "items", "a sequence of names")]
         results = _unit(results, "results", self._gate._scale)
         if not len(models) == len(items) == results.size:
-            refuse("results", f"{results.size} results", f"{len(models)}, one per cell")
+            refuse("results", f"{results.size} results", f"{len(models)} results, one per cell")
         cells: list[Any] = []
         for place, (model, item) in enumerate(zip(models, items, strict=True)):
             cell = (names.index(model) if model in names else None, pool.places.get(item))

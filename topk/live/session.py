@@ -1279,7 +1279,13 @@ class Session:
         pairs, scale = self._pairs(arms, items), self._reward_range
         zero_one = not isinstance(self.engine, CellRunState)
         kind = type(self.strategy).__name__
-        told = checked_results(results, pairs[0].size, scale.low, scale.high, zero_one, kind)
+
+        def where(place):
+            arm, item = self._called(pairs[0][place], pairs[1][place])
+            return f"entry {place}, arm {arm}, item {item}"
+
+        told = checked_results(
+            results, pairs[0].size, where, scale.low, scale.high, zero_one, kind)
         self._count_cells(self._own("_cells").take(*pairs, told, self._called))
         return self
 
