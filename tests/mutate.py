@@ -74,6 +74,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         "test_leaderboard", "new_items_all_tables_looked_at_after_every_item")[0]],
     "topk/live/gate.py": ["tests/live/test_gate.py"],
     "topk/rules/base.py": [
+        "tests/test_many_arms.py",
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
                "pseudo_code", only=("Uniform",)),
         *named("strategies/test_improved", "arms_that_left_do_not_fill_the_set"),

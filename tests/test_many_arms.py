@@ -78,6 +78,16 @@ def test_active_arms_are_kept_at_once():
         assert seen[0].active[:live].tolist() == seen[1].active[:live].tolist()
 
 
+@pytest.mark.parametrize("form", [base.least_pulled, base.least_pulled.compiled_form])
+def test_of_equally_pulled_arms_the_first_is_the_least_pulled(form):
+    rng, s = np.random.default_rng(4), counted(20, False)
+    for _ in range(60):
+        s.pulls[:], s.active = rng.integers(0, 4, 20), rng.permutation(20)
+        s.now.n_active = int(rng.integers(1, 21))
+        active = s.active[: s.now.n_active].tolist()
+        assert form(s) == min(active, key=lambda arm: s.pulls[arm])
+
+
 @pytest.mark.parametrize(
     "strategy",
     [
