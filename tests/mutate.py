@@ -91,6 +91,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
                "pseudo_code", only=("SAR", "AdaptiveTopK")),
     ],
     "topk/rules/indices.py": [
+        *named("engine/test_recorded_plays", "runs_agree_with_the_file", only=("LUCBPlusPlus",)),
         *OWN, *named("live/test_withdraw", "the_other_of_a_pair_is_handed_out_alone"),
         *named("live/test_withdraw", "sessions_are_stored_and_arms_leave_at_any_moment",
                "an_arm_that_left_at_once_is_one_arm_less_with_its_share_of_delta_unspent",
