@@ -25,10 +25,15 @@ def test_there_and_back():
 def test_rewards_at_the_bounds_are_possible(bounds):
     low, high = bounds
     scale = reward_range_of(bounds)
-    assert scale.low == low and high <= scale.high <= np.nextafter(high, np.inf)
+    assert (scale.low, scale.high) == bounds and scale.unit(5, 5 * high) == 5
+    session = topk.BettingLUCB(1, 0, 0.1).start(2, bounds=bounds)
+    session.observe([0, 1], sums=[5 * high, 5 * low], counts=[5, 5])  # squares follow
+    assert session.means.tolist() == pytest.approx([high, low])
     table = [[low, high], [high, high]]
     assert topk.TestSet(table, bounds=bounds).means[1] == high
     assert topk.tiers(table, bounds=bounds).frame()["mean"].tolist()[0] == pytest.approx(high)
+    trial = topk.Gate(bounds=bounds).offer("new", items=2, champion_results=[low, high])
+    assert trial.tell_cells(*trial.ask_cells(2), [high, high]).candidate_results.max() <= high
     session = topk.BettingLUCB(1, 0, 0.1).start(2, items=2, bounds=bounds)
     assert session.tell_cells([0, 0, 1, 1], [0, 1, 0, 1], np.ravel(table)).certified
 

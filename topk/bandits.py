@@ -53,6 +53,8 @@ class RewardRange(NamedTuple):
         If given, the rewards of an arm are drawn without replacement from this number of results.
     graded : bool
         Whether such results may be other than 0 or 1, or missing: nan.
+    top : float or None
+        The largest reward where ``low + width`` is another number because of rounding.
     """
 
     low: float = 0.0
@@ -60,6 +62,7 @@ class RewardRange(NamedTuple):
     bounded: bool = True
     items: int | None = None
     graded: bool = False
+    top: float | None = None
 
     @property
     def sigma(self) -> float | None:
@@ -136,7 +139,7 @@ class RewardRange(NamedTuple):
     @property
     def high(self) -> float:
         """The largest bounded reward."""
-        return self.low + self.width
+        return self.low + self.width if self.top is None else self.top
 
     def unit(self, counts: Any, sums: Any) -> Any:
         """Return the sums of the rescaled rewards."""
@@ -169,7 +172,7 @@ class RewardRange(NamedTuple):
     def __str__(self) -> str:
         if not self.bounded:
             return "finite"
-        return f"in [{self.low:g}, {self.low + self.width:g}]"
+        return f"in [{self.low:g}, {self.high:g}]"
 
 
 UNIT_RANGE = RewardRange()
@@ -221,9 +224,7 @@ def reward_range_of(
         refuse("bounds", bounds, far)
     low, high = pair.tolist()
     width = high - low
-    while low + width < high:  # by rounding: the largest reward must be possible
-        width = math.nextafter(width, math.inf)
-    return RewardRange(low, width)
+    return RewardRange(low, width, top=None if low + width == high else high)
 
 
 class Rewards(NamedTuple):

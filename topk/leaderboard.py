@@ -221,7 +221,7 @@ def read(table: Any, scale: RewardRange, gaps: str) -> Results:
         refuse("table", f"two rows of the model {in_words(twice)}", "a table with different models")
     present = ~np.isnan(cells)
     unit = (cells - scale.low) / scale.width
-    if (bad := present & ~((cells >= scale.low) & (cells <= scale.low + scale.width))).any():
+    if (bad := present & ~((cells >= scale.low) & (cells <= scale.high))).any():
         place = int(np.flatnonzero(bad)[0])
         where = cell_of(place, cells.shape, names, items)
         refuse("table", float(cells.flat[place]), f"made of scores {scale}, or other bounds", where)

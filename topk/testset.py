@@ -189,8 +189,8 @@ class TestSet(Bandit):
     @property
     def reward_range(self) -> RewardRange:
         """The `topk.bandits.RewardRange` of the rewards, drawn without replacement."""
-        low, width, *_ = reward_range_of(self.bounds)
-        return RewardRange(low, width, True, self.items, self.matrix.dtype != np.int8)
+        graded = self.matrix.dtype != np.int8
+        return reward_range_of(self.bounds)._replace(items=self.items, graded=graded)
 
     def deal(self, rng: np.random.Generator) -> "Deal":
         """Return the bandit of one run: the same models, with newly drawn orders.
@@ -430,7 +430,7 @@ class DrawnItems(Bandit):
 def _checked_bounds(bounds):
     """Return checked bounds of results."""
     reward_range = reward_range_of(bounds)
-    return reward_range.low, reward_range.low + reward_range.width
+    return reward_range.low, reward_range.high
 
 
 def _checked_cells(matrix, bounds):

@@ -578,7 +578,7 @@ class Trial:
             refuse("candidate_results", "a trial on fresh items", "read from a trial about a pool")
         scale, found = self._gate._scale, np.full(self._pool.size, np.nan)
         found[self._pool.order] = self._pool.results[1]
-        return scale.low + found * scale.width
+        return np.minimum(scale.low + found * scale.width, scale.high)
 
     def abandon(self) -> Trial:
         """End the trial without accepting the candidate; what its capital allows comes back.
@@ -779,7 +779,7 @@ def _unit(values, name, scale):
     found = np.atleast_1d(as_numbers(values, name, allowed))
     if found.ndim > 1:
         refuse(name, f"an array of shape {found.shape}", "a number or a list of them")
-    outside = (found < scale.low) | (found > scale.low + scale.width)
+    outside = (found < scale.low) | (found > scale.high)
     refuse_first(name, found, outside, allowed)
     return ((found - scale.low) / scale.width).clip(0, 1)
 

@@ -33,7 +33,7 @@ from topk._checks import (
 from topk._tables import as_labels, joined_cells, joined_series, joined_to, labels_of
 from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
-from topk.bandits import RewardRange, reward_range_of
+from topk.bandits import UNIT_RANGE, reward_range_of
 from topk.capital import Products, has_products, log_products, multiply_arms
 from topk.confidence import METHODS
 from topk.engine.allocation import spread
@@ -1790,5 +1790,5 @@ def _scale_of(bounds, sigma, items):
         return reward_range_of(bounds, sigma)
     if sigma is not None:
         refuse("sigma", sigma, "left out where items are given: results have bounds")
-    low, width, *_ = reward_range_of(bounds)
-    return RewardRange(low, width, True, check_items(items), (low, width) != (0, 1))
+    found = reward_range_of(bounds)
+    return found._replace(items=check_items(items), graded=found != UNIT_RANGE)
