@@ -77,6 +77,17 @@ def test_missing_labels_texts_and_unknown_columns_are_refused():
         tidy(pytest.importorskip("polars").DataFrame(LOG).lazy())
 
 
+@pytest.mark.parametrize("form", ["numpy", "objects", "arrow", "polars", "pyarrow"])
+def test_a_missing_name_is_refused(form):
+    names = pd.Series(["a", None, "b"], dtype=object)
+    table = FORMS[form](pd.DataFrame({"model": names, "p": [1, 0, 1]}))
+    for read in (topk.tiers, topk.TestSet):
+        with pytest.raises(ValueError, match=r"whose models have names, got .*\(model 1, counted"):
+            read(table)
+    with pytest.raises(ValueError, match=r"whose items have names, got nan \(item 1, counted"):
+        topk.tiers(pd.DataFrame([[1, 0], [0, 1]], columns=["p", np.nan]))
+
+
 def test_a_missing_cell_is_named_by_model_and_item():
     with pytest.raises(ValueError, match=r"^matrix must be .*model 'b', item 'p'"):
         _tables.read_wide(pd.DataFrame([[1, 0], [None, 1]], ["a", "b"], ["p", "q"], dtype=object))

@@ -431,6 +431,11 @@ def read_wide(
         cells = np.empty(frame.shape, dtype=object)
         for place, column in enumerate(items):
             cells[:, place] = frame[column].to_list()
+    for kind, labels in (("model", models), ("item", items)):
+        for place, label in enumerate(labels or ()):
+            if _is_none(label):
+                refuse(name, label, f"a table whose {kind}s have names", f"{kind} {place}, counted "
+                       "from 0")
     for label in items or ():
         if isinstance(label, str) and NAMELESS.fullmatch(label):
             refuse(name, f"a column {label!r}, which may number the rows", "a table whose columns "
@@ -492,8 +497,12 @@ def _texts():
 
 def _is_missing(cells):
     """Return which objects are None, pandas' NA, or not equal to themselves."""
-    return np.array([x is None or type(x).__name__ in ("NAType", "NaTType") or x != x
-                     for x in cells.flat], dtype=bool).reshape(cells.shape)
+    return np.array([_is_none(x) for x in cells.flat], dtype=bool).reshape(cells.shape)
+
+
+def _is_none(x):
+    """Return whether an object stands for a missing value."""
+    return x is None or type(x).__name__ in ("NAType", "NaTType") or x != x
 
 
 def checked_cells(cells, name, allowed, models, items, missing):
