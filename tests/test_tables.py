@@ -255,6 +255,14 @@ def test_formulas_join_labels(function):
             function(**labelled | {name: labelled[name].rename({"c": "d"})}, **others)
 
 
+def test_shapes_of_beta_arms_join_labels():
+    a, b = pd.Series([9, 5, 1], list("xyz")), pd.Series([5, 1, 9], list("yxz"))
+    for given in ((a, b), (dict(a), dict(b)), (a, dict(b))):
+        assert topk.BetaBandit(*given).means.tolist() == [0.9, 0.5, 0.1]
+    with pytest.raises(ValueError, match="^b must be labelled as a is"):
+        topk.BetaBandit(a, b.rename({"x": "w"}))
+
+
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
 @pytest.mark.parametrize("labels", [[0, 1, 2], [9, 4, 6], ["a", "b", "c"]])
 def test_evidence_looks_up_labels(labels, order):

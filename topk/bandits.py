@@ -27,7 +27,7 @@ from topk._checks import (
     roundings,
     up_to,
 )
-from topk._tables import read_tidy
+from topk._tables import joined, read_tidy
 from topk._types import Flags, Floats, Integers
 
 CHUNK_SIZE = 2**18  # rewards drawn or summed at a time, which takes some hundredths of a second
@@ -494,6 +494,7 @@ class BetaBandit(Bandit):
     b: Floats
 
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
+        a, b = joined(a=a, b=b)
         self.a = as_vector(a, "a", positive=True)
         self.b = as_vector(b, "b", positive=True)
         if self.a.shape != self.b.shape:
