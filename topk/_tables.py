@@ -390,9 +390,10 @@ def read_wide(
     Parameters
     ----------
     table : pandas or polars DataFrame, pyarrow Table, or array_like, shape (n, N)
-        The table.  A column "model" names the models; otherwise a pandas index does, and in a
-        polars or pyarrow table the first column, if it holds text.  A default range of numbers is
-        no name.  The keys of a dict of rows name the models, and rows with labels are joined.
+        The table.  A pandas index of text names the models; otherwise a column "model" does, or
+        any pandas index, and in a polars or pyarrow table the first column, if it holds text.  A
+        default range of numbers is no name.  The keys of a dict of rows name the models, and rows
+        with labels are joined.
     name, allowed : str
         Name of the parameter and its allowed values, for messages.
     missing : bool
@@ -419,7 +420,8 @@ def read_wide(
         refuse(name, f"two columns {in_words(twice)}", "a table with different columns")
     if hasattr(table, "iloc"):  # pandas: narwhals would have to visit each column
         models = _labels(table.index)
-        if MODEL in columns:
+        named = bool(models) and all(isinstance(label, str) for label in models)
+        if MODEL in columns and not named:  # otherwise it is an item of this name
             models, table = table[MODEL].tolist(), table.drop(columns=MODEL)
         items, cells = _labels(table.columns), table.to_numpy()
     else:

@@ -147,6 +147,13 @@ def test_the_version_is_that_of_the_library(line):
     assert line("--version").out == f"topk {topk.__version__}\n"
 
 
+def test_an_item_may_be_named_model(line, tmp_path):
+    file = tmp_path / "words.csv"
+    file.write_text("model,item,score\na,model,1\nb,model,0\na,item,1\nb,item,0\n")
+    found = json.loads(line("rank", file, "-k", 1, "--json").out)["models"]
+    assert [(row["model"], row["cells"]) for row in found] == [("a", 2), ("b", 2)]
+
+
 def test_models_without_common_results_are_open(line, path):
     path.write_text("model,item,score\na,1,1\nb,2,1\n")
     said = line("rank", path, "-k", 1)
