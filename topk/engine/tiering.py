@@ -2,8 +2,8 @@
 
 A run begins as plain Python, which needs no compiler.  Compiled code makes the same pulls, bit for
 bit, a hundred times as fast, but compiling a loop takes `COMPILING` seconds and loading a stored
-one takes `LOADING`.  This is the ski rental problem: to compile as soon as plain Python has taken as
-long as compiling takes is never slower than twice the best choice.  What is known of the future
+one takes `LOADING`.  This is the ski rental problem: to compile as soon as plain Python has taken
+as long as compiling takes is never slower than twice the best choice.  What is known of the future
 helps: a budget that will be spent, and the number of runs that follow, see
 `topk.simulate.play.Play`.
 
