@@ -214,7 +214,7 @@ def ordinary():
     Both make the same pulls, after the first of every arm.  ``first_s`` is the time of the first
     run in a fresh process with an empty cache, most of it compilation.
     """
-    rows, before = [], os.getloadavg()[0]
+    rows = []
     lucb1(np.array([0.9, 0.1]), 1, 0.0, DELTA, 10, np.random.default_rng(0))
     for n, pulls in ORDINARY_SIZES.items():
         bandit, plain, ours = topk.instances.uniform(n), [], []
@@ -227,10 +227,9 @@ def ordinary():
                      "LUCB1": round(statistics.median(ours), 1),
                      "ratio": round(statistics.median(ratios), 2)})
         print(rows[-1], flush=True)
-    found = {"rows": rows, "first_s": first_plays(), "date": datetime.date.today().isoformat(),
-             "load": {"before": round(before, 1), "after": round(os.getloadavg()[0], 1)}}
-    print(found["first_s"], flush=True)
-    return found
+    first = first_plays()
+    print(first, flush=True)
+    return {"rows": rows, "first_s": first}
 
 
 def ordinary_ns(means, pulls, seed):
