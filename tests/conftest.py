@@ -20,15 +20,6 @@ for name in "TOPK_JOBS", "TOPK_COMPILE", "TOPK_PREVIEW", "NUMBA_CACHE_DIR":
     os.environ.pop(name, None)
 
 
-@pytest.fixture(autouse=True)
-def separate_runs():
-    """Let a test's runs alone decide what is compiled, not those of all tests of the process."""
-    from topk.engine import tiering
-
-    tiering.tier_of.cache_clear()
-    tiering.Tier.costs[0] = tiering.COMPILING
-
-
 def pytest_ignore_collect(collection_path):
     """Leave out files that need a package which is not installed, as from an sdist."""
     if collection_path.suffix == ".py" and TESTS in collection_path.parents:
