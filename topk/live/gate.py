@@ -45,7 +45,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,7 +179,7 @@ class Gate:
                             "smallest_gain": smallest_gain and float(smallest_gain),
                             "most_items": most}
         self.budget, self.trial = self.delta, None
-        self._told: set[Any] = set()
+        self._told: dict[Any, None] = {}  # items, in their order: a file does not depend on hashes
         self._rows: list[dict[str, Any]] = []
         self._revisions: set[str] = set()
         self._path = None if path is None else Path(path).absolute()
@@ -320,7 +320,8 @@ class Gate:
             refuse("path", str(path), "a file that has not been damaged or changed")
         state = from_json(state)
         gate = cls(state["champion"], **state["parameters"])
-        gate.budget, gate._rows, gate._told = state["budget"], state["rows"], {*state["told"]}
+        gate.budget, gate._rows = state["budget"], state["rows"]
+        gate._told = dict.fromkeys(state["told"])
         if state["trial"] is not None:
             gate.trial = Trial.from_state(gate, state["trial"])
         gate._revisions = {str(stored.get("revision"))}
@@ -341,7 +342,7 @@ class Gate:
             self.save(self._path)
 
     @contextlib.contextmanager
-    def _whole(self, told: set[Any] | frozenset[Any] = frozenset()) -> Iterator[None]:
+    def _whole(self, told: Iterable[Any] = ()) -> Iterator[None]:
         """Take back all changes, with the items ``told``, if not all of them are made and saved.
 
         Otherwise results would be counted twice by those who tell them again, since the file could
@@ -354,7 +355,8 @@ class Gate:
         except BaseException:
             for part, values in before:
                 part.__dict__ = values
-            self._told -= told
+            for item in told:
+                self._told.pop(item, None)
             raise
 
     def _close(self, trial, capital):
@@ -480,15 +482,15 @@ class Trial:
         elif len(names) != size:
             refuse("items", f"{len(names)} names", f"{size} different names")
         told = self._gate._told
-        seen: set[Any] = set()
+        seen: dict[Any, None] = {}
         for name in names:
             if name in told or name in seen:
                 refuse("items", name, "items that no trial of this gate was told before")
-            seen.add(name)
+            seen[name] = None
         d = np.nan_to_num(results[1], nan=0.0) - np.nan_to_num(results[0], nan=1.0)
         gate = self._gate
         with gate._whole(seen):
-            told |= seen
+            told.update(seen)
             self._bet(d, np.multiply.outer(d - gate._epsilon, BETS / (1 + gate._epsilon)),
                       np.multiply.outer((gate._gain or 0) - d, BETS))
             self._settle(self.items >= (gate._most or math.inf))
