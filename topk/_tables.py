@@ -191,7 +191,7 @@ def joined_cells(
                                 (" and ".join(params), pairs, pairs)):
         if any(label in exist for label in its):
             found = joined_to(names, param, exist, results=results)
-            if not numbers:  # numbers may be those of rows, and are refused if they are not
+            if not numbers:  # integers may number the rows; others have been refused
                 return first, second, found[0]
     return first, second, joined(results=results)[0]
 

@@ -201,31 +201,6 @@ def test_two_processes_compile_at_once(tmp_path):
     assert shared(SOURCES.parent, XDG_CACHE_HOME=str(tmp_path)) == LOADED
 
 
-THREADS = """
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-import topk
-
-rules, together = [topk.Uniform(1, 40), topk.SAR(1, 40), topk.SuccessiveRejects(1, 40)], Barrier(3)
-
-def pulls(rule):
-    together.wait()
-    return topk.run(rule, topk.BernoulliBandit([0.9, 0.5, 0.1]), rng=0).total_pulls
-
-with ThreadPoolExecutor(3) as pool:
-    print(list(pool.map(pulls, rules)))
-"""
-
-
-@kept_only
-@pytest.mark.slow
-def test_three_threads_compile_at_once(tmp_path):
-    found = python(THREADS, XDG_CACHE_HOME=str(tmp_path), TOPK_COMPILE="always")
-    assert json.loads(found) == [topk.run(rule(1, 40), topk.BernoulliBandit([0.9, 0.5, 0.1]),
-                                          rng=0).total_pulls
-                                 for rule in (topk.Uniform, topk.SAR, topk.SuccessiveRejects)]
-
-
 @kept_only
 def test_numba_is_told_of_functions_by_one_thread_at_a_time(monkeypatch):
     """It must know a function when another thread needs it."""

@@ -21,9 +21,9 @@ from topk.rules.search.tournament import (
     advance,
     best,
     build,
+    change,
     new_tournament,
     regroup,
-    touch,
 )
 
 TREES = tuple(
@@ -96,31 +96,26 @@ def crossing(rng, mean, weight, s):
     return min(1.0, max(0.0, new_mean)), new_weight
 
 
-def change(trees, arm, mean, weight):
-    """Give an arm a new line."""
-    trees.line[arm, MEAN], trees.line[arm, WEIGHT] = mean, weight
-    touch(trees, arm)
-
-
 def alter(trees, rng, kind):
     """Make one random change of a kind; groups may be OUT."""
     n, s = trees.line.shape[0], trees.s[0]
     arm, other = rng.integers(0, n), rng.integers(0, n)
+    group = trees.line[arm, GROUP]
     if kind == MOVE:
         mean, weight = seen(rng)
-        change(trees, arm, mean, weight)
+        change(trees, arm, mean, weight, group)
     elif kind == SHIFT:  # equal slopes: the same line, the next float or any other
         mean = trees.line[other, MEAN] if rng.random() < 0.7 else rng.random()
         if rng.random() < 0.4:
             mean = np.nextafter(mean, rng.integers(0, 2))
-        change(trees, arm, mean, trees.line[other, WEIGHT])
+        change(trees, arm, mean, trees.line[other, WEIGHT], group)
     elif kind == CROSS or kind == FOLLOW:  # crosses another arm now, or a winner a little later
         if kind == FOLLOW:
             winner = best(trees, rng.integers(0, trees.spec.shape[0]))
             other = winner if winner != NO_ARM else other
             s *= 1 + 10 ** rng.uniform(-16, 0)
         mean, weight = crossing(rng, trees.line[other, MEAN], trees.line[other, WEIGHT], s)
-        change(trees, arm, mean, weight)
+        change(trees, arm, mean, weight, group)
     elif kind == REGROUP:
         new_group = rng.integers(0, 4)
         regroup(trees, arm, float(new_group if new_group < 3 else OUT))

@@ -56,8 +56,8 @@ def next_cells(
     if size < 1:
         raise ValueError(f"-n must be at least 1, got {size}")
     if out is not None:
-        _check_output(out, files, [*map(Path, [items, *([] if models is None else [models])]),
-                                   *(todo or [])])
+        given = [items, models, *(todo or [])]
+        _check_output(out, files, [Path(path) for path in given if path is not None])
     names = None if models is None else read_names(models, "--models")
     asked = read_items(items, seed if shuffle else None) or []
     matrix = _matrix(files, asked, names, (model, item, score, trial))

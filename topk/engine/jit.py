@@ -291,10 +291,10 @@ class Loop:
             return True
         if not (compiles and self.path):
             return compiles
-        with suppress(OSError):  # no mark yet, or no folder any more: nothing can be stored there
+        with suppress(FileNotFoundError):  # no mark yet
             if time.time() - self._mark.stat().st_mtime < BUSY:
                 return False
-        with suppress(OSError):
+        with suppress(FileNotFoundError):  # the folder has gone: nothing can be stored there
             self._mark.touch()
         return True
 
@@ -350,8 +350,7 @@ class Loop:
                 Tier.costs[0] = time.thread_time() - begin
             if self.path and self.dispatcher.stats.cache_misses:
                 self._seal()
-                with suppress(OSError):
-                    self._mark.unlink()
+                self._mark.unlink(missing_ok=True)
 
     @contextmanager
     def _announced(self):

@@ -175,7 +175,7 @@ class Gate:
         most = None if most_items is None else check_integer(most_items, "most_items", 1)
         self._epsilon, self._gain, self._spend, self._most = unit, gain, spend, most
         self._parameters = {"delta": self.delta, "epsilon": float(epsilon), "spend": spend,
-                            "bounds": [*map(float, (0, 1) if bounds is None else bounds)],
+                            "bounds": [self._scale.low, self._scale.high],
                             "smallest_gain": smallest_gain and float(smallest_gain),
                             "most_items": most}
         self.budget, self.trial = self.delta, None

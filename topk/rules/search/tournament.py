@@ -299,6 +299,13 @@ def key(trees, tree, arm):
     return sign * trees.line[arm, of] + slope * trees.s[0] * trees.line[arm, WEIGHT]
 
 
+def change(trees, arm, mean, weight, group):
+    """Give an arm a new line and a group."""
+    trees.line[arm, MEAN], trees.line[arm, WEIGHT] = mean, weight
+    touch(trees, arm)
+    regroup(trees, arm, group)
+
+
 # Shared by the searches with tournaments; here s is the state of a run, with the trees ``s.trees``
 
 
