@@ -210,6 +210,10 @@ def test_all_forms_of_a_table_agree():
         topk.tiers(twice.drop(columns="trial"), bounds=(-1, 2))
     with pytest.raises(ValueError, match="2 trials of each cell.*got 1.*'d'.*'q49'"):
         topk.tiers(twice.iloc[:-1], bounds=(-1, 2))
+    again = pandas.concat([twice, twice.iloc[[7]]])
+    place = f"row {len(twice)}, counted from 0, model 'd', item 'q1'"
+    with pytest.raises(ValueError, match=f"table.*different trials.*, got 1 .{place}"):
+        topk.tiers(again, bounds=(-1, 2))
 
 
 def test_a_mean_of_trials_at_a_bound_is_within_the_bounds():

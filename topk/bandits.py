@@ -624,7 +624,7 @@ class ReplayBandit(Bandit):
         if type(answers).__module__.partition(".")[0] == "pandas":
             seen = f"a pandas {type(answers).__name__}"
             refuse("answers", seen, f"{allowed} (for a table use ReplayBandit.from_frame)")
-        if isinstance(answers, dict):
+        if isinstance(answers, Mapping):
             self.names, answers = list(answers), list(answers.values())
         ordered = hasattr(answers, "__len__") and not isinstance(answers, set | frozenset)
         if not ordered or getattr(answers, "ndim", 1) == 0 or len(answers) < 2:

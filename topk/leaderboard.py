@@ -56,7 +56,7 @@ from topk._checks import (
     in_words,
     refuse,
 )
-from topk._tables import cell_means, cell_of, columns_of, is_table, read_tidy, read_wide
+from topk._tables import cell_means, cell_of, columns_of, is_table, read_tidy, read_wide, row
 from topk._types import Flags, Floats
 from topk.bandits import RewardRange, reward_range_of
 from topk.graded import OUTWARD, Row
@@ -98,8 +98,9 @@ def tiers(
     table : DataFrame, pyarrow Table or array_like
         Results of n models on shared items: a matrix (n, N) or a table with one row per model and
         one column per item, where nan is a cell without a result; or a table with the columns
-        model, item and score, one row per result, and with a column trial several rows per cell,
-        equally many for each, whose mean counts.  Models and items are ordered as in the table.
+        model, item and score, one row per result.  With a column trial, each cell has equally many
+        rows with different trials, and their mean counts.  Models and items are ordered as in the
+        table.
     delta : float
         Bound in (0, 1) on the probability that anything stated is ever wrong.
     k : int, optional
@@ -232,8 +233,10 @@ def read(table: Any, scale: RewardRange, gaps: str) -> Results:
 
 def _tidy(table, repeated):
     """Return cells (n, N), models and items of a table with one row per result."""
-    labels = {name: name for name in TIDY[:2]}
+    labels = {name: name for name in (*TIDY[:2], "trial")[: 2 + repeated]}
     columns = read_tidy(table, labels, {"score": "score"}, "table", missing=True)
+    if repeated:
+        _check_trials(*(columns[name] for name in labels))
     models, items = ({x: i for i, x in enumerate(dict.fromkeys(columns[y]))} for y in TIDY[:2])
     a = np.array([models[x] for x in columns["model"]], dtype=np.int64)
     i = np.array([items[x] for x in columns["item"]], dtype=np.int64)
@@ -249,6 +252,16 @@ def _tidy(table, repeated):
         refuse("table", int(trials.flat[place]), f"a table with {told.max()} trials of each cell: "
                "their number is fixed before any result", where)
     return means, [*models], [*items]
+
+
+def _check_trials(models, items, trials):
+    """Refuse a table in which a trial of a cell has several rows."""
+    seen = set()
+    for place, key in enumerate(zip(models, items, trials, strict=True)):
+        if key in seen:
+            where = f"{row(place)}, model {in_words(key[0])}, item {in_words(key[1])}"
+            refuse("table", key[2], "a table with different trials in the rows of a cell", where)
+        seen.add(key)
 
 
 def member_count(n: int, k: int) -> float:
@@ -318,11 +331,11 @@ class _TheseItems:
         rows = [(x[c], Row(size, level), Row(size, level))
                 for x, c in zip(results.values, results.counted, strict=True)]
         for cells, low, high in rows:
-            for row, values in ((low, cells), (high, 1 - cells)):
-                row.add(values)
-                if not row.complete:
-                    row.step = row.last_step(0, level)
-        self.rows = [row[1:] for row in rows]
+            for side, values in ((low, cells), (high, 1 - cells)):
+                side.add(values)
+                if not side.complete:
+                    side.step = side.last_step(0, level)
+        self.rows = [(low, high) for _, low, high in rows]
         self.low = np.array([low.low for low, _ in self.rows])
         self.high = np.array([low.low if low.complete else size - high.low
                               for low, high in self.rows])

@@ -124,13 +124,13 @@ def compare(
     >>> compare(pair, sizes, runs=20, seed=1).table()["instance"].tolist()
     [5, 5, 10, 10]
     """
-    if not isinstance(strategies, dict) or not strategies:
+    if not isinstance(strategies, Mapping) or not strategies:
         refuse("strategies", strategies, "a dict of strategies by name, at least one")
     if not all(isinstance(each, Strategy) for each in strategies.values()):
         refuse("strategies", strategies, "made of strategies")
     if budgets is not None and checkpoints is not None:
         refuse("checkpoints", checkpoints, "omitted if budgets are given")
-    if isinstance(bandit, dict) and not bandit:
+    if isinstance(bandit, Mapping) and not bandit:
         refuse("bandit", bandit, "a bandit, or a dict of at least one")
     runs = check_integer(integral_as_int(runs), "runs", 2)
     versions = {name: [x] for name, x in strategies.items()}
@@ -138,7 +138,7 @@ def compare(
     if seed is None and store:
         warn_once(NO_SEED)
     seed, points_of = check_seed(seed, "seed"), {}
-    instances: dict[Any, Any] = bandit if isinstance(bandit, dict) else {None: bandit}
+    instances: Mapping[Any, Any] = bandit if isinstance(bandit, Mapping) else {None: bandit}
     for name, strategy in strategies.items():
         if points and not hasattr(strategy, "budget"):
             refuse("strategies", name, "made of strategies with a budget if budgets are given")
@@ -155,7 +155,7 @@ def compare(
             for name, of_name in versions.items()
         }
         parts[key] = Comparison(dict(strategies), arms, replications, points_of[key])
-    return Comparisons(parts) if isinstance(bandit, dict) else parts[None]
+    return Comparisons(parts) if isinstance(bandit, Mapping) else parts[None]
 
 
 class Plottable:
