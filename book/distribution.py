@@ -34,11 +34,11 @@ def committed(root: Path) -> list[str]:
             if not SKIPPED & {*path.parts} and not path.parts[0].endswith((".egg-info", ".venv"))]
 
 
-def with_absolute_links(text: str, url: str, branch: str = "main") -> str:
+def with_absolute_links(text: str, url: str) -> str:
     """Return a README with absolute links, for the page on the package index."""
     def absolute(match):
         kind = "raw" if re.search(r"\.(png|svg)$", match[2]) else "blob"
-        return f"{match[1]}]({url}/{kind}/{branch}/{match[2]})"
+        return f"{match[1]}]({url}/{kind}/main/{match[2]})"
 
     return LINK.sub(absolute, text) if url else text
 

@@ -23,7 +23,7 @@ def test_the_evidence_of_a_table_is_that_of_its_items_one_by_one(epsilon):
     for a, b in itertools.permutations(range(4), 2):
         capitals, e = np.ones(BETS.size), 1.0
         for x, y in results[[a, b]].T[counted[[a, b]].all(axis=0)]:
-            e = bet(capitals, x - y + epsilon, BETS, WEIGHTS)
+            e = bet(capitals, x - y + epsilon)
         assert math.log(e) - 2 * ROUNDING * 300 <= found[a, b] <= math.log(e)
     assert (np.diag(found) <= 0).all()
 
@@ -41,7 +41,7 @@ def test_a_false_claim_reaches_a_level_with_at_most_its_probability(values):
     paths = np.array(list(itertools.product(values, repeat=8)))
     capitals, largest = np.ones((len(paths), BETS.size)), np.ones(len(paths))
     for d in paths.T:
-        largest = np.maximum(largest, bet(capitals, d, BETS, WEIGHTS))
+        largest = np.maximum(largest, bet(capitals, d))
     for level in sorted({*largest.tolist()}):
         assert (largest >= level * (1 - 1e-12)).mean() <= 1 / level + 1e-12
     assert math.isclose((capitals @ WEIGHTS).mean(), 1)

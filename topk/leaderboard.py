@@ -634,8 +634,9 @@ def _count(number, noun):
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _some(names, most=8):
+def _some(names):
     """Return names in words, of many the first ones and their number."""
+    most = 8
     words = [*map(str, names[:most])]
     named = ("; " if any("," in word for word in words) else ", ").join(words)
     return named if len(names) <= most else f"{named} and {len(names) - most} others"

@@ -45,7 +45,7 @@ BLOCK = 128  # items multiplied before a logarithm: 2 ** 128 and 0.1 ** 128 are 
 ROUNDING = 1e-12  # per item, in nats: more than the rounding errors of a factor and of a product
 
 
-def bet(capitals, gains, bets=BETS, weights=WEIGHTS):
+def bet(capitals, gains):
     """Bet the capitals of some claims on an item each, and return the sums of the capitals.
 
     Parameters
@@ -54,17 +54,15 @@ def bet(capitals, gains, bets=BETS, weights=WEIGHTS):
         Capitals, 1 at the start; changed in place.
     gains : float or ndarray of float, shape (...)
         d + epsilon of (1), from -1 to 1 + epsilon; 0 where there is nothing to bet on.
-    bets, weights : ndarray of float, shape (J,)
-        `BETS` and `WEIGHTS`; the bets may be divided by 1 + epsilon for gains down to -1 - epsilon.
 
     Returns
     -------
     float or ndarray of float, shape (...)
         e of (1).
     """
-    capitals *= 1 + np.multiply.outer(gains, bets)
+    capitals *= 1 + np.multiply.outer(gains, BETS)
     np.minimum(capitals, MOST, out=capitals)
-    return (capitals * weights).sum(axis=-1)  # the same to the last bit for any number of claims
+    return (capitals * WEIGHTS).sum(axis=-1)  # the same to the last bit for any number of claims
 
 
 def log_evidence(results, counted, epsilon=0.0):

@@ -19,7 +19,7 @@ from topk.paired import BETS, WEIGHTS, bet
 def capital(differences, epsilon=0.0):
     """Return the capital after each difference, bet by bet."""
     capitals = np.ones(BETS.size)
-    return [bet(capitals, d - epsilon, BETS / (1 + epsilon)) for d in differences]
+    return [bet(capitals, (d - epsilon) / (1 + epsilon)) for d in differences]
 
 
 class Order(np.random.Generator):
