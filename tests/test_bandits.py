@@ -125,3 +125,13 @@ def test_a_bandit_that_returns_another_number_of_rewards_is_refused(drawn):
 
     with pytest.raises(ValueError, match=r"^sample of arm \d must be \d+ rewards, got 'an array"):
         topk.run(topk.SAR(1, budget=60), Wrong([0.1, 0.5, 0.2]), rng=0)
+
+
+@pytest.mark.parametrize("module, make", [
+    ("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")])
+def test_a_table_of_rewards_is_referred_to_from_frame(module, make):
+    """A regression test: columns were taken for arms without names, or `zip` said what is wrong."""
+    table = getattr(pytest.importorskip(module), make)
+    for columns in ({"a": [1, 0], "b": [0, 0]}, {"a": [1, 0, 1], "b": [0, 0, 1]}):
+        with pytest.raises(ValueError, match="^answers must be .*from_frame.*, got 'a " + module):
+            bandits.ReplayBandit(table(columns))

@@ -266,8 +266,8 @@ def as_numbers(values: Any, name: str, allowed: str, where: Where = entry) -> Fl
         return array.astype(np.float64)
     if array.ndim == 0:
         return np.array(as_number(array.item(), name, allowed, ""), dtype=np.float64)
-    if array.dtype.kind in "US" and isinstance(values, list | tuple):  # a text among numbers
-        array = as_objects(values)
+    if array.dtype.kind in "US" and isinstance(values, list | tuple | Mapping):  # a text among them
+        array = as_objects([*values.values()] if isinstance(values, Mapping) else values)
     found = [
         as_number(value, name, allowed, where(place)) for place, value in enumerate(array.flat)
     ]

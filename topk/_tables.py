@@ -46,6 +46,11 @@ def is_table(values: Any) -> bool:
     return not isinstance(values, type) and any(hasattr(values, kind) for kind in kinds)
 
 
+def numbers_rows(values: Any) -> bool:
+    """Return whether values are a pandas Series with the index that pandas gives to rows."""
+    return is_series(values) and _labels(values.index) is None
+
+
 def labels_of(values: Any) -> list[Any] | None:
     """Return the labels of the entries of a dict or a pandas Series; None if there are none."""
     if isinstance(values, Mapping):
@@ -101,6 +106,8 @@ def joined(**given: Any) -> list[Any]:
         first, wanted = labelled[0]
         values = given[name]
         array = np.asarray(list(values.values()) if isinstance(values, Mapping) else values)
+        if array.dtype.kind in "US":  # a text among numbers
+            array = as_objects([*values.values()] if isinstance(values, Mapping) else values)
         given[name] = array if its == wanted else array[places_of(wanted, its, first, name)]
     return list(given.values())
 
@@ -143,14 +150,15 @@ def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], **given: A
         If labels are names, but not those of ``names``, or if they could be either the names or
         the numbers of rows.
     """
-    labels = next((x for y in given.values() if (x := labels_of(y)) is not None), None)
+    first, labels = next(((x, its) for x, y in given.items() if (its := labels_of(y)) is not None),
+                         ("", None))
     values = joined(**given)
-    if labels is None or labels == list(names) or labels == list(range(len(labels))):
+    if labels is None or labels == list(names) or numbers_rows(given[first]):
         return values
-    first = next(name for name, x in given.items() if labels_of(x) is not None)
     if all(isinstance(label, int | np.integer) for label in labels):
-        if Counter(labels) == Counter(names):
-            told = f"the labels of {first} are {param} in another order"
+        of_others = isinstance(given[first], Mapping) and {*labels} & {*known}
+        if of_others or Counter(labels) == Counter(names):
+            told = f"the labels of {first} are {param} in another order, or others"
             refuse(first, labels[:3], f"in the order of {param}, or without labels: {told}")
         return values
     if not {*labels} & {*known}:
@@ -186,6 +194,8 @@ def joined_cells(
         for param, x in zip(params, (first, second), strict=True)
     )
     pairs = [*zip(first, second, strict=False)]
+    if its in (second, first, pairs):
+        return first, second, joined(results=results)[0]
     numbers = all(isinstance(label, int | np.integer) for label in its)
     for param, names, exist in ((params[1], second, known[1]), (params[0], first, known[0]),
                                 (" and ".join(params), pairs, pairs)):

@@ -27,7 +27,7 @@ from topk._checks import (
     roundings,
     up_to,
 )
-from topk._tables import joined, read_tidy
+from topk._tables import is_table, joined, read_tidy
 from topk._types import Flags, Floats, Integers
 
 CHUNK_SIZE = 2**18  # rewards drawn or summed at a time, which takes some hundredths of a second
@@ -621,8 +621,9 @@ class ReplayBandit(Bandit):
         bounds: Sequence[float] | None = None,
     ) -> None:
         allowed = "a list with the rewards of each of at least 2 arms, or a dict of them by name"
-        if type(answers).__module__.partition(".")[0] == "pandas":
-            seen = f"a pandas {type(answers).__name__}"
+        module = type(answers).__module__.partition(".")[0]
+        if module == "pandas" or is_table(answers):
+            seen = f"a {module} {type(answers).__name__}"
             refuse("answers", seen, f"{allowed} (for a table use ReplayBandit.from_frame)")
         if isinstance(answers, Mapping):
             self.names, answers = list(answers), list(answers.values())

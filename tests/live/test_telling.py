@@ -52,6 +52,32 @@ def test_labels_that_differ_are_refused():
     assert "another order" in refusal(KL.start(3).observe, [0, 1, 2], plain)
 
 
+@pytest.mark.parametrize("labelled", [dict, lambda x: pd.Series([*x.values()], [*x])])
+def test_labels_from_0_to_n_are_arms_or_items_and_not_places(labelled):
+    """A regression test: keys 0, 1, 2 were taken for the numbers of rows, whatever the arms."""
+    sums, of_grades = labelled({0: 1, 1: 2, 2: 3}), labelled({0: 0, 1: 0.5, 2: 1})
+    told = KL.start(3).observe([0, 1, 2], sums=sums, counts=[10] * 3)
+    assert told.means.tolist() == [0.1, 0.2, 0.3]
+    assert "another order" in refusal(KL.start(3).observe, [2, 0, 1], sums=sums, counts=[10] * 3)
+    cells = topk.BettingLUCB(1, 0, 0.1).start(3, items=3)
+    assert cells.tell_cells([0] * 3, [0, 1, 2], of_grades).means[0] == 0.5
+    assert "another order" in refusal(cells.tell_cells, [1] * 3, [2, 0, 1], of_grades)
+    rows = pd.Series([1, 2, 3])  # the index of a table says nothing about arms
+    assert KL.start(3).observe([2, 0, 1], sums=rows, counts=[10] * 3).means.tolist() == [
+        0.2, 0.3, 0.1]
+    assert KL.start(["a", "b"]).observe(["b", "a"], {0: 1, 1: 0}).means.tolist() == [0, 1]
+
+
+def test_a_dict_of_other_arms_is_refused():
+    assert "or others" in refusal(KL.start(3).observe, [2, 0], {0: 1, 1: 0})
+
+
+def test_a_text_in_a_dict_is_named_with_its_arm():
+    told = refusal(KL.start(NAMES).observe, NAMES, {"red": 1, "blue": "x", "green": 0})
+    assert told.endswith("got 'x' (entry 2, arm 'blue')")
+    assert refusal(topk.BernoulliBandit, {"a": 0.5, "b": "x"}).endswith("got 'x' (entry 1)")
+
+
 def test_dicts_keys_and_columns_of_all_kinds():
     told = {"red": 1, "green": 0, "blue": 1}
     for arms in (told, told.keys(), (x for x in NAMES), np.array(NAMES), pd.Index(NAMES)):
@@ -242,6 +268,7 @@ def test_a_batch_is_told_once():
     for name in ("", True, 1.0, ["x"]):
         assert refusal(session.observe, NAMES, [1, 0, 1], batch=name).startswith("batch must")
     session.observe(NAMES, [1, 0, 1], batch=1).observe(NAMES, [1, 1, 1], batch="1")
+    session.observe(NAMES, [1, 0, 1], batch=np.int64(1))  # as in a column
     assert session.pulls.sum() == 9
 
 

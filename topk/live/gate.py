@@ -64,7 +64,7 @@ from topk._checks import (
     refuse_first,
 )
 from topk._json import from_json, to_json
-from topk._tables import as_labels, joined, joined_cells, joined_to, labels_of
+from topk._tables import as_labels, joined, joined_cells, joined_to, labels_of, numbers_rows
 from topk._types import Floats
 from topk.bandits import reward_range_of
 from topk.finite import check_items
@@ -462,7 +462,8 @@ class Trial:
         self._check_open()
         if self._pool is not None:
             refuse("items", "fresh items", "those of the pool: use ask_cells and tell_cells")
-        names: list[Any] = next(filter(None, map(labels_of, (champion, candidate))), [])
+        labelled = next(filter(labels_of, (champion, candidate)), None)
+        names = [] if numbers_rows(labelled) else labels_of(labelled) or []
         given = {"champion": champion, "candidate": candidate}
         if items is None:
             champion, candidate = joined(**given)
@@ -478,7 +479,7 @@ class Trial:
         if results[1].size != size:
             refuse("candidate", f"{results[1].size} results", f"{size} results, as of the champion")
         if items is None:
-            names = [] if names == list(range(size)) else [_name(x, "items") for x in names]
+            names = [_name(x, "items") for x in names]
         elif len(names) != size:
             refuse("items", f"{len(names)} names", f"{size} different names")
         told = self._gate._told

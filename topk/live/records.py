@@ -5,6 +5,7 @@ import json
 from fractions import Fraction
 
 from topk._checks import Words, in_words, refuse, shortened
+from topk.live.results import as_name
 
 AGAIN = 3  # losses of a cell from which it may be one that can never be had
 CORRECT = "if results were taken back see Session.correct"
@@ -56,9 +57,10 @@ class Records:
         told : list
             The results, as JSON values.
         """
-        if isinstance(batch, bool) or not isinstance(batch, str | int) or batch == "":
+        plain = as_name(batch)
+        if plain is None or plain == "":
             refuse("batch", batch, "a text or an integer that names these results")
-        name = json.dumps(batch)  # 1 and "1" are different
+        name = json.dumps(plain)  # 1 and "1" are different
         found = hashlib.sha256(json.dumps(told).encode()).hexdigest()
         before = self.batches.setdefault(name, found)
         if before != found:
