@@ -192,6 +192,20 @@ def test_labels_that_cannot_be_joined_are_refused():
     assert _tables.joined_to([0, 1, 2], "arms", range(3), sums=rows)[0].tolist() == [1, 2, 3]
 
 
+def test_names_that_differ_in_their_type_only_are_refused():
+    """A regression test: 1 and "1" were two models, as of a file that pandas reads in parts."""
+    table = pd.DataFrame({"model": [1, "a", "1", "a"], "item": [0, 0, 1, 1], "score": [1, 0, 1, 0]})
+    for call in (topk.tiers, lambda x: topk.TestSet.from_frame(x, arm="model", reward="score")):
+        with pytest.raises(ValueError, match="differ in more than their type .*got '1' .row 2"):
+            call(table)
+    wide = pd.DataFrame([[1, 0], [0, 1]], ["a", "b"], [7, "7"])
+    for table, kind in ((wide, "item"), (wide.T, "model")):
+        with pytest.raises(ValueError, match=f"differ in more than their type, got '7' .{kind} 1"):
+            topk.tiers(table)
+    wide.columns = [7, "8"]
+    assert len(topk.tiers(wide.T).names) == 2
+
+
 def test_labels_have_an_order():
     pa = pytest.importorskip("pyarrow")
     made = ["b", "a"]

@@ -347,7 +347,24 @@ def _hashable(values, param, column):
     except TypeError:
         place, bad = next((i, x) for i, x in enumerate(values) if not _has_hash(x))
         refuse(param, bad, f"a column of names (column {in_words(column)})", row(place))
+    if (place := alike(values)) is not None:
+        told = f"a column of names that differ in more than their type (column {in_words(column)})"
+        refuse(param, values[place], told, row(place))
     return values
+
+
+def alike(labels: list[Any]) -> int | None:
+    """Return the place of the first label that reads as an earlier one of another type, or None.
+
+    Files that are read in parts make 1 and "1" of one name.
+    """
+    if len({*map(type, labels)}) < 2:
+        return None
+    earlier: dict[str, Any] = {}
+    for place, label in enumerate(labels):
+        if earlier.setdefault(str(label), label) != label:
+            return place
+    return None
 
 
 def _has_hash(value):
@@ -448,6 +465,9 @@ def read_wide(
             if _is_none(label):
                 refuse(name, label, f"a table whose {kind}s have names", f"{kind} {place}, counted "
                        "from 0")
+        if labels and (twin := alike(labels)) is not None:
+            told = f"a table whose {kind}s have names that differ in more than their type"
+            refuse(name, labels[twin], told, f"{kind} {twin}, counted from 0")
     for label in items or ():
         if isinstance(label, str) and NAMELESS.fullmatch(label):
             refuse(name, f"a column {label!r}, which may number the rows", "a table whose columns "

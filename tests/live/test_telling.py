@@ -258,6 +258,23 @@ def test_totals_add_up_whatever_was_told_before(bounds):
         assert session.means[0] == pytest.approx(rewards.mean(), rel=1e-12)
 
 
+def test_totals_with_squares_go_on_from_results_without():
+    """A regression test: squares of earlier rewards were taken for those of the new ones."""
+    session = topk.TopTwo(1, 0.1, 0.1).start(["a", "b"], sigma=1)
+    session.observe(["a", "b"], sums=[5000, 100], counts=[1000, 1000])  # squares are not known
+    session.observe_totals(["a", "b"], [5010, 101], [1002, 1002], squares=[26_051, 1000])
+    assert session.stopped != "sigma"
+    session.observe_totals(["a", "b"], [5020, 102], [1004, 1004], squares=[26_101, 1001])
+    assert session.stopped != "sigma"
+    session = topk.KLLUCB(1, 0.1, 0.1).start(["a", "b"])
+    session.observe(["a", "b"], sums=[10, 10], counts=[30, 30])  # taken for zeros and ones
+    session.observe_totals(["a", "b"], [11, 11], [32, 32], squares=[6, 6])
+    assert session.pulls.tolist() == [32, 32] and (session.report(True)["squares"] > 6).all()
+    session.correct("a", sums=5, counts=20)
+    session.observe_totals(["a", "b"], [6, 12], [22, 34], squares=[2, 6.5])
+    assert session.pulls.tolist() == [22, 34]
+
+
 def test_a_batch_is_told_once():
     session = KL.start(NAMES)
     for _ in range(2):

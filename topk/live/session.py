@@ -958,11 +958,14 @@ class Session:
         pulls, all_sums = self._told()
         scaled = self._reward_range.from_unit(pulls, all_sums)
         all_squares = self._reward_squares(pulls, all_sums)
+        all_squares[[correction[0] for correction in self._records.corrections]] = np.nan
 
         def before(arm):
-            return int(pulls[arm]), float(scaled[arm]), float(np.nan_to_num(all_squares[arm]))
+            squares = float(all_squares[arm])
+            return int(pulls[arm]), float(scaled[arm]), squares if math.isfinite(squares) else None
 
         records = self._own("_records")
+        first = np.array([arm not in records.totals for arm in told.arms.tolist()], dtype=bool)
         number, more, more_squares = records.increase(told, before)
         new = np.array(number, dtype=np.int64)
         gained = np.array([float(x) for x in more])
@@ -975,6 +978,9 @@ class Session:
         if squares is not None and None not in more_squares:
             added = np.array([float(x) for x in more_squares])
             added[new == 0] = 0.0
+            if self._reward_range.bounded:  # those before are the largest possible, if not told
+                least = gained * gained / np.maximum(new, 1)
+                added[first] = np.maximum(added, least)[first]
             results.check_squares(added, gained, new, self._reward_range, told.where)
         few = "counts: {} reward(s) of arm {} were told, but only {} more can be counted"
         totals = records.totals
