@@ -347,9 +347,9 @@ def _hashable(values, param, column):
     except TypeError:
         place, bad = next((i, x) for i, x in enumerate(values) if not _has_hash(x))
         refuse(param, bad, f"a column of names (column {in_words(column)})", row(place))
-    if (place := alike(values)) is not None:
+    if (twin := alike(values)) is not None:
         told = f"a column of names that differ in more than their type (column {in_words(column)})"
-        refuse(param, values[place], told, row(place))
+        refuse(param, values[twin], told, row(twin))
     return values
 
 
