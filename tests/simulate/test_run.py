@@ -277,7 +277,7 @@ class Interrupt(Exception):
     (topk.BetaBandit([1, 1], [1, 1]), None),
     (topk.BetaBandit([1, 1], [1, 1]), {"checkpoints": [10**7]}),
 ], ids=["run", "replicate", "huge batch", "inside a huge batch"])  # fmt: skip
-def test_an_endless_run_can_be_interrupted(law, options):
+def test_an_endless_run_can_be_interrupted(law, options, compiled):
     """A tie at the boundary has no end: compiled code has to come back.  So has a huge batch.
 
     Signal handlers run when it does.  Times are the process's own, so that other work on
