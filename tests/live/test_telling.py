@@ -270,9 +270,12 @@ def test_totals_with_squares_go_on_from_results_without():
     session.observe(["a", "b"], sums=[10, 10], counts=[30, 30])  # taken for zeros and ones
     session.observe_totals(["a", "b"], [11, 11], [32, 32], squares=[6, 6])
     assert session.pulls.tolist() == [32, 32] and (session.report(True)["squares"] > 6).all()
-    session.correct("a", sums=5, counts=20)
-    session.observe_totals(["a", "b"], [6, 12], [22, 34], squares=[2, 6.5])
-    assert session.pulls.tolist() == [22, 34]
+    betting = topk.BettingLUCB(1, 1, 0.1).start(["a", "b"], bounds=(-5, 10))
+    betting.observe(["a", "b"], sums=[90, 10], counts=[30, 30], squares=[800, 100])
+    for corrected, squares in ((session, 6.5), (betting, 101)):
+        corrected.correct("a", sums=5, counts=20)
+        corrected.observe_totals(["a", "b"], [6, 12], [22, 34], squares=[2, squares])
+        assert corrected.pulls.tolist() == [22, 34]
 
 
 def test_a_batch_is_told_once():

@@ -46,6 +46,17 @@ def test_ambiguity_is_refused_with_the_candidates(tmp_path):
     assert cells(topk.read_results(path)) == [("m", "1", 1.0, "1")]  # the name itself wins
 
 
+def test_a_column_has_one_role(tmp_path):
+    """A regression test: the column that was named as the score was the item as well."""
+    path = write(tmp_path / "a.csv", "model,item,run,score\nm,1,7,0\nm,2,7,1\n")
+    with pytest.raises(ValueError, match="no column has a usual name of the item; "):
+        topk.read_results(path, score="item")
+    with pytest.raises(ValueError, match="must be the name of a column of its own, got 'run'"):
+        topk.read_results(path, item="run", trial="run")
+    found = topk.read_results(path, model="run")
+    assert cells(found) == [("7", "1", 0.0, "1"), ("7", "2", 1.0, "1")]
+
+
 def test_trials_and_cells_told_twice(tmp_path):
     path = write(tmp_path / "a.csv", "model,item,score\nm,1,1\nn,1,1\nm,1,0\n")
     told = r"a\.csv, line 4: model 'm', item '1' is already in .*a\.csv, line 2; remove one of the "
@@ -94,6 +105,9 @@ def test_files_that_are_none(tmp_path):
     ):
         with pytest.raises(ValueError, match=told):
             topk.read_results(path)
+    for paths in (None, 3, b"a.csv", [3]):
+        with pytest.raises(ValueError, match="paths must be a path, or a sequence of paths, got "):
+            topk.read_results(paths)
     with pytest.raises(ValueError, match="paths must be at least one file"):
         topk.read_results([])
 

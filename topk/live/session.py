@@ -975,10 +975,14 @@ class Session:
         gained = np.where(np.abs(gained - near) <= np.abs(told.sums) * 2.0**-40, near, gained)
         self._check_increase(told, new, gained)
         added = None
-        if squares is not None and None not in more_squares:
-            added = np.array([float(x) for x in more_squares])
+        bounded = self._reward_range.bounded
+        if squares is not None and (bounded or None not in more_squares):
+            added = np.array([math.nan if x is None else float(x) for x in more_squares])
             added[new == 0] = 0.0
-            if self._reward_range.bounded:  # those before are the largest possible, if not told
+            if bounded:  # those before are the largest possible, if not told
+                low, high = self._reward_range.low, self._reward_range.high
+                most = (low + high) * gained - low * high * new
+                added = np.where(np.isnan(added), most, added)
                 least = gained * gained / np.maximum(new, 1)
                 added[first] = np.maximum(added, least)[first]
             results.check_squares(added, gained, new, self._reward_range, told.where)

@@ -134,6 +134,8 @@ def find_results(
     for role, name in asked.items():
         if name is not None and not isinstance(name, str):
             raise ValueError(f"{role} must be the name of a column, got {in_words(name)}")
+        if name is not None and [*asked.values()].count(name) > 1:
+            raise ValueError(f"{role} must be the name of a column of its own, got {name!r} twice")
     tables = [_opened(path) for path in _files(paths)]
     tasks = {task for table in tables for task in table.columns.get("task", []) if table.usual}
     found = [_found(_with_tasks(table, len(tasks) > 1), asked) for table in tables]
@@ -143,8 +145,12 @@ def find_results(
 
 def _files(paths):
     """Return the files that are meant, those of a folder in the order of their names."""
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    files = []
+    one = isinstance(paths, str | os.PathLike | bytes) or not isinstance(paths, Iterable)
+    given: list[Any] = [paths] if one else list(paths)
+    files: list[Path] = []
+    for path in given:
+        if not isinstance(path, str | os.PathLike):
+            raise ValueError(f"paths must be a path, or a sequence of paths, got {in_words(path)}")
     for path in map(Path, given):
         if path.is_dir():
             inside = sorted(each for each in path.rglob("*")
@@ -191,13 +197,17 @@ def _plain(name):
 
 
 def _column(table, role, asked, scores):
-    """Return the column of a role, or None if there is none; refuse to choose among several."""
+    """Return the column of a role, or None if there is none; refuse to choose among several.
+
+    ``asked`` are the columns that were named; none of them has another role.
+    """
     names = list(table.columns)
-    if asked is not None:
-        if asked not in names:
-            refuse(table.path, f": there is no column {asked!r} for the {role}; choose one of "
-                               f"{_listed(names)}")
-        return asked
+    if asked[role] is not None:
+        if asked[role] not in names:
+            refuse(table.path, f": there is no column {asked[role]!r} for the {role}; choose one "
+                               f"of {_listed(names)}")
+        return asked[role]
+    names = [name for name in names if name not in asked.values()]
     if role in table.usual:
         return table.usual[role]
     fit = scores if table.usual and role == "score" else [
@@ -218,7 +228,7 @@ def _listed(names):
 def _found(table, asked):
     """Return the results of one file."""
     scores = [name for name in table.columns if name not in {*table.usual.values(), "task", "log"}]
-    roles = {role: _column(table, role, asked[role], scores) for role in USUAL}
+    roles = {role: _column(table, role, asked, scores) for role in USUAL}
     if roles["score"] is None and (roles["model"] is None) != (roles["item"] is None):
         return _wide(table, roles)
     for role in ("model", "item", "score"):
