@@ -361,9 +361,11 @@ class Bandit(ABC):
         rewards = np.asarray(drawn[0]) if len(drawn) == 1 else np.concatenate(drawn)
         if rewards.shape != (count,):
             refuse(f"sample of arm {arm}", f"an array of shape {rewards.shape}", f"{count} rewards")
-        bad = self.reward_range.impossible(rewards, 1)
-        if np.any(bad):
-            refuse(f"a reward of arm {arm}", float(rewards[bad][0]), self.allowed)
+        for x in chunks:
+            some = rewards[x : x + CHUNK_SIZE]
+            bad = self.reward_range.impossible(some, 1)
+            if np.any(bad):
+                refuse(f"a reward of arm {arm}", float(some[bad][0]), self.allowed)
         return rewards
 
     def _check_draw(self, arm: Any, count: Any) -> None:
