@@ -5,6 +5,7 @@ import functools
 import importlib.util
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,18 @@ settings.load_profile("book")
 def compiled(monkeypatch):
     """Compile every loop before its first use."""
     monkeypatch.setenv("TOPK_COMPILE", "always")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def a_folder_for_compiled_loops(tmp_path_factory):
+    """Keep compiled loops in a folder of the tests if the user's cache is unusable."""
+    from topk.engine import seal
+
+    with warnings.catch_warnings(action="ignore"):  # the first test that compiles would fail
+        usable = seal.folder("")
+    if not usable:
+        os.environ["NUMBA_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+        seal.folder.cache_clear()
 
 
 @pytest.fixture(autouse=True)
