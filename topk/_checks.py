@@ -115,15 +115,19 @@ def integral_as_int(value: Any) -> Any:
 
     Decimals and floats among Python objects count as well.
     """
+    if np.ma.is_masked(value):  # which the next check refuses
+        return value
     try:
         array = np.asarray(value)
         if array.dtype.kind == "O" and array.ndim:
             return [_integral(x) for x in array.tolist()] if array.ndim == 1 else value
     except ValueError:  # a ragged list, which the next check refuses
         return value
-    fits = array.size and array.dtype.kind == "f" and (abs(array) < 2.0**63).all()
-    if not fits or (array != np.floor(array)).any():
+    if array.dtype.kind != "f" or not array.size:
         return value
+    if not (abs(array) < 2.0**63).all() or (array != np.floor(array)).any():
+        # the next check names the first entry that is none
+        return [_integral(x) for x in array.tolist()] if array.ndim == 1 else value
     return array.astype(np.int64) if array.ndim else int(array)
 
 
@@ -239,9 +243,11 @@ PARAMETERS = {  # checks of the parameters that have the same meaning in all str
 
 
 def as_array(values: Any, name: str, allowed: str) -> NDArray[Any]:
-    """Return ``values`` as an array of any type, or refuse values that form no array."""
+    """Return ``values`` as an array of any type; refuse masked ones, and what forms no array."""
     if type(values) is np.ndarray:
         return values
+    if np.ma.is_masked(values):
+        refuse(name, values, allowed, entry(int(np.flatnonzero(np.ma.getmaskarray(values))[0])))
     if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 2) > 1:
         refuse(name, f"a pandas {type(values).__name__}", allowed)
     if not isinstance(values, list | tuple) and isinstance(values, DICTS):  # in their order
@@ -260,8 +266,6 @@ def as_numbers(values: Any, name: str, allowed: str, where: Where = entry) -> Fl
     `Fraction` included); otherwise the first one that is none is named with its place.
     """
     array = as_array(values, name, allowed)
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        refuse(name, values, allowed)
     if array.dtype.kind in "fiub":
         return array.astype(np.float64)
     if array.ndim == 0:

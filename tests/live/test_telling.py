@@ -78,6 +78,31 @@ def test_a_text_in_a_dict_is_named_with_its_arm():
     assert refusal(topk.BernoulliBandit, {"a": 0.5, "b": "x"}).endswith("got 'x' (entry 1)")
 
 
+def test_masked_counts_and_items_are_refused():
+    """A regression test: what was hidden by a mask was counted."""
+    hidden = np.ma.array([1, 2], mask=[False, True])
+    pulls = KL.start(3)
+    pulls.ask(6)
+    cells = topk.BettingLUCB(1, 0, 0.1).start(2, items=5)
+    for name, call in {
+        "counts": lambda x: KL.start(3).observe([0, 1], sums=[0, 0], counts=x), "arms": lambda x:
+        KL.start(3).observe(x, [0, 0]), "items": lambda x: cells.tell_cells([0, 1], x, [1, 0]),
+        "pulls": lambda x: topk.confidence.interval(x, [1, 1], 0.1),
+        "selected": lambda x: topk.metrics.precision(x, [0.1, 0.2, 0.3]),
+    }.items():
+        assert refusal(call, hidden).startswith(f"{name} must be")
+        if name != "arms":
+            assert refusal(call, hidden.astype(float)).startswith(f"{name} must be")
+        call(np.ma.array([1, 2]))
+    assert refusal(pulls.lost, [0, 1], hidden).startswith("counts must be")
+
+
+def test_the_first_count_that_is_no_integer_is_named():
+    for bad in (2.5, np.nan, np.inf):
+        told = refusal(KL.start(3).observe, [0, 1], sums=[0, 0], counts=[1e3, bad])
+        assert told.endswith(f"got {bad} (entry 1, arm 1)")
+
+
 def test_dicts_keys_and_columns_of_all_kinds():
     told = {"red": 1, "green": 0, "blue": 1}
     for arms in (told, told.keys(), (x for x in NAMES), np.array(NAMES), pd.Index(NAMES)):
