@@ -271,7 +271,8 @@ class Gate:
 
         columns = ["candidate", "champion", "pool", "items", "gain", "evidence", "level", "status",
                    "budget"]
-        return pandas.DataFrame(self._rows, columns=columns).astype({"pool": "Int64"})
+        kinds = dict.fromkeys(["gain", "evidence", "level", "budget"], float) | {"pool": "Int64"}
+        return pandas.DataFrame(self._rows, columns=columns).astype(kinds)
 
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write the gate, with an open trial, to a file.
@@ -486,7 +487,7 @@ class Trial:
         seen: dict[Any, None] = {}
         for name in names:
             if name in told or name in seen:
-                refuse("items", name, "items that no trial of this gate was told before")
+                refuse("items", name, "different items that no trial of this gate was told before")
             seen[name] = None
         d = np.nan_to_num(results[1], nan=0.0) - np.nan_to_num(results[0], nan=1.0)
         gate = self._gate
