@@ -100,7 +100,7 @@ def test_the_lock_has_every_extra_but_those_of_the_adapters():
 
 
 def test_citation_names_the_same_version():
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     landing = " ".join((ROOT / "book/intro.md").read_text(encoding="utf-8").split())
     assert citation["version"] == PROJECT["project"]["version"]
