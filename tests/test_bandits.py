@@ -135,3 +135,9 @@ def test_a_table_of_rewards_is_referred_to_from_frame(module, make):
     for columns in ({"a": [1, 0], "b": [0, 0]}, {"a": [1, 0, 1], "b": [0, 0, 1]}):
         with pytest.raises(ValueError, match="^answers must be .*from_frame.*, got 'a " + module):
             bandits.ReplayBandit(table(columns))
+
+
+def test_a_recorded_reward_that_is_none_is_named_with_its_arm():
+    for bad in ("x", None, 2, np.nan):
+        with pytest.raises(ValueError, match="^answers of arm 'b' must be .*, got .*entry 1"):
+            bandits.ReplayBandit({"a": [1, 0], "b": [1, bad]})

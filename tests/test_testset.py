@@ -238,6 +238,24 @@ def test_a_test_set_is_made_of_arrays_and_tables():
         found.matrix[0, 0] = 1
 
 
+@pytest.mark.parametrize("kind", [topk.TestSet, topk.ItemPool])
+def test_names_of_models_are_joined_with_the_rows(kind):
+    """A regression test: with rows a and b, the names of b and a were given to them."""
+    table = pd.DataFrame([[1, 1], [0, 1]], ["a", "b"], ["x", "y"])
+    shown = pd.Series({"b": "Model B", "a": "Model A"})
+    for names in (shown, ["Model A", "Model B"], pd.Series(["Model A", "Model B"])):
+        assert kind(table, names=names).names == ["Model A", "Model B"]
+    assert kind(table, names={"a": 1, "b": 2}).names == ["a", "b"]  # the keys
+    with pytest.raises(ValueError, match="^names must be in the order of the rows"):
+        kind(table, names=dict(shown))
+    with pytest.raises(ValueError, match="^names must be labelled as matrix is"):
+        kind(table, names=shown.rename({"b": "c"}))
+    with pytest.raises(ValueError, match="^names must be 2 different names, got 'c' twice"):
+        kind(table, names=["c", "c"])
+    with pytest.raises(ValueError, match="got \"no result of model 'b'\"|without missing cells"):
+        kind(table * [[1], [np.nan]])
+
+
 def test_an_invalid_test_set_is_refused():
     for wrong in ([[1, 0]], [1, 0], [[1.5, 1], [0, 1]], [[np.nan, np.nan], [0, 1]], [["a"], ["b"]],
                   None, [[], []], np.zeros((2, 3, 1)), [[2, 0], [0, 1]]):

@@ -124,7 +124,7 @@ def joined_columns(**given: Any) -> list[Any]:
     return joined(**given) if several else list(given.values())
 
 
-def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], **given: Any) -> list[Any]:
+def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], /, **given: Any) -> list[Any]:
     """Return columns of numbers in the order of names that are given beside them.
 
     Parameters

@@ -635,8 +635,10 @@ class ReplayBandit(Bandit):
         reward_range = reward_range_of(bounds)
         self.bounds = None if bounds is None else tuple(bounds)  # a list may change
         allowed = f"a vector of at least one number, each {reward_range}"
-        self.answers = [as_numbers(record, "answers", allowed) for record in answers]
-        for arm, record in zip(self.names or range(len(answers)), self.answers, strict=True):
+        arms = self.names or range(len(answers))
+        self.answers = [as_numbers(record, f"answers of arm {arm!r}", allowed)
+                        for arm, record in zip(arms, answers, strict=True)]
+        for arm, record in zip(arms, self.answers, strict=True):
             if record.ndim != 1 or record.size == 0:
                 refuse(f"answers of arm {arm!r}", f"an array of shape {record.shape}", allowed)
             bad = reward_range.impossible(record, 1)

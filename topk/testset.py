@@ -5,14 +5,22 @@ items, which all arms share.
 """
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from topk._checks import Words, as_numbers, check_choice, check_flag, refuse, refuse_first
-from topk._tables import as_labels, cell_of, read_tidy, read_wide, row
+from topk._checks import (
+    Words,
+    as_numbers,
+    check_choice,
+    check_flag,
+    in_words,
+    refuse,
+    refuse_first,
+)
+from topk._tables import as_labels, cell_of, joined_to, labels_of, read_tidy, read_wide, row
 from topk._types import Floats, Integers
 from topk._warnings import TopkWarning
 from topk.bandits import Bandit, RewardRange, reward_range_of
@@ -35,7 +43,7 @@ class TestSet(Bandit):
         one row per model; its column "model", its index, or its first column if that holds text,
         and its columns give the names of models and items.  The keys of a dict name its rows.
     names : sequence of n different values, optional
-        Names of the models.
+        Names of the models, in their order; labels that are models of the table are joined.
     shared : bool
         Whether all models get the items in the same order; otherwise each has its own.
     bounds : pair of float
@@ -106,8 +114,7 @@ class TestSet(Bandit):
         self.item_names = None
         if not isinstance(matrix, np.ndarray):
             wide = read_wide(matrix, "matrix", ROWS, missing=True)
-            names = wide.models if names is None else names
-            self.item_names, matrix = wide.items, wide.cells
+            self.item_names, names, matrix = wide.items, _names_of(wide, names), wide.cells
         self.bounds, cells = [*map(float, _checked_bounds(bounds))], _checked_cells(matrix, bounds)
         self.items, self.shared = check_items(cells.shape[1]), check_flag(shared, "shared")
         self.missing = check_choice(missing, "missing", ("worst", "drop"))
@@ -115,7 +122,8 @@ class TestSet(Bandit):
         gaps = np.isnan(cells)
         self.absent = gaps.sum(axis=1)
         if (bad := np.flatnonzero(self.absent == self.items)).size:
-            refuse("matrix", f"no result of model {bad[0]}", f"{ROWS}, with a result of each model")
+            name = bad[0] if self.names is None else in_words(self.names[bad[0]])
+            refuse("matrix", f"no result of model {name}", f"{ROWS}, with a result of each model")
         super().__init__(np.where(gaps, 0.0, cells).sum(axis=1) / (self.items - self.absent))
         if missing == "drop" and gaps.any():
             told = "models are compared on different items, those for which each has a result; "
@@ -355,7 +363,7 @@ class ItemPool(Bandit):
     ) -> None:
         if not isinstance(matrix, np.ndarray):
             wide = read_wide(matrix, "matrix", ROWS, missing=True)
-            names, matrix = wide.models if names is None else names, wide.cells
+            names, matrix = _names_of(wide, names), wide.cells
         self.bounds = [*map(float, _checked_bounds(bounds))]
         cells = _checked_cells(matrix, bounds)
         if np.isnan(cells).any():
@@ -446,6 +454,20 @@ def _checked_cells(matrix, bounds):
     return cells
 
 
+def _names_of(wide, names):
+    """Return the names that are given for the models of a table, or those that it has.
+
+    Labels of names that are models of the table are joined.
+    """
+    if names is None or wide.models is None or labels_of(names) is None:
+        return wide.models if names is None else names
+    if not isinstance(names, Mapping):
+        return joined_to(wide.models, "matrix", wide.models, names=names)[0]
+    if [*names] != wide.models and {*names} & {*wide.models}:
+        refuse("names", [*names], f"in the order of the rows {in_words(wide.models)}, or left out")
+    return names
+
+
 def _checked_names(names, n):
     """Return the names of n models as a list."""
     allowed = f"{n} different names"
@@ -455,5 +477,6 @@ def _checked_names(names, n):
     if len(names) != n or not all(isinstance(name, Hashable) for name in names):
         refuse("names", names, allowed)
     if len(set(names)) != n:
-        refuse("names", names, allowed)
+        twice = next(name for name in names if names.count(name) > 1)
+        refuse("names", Words(f"{in_words(twice)} twice"), allowed)
     return names
