@@ -253,7 +253,7 @@ def test_names_of_models_are_joined_with_the_rows(kind):
     with pytest.raises(ValueError, match="^names must be 2 different names, got 'c' twice"):
         kind(table, names=["c", "c"])
     with pytest.raises(ValueError, match="got \"no result of model 'b'\"|without missing cells"):
-        kind(table * [[1], [np.nan]])
+        kind(table.mul([1, np.nan], axis=0))
 
 
 def test_an_invalid_test_set_is_refused():
