@@ -356,16 +356,16 @@ class Bandit(ABC):
             memory), or `sample` returns a wrong number of rewards or one out of bounds.
         """
         self._check_draw(arm, count)
-        chunks = range(0, max(count, 1), CHUNK_SIZE)
-        drawn = [self.sample(arm, min(CHUNK_SIZE, count - x), rng) for x in chunks]
-        rewards = np.asarray(drawn[0]) if len(drawn) == 1 else np.concatenate(drawn)
-        if rewards.shape != (count,):
-            refuse(f"sample of arm {arm}", f"an array of shape {rewards.shape}", f"{count} rewards")
-        for x in chunks:
-            some = rewards[x : x + CHUNK_SIZE]
+        rewards = np.empty(count)
+        for begin in range(0, max(count, 1), CHUNK_SIZE):
+            size = min(CHUNK_SIZE, count - begin)
+            some = np.asarray(self.sample(arm, size, rng))
+            if some.shape != (size,):
+                refuse(f"sample of arm {arm}", f"an array of shape {some.shape}", f"{size} rewards")
             bad = self.reward_range.impossible(some, 1)
             if np.any(bad):
                 refuse(f"a reward of arm {arm}", float(some[bad][0]), self.allowed)
+            rewards[begin : begin + size] = some
         return rewards
 
     def _check_draw(self, arm: Any, count: Any) -> None:

@@ -91,7 +91,7 @@ INDEX = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", INDEX, ids=repr)
-def test_slices_do_not_change_a_run(strategy):
+def test_slices_do_not_change_a_run(strategy, compiled):
     """One call to the end, and calls that end before or at certain totals after a step each."""
     bandit, rng, until, status = linear(50, tied=True), np.random.default_rng(4), 0, None
     play = Play(strategy, bandit, 3, 0)
@@ -111,7 +111,7 @@ def test_slices_do_not_change_a_run(strategy):
     topk.UGapEc(10**5, epsilon=0.0, delta=0.1, budget=1_050_000),
     topk.CLUCBPAC(10**5, epsilon=0.0, delta=0.1, budget=1_050_000),
 ], ids=lambda strategy: type(strategy).__name__)
-def test_a_million_arms_come_back_to_python_in_time(strategy, monkeypatch):
+def test_a_million_arms_come_back_to_python_in_time(strategy, monkeypatch, compiled):
     """The first batch, with its sort and its trees, is one step; later steps are short."""
     play, slices = Play(strategy, linear(10**6), 1, 0), []
     play.warm()
