@@ -64,6 +64,18 @@ def test_a_study_that_changes_to_compiled_code_stays_the_same(eager, monkeypatch
     assert Play(LUCB1, BANDIT, 0, 0).compiles
 
 
+@needs_compiler
+@pytest.mark.parametrize("options", [{}, {"max_pulls": 20}])
+def test_runs_that_end_within_their_first_slice_count_too(options, eager, monkeypatch):
+    """A regression test: a study of such runs stayed plain Python, however many they were."""
+    monkeypatch.setenv("TOPK_COMPILE", "auto")
+    monkeypatch.setattr(Play, "_claim", lambda self, compiles: compiles)
+    strategy = topk.Uniform(3, 100)
+    assert not Play(strategy, BANDIT, 0, 0).compiles
+    topk.run(strategy, BANDIT, rng=0, **options)
+    assert Play(strategy, BANDIT, 0, 0).compiles
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_plain_runs_are_silent(entry, monkeypatch):
     """Warnings are errors in all tests."""

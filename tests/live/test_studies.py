@@ -114,8 +114,9 @@ def working(entry, budget):
     """Return a variant of a strategy that makes that many pulls."""
     epsilon = {topk.Halving: 0.99, topk.ImprovedTopK: 0.9}.get(entry.strategy, 0.001)
     given = {"k": 3, "budget": budget, "epsilon": epsilon, "delta": 1e-9, "complexity": 200.0,
-             "pull_scale": 0.1, "reuse": False, "rate": entry.form[1:] or "mixture",
-             "variance": entry.form == "-variance"}
+             "pull_scale": 0.1, "reuse": False, "variance": entry.form == "-variance",
+             "rate": "published" if entry.form == "-published" else "mixture",
+             "levels": "arms" if entry.form == "-arms" else "sides"}
     fields = entry.strategy.__dataclass_fields__.keys() & given.keys()
     return entry.strategy(**{name: given[name] for name in fields})
 

@@ -206,6 +206,8 @@ class Play:
         if self.advance(until=self.max_pulls) == CROSSING:
             self._truncate_batch()
             self._count_batch(*self._draw_batch())
+        if self.fused:  # runs that end within their first slice ask here, for the next ones
+            self._compiling_pays()
 
     def _truncate_batch(self):
         """Truncate the next batch, which is then the last one, if it would pass the limit."""
@@ -227,7 +229,7 @@ class Play:
             status, self.batch_length = self._run_slice(until, steps)
             if status == PAUSED and time.perf_counter() - begin < SLICE_SECONDS / 4:
                 steps *= 2  # later batches may be slower
-            if status == PAUSED and self._begins_again():
+            if status == PAUSED and self._compiling_pays():
                 raise Recompiled
             if status == SHORT:
                 batch = slice(self.batch_length)
@@ -238,8 +240,8 @@ class Play:
                 status = PAUSED
         return status
 
-    def _begins_again(self):
-        """Return whether to make the run again from its beginning, in compiled code.
+    def _compiling_pays(self):
+        """Return whether what is left of this run, and the later ones, are made in compiled code.
 
         What is left takes at least as long as a rule that does not certify takes to spend its
         budget; each of the later runs takes at least as long as this one.
@@ -247,7 +249,7 @@ class Play:
         if self.compiles or not self.can_begin_again:
             return False
         budget, left = getattr(self.strategy, "budget", None), 0.0
-        if budget is not None and not self.strategy.certifies:
+        if self.batch_length and budget is not None and not self.strategy.certifies:
             most = budget if self.max_pulls < 0 else min(budget, self.max_pulls)
             left = self.seconds * max(0, most / self.total - 1)
         expected = left + self.later * (self.seconds + left)
