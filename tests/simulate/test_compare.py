@@ -1,5 +1,7 @@
 """Comparison of several strategies."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
@@ -121,3 +123,12 @@ def test_curves_begin_and_end_at_the_points():
     axes = topk.compare(FIXED, BANDIT, runs=5, budgets=[20, 60], seed=1).plot().axes[0]
     assert [line.get_label() for line in axes.lines] == list(FIXED)
     assert axes.lines[0].get_xdata().tolist() == [20, 60]
+
+
+def test_any_mapping_is_taken_for_a_dict():
+    instances = {"easy": BANDIT, "hard": topk.BernoulliBandit([0.6, 0.5, 0.5, 0.4])}
+    found = [topk.compare(kind(FIXED), kind(instances), runs=3, seed=1).table()
+             for kind in (dict, MappingProxyType)]
+    assert found[0].equals(found[1]) and {*found[0].instance} == {*instances}
+    answers = {"a": [0, 1], "b": [1, 1]}
+    assert topk.ReplayBandit(MappingProxyType(answers)).names == ["a", "b"]
