@@ -76,6 +76,18 @@ def test_runs_that_end_within_their_first_slice_count_too(options, eager, monkey
     assert Play(strategy, BANDIT, 0, 0).compiles
 
 
+def test_what_is_known_of_the_rest_of_a_run_counts(eager, monkeypatch):
+    """A budget that will be spent; at the end of a run nothing of it is left."""
+    monkeypatch.setenv("TOPK_COMPILE", "auto")
+    left = []
+    monkeypatch.setattr(tiering.Tier, "compiles", lambda tier, seconds, claim: left.append(seconds))
+    topk.run(topk.GapE(3, budget=3000, complexity=50.0), BANDIT, rng=1)
+    assert len(left) > 2 and min(left[:-1]) > 0 and left[-1] == 0
+    left.clear()
+    topk.run(topk.LUCB1(3, epsilon=0.0, delta=0.1, budget=2000), BANDIT, rng=1)  # may end earlier
+    assert len(left) > 2 and not any(left)
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_plain_runs_are_silent(entry, monkeypatch):
     """Warnings are errors in all tests."""

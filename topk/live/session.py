@@ -979,10 +979,11 @@ class Session:
         if squares is not None and (bounded or None not in more_squares):
             added = np.array([math.nan if x is None else float(x) for x in more_squares])
             added[new == 0] = 0.0
-            if bounded:  # those before are the largest possible, if not told
+            if bounded:
                 low, high = self._reward_range.low, self._reward_range.high
-                most = (low + high) * gained - low * high * new
-                added = np.where(np.isnan(added), most, added)
+                unknown = np.isnan(added)  # taken for the largest that are possible
+                added[unknown] = (low + high) * gained[unknown] - low * high * new[unknown]
+                # so were squares before an arm's first total: the difference may be too small
                 least = gained * gained / np.maximum(new, 1)
                 added[first] = np.maximum(added, least)[first]
             results.check_squares(added, gained, new, self._reward_range, told.where)

@@ -206,8 +206,8 @@ class Play:
         if self.advance(until=self.max_pulls) == CROSSING:
             self._truncate_batch()
             self._count_batch(*self._draw_batch())
-        if self.fused:  # runs that end within their first slice ask here, for the next ones
-            self._compiling_pays()
+        if self.fused:  # runs that end within their first slice decide here, for the next ones
+            self._compiling_pays(ended=True)
 
     def _truncate_batch(self):
         """Truncate the next batch, which is then the last one, if it would pass the limit."""
@@ -240,8 +240,8 @@ class Play:
                 status = PAUSED
         return status
 
-    def _compiling_pays(self):
-        """Return whether what is left of this run, and the later ones, are made in compiled code.
+    def _compiling_pays(self, ended=False):
+        """Decide, and return, whether what is left of this and later runs is made in compiled code.
 
         What is left takes at least as long as a rule that does not certify takes to spend its
         budget; each of the later runs takes at least as long as this one.
@@ -249,7 +249,7 @@ class Play:
         if self.compiles or not self.can_begin_again:
             return False
         budget, left = getattr(self.strategy, "budget", None), 0.0
-        if self.batch_length and budget is not None and not self.strategy.certifies:
+        if not (ended or budget is None or self.strategy.certifies):
             most = budget if self.max_pulls < 0 else min(budget, self.max_pulls)
             left = self.seconds * max(0, most / self.total - 1)
         expected = left + self.later * (self.seconds + left)
