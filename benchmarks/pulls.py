@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import topk
+import topk_eval
 from topk import metrics
 from topk._checks import check_integer, refuse
 from topk.hardness import bernoulli_kl, characteristic_time
@@ -88,7 +89,7 @@ def test_set_of(counts, items):
 
     Which items these are does not matter, since every model gets them in its own random order.
     """
-    return topk.TestSet(np.arange(items) < np.asarray(counts)[:, None])
+    return topk_eval.TestSet(np.arange(items) < np.asarray(counts)[:, None])
 
 
 INSTANCES = [
@@ -103,7 +104,7 @@ INSTANCES = [
     *(Instance(f"scores, sd {sd:g}".replace("0.", "."), "scores", beta_arms(sd), 2)
       for sd in (0.02, 0.05, 0.1, 0.2, 0.3)),
     Instance("10 models, 400 items", "test set", test_set_of(range(360, 160, -20), 400), 3),
-    Instance("43 models, 899 items", "test set", topk.TestSet(topk.data.digits()), 5),
+    Instance("43 models, 899 items", "test set", topk_eval.TestSet(topk_eval.data.digits()), 5),
 ]
 
 

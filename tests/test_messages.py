@@ -16,6 +16,7 @@ import test_refusals
 from strategies.registry import ENTRIES
 
 import topk
+import topk_eval
 from topk import metrics
 from topk._checks import LONGEST
 
@@ -51,7 +52,7 @@ def asked():
 
 
 def gate():
-    found = topk.Gate("base").offer("new", items=5, rng=0)
+    found = topk_eval.Gate("base").offer("new", items=5, rng=0)
     found.ask_cells(9)
     return found
 
@@ -84,16 +85,16 @@ METHODS = {
                                                 "results": [1, 0]}),
     "lost_cells": (lambda: cells(18).lost_cells, {"arms": ["a"], "items": [0]}),
     "void_cells": (lambda: cells().void_cells, {"arms": ["a"], "items": [0]}),
-    "TestSet": (lambda: topk.TestSet, {"matrix": TABLE}),
-    "ItemPool": (lambda: topk.ItemPool, {"matrix": TABLE}),
-    "TestSet.from_frame": (lambda: topk.TestSet.from_frame, {
+    "TestSet": (lambda: topk_eval.TestSet, {"matrix": TABLE}),
+    "ItemPool": (lambda: topk_eval.ItemPool, {"matrix": TABLE}),
+    "TestSet.from_frame": (lambda: topk_eval.TestSet.from_frame, {
         "frame": pd.DataFrame({"arm": ["a", "b"], "item": [1, 1], "reward": [1, 0]})}),
-    "tiers": (lambda: topk.tiers, {"table": TABLE}),
-    "tiers.evidence": (lambda: topk.tiers(TABLE).evidence, {"k": 1}),
-    "tiers.decided": (lambda: topk.tiers(TABLE).decided, {"k": 1}),
-    "Gate": (lambda: topk.Gate, {"champion": "base"}),
-    "Gate.offer": (lambda: topk.Gate("base").offer, {"candidate": "new"}),
-    "Trial.tell": (lambda: topk.Gate("base").offer("new").tell, {"champion": [1],
+    "tiers": (lambda: topk_eval.tiers, {"table": TABLE}),
+    "tiers.evidence": (lambda: topk_eval.tiers(TABLE).evidence, {"k": 1}),
+    "tiers.decided": (lambda: topk_eval.tiers(TABLE).decided, {"k": 1}),
+    "Gate": (lambda: topk_eval.Gate, {"champion": "base"}),
+    "Gate.offer": (lambda: topk_eval.Gate("base").offer, {"candidate": "new"}),
+    "Trial.tell": (lambda: topk_eval.Gate("base").offer("new").tell, {"champion": [1],
                                                                  "candidate": [0]}),
     "Trial.ask_cells": (lambda: gate().ask_cells, {"size": 3}),
     "Trial.tell_cells": (lambda: gate().tell_cells, {"models": ["base"], "items": [0],

@@ -15,13 +15,13 @@ import pandas as pd
 import pytest
 
 import topk
+import topk_book
 from topk import confidence, instances, stats
 from topk import guarantees as g
 from topk import hardness as h
 from topk import lower_bounds as lb
 from topk.bandits import reward_range_of
-from topk.simulate import experiments
-from topk_book import claims, glue_all, recording, verdicts
+from topk_book import claims, experiments, glue_all, recording, verdicts
 from topk_book.replay import replay_phases
 
 MEANS, ROWS, NU = [0.9, 0.6, 0.3, 0.1], [[0.9, 0.1], [0.2, 0.8]], [0.7, 0.5, 0.3]
@@ -139,7 +139,7 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
          "event": [lambda reps: reps.sums]}),
     experiments.smallest_budget: ({"n": 6, "epsilon": 0.1}, {"k": [4], "ratio": [1.0]}),
     experiments.group_plays: ({"n": 6}, {"epsilon": [1 / 16], "hypothesis": [4]}),
-    topk.kth_arm: ({"eta": 0.2}, {"bandit": [[0.1, 0.2]], "k": [4], "eta": [*NOT_REAL, 0, 1],
+    topk_book.experiments.kth_arm: ({"eta": 0.2}, {"bandit": [[0.1, 0.2]], "k": [4], "eta": [*NOT_REAL, 0, 1],
                                   "slack": [-1, 1, 0.5]}),
     replay_phases: (
         {"strategy": topk.SAR(1, 12), "n": 3, "sums": [[1, 2, 0]] * 2},

@@ -10,7 +10,7 @@ import topk
 from topk import guarantees as g
 from topk import lower_bounds as lb
 from topk import store
-from topk.simulate import experiments
+from topk_book import experiments
 from topk_book.replay import replay_phases
 
 COINS, RNG = topk.BernoulliBandit([0.9, 0.1]), np.random.default_rng

@@ -23,11 +23,8 @@ from .bandits import (
     TruncatedNormalBandit as TruncatedNormalBandit,
 )
 from .engine.streams import streams as streams
-from .leaderboard import Tiers as Tiers, tiers as tiers
 from .live.files import load as load, resume as resume
-from .live.gate import Gate as Gate, Trial as Trial
 from .live.session import Session as Session
-from .reading import read_results as read_results
 from .rules import (
     Indices as Indices,
     Rounds as Rounds,
@@ -40,7 +37,6 @@ from .simulate.compare import (
     Comparisons as Comparisons,
     compare as compare,
 )
-from .simulate.experiments import KthArm as KthArm, kth_arm as kth_arm
 from .simulate.results import Outcome as Outcome, Replications as Replications, Summary as Summary
 from .simulate.run import replicate as replicate, run as run, warm as warm
 from .strategies import (
@@ -69,7 +65,6 @@ from .strategies import (
     Uniform as Uniform,
 )
 from .strategies.paired import PairedBetting as PairedBetting
-from .testset import ItemPool as ItemPool, TestSet as TestSet
 
 __version__: str
 
@@ -84,14 +79,11 @@ __all__ = [
     "Comparison",
     "Comparisons",
     "GapE",
-    "Gate",
     "GaussianBandit",
     "Halving",
     "ImprovedTopK",
     "Indices",
-    "ItemPool",
     "KLLUCB",
-    "KthArm",
     "LUCB1",
     "LUCBPlusPlus",
     "MultiBandit",
@@ -112,11 +104,8 @@ __all__ = [
     "Strategy",
     "SuccessiveRejects",
     "Summary",
-    "TestSet",
-    "Tiers",
     "TopTwo",
     "TopkWarning",
-    "Trial",
     "TruncatedNormalBandit",
     "UGapEb",
     "UGapEc",
@@ -128,12 +117,10 @@ __all__ = [
     "guarantees",
     "hardness",
     "instances",
-    "kth_arm",
     "load",
     "lower_bounds",
     "metrics",
     "plots",
-    "read_results",
     "replicate",
     "resume",
     "rule",
@@ -143,6 +130,5 @@ __all__ = [
     "store",
     "strategies",
     "streams",
-    "tiers",
     "warm",
 ]

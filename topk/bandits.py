@@ -269,6 +269,9 @@ class Bandit(ABC):
     means: Floats
     bounds: Sequence[float] | None = None
     sigma: float | None = None
+    sizes: Integers | None = None  # number of rewards that each arm has, if they are limited
+    aligned: bool = False  # whether the i-th rewards of all arms belong together
+    drawn_ahead: bool = True  # whether `sample` is called for blocks, see above; not inherited
 
     def __init__(self, means: ArrayLike) -> None:
         self.means = np.ascontiguousarray(means, dtype=np.float64)
@@ -283,6 +286,31 @@ class Bandit(ABC):
     def layout(self) -> int | tuple[int, ...]:
         """The argument of `Strategy.start`: the number n of arms, or the pair (M, n)."""
         return self.means.shape if self.means.ndim > 1 else self.means.size
+
+    def form(self, strategy: Any) -> Any:
+        """Return the strategy that plays on these arms: by default the strategy itself.
+
+        A bandit overrides this where another form of the rule is valid, for example because
+        rewards are drawn without replacement, or to refuse what is not.
+
+        Parameters
+        ----------
+        strategy : topk.Strategy
+            The strategy that was chosen.
+        """
+        return strategy
+
+    def deal(self, rng: np.random.Generator) -> "Bandit":
+        """Return the bandit of one run: by default the bandit itself.
+
+        A bandit overrides this where a run draws more than rewards, such as an order.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of randomness for what is drawn; a stream of its own in each run.
+        """
+        return self
 
     @property
     def reward_range(self) -> RewardRange:
@@ -492,6 +520,8 @@ class BetaBandit(Bandit):
         If ``a`` and ``b`` differ in size, or an entry is not positive and finite.
     """
 
+    drawn_ahead = False
+
     a: Floats
     b: Floats
 
@@ -570,6 +600,8 @@ class GaussianBandit(Bandit):
     [0]
     """
 
+    drawn_ahead = False
+
     sigma: float
 
     def __init__(self, means: ArrayLike, sigma: float) -> None:
@@ -612,6 +644,8 @@ class ReplayBandit(Bandit):
     >>> ReplayBandit([[1, 1, 0, 1], [0, 1]]).means.tolist()
     [0.75, 0.5]
     """
+
+    drawn_ahead = False
 
     names: list[Any] | None = None
     answers: list[Floats]

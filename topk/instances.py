@@ -1,4 +1,4 @@
-r"""The instances of the papers, named as there, and a matrix of grades.
+r"""The instances of the papers, named as there.
 
 Arms are numbered from 0; arm 0 is arm 1 of the paper.  If a paper lists the means, the arms are in
 its order; `topk.run` and `topk.replicate` shuffle them in every run.  Three functions draw the
@@ -10,13 +10,12 @@ functions raise a ValueError if an argument is out of range.
 import numpy as np
 
 from topk._checks import as_generator, check_integer, check_real, check_sizes
-from topk._types import Floats, Seed
+from topk._types import Seed
 from topk.bandits import BernoulliBandit
 from topk.data import rte_counts
 
 __all__ = [
     "beta41",
-    "graded_models",
     "rte_workers",
     "sar_budget",
     "sar_experiment",
@@ -337,51 +336,6 @@ def beta41(n: int, rng: Seed) -> BernoulliBandit:
     5
     """
     return BernoulliBandit(_uniform_draws(n, rng) ** 0.25)
-
-
-def graded_models(rng: Seed, models: int = 21, items: int = 800) -> Floats:
-    r"""Grades in [0, 1] of models on shared items, as of a judge that compares with a fixed rival.
-
-    The grade of model a on item i is :math:`1/(1 + e^{-z})` with :math:`z = s_a - d_i + u_{ai}`.
-    The difficulty :math:`d_i` and the noise :math:`u_{ai}` are normal with standard deviations
-    3 and 2.  A quarter of the models have skills :math:`s_a` from 2 down to -2, the others from
-    -5 to -9.  So most grades are near 0 or 1, few models come close to the rival, and the grades of
-    two models on the same items are correlated.
-
-    Parameters
-    ----------
-    rng : int or numpy.random.Generator
-        Source of randomness.
-    models, items : int
-        Numbers of models, at least 2, and of items, at least 1.
-
-    Returns
-    -------
-    ndarray of float, shape (models, items)
-        The grades, for `topk.TestSet` or `topk.ItemPool`; the models are in order of skill.
-
-    Notes
-    -----
-    The shape is that of 21 models on 798 items of AlpacaEval (Dubois et al. 2024,
-    arXiv:2404.04475): means from .7 to .02, four fifths of the grades below .1, and a correlation
-    of about .3; the numbers are ours.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> grades = graded_models(0)
-    >>> grades.shape, grades.mean(axis=1).round(2)[[0, 1, 4, 20]].tolist()
-    ((21, 800), [0.7, 0.59, 0.33, 0.01])
-    """
-    models = check_integer(models, "models", 2)
-    items = check_integer(items, "items", 1)
-    generator = as_generator(rng, "an integer or a numpy.random.Generator")
-    strong = max(1, models // 4)
-    skill = np.append(np.linspace(2, -2, strong), np.linspace(-5, -9, models - strong))
-    difficulty = generator.normal(0, 3, items)
-    noise = generator.normal(0, 2, (models, items))
-    found: Floats = 1 / (1 + np.exp(difficulty - skill[:, None] - noise))
-    return found
 
 
 def _two_levels(n, k, high, low):

@@ -1,6 +1,6 @@
 """Train the 43 classifiers of chapter 27 and test each on 899 handwritten digits.
 
-``python -m topk_book.digits`` trains the classifiers and writes ``topk/data/digits.csv``; the
+``python -m topk_book.digits`` trains the classifiers and writes ``topk_eval/data/digits.csv``; the
 README in that folder lists the versions. It requires scikit-learn, from the extra ``book``.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from topk import data
+from topk_eval import data
 
 
 def classifiers():
@@ -83,7 +83,7 @@ def results(names=None):
 
 
 def main():
-    """Write the file that `topk.data.digits` reads."""
+    """Write the file that `topk_eval.data.digits` reads."""
     right, path = results(), Path(data.__file__).with_name("digits.csv")
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")

@@ -8,7 +8,7 @@ import numpy as np
 
 from topk._checks import check_integer, refuse
 from topk.bandits import Bandit, BernoulliBandit, check_bandit
-from topk.engine.allocation import water_fill
+from topk.rules.allocation import water_fill
 from topk.rules.strategy import Indices, Strategy
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 244, 34, 14, 40  # of the drawing, in SVG units

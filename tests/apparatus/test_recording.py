@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import topk
-from topk.engine.allocation import water_fill
+from topk.rules.allocation import water_fill
 from topk_book.recording import Recording, record, side_by_side
 
 BANDIT = topk.BernoulliBandit([0.9, 0.7, 0.5, 0.3])

@@ -15,6 +15,7 @@ from strategies.plain import BigBatches, Coin, Doubling, Settled
 from strategies.test_own_rule import Counting, OverAll, Thompson
 
 import topk
+import topk_eval
 
 HERE = Path(__file__).parent
 RECOMMENDED = "KLLUCB", "TopTwo", "BettingLUCB"
@@ -59,7 +60,7 @@ def bandits(n, several):
         "replay": topk.ReplayBandit(records),
         "own sampler": Skewed(means),
         "own pull": Paired(means),
-        "finite": topk.TestSet(cells.astype(float)),
+        "finite": topk_eval.TestSet(cells.astype(float)),
     }
 
 

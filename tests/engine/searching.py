@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 import topk
-from topk.engine.state import begin_run
 from topk.rules import NO_ARM, Stored, base
 from topk.rules.marks import rule
 from topk.rules.search import ugape_scan as candidates
+from topk.rules.state import begin_run
 
 # few pulls, so that means tie all the time: (arm, count, ones)
 BATCHES = st.lists(

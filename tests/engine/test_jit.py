@@ -21,11 +21,11 @@ from strategies.registry import ENTRIES, cases
 
 import topk
 from topk.engine import jit, seal
-from topk.engine.state import begin_run
 from topk.rules import indices, ranking
 from topk.rules.base import restore
 from topk.rules.marks import Functions, replaceable
 from topk.rules.search.ugape_scan import find_bounds
+from topk.rules.state import begin_run
 from topk.simulate.play import Play
 from topk.strategies.lucb import published_beta
 

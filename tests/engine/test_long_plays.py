@@ -12,13 +12,13 @@ from strategies import transcriptions
 
 import topk
 from topk.engine.loop import CROSSING, DONE
-from topk.engine.state import begin_run
 from topk.rules import base
 from topk.rules.search.clucb_trees import CLUCB_TREES
 from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.rules.search.ugape_scan import UGAPE_SCAN
 from topk.rules.search.ugape_trees import UGAPE_TREES
+from topk.rules.state import begin_run
 from topk.simulate.play import Play
 
 PATIENCE = 1.0  # seconds of a processor that a slice may take on a busy machine; 0.2 on an idle one

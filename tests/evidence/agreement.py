@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 import topk
-from topk.confidence import interval, overlap
+from topk.confidence.confidence import interval, overlap
 
 RUNS, FIRST = 1000, 40
 CLICKS, LADDER = [0.3, 0.28, 0.1, 0.05, 0.01, 0.01], [0.9, 0.8, 0.7, 0.55, 0.4, 0.3, 0.2, 0.1]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from evidence.plays import in_lines
 
-import topk
+import topk_eval
 
 RESULT = Path(__file__).with_name("gates.json")
 SEED, STREAMS, CANDIDATES, DELTA = 38, 1000, 200, 0.05
@@ -25,7 +25,7 @@ def stream(setting, number):
     """Return how many of 200 candidates equal to the champion are accepted, and their items."""
     options, discordant, size = SETTINGS[setting]
     rng = np.random.default_rng([SEED, [*SETTINGS].index(setting), number])
-    gate, accepted, items = topk.Gate(**{"delta": DELTA} | options), 0, 0
+    gate, accepted, items = topk_eval.Gate(**{"delta": DELTA} | options), 0, 0
     for candidate in range(CANDIDATES):
         trial = gate.offer(candidate)
         while trial.status == "open":
@@ -74,11 +74,11 @@ def tiers_err(kind, number):
     order = sorted(range(4), key=lambda a: (-values[a], a))
     rank, k, wrong = np.argsort(order) + 1, 1 + number % 3, np.zeros(2, dtype=bool)
     for t in range(1, ITEMS + 1):
-        found = topk.tiers(table[:, :t], WIDE_DELTA)
+        found = topk_eval.tiers(table[:, :t], WIDE_DELTA)
         frame = found.frame()
         at = rank[frame.model.to_numpy()]
         wrong[0] |= ((at < frame.rank_low) | (at > frame.rank_high)).any()
-        frame = topk.tiers(table[:, :t], WIDE_DELTA, k=k).frame()
+        frame = topk_eval.tiers(table[:, :t], WIDE_DELTA, k=k).frame()
         at = rank[frame.model.to_numpy()]
         wrong[1] |= (((frame.tier == "in") & (at > k)) | ((frame.tier == "out") & (at <= k))).any()
     return wrong

@@ -13,8 +13,9 @@ import numpy as np
 from evidence.plays import certified_errors, in_lines
 
 import topk
+import topk_eval
+from topk.confidence.sides import mixture_bound, share_above
 from topk.rules.marks import rule
-from topk.sides import mixture_bound, share_above
 
 RESULT = Path(__file__).with_name("near_ties.json")
 SEED, REPLAYED = 52, 5
@@ -40,7 +41,7 @@ def bandit_of(name, means):
     if name == "BettingLUCB":
         return topk.BetaBandit(means, 1 - means)
     if name == "FiniteKLLUCB":
-        return topk.TestSet(np.arange(ITEMS) < np.rint(ITEMS * means)[:, None])
+        return topk_eval.TestSet(np.arange(ITEMS) < np.rint(ITEMS * means)[:, None])
     return topk.BernoulliBandit(means)
 
 

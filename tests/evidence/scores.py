@@ -11,7 +11,7 @@ import numpy as np
 from evidence.plays import certified_errors, digest, in_lines
 
 import topk
-from topk.betting import betting_bounds
+from topk.confidence.betting import betting_bounds
 from topk.engine.jit import compiled
 from topk.rules.marks import apart
 

@@ -17,7 +17,7 @@ from strategies.plain import BigBatches, Doubling
 from strategies.registry import ENTRIES, each_strategy, start
 
 import topk
-from topk.capital import has_products
+from topk.confidence.capital import has_products
 from topk.live.files import digest
 
 

@@ -15,9 +15,9 @@ from strategies.registry import ENTRIES, shown
 
 import topk
 from topk._json import from_json
-from topk.confidence import interval, pair_count, pair_multiplier
-from topk.live.cells import orders_of
+from topk.confidence.confidence import interval, pair_count, pair_multiplier
 from topk.strategies.by_sides import level_above, level_below
+from topk_eval.cells import orders_of
 
 RNG = np.random.default_rng
 JOINING = {

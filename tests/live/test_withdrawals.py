@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import topk
-from topk.confidence import pair_multiplier
-from topk.paired import BETS, WEIGHTS, set_count
+from topk.confidence.confidence import pair_multiplier
+from topk.confidence.paired import BETS, WEIGHTS, set_count
 from topk.rules.base import BY_RULE
 
 

@@ -7,7 +7,6 @@ import pytest
 from engine.searching import call
 
 import topk
-from topk.engine.state import begin_run
 from topk.rules.indices import following, highest, inside, kth, lower, lowest, upper
 from topk.rules.search import clucb_trees
 from topk.rules.search.arrays import PLAIN
@@ -16,6 +15,7 @@ from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.rules.search.ugape_scan import members
 from topk.rules.search.ugape_trees import UGAPE_TREES
+from topk.rules.state import begin_run
 from topk.strategies.lucb import imbalance
 
 CASES = [

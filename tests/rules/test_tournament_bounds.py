@@ -8,7 +8,7 @@ import pytest
 from engine.searching import call
 
 import topk
-from topk.kl import kl_log_ratio_scalar
+from topk.confidence.kl import kl_log_ratio_scalar
 from topk.rules.indices import highest, inside, kth, lowest
 from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES

@@ -5,8 +5,8 @@ import pytest
 
 import topk
 from topk.bandits import reward_range_of
-from topk.engine.state import begin_run
 from topk.rules.search.weakest_pair import NEVER, weight
+from topk.rules.state import begin_run
 
 
 @pytest.mark.parametrize("normal", [False, True])

@@ -10,8 +10,8 @@ from scale import amount
 import topk
 from topk import hardness
 from topk import lower_bounds as lb
-from topk.simulate import experiments as ex
 from topk.stats import Interval, proportion_interval
+from topk_book import experiments as ex
 
 N, K, EPSILON = 40, 10, 0.01  # the smallest k and the largest epsilon that Lemma 5.2 covers
 NU, NU_PRIME = [0.7, 0.5, 0.3], [0.5, 0.7, 0.3]

@@ -3,6 +3,7 @@
 import numpy as np
 
 import topk
+import topk_eval
 
 RIGHT = np.random.default_rng(0).random((3, 60)) < [[0.9], [0.5], [0.2]]
 
@@ -17,7 +18,7 @@ def test_selected_names_have_the_shape_of_selected():
 
 
 def test_names_of_a_test_set_survive_its_dealing():
-    cells = topk.TestSet(RIGHT, names=["a", ("b", 1), 3])
+    cells = topk_eval.TestSet(RIGHT, names=["a", ("b", 1), 3])
     outcome = topk.run(topk.KLLUCB(1, epsilon=0, delta=0.05), cells, rng=0)
     assert outcome.selected_names.tolist() == ["a"]
 

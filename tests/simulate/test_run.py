@@ -18,8 +18,8 @@ from strategies.registry import ENTRIES, cases, each_strategy, real_bandit, swee
 
 import topk
 from topk.engine import state
-from topk.engine.allocation import water_fill
 from topk.rules import lowest
+from topk.rules.allocation import water_fill
 from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.simulate import run as simulate

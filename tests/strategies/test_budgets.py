@@ -11,7 +11,7 @@ from strategies.tapes import Tapes
 from strategies.transcriptions import sar_lengths
 
 import topk
-from topk.engine.allocation import water_fill
+from topk.rules.allocation import water_fill
 
 CUT_SHORT = [
     entry

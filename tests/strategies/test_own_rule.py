@@ -16,12 +16,12 @@ from strategies.plain import Coin, Settled
 
 import topk
 from topk.engine import jit, loop
-from topk.engine.state import begin_run
 from topk.engine.streams import RULE, stream
 from topk.rules import NO_ARM, Stored, lowest
 from topk.rules.base import BY_BUDGET
 from topk.rules.ranking import rank
 from topk.rules.rounds import accept, end_with
+from topk.rules.state import begin_run
 
 BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.45, 0.7, 0.1, 0.3])
 needs_compiler = pytest.mark.skipif(not jit.COMPILES, reason="loops are not compiled")

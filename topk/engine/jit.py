@@ -42,9 +42,9 @@ from typing import Any
 
 import numpy as np
 
-from topk.engine.calls import called_by, in_circle, is_own, reached, stamp
 from topk.engine.seal import folder, remove, seal, unsealed, warn
 from topk.engine.tiering import Tier
+from topk.rules.calls import called_by, in_circle, is_own, reached, stamp
 from topk.rules.marks import Functions, larger
 
 try:
@@ -226,6 +226,27 @@ def compiled(function, cls, name, lean, store=True):
         A `Loop`, or ``function`` itself if there is no compiler.
     """
     return Loop(function, cls, name, lean, store) if COMPILES else function
+
+
+def compiled_for(state, function):
+    """Return `topk.engine.loop.run_batches` or ``step`` compiled for the class of a run's state.
+
+    Parameters
+    ----------
+    state : topk.rules.state.RunState
+        The run.
+    function : function
+        The entry point; without a compiler it is returned as plain Python.
+    """
+    cls, search = type(state.strategy), state.search.name if state.search else "none"
+    name = f"{cls.__name__}_{search}_{type(state.s).__name__}"
+    return compiled(function, type(state.s), name, state.strategy.by_indices, is_importable(cls))
+
+
+def is_importable(cls):
+    """Return whether another process can import a class by its name."""
+    found = getattr(sys.modules.get(cls.__module__), cls.__qualname__, None)
+    return found is cls and cls.__module__ != "__main__"
 
 
 def environment():

@@ -15,7 +15,7 @@ from topk.bandits import (
 )
 from topk.rules.base import WRONG, ask, count, update
 from topk.rules.marks import allocates, apart
-from topk.testset import Deal
+from topk_eval.testset import Deal
 
 DONE, CROSSING, PAUSED = 0, 1, 2  # why `run_batches` returned
 SHORT, BY_HAND = 3, 4  # ... rewards must be drawn first; an arm is pulled more than twice

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import splu
 from topk._checks import as_vector, check_means, check_real, refuse
 from topk._ranges import one_of, validated
 from topk._types import Floats
-from topk.kl import kl_of_step
+from topk.confidence.kl import kl_of_step
 
 _RELATIVE_GAP = 1e-9  # relative duality gap at which the method stops
 _MAX_STEPS = 200  # interior-point steps; 10 to 40 are used in practice

@@ -17,7 +17,7 @@ from topk._checks import (
 )
 from topk._ranges import any_unit, inverse_square, means_up_to_b, up_to_b, up_to_half, validated
 from topk._types import FloatOrFloats, Floats
-from topk.kl import kl_of_step
+from topk.confidence.kl import kl_of_step
 from topk.metrics import SLACK
 
 

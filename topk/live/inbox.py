@@ -37,7 +37,7 @@ class Arrivals:
         Sums of the new rewards of each arm, and of their squares.
     kept : dict
         arm -> results for later batches, in order of arrival.
-    products : topk.capital.Products or None
+    products : topk.confidence.capital.Products or None
         The products of the new rewards, if the rule uses them.
     """
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from topk import plots
 from topk._checks import in_words, refuse
-from topk.confidence import by_pairs, overlap
-from topk.finite import tolerated_items
+from topk.confidence.confidence import by_pairs, overlap
+from topk.confidence.finite import tolerated_items
 
 if TYPE_CHECKING:
     import pandas
@@ -81,7 +81,7 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
     rule: evidence of at most delta means that no arm has rivals.  By intervals, two arms are
     separated if the upper end of the arm outside the set is at most epsilon above the lower end of
     the arm inside, and ``epsilon`` is the smallest value at which all arms are separated.  By
-    sides, these are the one-sided bounds of `topk.sides`, not ``low`` and ``high``.  By
+    sides, these are the one-sided bounds of `topk.confidence.sides`, not ``low`` and ``high``.  By
     pairs, two arms are separated if their p-value is at most delta.
 
     When the rule of `KLLUCB` with its mixture, `BettingLUCB` or `TopTwo` stops the run, evidence is

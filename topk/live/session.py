@@ -34,26 +34,26 @@ from topk._tables import as_labels, joined_cells, joined_series, joined_to, labe
 from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
 from topk.bandits import UNIT_RANGE, reward_range_of
-from topk.capital import Products, has_products, log_products, multiply_arms
-from topk.confidence import METHODS
-from topk.engine.allocation import spread
-from topk.engine.cells import CellRunState
-from topk.engine.known import check_cells, limit_batch
-from topk.engine.plain import PlainRunState
-from topk.engine.state import STOPPED, RunState, begin_run, by_bandit, recommend_with
-from topk.finite import check_items
+from topk.confidence.capital import Products, has_products, log_products, multiply_arms
+from topk.confidence.confidence import METHODS
+from topk.confidence.finite import check_items
 from topk.live import files, report, results
-from topk.live.cells import Cells, checked_items, checked_results
 from topk.live.exact import ExactSums
 from topk.live.inbox import Arrivals
 from topk.live.records import Records
 from topk.live.results import MOST, as_name, check_names
 from topk.live.snapshot import Snapshot
 from topk.live.subgaussian import ODDS, SigmaTest
+from topk.rules.allocation import spread
 from topk.rules.base import ACTIVE, RUNNING
-from topk.rules.cells import CellStrategy
+from topk.rules.exhausted import check_values, limit_batch
+from topk.rules.numbered import Numbered
+from topk.rules.numbered_state import NumberedRunState
+from topk.rules.plain import PlainRunState
 from topk.rules.ranking import means_of
+from topk.rules.state import STOPPED, RunState, begin_run, by_bandit, recommend_with
 from topk.rules.strategy import Indices, Ruled, Strategy
+from topk_eval.cells import Cells, checked_items, checked_results
 
 if TYPE_CHECKING:
     import pandas
@@ -163,7 +163,7 @@ class Session:
         Maximum number of arms, those that join included, if given at the start.
     withdrawals : int or None
         Maximum number of withdrawals, if given at the start.
-    engine : topk.engine.state.RunState or topk.engine.plain.PlainRunState
+    engine : topk.rules.state.RunState or topk.rules.plain.PlainRunState
         The strategy's state, for inspection by its author: ``engine.s`` of a rule, ``engine.view``
         of a strategy in plain Python.
     lock : threading.RLock
@@ -191,7 +191,7 @@ class Session:
     trials: int
     most_arms: int | None
     withdrawals: int | None
-    engine: RunState | PlainRunState | CellRunState
+    engine: RunState | PlainRunState | NumberedRunState
     lock: threading.RLock
     revisions: set[str]
 
@@ -257,10 +257,10 @@ class Session:
         if self.items:
             self._scale["items"] = self.item_names or self.items
             if not self.engine.strategy.skips_known:
-                check_cells(strategy, n, self.items)
+                check_values(strategy, n, self.items)
             seed = (own or np.random.default_rng()).bit_generator.random_raw()
             self._open_cells(int(seed), trials)
-        elif check_integer(trials, "trials", 1) != 1 or isinstance(self.engine, CellRunState):
+        elif check_integer(trials, "trials", 1) != 1 or isinstance(self.engine, NumberedRunState):
             name, value = ("items", None) if trials == 1 else ("trials", trials)
             refuse(name, value, f"given: {type(strategy).__name__} compares models on items"
                    if trials == 1 else "1 where there are no items")
@@ -271,7 +271,7 @@ class Session:
         n, order = self.n, "own"
         self._items = results.Arms(self.items, self.item_names)
         self.trials = self._scale["trials"] = check_integer(trials, "trials", 1, 10_000)
-        if isinstance(self.engine, CellRunState):
+        if isinstance(self.engine, NumberedRunState):
             self.engine.limit(np.full(n, self.items), trials=self.trials)
             if self.engine.strategy.paired:
                 order = "drawn" if self.item_names else "given"
@@ -316,7 +316,7 @@ class Session:
     def _open_batch(self):
         """Take the next batch from the strategy; one that sees cells is asked for them later."""
         arms, counts = np.empty((2, self.n), dtype=np.int64)
-        cells = isinstance(self.engine, CellRunState)
+        cells = isinstance(self.engine, NumberedRunState)
         m = 0 if cells else self.engine.ask(arms, counts)
         if self.items and not self.engine.strategy.skips_known:
             m = limit_batch(self.engine, self.items, arms, counts, m)
@@ -601,7 +601,7 @@ class Session:
         if self.done or most <= 0:
             return np.zeros(self.n, dtype=np.int64)
         size, capacity = min(size, most), np.full(self.n, MOST)
-        if isinstance(engine, CellRunState):
+        if isinstance(engine, NumberedRunState):
             size = min(size, budget - int((self._cells.known + self._cells.out).sum()))
             return engine.shares(self._cells.out, self._cells.left, max(size, 0))
         if self._cells:
@@ -1147,7 +1147,7 @@ class Session:
 
     def _count_stored(self, grown, stored):
         """Let a strategy that sees cells count those of a stored session."""
-        if isinstance(self.engine, CellRunState):
+        if isinstance(self.engine, NumberedRunState):
             scale = self._reward_range
             unit = [(arm, np.clip((x - scale.low) / scale.width, 0, 1)) for arm, x in grown]
             self.engine.spent = int(self._cells.known.sum())
@@ -1165,7 +1165,7 @@ class Session:
 
     def _expect_cells(self):
         """Set the results that are expected to count: of withdrawn arms, only cells in flight."""
-        if isinstance(self.engine, CellRunState):
+        if isinstance(self.engine, NumberedRunState):
             return
         self._arrivals.flight[:] = self._cells.uncounted
         self._arrivals.flight[self._withdrawn] = self._cells.in_flight[self._withdrawn]
@@ -1225,7 +1225,7 @@ class Session:
         Notes
         -----
         `ask` describes the choice of arms; `BettingLUCB` and `PairedBetting` imagine no results,
-        see `topk.engine.cells.CellRunState.shares`. The order of items is drawn in advance: every
+        see `topk.rules.numbered_state.NumberedRunState.shares`. The order of items is drawn in advance: every
         arm has its own uniformly random order, a function of the ``rng`` given to
         `topk.Strategy.start` (of a fresh seed if none is given), which is stored with the session.
         `PairedBetting` hands out all arms' items in one order, 0, 1, 2, ..., or for items with
@@ -1288,7 +1288,7 @@ class Session:
         known = self._arms.known(), self._items.known()
         arms, items, results = joined_cells(known, results, arms=arms, items=items)
         pairs, scale = self._pairs(arms, items), self._reward_range
-        zero_one = not isinstance(self.engine, CellRunState)
+        zero_one = not isinstance(self.engine, NumberedRunState)
         kind = type(self.strategy).__name__
 
         def where(place):
@@ -1303,7 +1303,7 @@ class Session:
     def _count_cells(self, grown):
         """Pass newly counted cells to the strategy."""
         self._expect_cells()
-        if isinstance(self.engine, CellRunState):
+        if isinstance(self.engine, NumberedRunState):
             scale = self._reward_range
             unit = [(arm, np.clip((x - scale.low) / scale.width, 0, 1)) for arm, x in grown]
             self._own("engine").spent = int(self._cells.known.sum())
@@ -1346,7 +1346,7 @@ class Session:
         report says how many there are.  A cell that may be had later belongs to `lost_cells`.
         """
         self._with_cells("void_cells")
-        if not isinstance(self.engine, CellRunState):
+        if not isinstance(self.engine, NumberedRunState):
             refuse("void_cells", type(self.strategy).__name__, "for BettingLUCB and PairedBetting")
         self._count_cells(self._own("_cells").make_void(*self._pairs(arms, items), self._called))
         return self
@@ -1388,7 +1388,7 @@ class Session:
             name = in_words(self._arms.name(arm))
             told = f"{len(again)} cell(s) were lost again and again, arm {name} and item {item} "
             told += f"{times} times: a cell that can never be had "
-            if isinstance(self.engine, CellRunState):
+            if isinstance(self.engine, NumberedRunState):
                 told += "belongs to Session.void_cells"
             else:
                 told += "holds up all later results of its arm; if that counts as a failure, tell 0"
@@ -1404,7 +1404,7 @@ class Session:
         arms if the withdrawal is independent of the arm's rewards; with `KLLUCB`, `BettingLUCB` and
         `TopTwo` it may depend on rewards that have been told.  By sides (`KLLUCB`, `BettingLUCB`),
         an arm whose upper bound is below the lower bounds of k others costs nothing; the first
-        withdrawal of another arm widens the upper bounds, see `topk.sides`.  Arms rejected earlier
+        withdrawal of another arm widens the upper bounds, see `topk.confidence.sides`.  Arms rejected earlier
         stay rejected: the guarantee of a strategy that rejects arms during the run is about the
         arms that were still active.
 
@@ -1440,7 +1440,7 @@ class Session:
             )
         self._own("engine").withdraw(arm)
         self._withdrawn.append(arm)
-        if isinstance(self.engine, CellRunState):
+        if isinstance(self.engine, NumberedRunState):
             self._expect_cells()
             return self
         self._credit(np.array([arm]))
@@ -1483,7 +1483,7 @@ class Session:
         Notes
         -----
         *Rules by sides* (`KLLUCB` with its mixture, `BettingLUCB`) reserve a part of delta for arms
-        that join, see `topk.sides`: the guarantee holds at delta whenever and for whatever reason
+        that join, see `topk.confidence.sides`: the guarantee holds at delta whenever and for whatever reason
         arms join, and ``most_arms`` is not needed.  An arm that joins must begin without data: tell
         no rewards from before it joined.
 
@@ -1531,7 +1531,7 @@ class Session:
                 f"names: the session was started with withdrawals={self.withdrawals}, and delta is "
                 "divided among the arms of the start: no arm can join"
             )
-        if isinstance(self.engine, CellRunState):
+        if isinstance(self.engine, NumberedRunState):
             raise ValueError(
                 f"names: no arm can join {type(self.strategy).__name__} on items, which divides "
                 "delta among the arms of the start; start a new session with all arms, and tell it "
@@ -1743,7 +1743,7 @@ def _revived(cls, strategy, stored, revisions=()):
     more = {name: stored[name] for name in ("most_arms", "joined")}
     session = cls(strategy, stored["n"], **stored["scale"], **more)
     session._clock = check_integer(stored["clock"], "clock", 0)
-    if not isinstance(session.engine, CellRunState):
+    if not isinstance(session.engine, NumberedRunState):
         session.engine.load(stored["play"])
     session._withdrawn = check_arms(stored["withdrawn"], session.n, "withdrawn").tolist()
     for arm, exact in stored["short"]:
@@ -1778,7 +1778,7 @@ def _checked_withdrawals(withdrawals, strategy, method, most_arms):
         if limit:
             refuse("withdrawals", limit, "0, or left out, which permits any number of them")
         return limit
-    if isinstance(strategy, CellStrategy):
+    if isinstance(strategy, Numbered):
         return check_integer(withdrawals, "withdrawals", 0)
     name = type(strategy).__name__
     refuse("withdrawals", withdrawals, f"left out for {name}, which does not compare pairs of arms")

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topk import confidence, sides
 from topk._types import Floats, Integers
 from topk.bandits import RewardRange
-from topk.capital import capital_ends, capital_interval
-from topk.finite import tolerated_items
+from topk.confidence import confidence, sides
+from topk.confidence.capital import capital_ends, capital_interval
+from topk.confidence.finite import tolerated_items
 from topk.live.results import named
-from topk.rules.cells import CellTable
+from topk.rules.numbered import RewardTable
 from topk.rules.ranking import means_of
 from topk.rules.strategy import Strategy
 
@@ -70,14 +70,14 @@ class Snapshot:
     table
         The counted cells of a strategy that sees single cells; otherwise None.
     log_products
-        Logarithms of the products of `topk.capital`, shape (n, 60), if the strategy uses them.
+        Logarithms of the products of `topk.confidence.capital`, shape (n, 60), if the strategy uses them.
     stops_by
         As in `topk.Strategy`, of the rule for these rewards.
     late
         Whether results that the rule has not asked for have been counted.
     when_settled
         Withdrawn arm -> the level at which it was settled, for rules by sides; see
-        `topk.sides.Levels`.
+        `topk.confidence.sides.Levels`.
     withdrawals
         As in `topk.Session`.
     """
@@ -103,7 +103,7 @@ class Snapshot:
     most_arms: int | None = None
     joined: tuple[int, ...] = ()
     corrections: tuple[tuple[Any, int, float, int, float], ...] = ()
-    table: CellTable | None = None
+    table: RewardTable | None = None
     log_products: Floats | None = None
     stops_by: str | None = None
     late: bool = False

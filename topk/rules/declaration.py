@@ -16,12 +16,18 @@ class Arms(NamedTuple):
         Number of arms at the start, if others have joined since.
     most : int or None
         Maximum number of arms, those that join included, if it was given at the start.
+    normal : bool
+        Whether rewards are 1/2-sub-Gaussian instead of bounded.
+    withdrawals : int or None
+        Maximum number of withdrawals, if it was given at the start.
     """
 
     n: int
     bandits: int = 1
     first: int | None = None
     most: int | None = None
+    normal: bool = False
+    withdrawals: int | None = None
 
 
 class Stored(NamedTuple):

@@ -1,6 +1,5 @@
 """Strategies: frozen dataclasses of parameters with a rule in one of two forms."""
 
-import copy
 import dataclasses
 import math
 import warnings
@@ -27,10 +26,13 @@ from topk.bandits import UNIT_RANGE, RewardRange
 from topk.rules import base, indices, ranking, rounds
 from topk.rules.declaration import Arms, Declaration, Stored, sorted_out
 from topk.rules.marks import rule
+from topk.rules.plain import PlainRunState
 from topk.rules.ranking import means_of, ranked_by
+from topk.rules.search.arrays import PLAIN
 from topk.rules.search.interface import Search, parameters_of
 from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
+from topk.rules.state import RunState
 from topk.rules.view import View
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ class Strategy:
     anytime : bool
         Whether the rule ignores its budget, so that checkpoints make sense.
     stops_by : str or None
-        What the stopping rule compares: one-sided bounds by ``"sides"`` (`topk.sides`),
+        What the stopping rule compares: one-sided bounds by ``"sides"`` (`topk.confidence.sides`),
         ``"intervals"`` of single arms, ``"pairs"`` of arms, or None for none of these; evidence
         takes the same form, see `topk.Session.evidence`.
     joins_by : str or None
@@ -87,12 +89,13 @@ class Strategy:
         Whether the rule draws random numbers, from ``s.rng``, or ``view.rng`` in plain Python.
     bounded : bool
         Whether the guarantee requires bounded rewards; Hoeffding's inequality does not.
-    normal : bool
-        Whether the rewards are 1/2-sub-Gaussian instead of bounded; set by `on`.
-    withdrawals : int or None
-        Maximum number of withdrawals, where a session agrees on it at the start; set by it.
+    by_indices : bool
+        Whether the rule picks one or two arms at a time, see `topk.Indices`.
+    paired : bool
+        Whether the rule compares the i-th rewards of two arms with each other.
     skips_known : bool
-        Whether the rule itself skips arms of a finite test set that are known completely.
+        Whether the rule itself skips arms of which all values have been drawn, where these are
+        drawn without replacement.
     checks : dict
         Name of a parameter -> its check, ``check(value, name)``.
 
@@ -122,8 +125,8 @@ class Strategy:
     several: bool = False
     random: bool = False
     bounded: bool = False
-    normal: bool = False
-    withdrawals: int | None = None
+    by_indices: bool = False
+    paired: bool = False
     stops_by: Literal["sides", "intervals", "pairs"] | None = None
     joins_by: Literal["sides", "intervals", "bounds", "pairs"] | None = None
     skips_known: bool = False
@@ -155,9 +158,8 @@ class Strategy:
         Raises
         ------
         ValueError
-            If the guarantee requires bounded rewards and these are not, if epsilon is not less
-            than their range, or if the rewards are drawn without replacement and the guarantee
-            does not cover this.
+            If the guarantee requires bounded rewards and these are not, or if epsilon is not less
+            than their range.
         """
         found, width = {}, reward_range.width
         if "epsilon" in getattr(self, "__dataclass_fields__", ()):  # CLUCB has none to choose
@@ -170,37 +172,24 @@ class Strategy:
         complexity = getattr(self, "complexity", None)
         if complexity is not None:
             found["complexity"] = complexity * width**2
-        made = dataclasses.replace(self, **found)
-        object.__setattr__(made, "normal", not reward_range.bounded)
-        if reward_range.items is None:
-            return made
-        graded = reward_range.graded
-        return (made.on_grades if graded else made.without_replacement)(reward_range.items)
-
-    def on_grades(self, items: int) -> "Strategy":
-        """Return the strategy for arms with ``items`` cells that may be other than 0 and 1.
-
-        Raises
-        ------
-        ValueError
-            By this default, unless the strategy has a fixed budget.
-        """
-        if self.certifies or self.several:
-            allowed = f"0 or 1 for {type(self).__name__}; run BettingLUCB on other cells"
-            refuse("cells", "grades or missing cells", allowed)
-        return self.without_replacement(items)
+        return dataclasses.replace(self, **found)
 
     def without_replacement(self, items: int) -> "Strategy":
-        """Return the strategy for arms with ``items`` results each, each drawn at most once.
+        """Return the strategy for arms whose 0/1 rewards are drawn without replacement.
 
         This default is for rules that ignore the limit: with a fixed budget they run unchanged, and
-        the engine omits pulls for which an arm has no items left (see `topk.engine.known`).
+        drivers omit pulls for which an arm has no values left (see `topk.rules.exhausted`).
+
+        Parameters
+        ----------
+        items : int
+            Number of values of each arm.
 
         Raises
         ------
         ValueError
             If the strategy stops by a certificate about rewards drawn with replacement, samples
-            several bandits, or pulls every arm more often at first than it has items.
+            several bandits, or pulls every arm more often at first than it has values.
         """
         name = type(self).__name__
         if self.several or self.certifies:
@@ -233,6 +222,41 @@ class Strategy:
         if budget is not None:
             check_budget(budget, smallest=bandits * n * self.initial_pulls + self.extra_budget)
         return bandits, n
+
+    def begin(
+        self,
+        n: int | tuple[int, int],
+        reward_range: RewardRange = UNIT_RANGE,
+        *,
+        reserve: Literal[1] | tuple[int, int | None] = 1,
+        withdrawals: int | None = None,
+        normal: bool | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Any:
+        """Return the state of a run that begins: what simulations and sessions drive.
+
+        Parameters
+        ----------
+        n : int or pair of int
+            Number of arms, or the pair (M, n).
+        reward_range : topk.bandits.RewardRange
+            The range of the rewards; what the run counts is rescaled, see `on`.
+        reserve : 1 or pair (int, int or None)
+            How many arms delta is divided among: 1 times the n arms, or the number of arms at the
+            start of a session and, if it was given, the maximum number, if others may join.
+        withdrawals : int, optional
+            Maximum number of withdrawals, if it was given at the start.
+        normal : bool, optional
+            Whether the rescaled rewards are 1/2-sub-Gaussian; by default if they have no bounds.
+        rng : numpy.random.Generator, optional
+            Source of randomness of a rule that draws random numbers.
+
+        Returns
+        -------
+        topk.rules.state.RunState, PlainRunState or NumberedRunState
+            The state, whose attribute ``strategy`` is the rescaled strategy.
+        """
+        return PlainRunState(self.on(reward_range), n, rng)
 
     def cost_of_joining(self, before: int, after: int) -> float:
         r"""Return how much a join may add to the failure probability, in multiples of delta.
@@ -431,35 +455,59 @@ class Ruled(Strategy):
     roles: dict[str, Callable[..., Any]] = {}
     searches: tuple[Search, ...] = ()
     scan_up_to: int = 0
-    reserve: tuple[int, int | None] | None = None  # see `reserving`
     carries: tuple[str, ...] = ()
 
-    def reserving(self, n: int, most: int | None) -> "Ruled":
-        """Return the strategy for a session that started with n arms and may grow to ``most``."""
-        made = copy.copy(self)
-        object.__setattr__(made, "reserve", (n, most))
-        return made
+    def begin(
+        self,
+        n: int | tuple[int, int],
+        reward_range: RewardRange = UNIT_RANGE,
+        *,
+        reserve: Literal[1] | tuple[int, int | None] = 1,
+        withdrawals: int | None = None,
+        normal: bool | None = None,
+        rng: np.random.Generator | None = None,
+        search: Search | None = None,
+    ) -> RunState:
+        """Return the state of a run that begins; see `Strategy.begin`.
+
+        Parameters
+        ----------
+        search : topk.rules.search.interface.Search, optional
+            How the arms at risk are found; by default the fastest way in plain Python.
+        """
+        made = self.on(reward_range)
+        bandits, each = made.check_shape(n)
+        if search is None:
+            fastest = made.search_for(bandits * each)
+            search = PLAIN.get(fastest, fastest)
+        first, most = (None, None) if reserve == 1 else reserve
+        normal = not reward_range.bounded if normal is None else normal
+        arms = Arms(bandits * each, bandits, first, most, normal, withdrawals)
+        return RunState(made, arms, rng, search)
+
+    def cuts_withdrawn(self, n: int) -> bool:
+        """Return whether the rule sees only the remaining arms once one of n is withdrawn."""
+        return False
 
     def declared(self, arms: Arms) -> Declaration:
         """Return the state of a run with these arms; `reserved_state` says how delta is divided."""
-        if self.reserve is not None:
-            arms = arms._replace(first=self.reserve[0], most=self.reserve[1])
         found = self.state(arms) | self.form_state(arms)
         if arms.first is not None and arms.most is not None and self.joins_by != "sides":
-            numbers = self.reserved_state(arms.first, arms.most)
+            numbers = self.reserved_state(arms)
             arrays = (Stored, np.ndarray, dict)  # these have the size, or the values, of this run
             found |= {x: y for x, y in numbers.items() if not isinstance(y, arrays)}
         return sorted_out(found)
 
-    def reserved_state(self, n: int, most: int) -> dict[str, Any]:
-        """Return the `state` whose numbers are those for n arms at the start and ``most`` later.
+    def reserved_state(self, arms: Arms) -> dict[str, Any]:
+        """Return the `state` whose numbers are those for ``arms.most`` arms.
 
-        They are those of ``most`` arms.  If the proof uses one-sided bounds, each arm that joins
-        may replace another one among the k best, whose other bound is then needed: there are
-        ``most`` bounds, and one more for each arm that can join.
+        If the proof uses one-sided bounds, each arm that joins may replace another one among the k
+        best, whose other bound is then needed: there are ``arms.most`` bounds, and one more for
+        each arm that can join.
         """
-        replaced = most - n if self.joins_by == "bounds" else 0
-        return self.state(Arms(most + replaced))
+        assert arms.first is not None and arms.most is not None
+        replaced = arms.most - arms.first if self.joins_by == "bounds" else 0
+        return self.state(arms._replace(n=arms.most + replaced, first=None, most=None))
 
     def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
         """Return (M, n), see `Strategy.check_shape`; refuse what is not a frozen dataclass."""
@@ -495,9 +543,9 @@ class Ruled(Strategy):
                 raise TypeError(f"{type(self).__name__} {reason}")
         return search
 
-    def search_arrays(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
+    def search_arrays(self, search: Search | None, arms: Arms) -> dict[str, Any]:
         """Return the arrays that a search adds to the state of a run: name -> array."""
-        return search.new_arrays(bandits, n) if search else {}
+        return search.new_arrays(arms.bandits, arms.n // arms.bandits) if search else {}
 
     def substitutions(self, search: Search | None) -> dict[Callable[..., Any], Callable[..., Any]]:
         """Return the substitutions: open function -> function."""
@@ -740,6 +788,7 @@ class Indices(Ruled):
         "recommend": base.recommend,
         "on_withdraw": base.on_withdraw,
     }
+    by_indices = True
     searches: tuple[Search, ...] = (TOP_K_SCAN, TOP_K_TREES)
     scan_up_to = 3000  # LUCB1's scan and its trees take the same time with some 2,800 arms
 
@@ -748,7 +797,7 @@ class Indices(Ruled):
         return {"picked": Stored("arm", 2)}
 
     def cuts_withdrawn(self, n: int) -> bool:
-        """Return whether the rule sees only the remaining arms once one of n is withdrawn."""
+        """Return whether the rule sees only the remaining arms; False if it keeps their numbers."""
         if self.searches or self.several:
             return False
         found = sorted_out(self.state(Arms(n)))

@@ -9,14 +9,12 @@ recorded.
 
 import numpy as np
 
-from topk.bandits import Bandit, BernoulliBandit, BetaBandit, GaussianBandit, ReplayBandit, is_coin
+from topk.bandits import Bandit, BernoulliBandit, is_coin
 from topk.engine.loop import BUFFERED, new_law
 from topk.simulate.seeding import generators
-from topk.testset import Deal, DrawnItems
 
 FIRST_BLOCK, LARGEST_BLOCK = 16, 2**16  # rewards in a block
 ARM_REWARDS = 6  # purpose of the streams of the arms, after those of `topk.engine.streams`
-DRAWN_DIRECTLY = BetaBandit, GaussianBandit, ReplayBandit, Deal, DrawnItems
 
 
 def needs_buffer(bandit):
@@ -26,7 +24,8 @@ def needs_buffer(bandit):
     one stream for all arms, on which recorded runs rely.
     """
     own = getattr(bandit.pull, "__func__", None) not in (Bandit.pull, BernoulliBandit.pull)
-    return not (own or type(bandit) in DRAWN_DIRECTLY or is_coin(bandit))
+    ahead = vars(type(bandit)).get("drawn_ahead", True)  # a derived class has its own `sample`
+    return ahead and not (own or is_coin(bandit))
 
 
 class BufferedBandit(Bandit):

@@ -5,10 +5,10 @@ from functools import lru_cache
 import numpy as np
 
 from topk.engine.loop import BERNOULLI, CROSSING, NO_CHAIN
-from topk.engine.state import by_bandit
 from topk.engine.streams import ORDER, REWARDS, order_from
 from topk.rules.base import BY_RULE
 from topk.rules.ranking import best_of
+from topk.rules.state import by_bandit
 from topk.simulate.play import Play
 from topk.simulate.seeding import generator_memory, generator_states, generators
 

@@ -11,11 +11,8 @@ import numpy as np
 from topk._checks import refuse
 from topk._warnings import SlowWarning
 from topk.bandits import UNIT_RANGE, Bandit, BernoulliBandit, exact_sum, is_coin, unit_sums
-from topk.capital import has_products, log_products
+from topk.confidence.capital import has_products, log_products
 from topk.engine import loop, tiering
-from topk.engine.allocation import water_fill
-from topk.engine.cells import CellRunState
-from topk.engine.known import check_cells, limit_batch
 from topk.engine.loop import (
     BERNOULLI,
     BY_HAND,
@@ -26,22 +23,23 @@ from topk.engine.loop import (
     SHORT,
     history_for,
 )
-from topk.engine.state import (
+from topk.engine.streams import DEAL, ORDER, REWARDS, RULE, SPLIT, order_from, stream
+from topk.rules import base, indices
+from topk.rules.allocation import water_fill
+from topk.rules.base import BY_RULE
+from topk.rules.exhausted import check_values, limit_batch
+from topk.rules.numbered_state import NumberedRunState
+from topk.rules.ranking import best_of, recommend_best
+from topk.rules.state import (
     HINT,
     STOPPED,
-    begin_run,
     by_bandit,
     explain_errors,
     recommend_with,
 )
-from topk.engine.streams import DEAL, ORDER, REWARDS, RULE, SPLIT, order_from, stream
-from topk.rules import base, indices
-from topk.rules.base import BY_RULE
-from topk.rules.ranking import best_of, recommend_best
 from topk.rules.strategy import Indices, Rounds, Ruled
 from topk.simulate.buffer import BufferedBandit, needs_buffer
 from topk.simulate.results import Outcome
-from topk.testset import Deal, ItemPool, TestSet
 
 SLICE_SECONDS = 0.1  # after which a compiled loop should return to Python
 FIRST_SLICE = 100_000  # arms times batches before the first return: some milliseconds at most
@@ -82,6 +80,13 @@ def played(finish, *given, **options):
             warnings.warn(f"slow, as plain Python: {reason}", SlowWarning, stacklevel=2)
 
 
+def compiled_for(state, function):
+    """Return a loop compiled for the state of a run; see `topk.engine.jit.compiled_for`."""
+    from topk.engine import jit  # importing numba takes longer than many runs
+
+    return jit.compiled_for(state, function)
+
+
 class Play:
     """One run in progress: its streams, its state and, if wanted, its record.
 
@@ -113,26 +118,29 @@ class Play:
         self, strategy, bandit, seed, number, record=False, stop=None, max_pulls=-1, later=0,
         search=None, compiles=None,
     ):
-        self.given = strategy, bandit, seed, number, record
+        self.given, self.strategy = (strategy, bandit, seed, number, record), strategy
         self.later, self.seconds = later, 0.0  # of a processor, as plain Python
-        if isinstance(bandit, TestSet | ItemPool):
+        strategy = bandit.form(strategy)
+        if type(bandit).deal is not Bandit.deal:
             bandit = bandit.deal(stream(seed, number, DEAL))
         self.buffered = needs_buffer(bandit)
         self.reward_range = bandit.reward_range
         bandit = BufferedBandit(bandit, seed, number) if self.buffered else bandit
-        self.strategy, self.bandit, self.stop, self.max_pulls = strategy, bandit, stop, max_pulls
+        self.bandit, self.stop, self.max_pulls = bandit, stop, max_pulls
         self.seed, self.number = seed, number
         self.order = order_from(stream(seed, number, ORDER), bandit.layout)
         self.rng = stream(seed, number, REWARDS)
-        strategy = strategy.on(self.reward_range)
         self.ruled, self.zero_one = isinstance(strategy, Ruled), is_coin(bandit)
-        kinds = tuple(map(type, vars(strategy).values()))
+        kinds = tuple(map(type, vars(strategy.on(self.reward_range)).values()))
         fastest = strategy.search_for(bandit.n) if self.ruled else None
         self.tier = tiering.tier_of(type(strategy), kinds, fastest, type(bandit), record)
         self.compiles = self.tier.begins_compiled() if compiles is None else compiles
-        own = stream(seed, number, RULE) if strategy.random else None
-        self.state = begin_run(strategy, bandit.layout, own, search, self.compiles)
-        if isinstance(self.state, CellRunState) and isinstance(bandit, Deal):
+        more = {"rng": stream(seed, number, RULE)} if strategy.random else {}
+        if self.ruled and (search or self.compiles):
+            more["search"] = search or fastest
+        self.state = strategy.begin(bandit.layout, self.reward_range, **more)
+        strategy = self.state.strategy
+        if isinstance(self.state, NumberedRunState) and bandit.sizes is not None:
             self.state.limit(bandit.sizes[self.order])
         self.arms, self.counts = np.zeros((2, bandit.n), dtype=np.int64)
         self.record, self.is_last = [] if record else None, False  # pairs (arms, their rewards)
@@ -142,7 +150,7 @@ class Play:
         items = self.reward_range.items
         self.limited = None if strategy.skips_known else items
         if self.limited:
-            check_cells(strategy, bandit.n, items)
+            check_values(strategy, bandit.n, items)
         coins = getattr(bandit.pull, "__func__", None) is BernoulliBandit.pull
         if coins and self.ruled and (self.one_by_one or not record):
             self.law = loop.law_of(bandit, self.order)
@@ -258,7 +266,7 @@ class Play:
     def _claim(self, compiles):
         """Return whether the loop is stored, or is to be compiled here; see `Tier.compiles`."""
         other = Play(*self.given, compiles=True)
-        compiled = other.state.compiled(loop.run_batches)
+        compiled = compiled_for(other.state, loop.run_batches)
         if not hasattr(compiled, "claim"):  # there is no compiler
             self.tier.refused = True
             return False
@@ -294,7 +302,7 @@ class Play:
             self.seconds, self.tier.seconds = self.seconds + seconds, self.tier.seconds + seconds
             return found
         try:
-            return self.state.compiled(function)(*given)
+            return compiled_for(self.state, function)(*given)
         except Exception as error:
             unknown = isinstance(error, KeyError)  # from numba, for an unknown name in ``s.now``
             if not (unknown or type(error).__module__.startswith("numba.")):

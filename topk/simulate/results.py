@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from topk import confidence, metrics
+from topk import metrics
 from topk._checks import as_numbers, check_choice, check_real, refuse
 from topk._types import Flags, Floats, Integers
 from topk.bandits import UNIT_RANGE, RewardRange
-from topk.capital import capital_ends
-from topk.rules.cells import CellTable
+from topk.confidence import confidence
+from topk.confidence.capital import capital_ends
+from topk.confidence.sides import Levels
+from topk.confidence.sides import evidence as evidence_by_sides
+from topk.rules.numbered import RewardTable
 from topk.rules.ranking import means_of
-from topk.sides import Levels
-from topk.sides import evidence as evidence_by_sides
 from topk.stats import proportion_interval
 
 if TYPE_CHECKING:
@@ -78,12 +79,12 @@ class Outcome(_ArrayFields):
         Each arm's sum of squared rewards, of rewards rescaled to [0, 1], if the strategy uses
         squares.
     log_products : ndarray of float, shape (n, 60), or None
-        Logarithms of the products of `topk.capital`, if the strategy uses them.
+        Logarithms of the products of `topk.confidence.capital`, if the strategy uses them.
     by_pairs : bool
         Whether the strategy's own rule stops by pairs.
     seed : int or None
         The value of ``rng`` that repeats the run.
-    table : topk.rules.cells.CellTable or None
+    table : topk.rules.numbered.RewardTable or None
         The cells of a strategy that sees single cells, in the random order of the run's arms.
     names : list or None
         Names of the bandit's arms, if it has any.
@@ -103,7 +104,7 @@ class Outcome(_ArrayFields):
     log_products: Floats | None = None
     by_pairs: bool = False
     seed: int | None = None
-    table: CellTable | None = field(default=None, compare=False)
+    table: RewardTable | None = field(default=None, compare=False)
     names: list[Any] | None = None
 
     @property

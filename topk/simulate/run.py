@@ -32,10 +32,8 @@ from topk._checks import (
 from topk._types import Seed
 from topk.bandits import Bandit, check_bandit
 from topk.engine import tiering
-from topk.engine.known import check_cells
-from topk.engine.state import begin_run
 from topk.engine.streams import INSTANCE, stream
-from topk.rules.cells import CellStrategy
+from topk.rules.exhausted import check_values
 from topk.rules.strategy import Ruled, Strategy
 from topk.simulate.many import run_together
 from topk.simulate.play import Play, played
@@ -49,7 +47,6 @@ from topk.simulate.workers import (
     on_machine,
 )
 from topk.store import StudyFiles, description_of, versions
-from topk.testset import ItemPool, TestSet
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -253,11 +250,10 @@ def study_of(
     study = Study(strategy, _check_bandits(bandit, runs), seed, keep=keep, epsilon=epsilon)
     first = study.bandit_of(0)
     _check_suits(strategy, first)
-    fitted = strategy.on(first.reward_range)
     # checks that the parameters fit the arms; the first run begins with a copy of this state
-    begin_run(fitted, first.layout)
+    fitted = first.form(strategy).begin(first.layout, first.reward_range).strategy
     if first.reward_range.items and not fitted.skips_known:
-        check_cells(strategy, first.n, first.reward_range.items)
+        check_values(strategy, first.n, first.reward_range.items)
     study.shape = first.means.shape
     study.checkpoints = _check_checkpoints(checkpoints, strategy, first.n)
     study.max_pulls = _check_max_pulls(max_pulls, first.n)
@@ -596,17 +592,10 @@ def _check_suits(strategy, bandit):
     if strategy.several != (bandit.means.ndim > 1):
         wanted = "a topk.MultiBandit" if strategy.several else "a single bandit"
         refuse("bandit", bandit, f"{wanted} for {type(strategy).__name__}")
-    name, pool = type(strategy).__name__, isinstance(bandit, ItemPool)
-    if getattr(strategy, "paired", False) and not pool:
-        refuse("bandit", bandit, f"a topk.ItemPool for {name}, which compares models on new items")
-    single = strategy.stops_by in ("intervals", "sides")  # of arms
-    if pool and not single and not getattr(strategy, "paired", False):
-        wanted = f"a topk.ReplayBandit for {name}, which needs arms with independent results"
+    if strategy.paired and not bandit.aligned:
+        wanted = f"a topk_eval.ItemPool for {type(strategy).__name__}, which compares i-th rewards"
         refuse("bandit", bandit, wanted)
-    if isinstance(bandit, TestSet) and bandit.absent.any() and not isinstance(
-        strategy.on(bandit.reward_range), CellStrategy
-    ):
-        refuse("bandit", bandit, f"without missing cells for {name}; BettingLUCB allows them")
+    bandit.form(strategy)  # refuses what is not valid on these arms
 
 
 def _check_checkpoints(checkpoints, strategy, n):

@@ -156,7 +156,7 @@ class ImprovedTopK(Rounds):
       :math:`(k'+u+1)`-th largest mean are accepted, largest first and at most k'; then those more
       than that below the :math:`(k'-u)`-th largest are rejected;
     * otherwise (*reject only*): the same threshold for rejection is found by a halving tournament
-      with its own pulls, as in `topk.kth_arm`, and no arm is accepted.
+      with its own pulls, as in `topk_book.experiments.kth_arm`, and no arm is accepted.
 
     The slack :math:`u=4s_0r` grows from round to round because errors shift the ranks.  Rounds
     continue while :math:`2\cdot2^{-r}k'>\epsilon k` and :math:`|S|>k'+u`.  If at most k' arms are

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from topk import capital
 from topk._checks import check_choice
 from topk._types import Floats, Whole
-from topk.betting import betting_bounds
-from topk.capital import (
+from topk.confidence import capital
+from topk.confidence.betting import betting_bounds
+from topk.confidence.capital import (
     capital_ends,
     capital_high,
     capital_interval,
@@ -19,7 +19,7 @@ from topk.capital import (
     log_products,
     multiply,
 )
-from topk.rules import Arms, Stored, Strategy, apart, base, indices, rule
+from topk.rules import Arms, Stored, apart, base, indices, rule
 from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.search.interface import Search
@@ -38,7 +38,7 @@ class BettingLUCB(Floored):
 
     The strategy is meant for grades, ratings, times and other rewards that are not all 0 or 1.  An
     arm's bounds come from the exact capital of 30 bets on a larger and 30 on a smaller mean, of
-    which an arm keeps the products of its rewards' factors, see `topk.capital`.  The smaller the
+    which an arm keeps the products of its rewards' factors, see `topk.confidence.capital`.  The smaller the
     variance, the closer they are; for 0/1 rewards they are about those of `KLLUCB`.
 
     Let h be the arm with the lowest lower bound among the k largest means, and l the arm with the
@@ -90,14 +90,6 @@ class BettingLUCB(Floored):
         lambda self: "sides" if self.levels == "sides" else "intervals"
     )
     checks = Floored.checks | {"levels": lambda value, name: check_choice(value, name, LEVELS)}
-
-    def without_replacement(self, items: int) -> Strategy:
-        """Return the rule for a finite test set, with cells of any kind."""
-        from topk.strategies.graded import FiniteBettingLUCB
-
-        return FiniteBettingLUCB(self.k, self.epsilon, self.delta, items, self.budget)
-
-    on_grades = without_replacement
 
     def state(self, arms: Arms) -> dict[str, Any]:
         """Return the levels, what `Floored` needs, and the products of each arm."""

@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 
+from topk.confidence.sides import NEVER, SLACK, SPARE, Levels, settled_level, share_above
 from topk.rules import Stored
 from topk.rules.base import WITHDRAWN
 from topk.rules.indices import INSIDE, rebuild
-from topk.sides import NEVER, SLACK, SPARE, Levels, settled_level, share_above
 
 
 def sides_state(arms, k, delta, by_sides):
     """Return what bounds by side need: the levels of the arms, and when an arm was settled.
 
-    Levels are logarithms of 1 / alpha, with `topk.sides.SLACK` added.  That of the upper bounds of
+    Levels are logarithms of 1 / alpha, with `topk.confidence.sides.SLACK` added.  That of the upper bounds of
     the arms of the start changes with withdrawals; ``spare`` plus ln(j (j + 1)) is that of the j-th
     arm that has joined.
     """
@@ -27,7 +27,7 @@ def sides_state(arms, k, delta, by_sides):
         "below": float(start.below(level)[0]),
         "spare_above": level - math.log(SPARE * c),
         "spare_below": level - math.log(SPARE * (1 - c)),
-        # withdrawn arm -> the largest level at which it was settled then, or `topk.sides.NEVER`
+        # withdrawn arm -> the largest level at which it was settled then, or `topk.confidence.sides.NEVER`
         "settled": Stored("real", arms.n),
         "now": {"above": float(start.above(level)[0])},
     }

@@ -9,8 +9,9 @@ import numpy as np
 
 from topk._checks import check_choice, positive, refuse
 from topk._types import Floats, Whole
-from topk.confidence import interval
-from topk.kl import kl_interval_scalar, normal_interval_scalar
+from topk.confidence.confidence import interval
+from topk.confidence.kl import kl_interval_scalar, normal_interval_scalar
+from topk.confidence.sides import mixture_bound, mixture_ends, normal_bound, normal_ends
 from topk.rules import (
     BY_RULE,
     NO_ARM,
@@ -38,7 +39,6 @@ from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.marks import in_loops
 from topk.rules.search.interface import Search
 from topk.rules.strategy import Ruled
-from topk.sides import mixture_bound, mixture_ends, normal_bound, normal_ends
 from topk.strategies.by_sides import level_of, note_withdrawal, sides_state
 
 RATES, LEVELS = ("mixture", "published"), ("sides", "arms")
@@ -136,7 +136,7 @@ class Floored(Pair):
     """The rule of `KLLUCB` and `BettingLUCB`, as `floor_state` and `sides_state` say.
 
     With ``floored`` there is a floor on each arm's pulls.  With ``by_sides`` the bounds are those
-    of `topk.sides`, and an arm of the pair whose pull helps little is left out.
+    of `topk.confidence.sides`, and an arm of the pair whose pull helps little is left out.
     """
 
     @rule
@@ -281,7 +281,7 @@ class KLLUCB(Floored):
 
     where kl is the divergence of Bernoulli distributions, F the arcsine distribution, and U' the
     bound with 1 in place of F, improved once; the lower bound is the mirror image, at the level
-    :math:`0.9\,(1-c)\,\delta/(n-k)`.  See `topk.sides`.
+    :math:`0.9\,(1-c)\,\delta/(n-k)`.  See `topk.confidence.sides`.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ class KLLUCB(Floored):
     with the fewest pulls is pulled instead.
 
     By sides the guarantee holds whatever is withdrawn or joins, when and for whatever reason: a
-    tenth of delta is reserved for it (`topk.sides`).  The first withdrawal of an arm that is not
+    tenth of delta is reserved for it (`topk.confidence.sides`).  The first withdrawal of an arm that is not
     clearly worse than k others lowers the level of the upper bounds; that of any other arm changes
     nothing.  By arms the two bounds of an arm together fail with probability at most delta / n, so
     the guarantee remains valid when arms are withdrawn: if i is returned and j is not,
@@ -322,8 +322,8 @@ class KLLUCB(Floored):
     With sigma-sub-Gaussian instead of bounded rewards the bounds are those of normal mixtures: by
     sides :math:`m \pm \frac\sigma u\sqrt{(u+1)(2\ln\frac{1 + 1/\alpha}2 + \ln(1+u))}`, by arms
     with :math:`n/\delta` in place of :math:`(1 + 1/\alpha)/2`; the published rate does not allow
-    them.  On a finite test set of N items (`topk.TestSet`, or ``start(..., items=N)``) the bounds
-    are those of `topk.finite`, and the run ends when the upper bound of l is at most epsilon above
+    them.  On a finite test set of N items (`topk_eval.TestSet`, or ``start(..., items=N)``) the bounds
+    are those of `topk.confidence.finite`, and the run ends when the upper bound of l is at most epsilon above
     the lower bound of h; an arm whose N results are all known is not pulled again.  Such a run
     always ends, after at most n N pulls, and ties are certified.  The certificate is about these N
     items, not about a population from which they come.  Ties go to the arm with the lower index.
@@ -365,7 +365,7 @@ class KLLUCB(Floored):
 
     def without_replacement(self, items: int) -> Ruled:
         """Return the rule for a finite test set, which the published rate does not allow."""
-        from topk.strategies.testset import FiniteKLLUCB
+        from topk.strategies.finite_kllucb import FiniteKLLUCB
 
         if self.rate == "published":
             refuse("items", items, "left out with the published rate of KLLUCB")
@@ -374,9 +374,9 @@ class KLLUCB(Floored):
     def state(self, arms: Arms) -> dict[str, Any]:
         """Return the constant part of beta, which rate it is, and what `Floored` needs."""
         published = int(self.rate == "published")
-        factor = 405.5 if published else 1 if self.normal else 2
+        factor = 405.5 if published else 1 if arms.normal else 2
         log_ratio = math.log(factor * arms.n / self.delta)
-        found = {"published": published, "normal": int(self.normal), "log_ratio": log_ratio}
+        found = {"published": published, "normal": int(arms.normal), "log_ratio": log_ratio}
         found |= sides_state(arms, self.k, self.delta, self.stops_by == "sides")
         floored = floor_state(self.epsilon == 0 and not published)
         return found | floored | {"now": found["now"] | floored["now"]}

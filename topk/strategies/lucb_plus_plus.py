@@ -8,8 +8,8 @@ import numpy as np
 
 from topk._checks import check_choice
 from topk._types import Floats, Whole
+from topk.confidence.sides import share_above
 from topk.rules import Arms, Indices, clipped_bounds, highest, lower, lowest, rule, upper
-from topk.sides import share_above
 
 SPLITS = ("half", "sqrt")
 LARGEST = 0.1  # the largest eta for which the radius is proved
@@ -87,9 +87,10 @@ class LUCBPlusPlus(Indices):
         """Return the constant part of the radius, for lower and for upper bounds, and n."""
         return self._levels(arms.first or arms.n, arms.n, self.k)
 
-    def reserved_state(self, n: int, most: int) -> dict[str, Any]:
+    def reserved_state(self, arms: Arms) -> dict[str, Any]:
         """Return `state`; with arms that join, up to k + most - n are ever among the k best."""
-        return self._levels(n, most, self.k + most - n)
+        assert arms.first is not None and arms.most is not None
+        return self._levels(arms.first, arms.most, self.k + arms.most - arms.first)
 
     def _levels(self, first, most, best):
         """Return the levels for ``first`` arms at the start: most - k and ``best`` bounds."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from topk._checks import refuse
 from topk._types import Floats, Integers, Whole
-from topk.paired import BETS, bet, set_count
-from topk.rules.cells import CellStrategy, CellTable
+from topk.confidence.paired import BETS, bet, set_count
+from topk.rules.numbered import Numbered, RewardTable
 
 FLOOR = 0.25  # of the longest prefix; shorter ones of undecided arms come first
 RESERVED = 0.9  # share of delta for neighbours in the ranking; the rest is for withdrawals
@@ -17,7 +17,7 @@ SLACK = 1 + 1e-9  # factor of the level, larger than rounding errors of a capita
 
 
 @dataclass(frozen=True)
-class PairedBetting(CellStrategy):
+class PairedBetting(Numbered):
     r"""Ask all models the same items in one order, and bet on the differences of their results.
 
     The promise is about *new* items: the mean of a model is that over the population from which the
@@ -25,7 +25,7 @@ class PairedBetting(CellStrategy):
     difference of two models varies far less than their results, and far fewer items separate them.
 
     Each model has answered a prefix of one common order.  For two models a and b,
-    :math:`e_{ab}` is the evidence of `topk.paired`, over their common prefix, that a is better, and
+    :math:`e_{ab}` is the evidence of `topk.confidence.paired`, over their common prefix, that a is better, and
     the largest value so far counts.  High holds the k best scores; the score of a model is its mean
     difference to the model with the longest prefix, over its own prefix.  The run ends when
     :math:`e_{ab}` has reached :math:`C/\delta` for all a in High and all b outside, where
@@ -56,7 +56,7 @@ class PairedBetting(CellStrategy):
     for the other: then the claim holds whatever the reason.  Items that come in clusters, such as
     questions about one document, must be averaged first.
 
-    `topk.paired` has the proofs.  With epsilon = 0, n - 1 counts the pairs of neighbours in the
+    `topk.confidence.paired` has the proofs.  With epsilon = 0, n - 1 counts the pairs of neighbours in the
     true ranking, and the promise covers every set that is ever named.  These pairs get 0.9 delta.
     If a model is withdrawn, whatever the results so far, others become neighbours; the
     (n - 1)(n - 2)/2 other pairs share the rest of delta, so that from then on
@@ -67,7 +67,7 @@ class PairedBetting(CellStrategy):
     away from the boundary this is not proved.  If items run out first, the set stays open.
 
     Pairing gains nothing if models err independently of each other, since only the common prefix
-    counts: then `BettingLUCB` needs fewer cells.  For exactly these items, see `TestSet`.
+    counts: then `BettingLUCB` needs fewer cells.  For exactly these items, see `topk_eval.TestSet`.
 
     Cost of a cell: 15 n multiplications; memory: 15 n² numbers.
 
@@ -76,7 +76,7 @@ class PairedBetting(CellStrategy):
     >>> import numpy as np, topk
     >>> rng = np.random.default_rng(0)
     >>> hard = rng.random(500)
-    >>> pool = topk.ItemPool([hard < 0.8, hard < 0.7, hard < 0.6, rng.random(500) < 0.5])
+    >>> pool = topk_eval.ItemPool([hard < 0.8, hard < 0.7, hard < 0.6, rng.random(500) < 0.5])
     >>> outcome = topk.run(PairedBetting(2, epsilon=0, delta=0.05), pool, rng=0)
     >>> outcome.selected.tolist(), outcome.certified
     ([0, 1], True)
@@ -89,18 +89,14 @@ class PairedBetting(CellStrategy):
     stops_by = "pairs"
     paired = True
 
-    def table(self, n: int, items: Integers | None) -> "PairTable":
+    def table(
+        self, n: int, items: Integers | None, withdrawals: int | None = None,
+    ) -> "PairTable":
         """Return an empty table for n arms."""
-        return PairTable(self, n)
-
-    def without_replacement(self, items: int) -> "PairedBetting":
-        """Return the strategy itself: the number of items only says when they run out."""
-        return self
-
-    on_grades = without_replacement
+        return PairTable(self, n, withdrawals)
 
 
-class PairTable(CellTable):
+class PairTable(RewardTable):
     """The cells of a run of `PairedBetting`.
 
     Attributes
@@ -113,10 +109,10 @@ class PairTable(CellTable):
 
     aligned = True
 
-    def __init__(self, strategy: PairedBetting, n: int) -> None:
+    def __init__(self, strategy: PairedBetting, n: int, withdrawals: int | None = None) -> None:
         super().__init__(n)
         self.k, self.epsilon, self.delta = strategy.k, strategy.epsilon, strategy.delta
-        self.all_stay = strategy.withdrawals == 0
+        self.all_stay = withdrawals == 0
         self.capitals, self.largest = np.ones((n, n, BETS.size)), np.ones((n, n))
         self._low = np.zeros((n, 64))  # cells by item, 0 where missing, ...
         self._high = np.zeros((n, 64))  # ... and 1 where missing

@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 
 from topk._types import Floats, Whole
-from topk.confidence import effective_pulls, interval, pair_count, pair_multiplier, prior_share
-from topk.kl import TINY, mixture_cost_scalar, pair_minimiser
+from topk.confidence.confidence import (
+    effective_pulls,
+    interval,
+    pair_count,
+    pair_multiplier,
+    prior_share,
+)
+from topk.confidence.kl import TINY, mixture_cost_scalar, pair_minimiser
 from topk.rules import ACTIVE, NO_ARM, WITHDRAWN, Arms, Indices, least_pulled, rule
 from topk.rules.indices import on_withdraw as withdraw_from_pairs
 from topk.rules.search import weakest_pair
@@ -100,15 +106,15 @@ class TopTwo(Indices):
         """Return ln(C / delta), whether rewards are 1/2-sub-Gaussian, n, ln g, and the pair."""
         listed = arms.most or arms.n
         fixed = pair_count(listed, self.k) if arms.most and self.epsilon > 0 else 0.0
-        absent = None if self.withdrawals == 0 else listed - arms.n
+        absent = None if arms.withdrawals == 0 else listed - arms.n
         count = fixed or pair_multiplier(listed, self.k, self.epsilon, absent)
-        share = 1.0 if self.normal else prior_share(self.epsilon)
+        share = 1.0 if arms.normal else prior_share(self.epsilon)
         return {
             "fixed_count": fixed,
             "on_list": listed,
             "share": share,
             "log_delta": math.log(self.delta),
-            "normal": int(self.normal),
+            "normal": int(arms.normal),
             "shared": arms.n,
             "costs": np.zeros(arms.n),  # ln g of each arm
             # the pair and its weight, and an arm of a pair that lacked evidence
@@ -118,10 +124,10 @@ class TopTwo(Indices):
             },
         }
 
-    def search_arrays(self, search: Search | None, bandits: int, n: int) -> dict[str, Any]:
+    def search_arrays(self, search: Search | None, arms: Arms) -> dict[str, Any]:
         """Return the arrays of the search, and those for pairs."""
-        found = super().search_arrays(search, bandits, n)
-        return found | weakest_pair.new_arrays(n, not self.normal)
+        found = super().search_arrays(search, arms)
+        return found | weakest_pair.new_arrays(arms.n, not arms.normal)
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return intervals, all valid at all times with probability 1 - delta."""

@@ -1,0 +1,325 @@
+"""Tiers: what is stated follows from the evidence, and is wrong in at most delta of all tables."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas
+import pytest
+from scipy.stats import binom
+
+import topk_eval
+from topk.confidence.paired import log_evidence
+from topk_eval.ranks import closure, components, member_count, set_counts
+
+
+def ranks(found):
+    """Return model -> (rank_low, rank_high)."""
+    frame = found.frame()
+    return dict(zip(frame.model, zip(frame.rank_low, frame.rank_high, strict=True), strict=True))
+
+
+def graded(n=6, items=400, seed=0, spread=0.1):
+    """Return correlated grades of n models, the first the best."""
+    rng = np.random.default_rng(seed)
+    hard = rng.normal(0, 0.25, items)
+    means = 0.7 - spread * np.arange(n)[:, None]
+    return (means - hard + rng.normal(0, 0.1, (n, items))).clip(0, 1)
+
+
+def falsely(found, values):
+    """Return whether a statement contradicts the true values; ties by place in the table."""
+    order = sorted(range(len(values)), key=lambda a: (-values[a], a))
+    rank = {a: place + 1 for place, a in enumerate(order)}
+    if found.k is None:
+        sets = [k for k in range(1, len(values)) if found.decided(k)]
+        inside = all(low <= rank[a] <= high for a, (low, high) in ranks(found).items())
+        return not inside or any({*found.names[:k]} != {*order[:k]} for k in sets)
+    frame = found.frame()
+    right = {"in": lambda r: r <= found.k, "out": lambda r: r > found.k, "open": lambda r: True}
+    return not all(right[t](rank[a]) for a, t in zip(frame.model, frame.tier, strict=True))
+
+
+# What is stated
+
+
+def test_ranks_and_sets_have_half_of_delta_each():
+    table, delta = graded(), 0.05
+    logs = log_evidence(table, np.ones(table.shape, dtype=bool))
+    n, found = len(table), topk_eval.tiers(table, delta)
+    claims = logs >= math.log(n * (n - 1) / delta)
+    for k in range(1, n):
+        p = min(1, 2 * (n - 1) * math.exp(-logs[:k, k:].min()))
+        assert math.isclose(found.evidence(k), p) and found.decided(k) == (p <= delta)
+        claims[:k, k:] |= found.decided(k)
+    over = closure(claims)
+    expected = {a: (1 + over[:, a].sum(), n - over[a].sum()) for a in range(n)}
+    assert ranks(found) == expected and found.frame().tier.tolist() == components(over)
+    assert 1 < len({*expected.values()})
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_all_of_delta_is_for_one_k(k):
+    table, delta = graded(seed=1, spread=0.035), 0.05
+    logs = log_evidence(table, np.ones(table.shape, dtype=bool))
+    found, n = topk_eval.tiers(table, delta, k=k), len(table)
+    single, of_set = set_counts(n, k, 0)
+    frame, claims = found.frame(), logs >= math.log(single / delta)
+    assert frame.rank_low.isna().all() and frame.rank_high.isna().all()
+    p = min(1, of_set * math.exp(-logs[:k, k:].min()))
+    assert math.isclose(found.evidence(k), p) and found.decided(k) == (p <= delta)
+    for a, tier in zip(frame.model, frame.tier, strict=True):
+        wins, losses = claims[a].sum(), claims[:, a].sum()
+        expected = "in" if wins >= n - k else "out" if losses >= k else "open"
+        assert tier == (("in" if a < k else "out") if found.decided(k) else expected)
+    with pytest.raises(ValueError, match=r"\bk\b"):
+        found.evidence(k + 1)
+
+
+def test_the_number_of_claims_that_can_be_wrong_for_one_k():
+    """Against the sum of all weights, and the sizes of the guarantee's three regimes."""
+    for n, k in ((2, 1), (6, 3), (21, 5), (43, 20), (10, 7)):
+        weights = [max(1 / (k - y + 1) if y <= k else 0, 1 / (x - k) if x > k else 0)
+                   for y in range(1, n + 1) for x in range(y + 1, n + 1)]
+        assert math.isclose(member_count(n, k), min(k * (n - k), math.fsum(weights)))
+        single, of_set = set_counts(n, k, 0)
+        assert of_set <= single and (n - 1) / of_set + (1 - (single == of_set)) / 2 <= 1
+        assert single == of_set or single == 2 * member_count(n, k)
+    assert member_count(30, 1) == 29 and set_counts(30, 1, 0) == (29, 29)
+    assert set_counts(30, None, 0) == (870, 58) and set_counts(30, 5, 0.1) == (125, 125)
+
+
+def test_tolerance_lets_a_tie_be_settled():
+    rng = np.random.default_rng(2)
+    table = (np.array([0.8, 0.7, 0.7, 0.5])[:, None] + rng.normal(0, 0.1, (4, 1500))).clip(0, 1)
+    assert not topk_eval.tiers(table, k=2).decided(2)
+    found = topk_eval.tiers(table, k=2, epsilon=0.05)
+    assert found.decided(2) and found.frame().tier.tolist() == ["in", "in", "out", "out"]
+    scaled = topk_eval.tiers(20 * table - 10, k=2, epsilon=1, bounds=(-10, 10))
+    assert math.isclose(scaled.evidence(2), found.evidence(2), rel_tol=1e-6)
+
+
+def test_a_complete_table_ranks_exactly_these_items():
+    table = np.random.default_rng(3).random((5, 30))
+    found = topk_eval.tiers(table, items="these")
+    order = np.argsort(-table.sum(axis=1)).tolist()
+    assert ranks(found) == {a: (r, r) for r, a in enumerate(order, 1)}
+    assert found.evidence(2) == 0
+
+
+def test_equal_rows_of_a_complete_table_are_ranked_by_place():
+    """Sums of equal grades in different orders differ in the last bit, quotients do not."""
+    rng, grades = np.random.default_rng(4), np.random.default_rng(5).random(50)
+    rows = np.array([rng.permutation(grades) for _ in range(6)])
+    assert len({*np.cumsum(rows, axis=1)[:, -1].tolist()}) > 1
+    found = topk_eval.tiers(rows, items="these")
+    assert ranks(found) == {a: (a + 1, a + 1) for a in range(6)}
+    assert all(found.decided(k) and found.evidence(k) <= 0.05 for k in range(1, 6))
+    unfinished = topk_eval.tiers(rows, items="these", n_items=60)
+    assert ranks(unfinished) == dict.fromkeys(range(6), (1, 6))
+
+
+def test_these_items_need_fewer_results_than_new_ones_if_most_are_known():
+    table = graded(4, 300, 6, 0.02)
+    new, these = topk_eval.tiers(table), topk_eval.tiers(table, items="these", n_items=301)
+    assert sum(map(new.decided, (1, 2, 3))) < sum(map(these.decided, (1, 2, 3)))
+    first, others = new.names[0], new.names[1:]
+    open_pairs = new.undecided(1)
+    assert open_pairs and {*open_pairs} <= set(itertools.product([first], others))
+    frame = new.frame().set_index("model")["mean"]
+    assert open_pairs[0][1] == max(others, key=frame.get)  # the weakest
+
+
+@pytest.mark.parametrize("k", [None, 1, 3])
+@pytest.mark.parametrize("known", [100, 260, 299])
+def test_evidence_about_these_items_decides_at_delta(k, known):
+    table = graded(5, 300, 7, 0.04)[:, np.random.default_rng(8).permutation(300)[:known]]
+    found = topk_eval.tiers(table, k=k, items="these", n_items=300)
+    for size in [k] if k else range(1, 5):
+        p = found.evidence(size)
+        assert (p <= 0.05) == found.decided(size)
+        if 1e-12 < p < 1:  # at any other delta, the same evidence
+            for delta in (p * 0.99, min(p * 1.01, 0.999)):
+                again = topk_eval.tiers(table, delta, k=k, items="these", n_items=300)
+                assert again.decided(size) == (delta > p)
+
+
+def test_one_model_has_rank_one_and_nothing_is_known_without_results():
+    assert ranks(topk_eval.tiers([[1, 0]])) == {0: (1, 1)}
+    nothing = topk_eval.tiers([[np.nan, np.nan], [1, 0]], gaps="fixed")
+    assert ranks(nothing) == {0: (1, 2), 1: (1, 2)} and np.isnan(nothing.frame()["mean"][1])
+
+
+# Which cells count
+
+
+def test_a_row_counts_up_to_its_first_gap():
+    table = graded(3, 100)
+    table[1, 40] = np.nan
+    found = topk_eval.tiers(table)
+    assert sorted(found.frame().cells) == [40, 100, 100]
+    assert "59 results after" in found.summary()
+    short = table.copy()
+    short[1, 40:] = np.nan
+    assert (topk_eval.tiers(short).frame() == found.frame()).all(axis=None)
+    assert sorted(topk_eval.tiers(table, gaps="fixed").frame().cells) == [99, 100, 100]
+
+
+def test_results_that_are_late_because_they_are_bad_make_equal_models_different():
+    """A quarter of the tables, if cells in flight are taken for a pattern; few by prefixes."""
+    rng, false = np.random.default_rng(9), {"fixed": 0, "prefix": 0}
+    for _ in range(100):
+        table = (rng.random((2, 400)) < 0.5).astype(float)
+        table[1, (table[1] == 0) & (rng.random(400) < 0.3)] = np.nan
+        for gaps in false:
+            false[gaps] += topk_eval.tiers(table, 0.05, k=1, gaps=gaps).decided(1)
+    assert false["fixed"] > 12 and false["prefix"] <= binom.isf(1e-6, 100, 0.05)
+
+
+def test_pairs_are_compared_on_common_items():
+    """The model with the hard items is not behind: means over own items would say so."""
+    rng = np.random.default_rng(10)
+    hard = np.sort(rng.random(600))
+    table = (np.array([[0.75], [0.65]]) - 0.6 * hard + rng.normal(0, 0.05, (2, 600))).clip(0, 1)
+    table[1, 150:] = np.nan
+    found = topk_eval.tiers(table)
+    assert found.names == [0, 1] and found.decided(1)
+    means = found.frame().set_index("model")["mean"]
+    assert means[0] < means[1]
+
+
+# Forms of tables
+
+
+def test_all_forms_of_a_table_agree():
+    cells = graded(4, 50)
+    names, items = ["a", "b", "c", "d"], [f"q{i}" for i in range(50)]
+    wide = pandas.DataFrame(cells, names, items)
+    tidy = wide.rename_axis("model").melt(ignore_index=False, var_name="item",
+                                          value_name="score").reset_index()
+    expected = topk_eval.tiers(cells).frame().assign(model=names)
+    as_read = wide.rename_axis("model").reset_index()
+    indexed = tidy.set_index(["model", "item"]), tidy.set_index("model")
+    for table in (wide, tidy, tidy.astype({"score": object}), as_read, *indexed):
+        assert (topk_eval.tiers(table).frame() == expected).all(axis=None)
+    twice = pandas.concat([tidy.assign(score=tidy.score - 0.1, trial=1),
+                           tidy.assign(score=tidy.score + 0.1, trial=2)])
+    found = topk_eval.tiers(twice, bounds=(-1, 2))
+    assert np.allclose(found.frame()["mean"].astype(float), expected["mean"])
+    with pytest.raises(ValueError, match="table.*1 row per cell.*got 2.*'a'"):
+        topk_eval.tiers(twice.drop(columns="trial"), bounds=(-1, 2))
+    with pytest.raises(ValueError, match="2 trials of each cell.*got 1.*'d'.*'q49'"):
+        topk_eval.tiers(twice.iloc[:-1], bounds=(-1, 2))
+    again = pandas.concat([twice, twice.iloc[[7]]])
+    place = f"row {len(twice)}, counted from 0, model 'd', item 'q1'"
+    with pytest.raises(ValueError, match=f"table.*different trials.*, got 1 .{place}"):
+        topk_eval.tiers(again, bounds=(-1, 2))
+
+
+def test_a_mean_of_trials_at_a_bound_is_within_the_bounds():
+    for high in (0.1, 0.7, 1.1):  # 3 * 0.1 / 3 is more than 0.1
+        tidy = {"model": ["a", "b"] * 3, "item": ["x"] * 6, "score": [high, -high] * 3,
+                "trial": [1, 1, 2, 2, 3, 3]}
+        found = topk_eval.tiers(pandas.DataFrame(tidy), bounds=(-high, high))
+        assert found.frame()["mean"].tolist() == pytest.approx([high, -high])
+
+
+@pytest.mark.parametrize("name", ["polars", "pyarrow"])
+def test_other_data_frames(name):
+    library = pytest.importorskip(name)
+    make = library.DataFrame if name == "polars" else library.table
+    tidy = {"model": ["a", "b"] * 9, "item": np.arange(9).repeat(2).tolist(), "score": [1, 0] * 9}
+    assert topk_eval.tiers(make(tidy)).names == ["a", "b"]
+
+
+TABLE = [[1, 0, 1], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("delta", {"delta": 0}), ("delta", {"delta": 1}), ("k", {"k": 2}), ("k", {"k": 0}),
+        ("epsilon", {"epsilon": 1, "k": 1}), ("k", {"epsilon": 0.1}), ("items", {"items": "old"}),
+        ("gaps", {"gaps": "none"}), ("n_items", {"n_items": 3}), ("bounds", {"bounds": (1, 0)}),
+        ("n_items", {"items": "these", "n_items": 2}),
+    ],
+)  # fmt: skip
+def test_wrong_arguments(name, arguments):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
+        topk_eval.tiers(TABLE, **arguments)
+
+
+def test_wrong_tables():
+    for table in ([], [[]], [1, 0], "ab", [["a", "b"]], None, [[1, 2], [0, 0]], [[np.inf, 0]]):
+        with pytest.raises(ValueError, match="^table"):
+            topk_eval.tiers(table)
+    with pytest.raises(ValueError, match="table.*got 5.*model 'b'.*item 'q2'"):
+        topk_eval.tiers(pandas.DataFrame({"q1": [1, 0], "q2": [1, 5]}, ["a", "b"]))
+    with pytest.raises(ValueError, match="table.*different models"):
+        topk_eval.tiers(pandas.DataFrame({"q1": [1, 0]}, ["a", "a"]))
+
+
+def test_what_is_shown():
+    found = topk_eval.tiers(pandas.DataFrame(graded(3), ["<a>", "b", "c $x$"]))
+    assert "&lt;a&gt;" in found._repr_html_() and "<a>" not in found._repr_html_()
+    assert "settled: the best 1, 2" in found.summary() and repr(found).startswith("Tiers(3 models")
+    figure = found.plot()
+    assert [x.get_text() for x in figure.axes[0].get_yticklabels()] == ["<a>", "b", r"c \$x\$"]
+    for other in (topk_eval.tiers(graded(3), k=1), topk_eval.tiers(np.zeros((90, 3)))):
+        ax = figure.add_subplot()
+        assert other.plot(ax) is ax and len(other.summary().splitlines()) >= 3
+    with pytest.raises(ValueError, match=r"\bax\b"):
+        found.plot(3)
+
+
+# How often it is wrong
+
+
+@pytest.mark.parametrize(("n", "most", "k"), [(2, 9, None), (2, 9, 1), (3, 6, None), (3, 6, 2)])
+def test_new_items_all_tables_looked_at_after_every_item(n, most, k):
+    """On every item exactly one of n equal models is right; delta = 0.9, every look counts."""
+    delta, wrong, seen = 0.9, 0.0, 0
+
+    def follow(columns):
+        nonlocal wrong, seen
+        seen += 1
+        found = topk_eval.tiers(np.array(columns).T, delta, k=k)
+        if falsely(found, [1 / n] * n):
+            wrong += n ** -len(columns)
+        elif len(columns) < most:
+            for right in range(n):
+                follow([*columns, np.eye(n)[right]])
+
+    for right in range(n):
+        follow([np.eye(n)[right]])
+    assert 0 < wrong <= delta and seen > 300
+
+
+ROWS = [
+    [[1, 0, 0.5, 0, 1], [0, 0.5, 1, 1, 0]],  # a tie
+    [[1, 1, 0, 0, 0], [0, 0, 1, 1, 1]],
+    [[0.5, 0.5, 0.5, 0.5, 0.5], [0.4, 0.5, 0.5, 0.5, 0.55]],
+    [[0, 0, 0, 0, 1], [0, 0, 0, 1, 0]],
+]
+
+
+@pytest.mark.parametrize("k", [None, 1])
+@pytest.mark.parametrize("rows", ROWS)
+def test_these_items_in_every_order_looked_at_after_every_item(rows, k):
+    table, wrong = np.array(rows, dtype=float), 0
+    values = [math.fsum(row) for row in table.tolist()]
+    orders = [*itertools.permutations(range(5))]
+    for order in orders:
+        wrong += any(
+            falsely(topk_eval.tiers(table[:, order[:t]], 0.5, k=k, items="these", n_items=5), values)
+            for t in range(1, 6)
+        )
+    assert wrong <= 0.5 * len(orders)
+
+
+def test_the_tiers_of_the_digits():
+    """As in the chapter: mean width of the rank intervals, and the sets that are settled."""
+    found = topk_eval.tiers(topk_eval.data.digits())
+    frame = found.frame()
+    assert [k for k in range(1, 43) if found.decided(k)] == [41, 42]
+    assert math.isclose((frame.rank_high - frame.rank_low).mean(), 17.4, abs_tol=0.05)

@@ -1,0 +1,16 @@
+from . import data as data
+from .gate import Gate as Gate, Trial as Trial
+from .ranks import Tiers as Tiers, tiers as tiers
+from .reading import read_results as read_results
+from .testset import ItemPool as ItemPool, TestSet as TestSet
+
+__all__ = [
+    "Gate",
+    "ItemPool",
+    "TestSet",
+    "Tiers",
+    "Trial",
+    "data",
+    "read_results",
+    "tiers",
+]

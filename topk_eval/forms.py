@@ -1,0 +1,62 @@
+"""Which form of a strategy is valid on the items of a test set, or on new items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from topk._checks import refuse
+from topk.rules.numbered import Numbered
+from topk.rules.strategy import Strategy
+from topk.strategies.betting import BettingLUCB
+from topk_eval.graded import FiniteBettingLUCB
+
+
+def on_these_items(strategy: Strategy, items: int, graded: bool) -> Any:
+    """Return the form of a strategy whose promise is about exactly these items.
+
+    Parameters
+    ----------
+    strategy : topk.Strategy
+        The strategy that was chosen.
+    items : int
+        Number of items of each model, each drawn at most once.
+    graded : bool
+        Whether results may be other than 0 and 1, or missing.
+
+    Returns
+    -------
+    topk.Strategy
+        `FiniteBettingLUCB` for `topk.BettingLUCB`; for 0/1 results the strategy's own form for
+        rewards that are drawn without replacement; the strategy itself if it has a fixed budget, or
+        compares models on new items.
+
+    Raises
+    ------
+    ValueError
+        If the strategy's guarantee does not cover such items.
+    """
+    if isinstance(strategy, BettingLUCB):
+        return FiniteBettingLUCB(
+            strategy.k, strategy.epsilon, strategy.delta, items, strategy.budget
+        )
+    if isinstance(strategy, Numbered):
+        return strategy
+    if graded and (strategy.certifies or strategy.several):
+        allowed = f"0 or 1 for {type(strategy).__name__}; run BettingLUCB on other cells"
+        refuse("cells", "grades or missing cells", allowed)
+    return strategy.without_replacement(items)
+
+
+def on_new_items(strategy: Strategy) -> Strategy:
+    """Return a strategy that may choose models by new items, which all models share.
+
+    Raises
+    ------
+    ValueError
+        If it compares arms as if their results were independent.
+    """
+    if strategy.stops_by not in ("intervals", "sides") and not strategy.paired:
+        name = type(strategy).__name__
+        wanted = f"a topk.ReplayBandit for {name}, which needs arms with independent results"
+        refuse("bandit", "a topk_eval.ItemPool", wanted)
+    return strategy

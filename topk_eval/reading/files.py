@@ -1,0 +1,127 @@
+"""Plain tables: CSV, JSON lines and Parquet."""
+
+import csv
+import io
+import json
+from typing import Any
+
+from topk_eval.reading.table import RawTable, Unreadable, columns_of, decoded, loads, refuse
+
+EXAMPLE = 'write {"model": ..., "item": ..., "score": ...}'
+
+
+def read_csv(path: object, data: bytes) -> RawTable:
+    """Read a table with commas, in UTF-8, whose first line names the columns."""
+    text = decoded(path, data)
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        names = [name.strip() for name in next(row for row in lines if row)]
+        _check_header(path, names, lines.line_num)
+        rows: list[list[str]] = []
+        places = []
+        begin = lines.line_num + 1
+        for row in lines:
+            place, begin = begin, lines.line_num + 1
+            if row:
+                _check_row(path, place, row, names)
+                rows.append(row)
+                places.append(place)
+    except csv.Error as error:
+        refuse(path, f", line {lines.line_num}: {error}; close the quotation mark, or complete "
+                     "the file if it is cut off")
+    if not text.endswith(("\n", "\r")):
+        refuse(path, f", line {lines.line_num}: the last line does not end, so the file may be cut "
+                     "off; add a line end if it is complete")
+    if not rows:
+        refuse(path, " has a header and no rows; write a row for each result")
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    return RawTable(str(path), "CSV", columns, places)
+
+
+def _check_header(path, names, line):
+    """Refuse a first line that names no columns, or one of them twice."""
+    if len(names) == 1:
+        mark = next((word for sign, word in {";": "semicolons", "\t": "tabs", "|": "bars"}.items()
+                     if sign in names[0]), None)
+        told = f"columns are separated by {mark}" if mark else f"there is one column, {names[0]!r}"
+        refuse(path, f", line {line}: {told}; separate columns by commas, and write decimal points")
+    for name in names:
+        if names.count(name) > 1:
+            refuse(path, f", line {line}: column {name!r} occurs twice; rename or remove one")
+
+
+def _check_row(path, line, row, names):
+    """Refuse a row that has too many or too few fields, or that repeats the header."""
+    if [field.strip() for field in row] == names:
+        refuse(path, f", line {line}: the header occurs again, as when files are joined; remove "
+                     "the line")
+    if len(row) != len(names):
+        told = ("a comma is missing, or the file is cut off" if len(row) < len(names) else
+                "it has a comma too many, or decimal commas, or two lines in one")
+        refuse(path, f", line {line}: {len(row)} fields for {len(names)} columns: {told}; correct "
+                     "the line")
+
+
+def read_json_lines(path: object, data: bytes) -> RawTable:
+    """Read a file with a JSON object on each line."""
+    rows: list[dict[str, Any]] = []
+    places = []
+    for line, text in enumerate(decoded(path, data).split("\n"), 1):
+        if not text.strip():
+            continue
+        try:
+            row = loads(text)
+        except Unreadable as error:
+            refuse(path, f", line {line}: {error}")
+        except (json.JSONDecodeError, RecursionError) as error:
+            refuse(path, f", line {line}: is no JSON object ({_short(error)}); correct the line, "
+                         "or complete it if the file is cut off")
+        if not isinstance(row, dict):
+            refuse(path, f", line {line}: is no JSON object; {EXAMPLE} on each line")
+        rows.append(row)
+        places.append(line)
+    return RawTable(str(path), "JSON lines", columns_of(rows), places)
+
+
+def _short(error):
+    """Return what a JSON parser found, without the text."""
+    return error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+
+
+def read_objects(path: object, rows: list[Any]) -> RawTable:
+    """Read the rows of a JSON file that is a list of objects."""
+    places = [f"object {number}" for number in range(1, len(rows) + 1)]
+    for place, row in zip(places, rows, strict=True):
+        if not isinstance(row, dict):
+            refuse(path, f", {place}: is no object; {EXAMPLE}")
+    if not rows:
+        refuse(path, " is an empty list; write an object for each result")
+    return RawTable(str(path), "JSON", columns_of(rows), places)
+
+
+def read_parquet(path: object, data: bytes) -> RawTable:
+    """Read a Parquet file with pyarrow; checksums of its pages are compared where it has any."""
+    if not data:
+        refuse(path, " is empty; write it again")
+    if not (data.startswith(b"PAR1") and data.endswith(b"PAR1")):
+        refuse(path, " is no complete Parquet file; copy or write it again")
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        refuse(path, " needs pyarrow to be read: pip install 'topk-arms[parquet]'")
+    try:
+        table = parquet.ParquetFile(
+            pyarrow.BufferReader(data), page_checksum_verification=True).read()
+        table.validate(full=True)
+        names, columns = table.column_names, [column.to_pylist() for column in table.columns]
+    except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
+        told = str(error).partition("\n")[0] or type(error).__name__
+        refuse(path, f" is damaged ({told}); copy or write it again")
+    for name in names:
+        if names.count(name) > 1:
+            refuse(path, f": column {name!r} occurs twice; rename or remove one")
+    if not table.num_rows:
+        refuse(path, " has no rows; write a row for each result")
+    places = [f"row {row}" for row in range(1, table.num_rows + 1)]
+    return RawTable(str(path), "Parquet", dict(zip(names, columns, strict=True)), places)
