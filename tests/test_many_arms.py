@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import topk
 from topk.engine import state
 from topk.live.exact import FEW, ExactSums
-from topk.live.inbox import Arrivals
+from topk.live.arrivals import Arrivals
 from topk.rules import base, ranking
 
 NUMBERS = st.one_of(

@@ -16,7 +16,7 @@ from strategies.registry import ENTRIES, cases, each_strategy, one_by_one, shown
 from strategies.tapes import Tapes
 
 import topk
-from topk.live.inbox import Arrivals, divided
+from topk.live.arrivals import Arrivals, divided
 from topk.rules.allocation import spread
 
 RNG = np.random.default_rng

@@ -32,13 +32,48 @@ try:
 except ModuleNotFoundError:  # Windows
     fcntl = None
 
-FORMAT, VERSION = "topk-session", 10
 
 
-def sealed(strategy: Strategy, stored: dict[str, Any]) -> dict[str, Any]:
-    """Return a state: the stored values of a session with strategy, format, version and digest."""
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A kind of stored study.
+
+    Attributes
+    ----------
+    format, version : str, int
+        What its states say that they are.
+    noun : str
+        What it is, in words.
+    writer : str
+        The method that makes a state.
+    anew : str
+        What to do with a state of another version.
+    """
+
+    format: str
+    version: int
+    noun: str
+    writer: str
+    anew: str
+
+
+SESSION = Kind(
+    "topk-session", 10, "a session", "Session.state",
+    "load it with the sources that wrote it, and pass the sums and counts of its report to "
+    "`observe` of a new session",
+)
+WITH_CELLS = (
+    "a session by arms; this one is about models on items, which `topk_eval.Evaluation` runs: start "
+    "a new one, and tell it the results. In this state they are under cells: known has a text for "
+    "each model, with a letter for each cell in the model's order (0, 1: the result; = the next "
+    "number of values; x: failed; . ? -: none), and values has these numbers"
+)
+
+
+def sealed(kind: Kind, strategy: Strategy, stored: dict[str, Any]) -> dict[str, Any]:
+    """Return a state: the stored values of a study with strategy, format, version and digest."""
     name = f"{type(strategy).__module__}.{type(strategy).__name__}"
-    head = {"format": FORMAT, "version": VERSION, "strategy": name}
+    head = {"format": kind.format, "version": kind.version, "strategy": name}
     found = parameters(strategy)
     plain = {x: [*y] if isinstance(y, tuple) else y for x, y in found.items()}
     exact = to_json({x: check_json(y, x) for x, y in plain.items()}, exact=True)
@@ -48,17 +83,18 @@ def sealed(strategy: Strategy, stored: dict[str, Any]) -> dict[str, Any]:
     return whole | {"digest": digest(whole)}
 
 
-def opened(state: dict[str, Any] | str) -> tuple[Strategy, dict[str, Any]]:
+def opened(kind: Kind, state: dict[str, Any] | str) -> tuple[Strategy, dict[str, Any]]:
     """Return the strategy of a state, and the state; refuse a damaged or changed one."""
     if isinstance(state, str):
-        state = parsed(state, "state", " (for the path of a file use topk.load)")
+        state = parsed(state, "state", " (for the path of a file use load)")
     if not isinstance(state, dict):
-        refuse("state", type(state).__name__, "a dict made by Session.state")
-    if state.get("format") != FORMAT:
-        refuse("format", state.get("format"), f"{FORMAT!r}, as Session.state writes it")
-    if state.get("version") != VERSION:
-        way = "load it with the sources that wrote it, and pass the sums and counts of its report"
-        refuse("version", state.get("version"), f"{VERSION} ({way} to `observe` of a new session)")
+        refuse("state", type(state).__name__, f"a dict made by {kind.writer}")
+    if state.get("format") != kind.format:
+        refuse("format", state.get("format"), f"{kind.format!r}, as {kind.writer} writes it")
+    if state.get("version") != kind.version:
+        refuse("version", state.get("version"), f"{kind.version} ({kind.anew})")
+    if kind is SESSION and "cells" in state:
+        refuse("state", "one with cells", WITH_CELLS)
     if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
         refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
     try:
@@ -67,7 +103,7 @@ def opened(state: dict[str, Any] | str) -> tuple[Strategy, dict[str, Any]]:
         values |= {name: tuple(values[name]) for name in stored.get("tuples", [])}
         return named_strategy(stored["strategy"], values), stored
     except (AttributeError, IndexError, KeyError, TypeError) as reason:
-        raise ValueError(f"state: not a state of a session: {in_words(reason)}") from reason
+        raise ValueError(f"state: not a state of {kind.noun}: {in_words(reason)}") from reason
 
 
 def save(
@@ -205,17 +241,23 @@ def load(path: str | Path, lost: bool = False) -> "topk.Session":
     ...     topk.load(f"{folder}/study.json").ask()[1].tolist()
     [1, 2, 1]
     """
-    stored = parsed(Path(path).read_text(encoding="utf-8", errors="replace"), "path")
+    session = loaded(topk.Session, path)
+    return session.lose_all() if check_flag(lost, "lost") else session
+
+
+def loaded(cls: Any, path: str | Path) -> Any:
+    """Return a study of a class from a file that its method `save` has written."""
+    stored, kind = parsed(Path(path).read_text(encoding="utf-8", errors="replace"), "path"), cls.kind
     if isinstance(stored, dict) and stored.keys() == {"library", "session"}:  # without revision
-        opened(stored["session"])  # says what to do with an older version
+        opened(kind, stored["session"])  # says what to do with an older version
     if not isinstance(stored, dict) or stored.keys() != {"library", "revision", "session"}:
-        refuse("path", str(path), "a file written by Session.save")
+        refuse("path", str(path), f"a file written by {kind.writer.split('.')[0]}.save")
     if stored["library"] != SOURCES:
         told = f"{path} was written by another version of this library's code; its format is known"
-        warnings.warn(told, TopkWarning, stacklevel=2)
-    session = resume(stored["session"])
-    session.revisions.add(str(stored["revision"]))
-    return session.lose_all() if check_flag(lost, "lost") else session
+        warnings.warn(told, TopkWarning, stacklevel=3)
+    study = cls.from_state(stored["session"])
+    study.revisions.add(str(stored["revision"]))
+    return study
 
 
 def parsed(text, name, hint=""):

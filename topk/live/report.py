@@ -10,7 +10,6 @@ import numpy as np
 from topk import plots
 from topk._checks import in_words, refuse
 from topk.confidence.confidence import by_pairs, overlap
-from topk.confidence.finite import tolerated_items
 
 if TYPE_CHECKING:
     import pandas
@@ -55,10 +54,7 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
           rewards was told without squares, the largest possible; with sigma nan;
         * ``withdrawn``: whether the arm has been withdrawn;
         * ``in_flight``: pulls handed out and not answered yet;
-        * ``surplus``: results that the rule has not asked for yet;
-        * ``void``, for `BettingLUCB` and `PairedBetting` on items: counted cells that are void;
-        * ``waiting``, on a finite test set: results that do not count yet, because the result of an
-          earlier cell of the arm's order is missing.
+        * ``surplus``: results that the rule has not asked for yet.
 
         The values in ``attrs`` are
 
@@ -111,11 +107,8 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
     chosen = np.isin(arms, [] if snapshot.chosen is None else snapshot.chosen)
     gone = np.isin(arms, snapshot.withdrawn)
     ends, evidence = snapshot.intervals(), snapshot.evidence()
-    epsilon = reward_range.unit_epsilon(snapshot.strategy.tolerance)
-    if reward_range.items:  # ends are whole items: add half an item to those epsilon allows
-        epsilon = (tolerated_items(epsilon, reward_range.items) + 0.5) / reward_range.items
     sides = chosen, ~chosen & ~gone
-    rivals = Rivals(snapshot, snapshot.deciding_ends(), sides, epsilon)
+    rivals = Rivals(snapshot, snapshot.deciding_ends(), sides, snapshot.margin)
     nearest = rivals.nearest()
     order = np.lexsort((arms, -np.nan_to_num(snapshot.means, nan=-np.inf), ~chosen))
     names, (low, high) = snapshot.named(arms), reward_range.from_unit(1, ends)
@@ -124,10 +117,7 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
     columns["nearest_rival"] = [None if arm < 0 else names[arm] for arm in nearest]
     columns |= {"sum": snapshot.reward_sums, "squares": snapshot.reward_squares}
     columns |= {"withdrawn": gone, "in_flight": snapshot.in_flight, "surplus": snapshot.surplus}
-    if reward_range.items:
-        columns["waiting"] = snapshot.waiting
-    if snapshot.table is not None:
-        columns["void"] = snapshot.table.missing
+    columns |= snapshot.more_columns()
     table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
     table.attrs = {"delta": snapshot.delta, "certified": snapshot.certified, "evidence": evidence}
     table.attrs["status"] = status(snapshot, evidence)
@@ -172,8 +162,8 @@ class Rivals:
             self.inside = self.outside = np.zeros(0, dtype=np.int64)
         elif snapshot.void or (snapshot.pulls == 0)[sides[0] | sides[1]].any():
             self.low, self.high = np.full((2, self.n), [[-np.inf], [np.inf]])
-        elif snapshot.table is not None:
-            self.known = snapshot.table.gaps()
+        elif (lacking := snapshot.lacking()) is not None:
+            self.known = lacking
         elif not (snapshot.by_intervals or snapshot.by_sides):
             squares = None if snapshot.squares is None else snapshot.squares[None]
             rows = [x[None] for x in (snapshot.pulls, snapshot.sums, *sides)]
@@ -280,8 +270,8 @@ def least_epsilon(snapshot):
     no epsilon suffices, it is the range of the rewards, or infinity for sub-Gaussian rewards.
     """
     width, bounded = snapshot.reward_range.width, snapshot.reward_range.bounded
-    if snapshot.table is not None:
-        return width * snapshot.table.least_epsilon() if snapshot.chosen is not None else width
+    if (least := snapshot.least_epsilon()) is not None:
+        return least
     if snapshot.by_intervals or snapshot.by_sides:
         return reached(snapshot)
     low, high = 0.0, 1.0 - 1e-4
@@ -337,13 +327,9 @@ def summary(snapshot: Snapshot, waits: bool = False) -> str:
         change = f"{total:g} of {count:,} to {corrected:g} of {after:,}"
         lines.append(f"corrected: {in_words(arm)} from {change}; start anew to certify")
     if waits:
-        way = "session.lost(session.names, session.in_flight)"
-        if snapshot.reward_range.items:
-            way = "session.lost_cells(*session.cells_in_flight())"
         flying = f"waiting: {snapshot.in_flight.sum():,} in flight, and nothing else to hand out"
-        lines.append(f"{flying}; give back what nobody works on: {way}")
-    if snapshot.table is not None and (void := int(snapshot.table.missing.sum())):
-        lines.append(f"void: {void:,} cell(s), each counted as the worst for every statement")
+        lines.append(f"{flying}; give back what nobody works on: {snapshot.give_back}")
+    lines += snapshot.notes()
     if "sigma_test" in said:
         lines.append(f"sigma: {said['sigma_test']}")
     if "joined" in said:

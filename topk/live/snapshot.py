@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,7 @@ from topk._types import Floats, Integers
 from topk.bandits import RewardRange
 from topk.confidence import confidence, sides
 from topk.confidence.capital import capital_ends, capital_interval
-from topk.confidence.finite import tolerated_items
-from topk.live.results import named
-from topk.rules.numbered import RewardTable
+from topk.live.told import named
 from topk.rules.ranking import means_of
 from topk.rules.strategy import Strategy
 
@@ -35,7 +33,7 @@ class Snapshot:
     strategy, names, layout
         As in `topk.Session`.
     reward_range
-        Range of the rewards: their bounds, their sigma, or the number of items.
+        Range of the rewards: their bounds or their sigma.
     delta
         Failure probability of intervals and evidence: the strategy's delta, or 0.05.
     pulls, sums
@@ -50,7 +48,7 @@ class Snapshot:
     settled
         Whether the rule has accepted or rejected the arm, or the arm has been withdrawn, shape
         (n,); False for a strategy in plain Python, which keeps no such status.
-    in_flight, surplus, waiting
+    in_flight, surplus
         As in `topk.Session`, shape (n,) each.
     withdrawn
         Withdrawn arms, in the order of their withdrawal.
@@ -67,10 +65,9 @@ class Snapshot:
         Number of arms before each join.
     corrections
         As in `topk.Session`.
-    table
-        The counted cells of a strategy that sees single cells; otherwise None.
     log_products
-        Logarithms of the products of `topk.confidence.capital`, shape (n, 60), if the strategy uses them.
+        Logarithms of the products of `topk.confidence.capital`, shape (n, 60), if the strategy uses
+        them.
     stops_by
         As in `topk.Strategy`, of the rule for these rewards.
     late
@@ -95,7 +92,6 @@ class Snapshot:
     settled: NDArray[np.bool_]
     in_flight: Integers
     surplus: Integers
-    waiting: Integers
     withdrawn: tuple[int, ...]
     chosen: Integers | None
     stopped: str | None  # as in `Session`
@@ -103,7 +99,6 @@ class Snapshot:
     most_arms: int | None = None
     joined: tuple[int, ...] = ()
     corrections: tuple[tuple[Any, int, float, int, float], ...] = ()
-    table: RewardTable | None = None
     log_products: Floats | None = None
     stops_by: str | None = None
     late: bool = False
@@ -133,8 +128,7 @@ class Snapshot:
     @property
     def by_intervals(self) -> bool:
         """Whether evidence compares intervals, as the stopping rule does, and not pairs of arms."""
-        finite = bool(self.reward_range.items) and not self.by_sides
-        return finite or self.stops_by == "intervals"
+        return self.stops_by == "intervals"
 
     @property
     def by_sides(self) -> bool:
@@ -207,16 +201,13 @@ class Snapshot:
         if self.void:
             ends = [[0.0], [1.0]] if self.reward_range.bounded else [[-np.inf], [np.inf]]
             return np.full((2, self.n), ends)
-        if self.table is not None:
-            return np.array(self.table.intervals(delta or self.delta))
-        items, level = self.reward_range.items, (delta or self.delta) / self.shared
+        level = (delta or self.delta) / self.shared
         if self.log_products is not None:
             told = self.pulls.astype(float), self.sums, self.log_products
             return np.array(capital_interval(*told, -math.log(level)))
-        found = confidence.interval(
-            self.pulls, self.sums, level, self.reward_range.sigma, squares=self.squares, items=items
-        )
-        return np.array(found) / (items or 1)
+        return np.array(confidence.interval(
+            self.pulls, self.sums, level, self.reward_range.sigma, squares=self.squares
+        ))
 
     @cached_property
     def levels(self) -> sides.Levels:
@@ -226,12 +217,11 @@ class Snapshot:
 
     @cached_property
     def side_ends(self) -> sides.Ends:
-        """The arms' one-sided bounds as a function of their levels; in whole items if finite."""
-        reward_range = self.reward_range
+        """The arms' one-sided bounds as a function of their levels."""
+        pulls = self.pulls.astype(float)
         if self.log_products is not None:
-            return capital_ends(self.pulls.astype(float), self.sums, self.log_products)
-        given = self.pulls.astype(float), self.sums, reward_range.sigma, None, reward_range.items
-        return confidence.side_ends(*given)
+            return capital_ends(pulls, self.sums, self.log_products)
+        return confidence.side_ends(pulls, self.sums, self.reward_range.sigma)
 
     def deciding_ends(self, delta: float | None = None) -> Floats:
         """Return the lower and upper bounds that decide whether two arms are separated, (2, n).
@@ -241,8 +231,7 @@ class Snapshot:
         if not self.by_sides or self.void:
             return self.intervals(delta)
         level = -math.log(delta or self.delta)
-        found = self.side_ends(self.levels.above(level), self.levels.below(level))
-        return np.array(found) / (self.reward_range.items or 1)
+        return np.array(self.side_ends(self.levels.above(level), self.levels.below(level)))
 
     def evidence(self, epsilon: float | None = None) -> float:
         """Return a p-value for the hypothesis that ``chosen`` is wrong by epsilon.
@@ -253,16 +242,13 @@ class Snapshot:
         epsilon = self.reward_range.unit_epsilon(allowed)
         if self.chosen is None or self.void:
             return 1.0
-        if self.table is not None:
-            return self.table.evidence(epsilon)
         if self.by_sides:
             return self.evidence_by_sides(epsilon)
         squares = None if self.squares is None else self.squares.reshape(self.layout)
         pulls, sums = self.pulls.reshape(self.layout), self.sums.reshape(self.layout)
         found = confidence.found_evidence(
             pulls, sums, self.chosen, epsilon, [*self.withdrawn], self.reward_range.sigma,
-            squares=squares, items=self.reward_range.items,
-            method="intervals" if self.by_intervals else "pairs", form=self.pair_form(epsilon),
+            squares=squares, method="intervals" if self.by_intervals else "pairs", form=self.pair_form(epsilon),
         )  # fmt: skip
         return min(1.0, found * math.exp(self.log_reserve))
 
@@ -274,6 +260,30 @@ class Snapshot:
         outside[[*self.withdrawn]] = False
         if (self.pulls == 0)[inside | outside].any():
             return 1.0
-        items = self.reward_range.items
-        allowed = epsilon if items is None else tolerated_items(epsilon, items)
-        return sides.evidence(self.levels, self.side_ends, inside, outside, allowed)
+        return sides.evidence(self.levels, self.side_ends, inside, outside, epsilon)
+
+    # What a report shows beyond this; snapshots of other studies override it
+
+    @property
+    def margin(self) -> float:
+        """Tolerance of the strategy's rule, on its scale."""
+        return self.reward_range.unit_epsilon(self.strategy.tolerance)
+
+    def lacking(self) -> Floats | None:
+        """Return what each pair lacks to be separated, (n, n); None if their bounds decide."""
+        return None
+
+    def least_epsilon(self) -> float | None:
+        """Return the smallest epsilon that is reached, in units of reward; None if it is searched.
+        """
+        return None
+
+    def more_columns(self) -> dict[str, Any]:
+        """Return further columns of a report: name -> values."""
+        return {}
+
+    def notes(self) -> list[str]:
+        """Return further lines of a summary."""
+        return []
+
+    give_back: ClassVar[str] = "session.lost(session.names, session.in_flight)"

@@ -339,11 +339,10 @@ class Strategy:
         bounds: Sequence[float] | None = None,
         sigma: float | None = None,
         rng: Seed | None = None,
-        items: int | Sequence[Any] | None = None,
         most_arms: int | None = None,
-        trials: int = 1,
         method: Literal["pairs", "sides", "intervals"] | None = None,
         withdrawals: int | None = None,
+        **others: Any,
     ) -> "topk.Session":
         """Start a live session with these arms; see `topk.Session`.
 
@@ -354,7 +353,7 @@ class Strategy:
             strategy that samples several bandits at once the pair (M, n), the number of bandits
             and of arms per bandit.
         bounds : pair of float, optional
-            Smallest and largest possible reward, by default (0, 1).  Rewards, means, bounds and
+            Smallest and largest possible reward, by default (0, 1).  Rewards, means, intervals and
             epsilon are in these units: where a strategy requires epsilon < 1, it must be less than
             the range of the rewards.
         sigma : float, optional
@@ -362,31 +361,19 @@ class Strategy:
             standard deviation.
         rng : int or numpy.random.Generator, optional
             Source of random numbers for the rule, and for `topk.Session.observe` when it splits a
-            sum; on a finite test set also for the order of each arm's items.
-        items : int or sequence of str or of int, optional
-            Number N of items, 1 to 1,000,000, or their distinct names, on which each arm (a model,
-            a prompt, an annotator) has one result, asked at most once; see
-            `topk.Session.ask_cells`.  Results within ``bounds`` for `BettingLUCB`, which decides
-            about these items, and `PairedBetting`, which decides about new items like these; 0 or
-            1 for `KLLUCB` and strategies with a fixed budget of at most n N pulls.
+            sum.
         most_arms : int, optional
             Maximum number of arms, those that join included, at least n: delta is divided among
             this number from the start.  See `topk.Session.with_arms`.
-        trials : int
-            With items: number of results that each cell needs.  The cell counts when it has all of
-            them, as their mean, and a budget counts trials.  The certificate is about the means of
-            these trials; it says nothing about further ones.
         method : str, optional
             Form of `topk.Session.evidence` and of the report, in place of that of the strategy's
             own stop; see `topk.confidence.evidence`.  It must be chosen before any reward is seen:
             the smaller one of two p-values is none.
         withdrawals : int, optional
             Maximum number of arms that can be withdrawn.  0 where pairs of arms are compared
-            (`TopTwo`, `PairedBetting`, or ``method="pairs"``): no part of delta is reserved for
-            withdrawals, and `topk.Session.withdraw` and `topk.Session.with_arms` are refused.  For
-            `BettingLUCB` with items, which refuses both by default, at least 1 permits withdrawals:
-            then both sides of every row share delta, as after twice as many models.  Elsewhere
-            leave it out: there withdrawals are always permitted.
+            (`TopTwo`, or ``method="pairs"``): no part of delta is reserved for withdrawals, and
+            `topk.Session.withdraw` and `topk.Session.with_arms` are refused.  Elsewhere leave it
+            out: there withdrawals are always permitted.
 
         Returns
         -------
@@ -397,17 +384,21 @@ class Strategy:
         ValueError
             If ``arms``, or a parameter together with their number, is out of range; if ``rng`` is
             not of numpy's default kind, since its state cannot be stored.
+        TypeError
+            If there are other arguments; models that are tried on items are a
+            ``topk_eval.Evaluation``.
         """
         import topk
 
-        delta = getattr(self, "delta", 0)
-        if delta > 0.5:
-            told = f"delta = {delta} is the probability of failure, not of success"
-            warnings.warn(f"{told}: did you mean {1 - delta:.3g}?", TopkWarning, stacklevel=2)
+        for name in others:
+            hint = ""
+            if name in ("items", "trials"):
+                hint = "; models on items are a topk_eval.Evaluation(strategy, models, items)"
+            raise TypeError(f"Strategy.start() got an unexpected keyword argument {name!r}{hint}")
+        warn_of_delta(self, 3)
         return topk.Session(
-            self, arms, rng, bounds, sigma, items, most_arms, trials=trials, method=method,
-            withdrawals=withdrawals,
-        )  # fmt: skip
+            self, arms, rng, bounds, sigma, most_arms, method=method, withdrawals=withdrawals
+        )
 
     def bounds(self, seen: Any) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the arms' means.
@@ -432,6 +423,15 @@ class Strategy:
         n = pulls.size
         radius = np.sqrt(np.log(math.pi**2 * n * pulls**2.0 / (3 * BOUNDS_DELTA)) / (2 * pulls))
         return clipped_bounds(seen, radius)
+
+
+def warn_of_delta(strategy: Strategy, stacklevel: int) -> None:
+    """Warn if a strategy's delta looks like a probability of success."""
+    delta = getattr(strategy, "delta", 0)
+    if delta > 0.5:
+        told = f"delta = {delta} is the probability of failure, not of success"
+        told += f": did you mean {1 - delta:.3g}?"
+        warnings.warn(told, TopkWarning, stacklevel=stacklevel)
 
 
 class Ruled(Strategy):

@@ -1,4 +1,4 @@
-"""The inbox of a session: results in flight, new results, and results for later batches."""
+"""Results on their way to the rule: those in flight, new ones, and those for later batches."""
 
 import copy
 import math
