@@ -169,7 +169,7 @@ def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], /, **given
 
 
 def joined_cells(
-    known: Sequence[Collection[Any]], results: Any, **cells: Any,
+    known: Sequence[Collection[Any]], results: Any, /, name: str = "results", **cells: Any,
 ) -> tuple[Any, Any, Any]:
     """Return models, items and results of cells in one order.
 
@@ -180,10 +180,12 @@ def joined_cells(
     results : array_like
         The results.  Their labels may be items, models or pairs (model, item), and are then joined
         as in `joined_to`.
+    name : str
+        Name of the parameter with the results.
     **cells
         The models and the items: name of the parameter = its values.
     """
-    first, second, results = joined_series(**cells, results=results)
+    first, second, results = joined_series(**cells, **{name: results})
     its = labels_of(results)
     if its is None:
         return first, second, results
@@ -195,15 +197,15 @@ def joined_cells(
     )
     pairs = [*zip(first, second, strict=False)]
     if its in (second, first, pairs):
-        return first, second, joined(results=results)[0]
+        return first, second, joined(**{name: results})[0]
     numbers = all(isinstance(label, int | np.integer) for label in its)
     for param, names, exist in ((params[1], second, known[1]), (params[0], first, known[0]),
                                 (" and ".join(params), pairs, pairs)):
         if any(label in exist for label in its):
-            found = joined_to(names, param, exist, results=results)
+            found = joined_to(names, param, exist, **{name: results})
             if not numbers:  # integers may number the rows; others have been refused
                 return first, second, found[0]
-    return first, second, joined(results=results)[0]
+    return first, second, joined(**{name: results})[0]
 
 
 def places_of(wanted: list[Any], labels: list[Any], param: str, name: str) -> NDArray[np.int64]:

@@ -1,16 +1,19 @@
 from . import data as data
+from .evaluation import Evaluation as Evaluation, load as load
 from .gate import Gate as Gate, Trial as Trial
 from .ranks import Tiers as Tiers, tiers as tiers
 from .reading import read_results as read_results
 from .testset import ItemPool as ItemPool, TestSet as TestSet
 
 __all__ = [
+    "Evaluation",
     "Gate",
     "ItemPool",
     "TestSet",
     "Tiers",
     "Trial",
     "data",
+    "load",
     "read_results",
     "tiers",
 ]

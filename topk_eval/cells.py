@@ -1,10 +1,10 @@
-"""Cells of items in a session: their order, and which are handed out, known or void.
+"""Cells of an evaluation: their order, and which are handed out, known or failed.
 
-Each arm gets the items in its own order, drawn in advance, or all arms in one.  Results may arrive
-in any order, also of cells that were not handed out; those in the longest complete prefix of the
-arm's order are counted.  The order is independent of all results, so neither the time of arrival
+Each model gets the items in its own order, drawn in advance, or all models in one.  Scores may
+arrive in any order, also of cells that were not handed out; those in the longest complete prefix of
+the model's order are counted.  The order is independent of all results, so neither the time of arrival
 nor which cells happen to be known can select which results count: at every length the prefix is a
-uniformly random part of the arm's cells (or, on new items, a part of a table that exists whether
+uniformly random part of the model's cells (or, on new items, a part of a table that exists whether
 or not it is looked at), and the bounds hold for all lengths at once.
 """
 
@@ -24,8 +24,8 @@ from topk._checks import (
 from topk._json import to_json_list
 
 # status of a trial of a cell; known results have a status of at least 0
-FRESH, OUT, LOST, TOLD, VOID = -1, -2, -3, 0, 1
-LETTERS = {FRESH: ".", OUT: "?", LOST: "-", TOLD: "=", VOID: "x"}  # in stored sessions, ...
+FRESH, OUT, LOST, TOLD, FAILED = -1, -2, -3, 0, 1
+LETTERS = {FRESH: ".", OUT: "?", LOST: "-", TOLD: "=", FAILED: "x"}  # in stored sessions, ...
 KNOWN = {letter: status for status, letter in LETTERS.items()} | {"0": TOLD, "1": TOLD}
 BITS = {0.0: "0", 1.0: "1"}  # ... where results of 0 and 1 have their own letters
 
@@ -40,33 +40,33 @@ def orders_of(seed, n, items):
 
 
 class Cells:
-    """The cells of a session.
+    """The cells of an evaluation.
 
     Parameters
     ----------
     n, items : int
-        Number of arms, and number of items of each.
+        Number of models, and number of items of each.
     seed : int
         Seed of the orders.
     trials : int
         Number of results of each cell; the cell counts when it has all of them, as their mean.
     order : {'own', 'drawn', 'given'}
-        Whether each arm has its own random order, or all have one, which is random or that of the
+        Whether each model has its own random order, or all have one, which is random or that of the
         items' numbers.
 
     Attributes
     ----------
     order : ndarray of int32, shape (n, items)
-        ``order[a, t]`` is the (t + 1)-th item of arm a.
+        ``order[a, t]`` is the (t + 1)-th item of model a.
     status : ndarray of int8, shape (n, items * trials)
-        Status of each trial, by place in the arm's order.
+        Status of each trial, by place in the model's order.
     values : ndarray of float64, shape (n, items * trials)
         Known results.
     fresh, out, lost, known : ndarray of int64, shape (n,)
-        Number of each arm's trials that nobody has asked for, that are in flight, that were lost
-        and not handed out again, and that are known or void.
+        Number of each model's trials that nobody has asked for, that are in flight, that were
+        lost and not handed out again, and that are known or failed.
     counted : ndarray of int64, shape (n,)
-        Number of counted cells of each arm.
+        Number of counted cells of each model.
     """
 
     def __init__(self, n, items, seed, trials=1, order="own"):
@@ -83,7 +83,7 @@ class Cells:
             one = orders_of(seed, 1, items)[0] if self.kind == "drawn" else np.arange(items)
             self.order = np.tile(one.astype(np.int32), (n, 1))
         places = np.broadcast_to(np.arange(items, dtype=np.int32), (n, items))
-        self.place = np.empty_like(self.order)  # place of each item in an arm's order
+        self.place = np.empty_like(self.order)  # place of each item in a model's order
         np.put_along_axis(self.place, self.order, places, axis=1)
         self.status = np.full((n, size), FRESH, dtype=np.int8)
         self.values, self.borrowed = np.zeros((n, size)), False
@@ -100,28 +100,28 @@ class Cells:
         return other
 
     def in_order(self):
-        """Return the cells in flight: arms and items, int64 (m,) each, in each arm's order."""
+        """Return the cells in flight: arms and items, int64 (m,) each, in each model's order."""
         arms, places = np.nonzero(self.status == OUT)
         return arms, self.order[arms, places // self.trials].astype(np.int64)
 
     @property
     def left(self):
-        """Number of trials of each arm that can be handed out, (n,)."""
+        """Number of trials of each model that can be handed out, (n,)."""
         return self.fresh + self.lost
 
     @property
     def in_flight(self):
-        """Number of trials of each arm that were handed out and not answered, (n,)."""
+        """Number of trials of each model that were handed out and not answered, (n,)."""
         return self.out.copy()
 
     @property
     def waiting(self):
-        """Number of results of each arm that wait for earlier ones, (n,)."""
+        """Number of results of each model that wait for earlier ones, (n,)."""
         return self.known - self.trials * self.counted
 
     @property
     def uncounted(self):
-        """Number of each arm's trials that count once all in flight are answered, (n,).
+        """Number of each model's trials that count once all in flight are answered, (n,).
 
         They come before the first trial that nobody has asked for, without those that were lost.
         """
@@ -130,17 +130,17 @@ class Cells:
         return first - self.trials * self.counted - self.lost
 
     def hand_out(self, shares):
-        """Hand out cells of each arm in the arm's order, lost ones first.
+        """Hand out cells of each model in its order, lost ones first.
 
         Parameters
         ----------
         shares : ndarray of int64, shape (n,)
-            Number of trials of each arm, at most `left`.
+            Number of trials of each model, at most `left`.
 
         Returns
         -------
         arms, items : ndarray of int64, shape (m,)
-            The cells, ordered by arm.
+            The cells, ordered by model.
         """
         arms = np.repeat(np.arange(shares.size), shares)
         items = np.empty(arms.size, dtype=np.int64)
@@ -167,13 +167,13 @@ class Cells:
         results : ndarray of float, shape (m,)
             Their results.
         called : callable
-            Function from the number of an arm and that of an item to their names.
+            Function from the number of a model and that of an item to their names.
 
         Returns
         -------
         list of (int, ndarray of float64)
-            Arms with newly counted cells, and their values in the arm's order: the mean of the
-            trials, nan for a void cell.
+            Models with newly counted cells, and their values in the model's order: the mean of the
+            trials, nan for a failed cell.
         """
         places = self.place[arms, items].astype(np.int64)
         slots = places if self.trials == 1 else self._free_slots(arms, places, called)
@@ -206,28 +206,28 @@ class Cells:
             if at >= len(free):
                 name, item = called(arm, self.order[arm, cell[1]])
                 raise ValueError(
-                    f"results: the cell of arm {name} and item {item} was told more than "
+                    f"scores: the cell of model {name} and item {item} was told more than "
                     f"trials = {self.trials} times; their number is fixed beforehand, since one "
-                    "more trial after a failure favours the arm"
+                    "more trial after a failure favours the model"
                 )
             slots[j] = begin + free[at]
         return slots
 
     def _check_agreement(self, arms, items, places, results, called):
-        """Refuse a cell with two different results, now or earlier, and one that is void."""
+        """Refuse a cell with two different scores, now or earlier, and one that has failed."""
         status, known = self.status[arms, places], self.values[arms, places]
         cells = arms * self.items + places
         _, first, which = np.unique(cells, return_index=True, return_inverse=True)
         other = (status == TOLD) & (known != results)
         other |= results != results[first][which]
-        void = status == VOID
-        if (bad := other | void).any():
+        failed = status == FAILED
+        if (bad := other | failed).any():
             name, item = called(arms[bad][0], items[bad][0])
-            why = "is void" if void[bad][0] else "was told with a different result"
-            raise ValueError(f"results: the cell of arm {name} and item {item} {why}")
+            why = "has failed" if failed[bad][0] else "was told with a different result"
+            raise ValueError(f"scores: the cell of model {name} and item {item} {why}")
 
     def _grown(self, arms):
-        """Count the cells that extend the arms' complete prefixes, and return them."""
+        """Count the cells that extend the models' complete prefixes, and return them."""
         found = []
         for arm in np.unique(arms).tolist():
             begin = self.counted[arm] * self.trials
@@ -235,7 +235,7 @@ class Cells:
             size = (int(gaps.argmax()) if gaps.any() else gaps.size) // self.trials
             if size:
                 part = slice(begin, begin + size * self.trials)
-                values = np.where(self.status[arm, part] == VOID, np.nan, self.values[arm, part])
+                values = np.where(self.status[arm, part] == FAILED, np.nan, self.values[arm, part])
                 found.append((arm, values.reshape(size, self.trials).mean(axis=1)))
                 self.counted[arm] += size
         return found
@@ -250,32 +250,32 @@ class Cells:
             at = used[cell] = used.get(cell, -1) + 1
             if at >= out.size:
                 name, item = called(arms[j], items[j])
-                raise ValueError(f"items: the cell of arm {name} and item {item} is not in flight")
+                raise ValueError(f"items: the cell of model {name} and item {item} is not in flight")
             slots[j] = begin + out[at]
         self.status[arms, slots] = LOST
         moved = np.bincount(arms, minlength=self.lost.size)
         self.lost, self.out = self.lost + moved, self.out - moved
 
-    def make_void(self, arms, items, called):
-        """Mark cells that can never be had as void; return what `take` returns.
+    def fail(self, arms, items, called):
+        """Mark cells that can never be had as failed; return what `take` returns.
 
-        All trials of such a cell that are not known become void.
+        All trials of such a cell that are not known fail.
         """
         places = self.place[arms, items].astype(np.int64)
         slots = places[:, None] * self.trials + np.arange(self.trials)
         status = self.status[arms[:, None], slots]
         if (bad := (status == TOLD).all(axis=1)).any():
             name, item = called(arms[bad][0], items[bad][0])
-            raise ValueError(f"items: the cell of arm {name} and item {item} has a result")
+            raise ValueError(f"items: the cell of model {name} and item {item} has a result")
         rows, columns = np.nonzero(status < TOLD)
-        self._mark(arms[rows], slots[rows, columns], VOID, np.zeros(rows.size))
+        self._mark(arms[rows], slots[rows, columns], FAILED, np.zeros(rows.size))
         return self._grown(arms)
 
     def go_on(self, earlier):
-        """Take over the cells of a session with fewer arms, and their orders.
+        """Take over the cells of an evaluation with fewer models, and their orders.
 
-        One stream of random numbers gives the orders arm by arm; hence the orders of the first arms
-        do not depend on the number of arms.
+        One stream of random numbers gives the orders model by model; hence those of the first models
+        do not depend on their number.
         """
         n, size = self.counted.size, earlier.counted.size
         self._begin(n, earlier.seed)
@@ -283,7 +283,7 @@ class Cells:
             getattr(self, name)[:size] = getattr(earlier, name)
 
     def dump(self):
-        """Return the state as JSON values: the seed, and each arm's cells in order."""
+        """Return the state as JSON values: the seed, and each model's cells in order."""
         rows, values = [], []
         for status, results in zip(self.status, self.values, strict=True):
             told = results[status == TOLD]
@@ -319,15 +319,32 @@ def checked_items(items, size, most):
     return check_integers(items if np.iterable(items) else [items], "items", most - 1, size)
 
 
-def checked_results(results, size, where, low=0.0, high=1.0, zero_one=True, strategy=None):
-    """Return the results of ``size`` cells as a float array; ``where`` names a cell's place."""
-    each = "0 or 1" if zero_one else f"in [{low:g}, {high:g}]"
-    allowed = f"{size} results, each {each}"
-    fits = as_array(results, "results", allowed).size == size
-    found = np.atleast_1d(as_numbers(results, "results", allowed, where if fits else entry))
+def checked_scores(scores, size, where, scale, strategy, feed):
+    """Return the scores of ``size`` cells as a float array, nan where a cell failed.
+
+    Parameters
+    ----------
+    scores : array_like
+        The scores.
+    size : int
+        Number of cells.
+    where : callable
+        The place of an entry in words.
+    scale : topk.bandits.RewardRange
+        Range of the scores.
+    strategy : str
+        Name of the strategy.
+    feed : topk_eval.feeding.Feed
+        What says whether scores are 0 or 1, and whether cells may fail.
+    """
+    each = "0 or 1" if feed.zero_one else f"in [{scale.low:g}, {scale.high:g}]"
+    allowed = f"{size} scores, each {each}{', or nan if it failed' * feed.takes_failed}"
+    fits = as_array(scores, "scores", allowed).size == size
+    found = np.atleast_1d(as_numbers(scores, "scores", allowed, where if fits else entry))
     if found.shape != (size,):
-        refuse("results", f"an array of shape {found.shape}", allowed)
-    right = (found == 0) | (found == 1) if zero_one else (low <= found) & (found <= high)
-    more = f" for {strategy}; BettingLUCB takes grades" if zero_one and strategy else ""
-    refuse_first("results", found, ~right, allowed + more, where)
+        refuse("scores", f"an array of shape {found.shape}", allowed)
+    right = (found == 0) | (found == 1) if feed.zero_one else (
+        (scale.low <= found) & (found <= scale.high) | np.isnan(found))
+    more = f" for {strategy}; BettingLUCB takes grades" if feed.zero_one else ""
+    refuse_first("scores", found, ~right, allowed + more, where)
     return found

@@ -156,7 +156,7 @@ def tiers(
 
     Examples
     --------
-    >>> import numpy as np, topk
+    >>> import numpy as np, topk, topk_eval
     >>> right = np.random.default_rng(0).random((4, 500)) < [[0.9], [0.7], [0.68], [0.3]]
     >>> found = topk_eval.tiers(right)
     >>> found.frame()[["model", "rank_low", "rank_high", "tier"]].to_numpy().tolist()

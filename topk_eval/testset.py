@@ -83,7 +83,7 @@ class TestSet(Bandit):
 
     Examples
     --------
-    >>> import numpy as np, topk
+    >>> import numpy as np, topk, topk_eval
     >>> right = np.random.default_rng(0).random((4, 200)) < [[0.9], [0.7], [0.5], [0.3]]
     >>> models = topk_eval.TestSet(right, names=["a", "b", "c", "d"])
     >>> outcome = topk.run(topk.KLLUCB(2, epsilon=0, delta=0.05), models, rng=0)

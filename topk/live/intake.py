@@ -310,10 +310,7 @@ class Intake:
             for arm, (_, exact) in self.sigma_test.sums.items():
                 squares[arm] = float(exact)
             return np.where(self.sigma_test.untested == 0, squares, np.nan)
-        low, width = self.reward_range.low, self.reward_range.width
-        squares = self.largest_squares(pulls, sums)
-        with np.errstate(over="ignore", invalid="ignore"):  # squares may be beyond the floats
-            return low * low * pulls + 2 * low * width * sums + width * width * squares
+        return in_reward_units(self.reward_range, pulls, sums, self.largest_squares(pulls, sums))
 
     # Stored, and taken over
 
@@ -352,3 +349,12 @@ class Intake:
         for arm, count, *sums in records["totals"]:
             self.totals[arm] = [int(count), *(None if x is None else Fraction(x) for x in sums)]
         self.corrections = [list(correction) for correction in records["corrections"]]
+
+
+def in_reward_units(
+    reward_range: RewardRange, pulls: Integers, sums: Floats, squares: Floats,
+) -> Floats:
+    """Return sums of squares (n,) of bounded rewards in the user's units."""
+    low, width = reward_range.low, reward_range.width
+    with np.errstate(over="ignore", invalid="ignore"):  # squares may be beyond the floats
+        return low * low * pulls + 2 * low * width * sums + width * width * squares

@@ -30,7 +30,6 @@ from topk.live.intake import Intake
 from topk.live.snapshot import Snapshot
 from topk.live.study import MANY_ARMS, Study, checked_generator
 from topk.live.told import MOST, Told, check_names
-from topk.rules.allocation import spread
 from topk.rules.numbered_state import NumberedRunState
 from topk.rules.plain import PlainRunState
 from topk.rules.state import RunState
@@ -321,34 +320,16 @@ class Session(Study):
     @changes
     def _hand_out(self, size):
         """Put the next pulls in flight; return the number of each arm's, (n,)."""
-        left = self._next(size)
+        left = self._next(size, np.full(self.n, MOST))
         self._arrivals.flight += left
         return left
-
-    def _next(self, size):
-        """Return the number of pulls of each arm to be handed out next, (n,)."""
-        engine = self._own("engine") if self.strategy.random else self.engine  # it draws as well
-        new, flight = self._arrivals.new, self._arrivals.flight
-        most = (getattr(self.strategy, "budget", None) or MOST) - engine.total
-        most -= int(new.sum() + flight.sum())
-        if self.done or most <= 0:
-            return np.zeros(self.n, dtype=np.int64)
-        size = min(size, most)
-        if engine.accepts_unsolicited:
-            shares = engine.imagine(self._arrivals.told(), flight, size)
-            have = engine.seen.pulls + new + flight + shares
-        else:
-            left = self._arrivals.left
-            shares = spread(new + flight, np.maximum(left - flight, 0), size)
-            have = np.maximum(flight - left, 0) + self._arrivals.surplus  # ahead of the batch
-            size = min(size, max(shares.sum(), most - have[engine.active].sum()))
-        more = np.where(engine.active, size, 0)
-        return shares + spread(have, more, size - shares.sum())
 
     def _waits(self):
         """Return whether results are out, and nothing can be handed out before they are in."""
         with self.lock:
-            return not self.done and self.in_flight.any() and not self._draft()._next(1).any()
+            if self.done or not self.in_flight.any():
+                return False
+            return not self._draft()._next(1, np.full(self.n, MOST)).any()
 
     @locked
     def snapshot(self) -> Snapshot:

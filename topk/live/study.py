@@ -21,6 +21,7 @@ from topk.live import files, report
 from topk.live.arrivals import Arrivals
 from topk.live.drafts import Drafted, _living, changes, locked
 from topk.live.told import MOST, Arms, as_name, named
+from topk.rules.allocation import spread
 from topk.rules.base import ACTIVE, RUNNING
 from topk.rules.ranking import means_of
 from topk.rules.state import STOPPED, by_bandit, recommend_with
@@ -421,7 +422,32 @@ class Study(Drafted):
             self._arrivals.arms, self._arrivals.wanted[arms[:m]] = arms[:m].copy(), counts[:m]
         self._arrivals.take_kept(np.arange(n), self._capacity)
 
-    # From the batch to the rule
+    # From the batch to the rule, and back
+
+    def _next(self, size, capacity):
+        """Return the number of pulls of each arm to be handed out next, (n,).
+
+        ``capacity`` (n,) is how many more each arm can be pulled.
+        """
+        engine = self._own("engine") if self.strategy.random else self.engine  # it draws as well
+        new, flight = self._arrivals.new, self._arrivals.flight
+        most = (getattr(self.strategy, "budget", None) or MOST) - engine.total
+        most -= int(new.sum() + flight.sum())
+        if self.done or most <= 0:
+            return np.zeros(self.n, dtype=np.int64)
+        size = min(size, most)
+        if engine.accepts_unsolicited:
+            shares = np.minimum(engine.imagine(self._arrivals.told(), flight, size), capacity)
+            if engine.strategy.skips_known and engine.can_begin(engine.seen.pulls):
+                return shares  # fewer than ``size`` if all arms that the rule picks are in flight
+            have = engine.seen.pulls + new + flight + shares
+        else:
+            left = self._arrivals.left
+            shares = spread(new + flight, np.minimum(np.maximum(left - flight, 0), capacity), size)
+            have = np.maximum(flight - left, 0) + self._arrivals.surplus  # ahead of the batch
+            size = min(size, max(shares.sum(), most - have[engine.active].sum()))
+        more = np.where(engine.active, np.minimum(size, capacity - shares), 0)
+        return shares + spread(have, more, size - shares.sum())
 
     def _open_batch(self):
         """Take the next batch from the strategy."""

@@ -1,0 +1,588 @@
+"""`Evaluation`: models on items, asked cell by cell until the rule is sure."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from topk._checks import (
+    check_flag,
+    check_integer,
+    in_words,
+    integral_as_int,
+    refuse,
+)
+from topk._tables import joined_cells, joined_series
+from topk._types import Integers, Seed
+from topk._warnings import TopkWarning
+from topk.bandits import UNIT_RANGE, reward_range_of
+from topk.confidence.finite import check_items
+from topk.live import files
+from topk.live.drafts import changes, locked
+from topk.live.intake import in_reward_units
+from topk.live.study import MANY_ARMS, Study, checked_generator
+from topk.live.told import MOST, Arms, check_names, named
+from topk.rules.numbered import Numbered
+from topk.rules.numbered_state import NumberedRunState
+from topk.rules.plain import PlainRunState
+from topk.rules.state import RunState
+from topk.rules.strategy import Strategy, warn_of_delta
+from topk_eval.cells import Cells, checked_items, checked_scores
+from topk_eval.feeding import ByCounts, BySingles, Feed, blocked, checked_trials
+from topk_eval.forms import on_these_items
+from topk_eval.snapshot import CountSnapshot, ItemSnapshot, TableSnapshot, largest_squares
+
+__all__ = ["Evaluation", "load"]
+
+KIND = files.Kind(
+    "topk-evaluation", 1, "an evaluation", "Evaluation.state",
+    "load it with the sources that wrote it, and tell its results to a new evaluation",
+)
+AGAIN = 3  # losses of a cell from which it may be one that can never be had
+
+
+class Losses(dict[tuple[int, int], int]):
+    """How often each cell, a pair (model, item), was lost."""
+
+    def copy(self) -> Losses:
+        """Return a copy, which may change."""
+        return Losses(self)
+
+    def add(self, arms: Integers, items: Integers) -> list[tuple[int, int, int]]:
+        """Count lost cells; return those lost again and again, as (model, item, times).
+
+        Several trials of a cell that are lost together are one loss.
+        """
+        again = []
+        for cell in dict.fromkeys(zip(arms.tolist(), items.tolist(), strict=True)):
+            self[cell] = self.get(cell, 0) + 1
+            if self[cell] >= AGAIN:
+                again.append((*cell, self[cell]))
+        return again
+
+
+class Evaluation(Study):
+    """A study of models (prompts, agents, annotators) on items, which stops as early as it can.
+
+    `ask` hands out cells, pairs of a model and an item, each at most once unless it is lost, and
+    `tell` records their scores.  Scores of cells that were not handed out are taken as well, so
+    that a table that is half full can be continued.  Models keep their numbers when others leave
+    (`withdraw`) or join (`with_models`).  Several threads may use one evaluation.
+
+    Parameters
+    ----------
+    strategy : topk.Strategy
+        `topk.BettingLUCB` takes scores within ``bounds`` and decides about exactly these items,
+        `topk.PairedBetting` decides about new items like these, `topk.KLLUCB` takes 0 and 1 and
+        decides about exactly these items; strategies with a fixed budget take 0 and 1, too.
+    models : int, or sequence of str or of int
+        Number n of models, or their distinct names.
+    items : int, or sequence of str or of int
+        Number N of items, 1 to 1,000,000, or their distinct names.
+    bounds : pair of float
+        Smallest and largest possible score; scores, means, intervals and epsilon are in these
+        units.
+    trials : int
+        Number of scores that each cell needs.  The cell counts when it has all of them, as their
+        mean, and a budget counts trials.  The certificate is about the means of these trials; it
+        says nothing about further ones.
+    withdrawals : int, optional
+        Maximum number of models that can be withdrawn.  0 for `topk.PairedBetting`: no part of
+        delta is reserved for withdrawals, and `withdraw` is refused.  For `topk.BettingLUCB`, which
+        refuses withdrawals by default, at least 1: then both sides of every row share delta, as
+        after twice as many models.  Left out for others.
+    rng : int or numpy.random.Generator, optional
+        Source of random numbers for the order of each model's items, and for the rule; by default
+        a fresh one.
+
+    Attributes
+    ----------
+    strategy : topk.Strategy
+        The strategy.
+    names : list of str, list of int or None
+        Names of the models, which replace their numbers; None if the models have no names.
+    items : int
+        Number of items.
+    item_names : list of str, list of int or None
+        Names of the items, which replace their numbers.
+    trials : int
+        Number of scores of each cell.
+    withdrawals : int or None
+        Maximum number of withdrawals, if given at the start.
+    engine : topk.rules.state.RunState, PlainRunState or NumberedRunState
+        The strategy's state, for inspection by its author.
+    lock : threading.RLock
+        The lock that every method holds while it reads or changes the evaluation.
+    revisions : set of str
+        Revisions of the files that the evaluation was loaded from or saved to, see `save`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the strategy's guarantee does not cover such items.
+
+    Examples
+    --------
+    >>> import topk, topk_eval
+    >>> strategy = topk.KLLUCB(k=1, epsilon=0, delta=0.1)
+    >>> study = topk_eval.Evaluation(strategy, ["a", "b"], items=50, rng=0)
+    >>> while not study.done:
+    ...     models, items = study.ask(10)
+    ...     _ = study.tell(models, items, models == "a")
+    >>> study.selected.tolist(), study.certified
+    (['a'], True)
+    """
+
+    kind = KIND
+    engine: RunState | PlainRunState | NumberedRunState
+    items: int
+    item_names: list[Any] | None
+    trials: int
+    _parts: ClassVar[tuple[str, ...]] = ("engine", "_cells", "_losses")
+    _cells: Cells
+    _losses: Losses
+    _feed: Feed
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        models: int | ArrayLike,
+        items: int | Sequence[Any],
+        bounds: Sequence[float] | None = (0, 1),
+        trials: int = 1,
+        withdrawals: int | None = None,
+        rng: Seed | None = None,
+        *,
+        joined: Sequence[int] = (),
+    ) -> None:
+        self._open()
+        warn_of_delta(strategy, 3)
+        self.revisions, self.strategy, self._joined = set(), strategy, [*joined]
+        self.names, self.item_names = check_names(models, "models"), check_names(items, "items")
+        generator = checked_generator(rng)
+        self.items = check_items(len(self.item_names) if self.item_names else items)
+        scale = reward_range_of(bounds)
+        self._reward_range = scale._replace(items=self.items, graded=scale != UNIT_RANGE)
+        self.trials, self.withdrawals = checked_trials(trials), None
+        self._scale = {
+            "bounds": None if bounds is None else [*map(float, bounds)],
+            "items": self.item_names or self.items, "trials": self.trials,
+        }  # fmt: skip
+        if isinstance(models, int) and models > MANY_ARMS:
+            refuse("models", models, f"at most {MANY_ARMS:,} models")
+        strategy.on(self._reward_range)  # refuses an epsilon beyond the range of scores
+        form = on_these_items(strategy, self.items, self._reward_range.graded)
+        if withdrawals is not None:
+            limit = _checked_withdrawals(withdrawals, form)
+            self.withdrawals = self._scale["withdrawals"] = limit
+        shape = len(self.names) if self.names else models
+        reserve = (joined[0], None) if joined else 1
+        self._begin(form, shape, generator, reserve)  # type: ignore[arg-type]
+        self._feed = BySingles if isinstance(self.engine, NumberedRunState) else ByCounts
+        self._feed.check(self, self.trials)
+        self._items, self._losses = Arms(self.items, self.item_names), Losses()
+        seed = int((self._arrivals.rng or np.random.default_rng()).bit_generator.random_raw())
+        order = self._feed.order(form, self.item_names is not None)
+        self._cells = Cells(self.n, self.items, seed, self.trials, order)
+        self._open_batch()
+
+    def _open_batch(self):
+        self._feed.open_batch(self)
+
+    @locked
+    def __repr__(self) -> str:
+        told, flying = int(self.pulls.sum()), int(self._cells.in_flight.sum())
+        now = self._state_in_words("running", flying)
+        size = f"{self.n} models, {self.items:,} items"
+        return f"<Evaluation by {self.strategy}: {size}, {told:,} results, {now}>"
+
+    # What it says
+
+    @property
+    def stopped(self) -> str | None:
+        """What ended the run: ``'rule'``, ``'budget'`` or ``'open'``, or None.
+
+        None while the run continues.  ``'open'``: failed cells, or too few items, leave the set
+        undecided.
+        """
+        return super().stopped
+
+    @property
+    @locked
+    def waiting(self) -> Integers:
+        """Results of each model that wait for earlier cells of its order, int (n,).
+
+        They count, in `pulls` and everything else, once the results of those cells have been told.
+        """
+        return self._cells.waiting
+
+    @locked
+    def in_flight(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the cells handed out by `ask` and not answered yet.
+
+        Returns
+        -------
+        models, items : ndarray, shape (m,) each
+            As `ask` returns them, in each model's order.  After a crash pass those on which nobody
+            works any more to `lost`.
+        """
+        arms, items = self._cells.in_order()
+        return self._named(arms), self._item(items)
+
+    @locked
+    def intervals(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return lower and upper confidence bounds of the models' means, float (n,) each.
+
+        All hold at all times with probability 1 - delta; nan where models are compared in pairs.
+        """
+        low, high = (self._reward_range.from_unit(1, end) for end in self.snapshot().intervals())
+        return low, high
+
+    @locked
+    def snapshot(self) -> ItemSnapshot:
+        """Return a copy of the data, from which reports and evidence are computed."""
+        seen = self._seen()
+        squares = largest_squares(seen["pulls"], seen["sums"])
+        seen |= dict(
+            in_flight=self._cells.in_flight, squares=None, sigma_test=None, items=self.items,
+            reward_squares=in_reward_units(
+                self._reward_range, seen["pulls"], seen["sums"], squares),
+            waiting=self._cells.waiting,
+        )  # fmt: skip
+        if isinstance(self.engine, NumberedRunState):
+            return TableSnapshot(**seen, table=self.engine.table)
+        return CountSnapshot(**seen)
+
+    def _waits(self) -> bool:
+        """Return whether results are out, and nothing can be handed out before they are in."""
+        with self.lock:
+            if self.done or not self._cells.in_flight.any():
+                return False
+            draft = self._draft()
+            return not (draft._feed.shares(draft, 1).any() or blocked(draft, 1).any())
+
+    # Cells out and in
+
+    @overload
+    def ask(
+        self, size: int, *, plain: Literal[False] = False
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+
+    @overload
+    def ask(self, size: int, *, plain: Literal[True]) -> tuple[list[Any], list[Any]]: ...
+
+    @changes
+    def ask(self, size: int, *, plain: bool = False) -> tuple[Any, Any]:
+        """Hand out the next cells: pairs of a model and an item to be scored.
+
+        Parameters
+        ----------
+        size : int
+            Number of cells that can be scored now, at least 1.
+        plain : bool
+            Whether to return lists of Python's own values, which `json.dumps` accepts.
+
+        Returns
+        -------
+        models : ndarray of int64, or of str if the models have names, shape (m,)
+        items : ndarray of int64, or of str if the items have names, shape (m,)
+            Cell j is item ``items[j]``, 0 to N - 1, of model ``models[j]``.  Each cell is handed
+            out once (``trials`` times), and again only after `lost`.  Both are lists if ``plain``.
+
+        Raises
+        ------
+        ValueError
+            If ``size`` is not a number of cells, or ``plain`` is not True or False.
+
+        Notes
+        -----
+        `topk.Session.ask` describes the choice of models; `topk.BettingLUCB` and
+        `topk.PairedBetting` imagine no results, see `topk.rules.numbered_state`.  The order of
+        items is drawn in advance: every model has its own uniformly random order, a function of
+        ``rng``, which is stored with the evaluation.  `topk.PairedBetting` hands out all models'
+        items in one order, 0, 1, 2, ..., or for items with names in one random order.  Lost cells
+        come first.  Fewer than ``size`` cells mean that results must arrive first, or that the
+        budget is used up; no cells mean that the run has ended, or that it waits for cells in
+        flight.
+        """
+        plain, cells = check_flag(plain, "plain"), self._own("_cells")
+        size = check_integer(integral_as_int(size), "size", 1, MOST)
+        shares = self._feed.shares(self, size)
+        if not (shares.any() or self.done):
+            shares = blocked(self, size)
+        arms, items = cells.hand_out(shares)
+        self._feed.expect(self)
+        models, items = self._named(arms), self._item(items)
+        return (models.tolist(), items.tolist()) if plain else (models, items)
+
+    @changes
+    def tell(self, models: ArrayLike, items: ArrayLike, scores: ArrayLike) -> Self:
+        """Record scores of cells, in any order and in batches of any size.
+
+        Parameters
+        ----------
+        models : array_like of int, or of str if the models have names, shape (m,)
+        items : array_like of int, or of str if the items have names, shape (m,)
+            The cells, handed out or not; with ``trials`` each cell that many times.
+        scores : array_like of float, shape (m,)
+            The score of each cell: 0 or 1, or for `topk.BettingLUCB` and `topk.PairedBetting`
+            within the bounds, or nan if it failed: it can never be had, whatever the reason.
+
+        Returns
+        -------
+        Evaluation
+            The evaluation itself.
+
+        Raises
+        ------
+        ValueError
+            If a score is out of range or differs from the one told of this cell before, or if a
+            cell has failed, was told more often than ``trials``, or has a score and is said to have
+            failed; the evaluation is then unchanged.
+
+        Notes
+        -----
+        The results in the longest complete prefix of a model's order count; later ones are
+        `waiting`.  The order does not depend on the results.  Hence neither the time of arrival,
+        for example when easy items are answered first, nor which cells were known before selects
+        which results count.  A cell told twice with the same score counts once.
+
+        A failed cell counts as the worst for every statement: as the smallest score where a lower
+        bound is computed, and as the largest for an upper one.  So all statements hold for whatever
+        its score would have been, even if cells fail because of their results.  The report says how
+        many there are.  All trials of a failed cell that are not known count as failed.  A cell
+        that may be had later belongs to `lost`.
+        """
+        known = self._arms.known(), self._items.known()
+        models, items, scores = joined_cells(
+            known, scores, name="scores", models=models, items=items)
+        arms, places = self._pairs(models, items)
+        scores = self._scores(scores, arms, places)
+        failed, cells = np.isnan(scores), self._own("_cells")
+        grown = cells.take(arms[~failed], places[~failed], scores[~failed], self._called)
+        if failed.any():
+            grown += cells.fail(arms[failed], places[failed], self._called)
+        self._feed.expect(self)
+        self._feed.count(self, grown)
+        return self
+
+    def _scores(self, scores, arms, items):
+        """Return checked scores of cells as a float array."""
+
+        def where(place):
+            model, item = self._called(arms[place], items[place])
+            return f"entry {place}, model {model}, item {item}"
+
+        scale, kind = self._reward_range, type(self.strategy).__name__
+        return checked_scores(scores, arms.size, where, scale, kind, self._feed)
+
+    @changes
+    def lost(self, models: ArrayLike, items: ArrayLike) -> Self:
+        """Mark cells in flight as lost: they were not answered, and are handed out again.
+
+        A result that arrives nevertheless is accepted.
+
+        Parameters
+        ----------
+        models, items
+            As in `tell`.
+
+        Returns
+        -------
+        Evaluation
+            The evaluation itself.
+
+        Raises
+        ------
+        ValueError
+            If a cell is not in flight; the evaluation is then unchanged.
+
+        Notes
+        -----
+        The model's later results wait until the cell is answered.  A cell that can never be
+        answered has failed: tell nan (`topk.BettingLUCB`, `topk.PairedBetting`); elsewhere, if that
+        counts as a failure of the model, tell 0.
+        """
+        pairs = self._pairs(models, items)
+        self._own("_cells").lose(*pairs, self._called)
+        self._feed.expect(self)
+        if again := self._own("_losses").add(*pairs):
+            arm, item, times = max(again, key=itemgetter(2))
+            name, thing = self._called(arm, item)
+            told = f"{len(again)} cell(s) were lost again and again, model {name} and item {thing} "
+            told += f"{times} times: a cell that can never be had "
+            if self._feed.takes_failed:
+                told += "has failed: tell nan"
+            else:
+                told += "holds up all later results of its model; if that counts as a failure, "
+                told += "tell 0"
+            warnings.warn(told, TopkWarning, stacklevel=3)
+        return self
+
+    def lose_all(self) -> Self:
+        """Mark all that is in flight as lost, after a crash of all that was working on it.
+
+        This is ``study.lost(*study.in_flight())``.
+
+        Returns
+        -------
+        Evaluation
+            The evaluation itself.
+        """
+        return self.lost(*self.in_flight())
+
+    def _pairs(self, models, items):
+        """Return the models and items of cells by their numbers."""
+        models, items = joined_series(models=models, items=items)
+        arms = self._arms.read(models, "models")
+        if self.item_names is None:
+            return arms, checked_items(items, arms.size, self.items)
+        items = self._items.read(items, "items")
+        if items.size != arms.size:
+            refuse("items", f"{items.size} items", f"{arms.size} items, one for each model")
+        return arms, items
+
+    def _item(self, items):
+        """Return the names of items, or their numbers if items have no names."""
+        return named(self.item_names, items)
+
+    def _called(self, arm, item):
+        """Return how a model and an item are called in messages."""
+        return in_words(self._arms.name(int(arm))), in_words(self._items.name(int(item)))
+
+    # Models that leave and join
+
+    def withdraw(self, model: int | str) -> Self:
+        """Continue without a model.
+
+        Its cells in flight are still taken, and it is not selected.  For `topk.KLLUCB` and
+        `topk.PairedBetting` the withdrawal may depend on the results so far; `topk.BettingLUCB`
+        needs ``withdrawals=`` from the start.
+
+        Parameters
+        ----------
+        model : int, or str if the models have names
+            The model; one that has been withdrawn before is ignored.
+
+        Returns
+        -------
+        Evaluation
+            The evaluation itself.
+
+        Raises
+        ------
+        ValueError
+            If the model does not exist, if the run has ended, if fewer than k models would remain,
+            or if the limit that was set at the start is reached.
+        """
+        return super().withdraw(model)
+
+    def _dropped(self, arm):
+        self._feed.dropped(self, arm)
+        self._feed.expect(self)
+        if self._feed is ByCounts:
+            self._go_on()
+
+    @locked
+    def with_models(self, names: int | str | ArrayLike) -> Self:
+        """Return an evaluation by `topk.KLLUCB` with additional models and all data of this one.
+
+        The items keep their numbers and the models their orders; this evaluation is unchanged.  A
+        new model must begin without results from before it joined, see `topk.Session.with_arms`.
+
+        Parameters
+        ----------
+        names : sequence of str or of int, or int
+            Names of the new models, or their number if the models have no names.
+
+        Returns
+        -------
+        Evaluation
+
+        Raises
+        ------
+        ValueError
+            If a name is not new, if the budget does not suffice, or if delta is divided among the
+            models of the start.
+        """
+        number, models = self._with_new(names, None, self._why_none_joins)
+        self._check_room_for(number)
+        other = type(self)(self.strategy, models, **self._scale, joined=[*self._joined, self.n])
+        other._go_on_from(self)
+        other._cells.go_on(self._cells)
+        other._losses = self._losses.copy()
+        return other
+
+    def _why_none_joins(self, strategy):
+        """Return why no model can join, and what to do, as a clause after the strategy's name."""
+        why = " on items, which divides delta among the models of the start"
+        if not isinstance(strategy, Numbered):
+            why = ", which divides a budget among the initial models"
+        return f"{why}; start a new evaluation with all models, and tell it the known cells"
+
+    # Stored
+
+    def _stored(self):
+        """Return the state without the strategy, as JSON values."""
+        losses = [[*cell, times] for cell, times in sorted(self._losses.items())]
+        return super()._stored() | {"cells": self._cells.dump(), "losses": losses}
+
+    @classmethod
+    def _revived(cls, strategy, stored, revisions=()):
+        """Return an evaluation from stored values."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TopkWarning)  # of delta: it was said at the start
+            study = cls(strategy, stored["n"], **stored["scale"], joined=stored["joined"])
+        study._restore(stored)
+        study._losses = Losses({(arm, item): times for arm, item, times in stored["losses"]})
+        study._feed.load(study, study._cells.load(stored["cells"]), stored["play"])
+        study.revisions.update(revisions)
+        return study
+
+
+def load(path: str | Path, lost: bool = False) -> Evaluation:
+    """Return an evaluation that continues exactly from a file written by `Evaluation.save`.
+
+    Parameters
+    ----------
+    path : str or path
+    lost : bool
+        Whether to give back all that was in flight, after a crash of all that worked on it.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or has a format that this release does not read.
+    OSError
+        If the file cannot be read.
+
+    Warns
+    -----
+    topk.TopkWarning
+        If the file was written by another version of the library's source code.
+    """
+    study: Evaluation = files.loaded(Evaluation, path)
+    return study.lose_all() if check_flag(lost, "lost") else study
+
+
+def _checked_withdrawals(withdrawals, strategy):
+    """Return the maximum number of withdrawals; refuse it where delta does not depend on it."""
+    if strategy.paired:
+        limit = check_integer(withdrawals, "withdrawals", 0)
+        if limit:
+            refuse("withdrawals", limit, "0, or left out, which permits any number of them")
+        return limit
+    if isinstance(strategy, Numbered):
+        return check_integer(withdrawals, "withdrawals", 0)
+    name = type(strategy).__name__
+    refuse("withdrawals", withdrawals, f"left out for {name}, which does not compare pairs of arms")

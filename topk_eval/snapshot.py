@@ -1,0 +1,126 @@
+"""The data of an evaluation at one moment, with intervals and evidence about its items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from topk._types import Floats, Integers
+from topk.confidence import confidence, sides
+from topk.confidence.finite import tolerated_items
+from topk.live.snapshot import Snapshot
+from topk.rules.numbered import RewardTable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemSnapshot(Snapshot):
+    """A copy of an evaluation's data at one moment; see `topk.live.snapshot.Snapshot`.
+
+    Attributes
+    ----------
+    items
+        Number N of items.
+    waiting
+        Results of each model that wait for earlier cells, shape (n,).
+    """
+
+    items: int
+    waiting: Integers
+    give_back: ClassVar[str] = "study.lost(*study.in_flight())"
+
+    def more_columns(self) -> dict[str, Any]:
+        """Return further columns of a report: name -> values."""
+        return {"waiting": self.waiting}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CountSnapshot(ItemSnapshot):
+    """The data of an evaluation by counts of 0/1 results, drawn without replacement."""
+
+    @property
+    def by_intervals(self) -> bool:
+        """Whether evidence compares intervals and not one-sided bounds."""
+        return not self.by_sides
+
+    @property
+    def margin(self) -> float:
+        """Tolerance of the rule: half an item is added to the whole ones that epsilon allows."""
+        return (tolerated_items(super().margin, self.items) + 0.5) / self.items
+
+    def intervals(self, delta: float | None = None) -> Floats:
+        """Return lower and upper confidence bounds of the means, shape (2, n)."""
+        level = (delta or self.delta) / self.shared
+        ends = confidence.interval(self.pulls, self.sums, level, items=self.items)
+        return np.array(ends) / self.items
+
+    @property
+    def side_ends(self) -> sides.Ends:  # type: ignore[override]
+        """The one-sided bounds as a function of their levels, in whole items."""
+        return confidence.side_ends(self.pulls.astype(float), self.sums, items=self.items)
+
+    def deciding_ends(self, delta: float | None = None) -> Floats:
+        """Return the lower and upper bounds that decide whether models are separated, (2, n)."""
+        return super().deciding_ends(delta) / (self.items if self.by_sides else 1)
+
+    def evidence(self, epsilon: float | None = None) -> float:
+        """Return a p-value for the hypothesis that ``chosen`` is wrong by epsilon."""
+        if self.by_sides or self.chosen is None:
+            return super().evidence(epsilon)
+        allowed = self.strategy.tolerance if epsilon is None else epsilon
+        return min(1.0, confidence.found_evidence(
+            self.pulls, self.sums, self.chosen, self.reward_range.unit_epsilon(allowed),
+            [*self.withdrawn], items=self.items, method="intervals",
+        ))  # fmt: skip
+
+    def evidence_by_sides(self, epsilon: float) -> float:
+        """Return `evidence` from one-sided bounds, for epsilon rounded down to whole items."""
+        return super().evidence_by_sides(tolerated_items(epsilon, self.items))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableSnapshot(ItemSnapshot):
+    """The data of an evaluation whose rule keeps a table of single results.
+
+    Attributes
+    ----------
+    table
+        The counted cells, which say everything.
+    """
+
+    table: RewardTable
+
+    def intervals(self, delta: float | None = None) -> Floats:
+        """Return lower and upper confidence bounds of the means, shape (2, n)."""
+        return np.array(self.table.intervals(delta or self.delta))
+
+    def evidence(self, epsilon: float | None = None) -> float:
+        """Return a p-value for the hypothesis that ``chosen`` is wrong by epsilon."""
+        allowed = self.strategy.tolerance if epsilon is None else epsilon
+        epsilon = self.reward_range.unit_epsilon(allowed)
+        return 1.0 if self.chosen is None else self.table.evidence(epsilon)
+
+    def lacking(self) -> Floats:
+        """Return what each pair lacks to be separated, (n, n)."""
+        return self.table.gaps()
+
+    def least_epsilon(self) -> float:
+        """Return the smallest epsilon that is reached, in units of score."""
+        width = self.reward_range.width
+        return width if self.chosen is None else width * self.table.least_epsilon()
+
+    def more_columns(self) -> dict[str, Any]:
+        """Return further columns of a report: name -> values."""
+        return super().more_columns() | {"failed": self.table.missing}
+
+    def notes(self) -> list[str]:
+        """Return further lines of a summary."""
+        failed = int(self.table.missing.sum())
+        worst = f"failed: {failed:,} cell(s), each counted as the worst for every statement"
+        return [worst] if failed else []
+
+
+def largest_squares(pulls: Integers, sums: Floats) -> Floats:
+    """Return the largest possible sums of squares of results in [0, 1], (n,)."""
+    return np.maximum(sums, sums * sums / np.maximum(pulls, 1))
