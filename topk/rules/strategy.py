@@ -475,7 +475,7 @@ class Ruled(Strategy):
         search : topk.rules.search.interface.Search, optional
             How the arms at risk are found; by default the fastest way in plain Python.
         """
-        made = self.on(reward_range)
+        made: Any = self.on(reward_range)
         bandits, each = made.check_shape(n)
         if search is None:
             fastest = made.search_for(bandits * each)
