@@ -27,7 +27,7 @@ from topk.simulate.algorithm_b import replicate_both, two_level_means
 from topk.simulate.results import Replications
 from topk.simulate.run import check_strategy, replicate
 from topk.stats import Interval, mean_interval, proportion_interval
-from topk.strategies.lucb import halving_share
+from topk.strategies.halving import halving_share
 
 if TYPE_CHECKING:
     from distributed import Client
