@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from topk._checks import check_choice, refuse
+from topk._marks import in_loops
 from topk._types import Floats, Whole
 from topk.confidence.confidence import interval
 from topk.confidence.kl import kl_interval_scalar, normal_interval_scalar
@@ -27,7 +28,6 @@ from topk.rules import (
 )
 from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.indices import on_withdraw as withdraw_from_pair
-from topk.rules.marks import in_loops
 from topk.rules.search.interface import Search
 from topk.rules.strategy import Ruled
 from topk.strategies.by_sides import level_of, note_withdrawal, sides_state
