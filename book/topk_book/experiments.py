@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topk._checks import between, check_integer, check_k, check_seed, refuse
-from topk._ranges import RANGES, as_many_as, integer, smallest_integer, validated
+from topk._ranges import (
+    as_many_as,
+    below_n,
+    below_one,
+    integer,
+    one_bandit,
+    probability,
+    smallest_integer,
+    validated,
+)
 from topk._types import Floats, Integers, Seed
 from topk.bandits import Bandit, BernoulliBandit, check_bandit
 from topk.hardness.measures import bernoulli_kl
@@ -54,7 +63,10 @@ class SmallestBudget(
     """
 
 
-@validated(plays=integer(1), ratio=between(1, math.inf))
+@validated(
+    n=integer(2), k=below_n, epsilon=below_one, delta=probability, plays=integer(1),
+    ratio=between(1, math.inf),
+)
 def smallest_budget(
     make: Callable[[int], Strategy],
     n: int,
@@ -168,7 +180,7 @@ class ChangeOfMeasure(
 
 
 @validated(
-    nu=RANGES["means"], nu_prime=as_many_as("nu"), false_alarm=between(0, 1), runs=integer(2),
+    nu=one_bandit, nu_prime=as_many_as("nu"), false_alarm=between(0, 1), runs=integer(2),
 )
 def change_of_measure(
     strategy: Strategy,
@@ -289,7 +301,7 @@ class GroupPlays(
     """
 
 
-@validated(epsilon=between(0, 1 / 16))
+@validated(n=integer(2), epsilon=between(0, 1 / 16))
 def group_plays(
     strategy: Strategy,
     n: int,
@@ -379,7 +391,7 @@ class KthArm(
     """
 
 
-@validated(k=integer(1), eta=between(0, 1))
+@validated(k=integer(1), delta=probability, eta=between(0, 1))
 def kth_arm(
     bandit: Bandit,
     k: int,

@@ -19,7 +19,11 @@ from topk._checks import (
 )
 from topk._ranges import (
     any_unit,
+    below_means,
+    below_one,
     one_or_several,
+    probability,
+    pulls_of_means,
     smallest_integer,
     validated,
 )
@@ -204,7 +208,7 @@ def ugape_ceiling(gap: ArrayLike, radius: ArrayLike) -> FloatOrFloats:
     return (np.minimum(0, 2 * radius - gap) + 2 * radius)[()]
 
 
-@validated(means=one_or_several)
+@validated(means=one_or_several, k=below_means, epsilon=below_one, budget=pulls_of_means)
 def ugapeb_error(
     means: ArrayLike, k: int, budget: Whole, epsilon: float, a: float | None = None,
 ) -> float:
@@ -252,7 +256,7 @@ def ugapeb_error(
     return 2 * means.size * budget * math.exp(-2 * a)
 
 
-@validated(means=one_or_several)
+@validated(means=one_or_several, k=below_means, epsilon=below_one, delta=probability)
 def ugapeb_budget(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Smallest budget from which UGapEb's bound on the failure probability is at most delta.
 
@@ -290,7 +294,7 @@ def ugapeb_budget(means: ArrayLike, k: int, epsilon: float, delta: float) -> int
     return smallest_integer(lambda q: constant + math.log(q) <= (q - n) / factor, n + 1)
 
 
-@validated(means=one_or_several)
+@validated(means=one_or_several, k=below_means, epsilon=below_one, delta=probability)
 def ugapec_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Pulls that UGapEc exceeds with probability at most delta.
 

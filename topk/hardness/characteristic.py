@@ -15,7 +15,7 @@ from scipy.sparse import csc_matrix, identity
 from scipy.sparse.linalg import splu
 
 from topk._checks import as_vector, check_means, check_real, refuse
-from topk._ranges import one_of, validated
+from topk._ranges import below_means, one_of, validated
 from topk._types import Floats
 from topk.confidence.kl import kl_of_step
 
@@ -74,11 +74,7 @@ def _sigma(value, name, arguments):
     return value
 
 
-@validated(
-    family=one_of("bernoulli", "gaussian"),
-    means=_means,
-    sigma=_sigma,
-)
+@validated(means=_means, k=below_means, family=one_of("bernoulli", "gaussian"), sigma=_sigma)
 def characteristic_time(
     means: ArrayLike,
     k: int,

@@ -295,7 +295,7 @@ def pair_sprt(epsilon: float) -> tuple[int, float]:
     return lead, 2 * lead * (3**lead - 1) / (3**lead + 1)
 
 
-@validated(k=up_to_half, epsilon=between(0, 0.01))
+@validated(n=integer(2), k=up_to_half, epsilon=between(0, 0.01))
 def theorem_7_1_pulls(n: int, k: int, epsilon: float) -> float:
     r"""Pulls per arm at which uniform sampling still fails.
 
@@ -330,7 +330,7 @@ def theorem_7_1_pulls(n: int, k: int, epsilon: float) -> float:
     return math.log(n / k) / (400 * epsilon**2)
 
 
-@validated(k=up_to_half, epsilon=up_to(1 / 8), pulls=integer(1))
+@validated(n=integer(2), k=up_to_half, epsilon=up_to(1 / 8), pulls=integer(1))
 def uniform_failure(n: int, k: int, epsilon: float, pulls: int) -> tuple[float, float]:
     r"""Exact failure probability of uniform sampling on the instance of Theorem 7.1.
 

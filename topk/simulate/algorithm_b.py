@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from topk._checks import between, check_integer, check_real, check_seed
-from topk._ranges import up_to_half, validated
+from topk._ranges import integer, up_to_half, validated
 from topk._types import Floats, Seed
 from topk.bandits import BernoulliBandit
 from topk.metrics import regret_within
@@ -137,7 +137,7 @@ def algorithm_b(
     return AlgorithmB(pulls, cap, right, samples, capped, np.array(reliable), seed)
 
 
-@validated(k=up_to_half, epsilon=between(0, 1 / 8))
+@validated(n=integer(2), k=up_to_half, epsilon=between(0, 1 / 8))
 def two_level_means(n, k, epsilon):
     """Return the means of k arms that are 4 epsilon better than the other n - k."""
     return np.where(np.arange(n) < k, 0.5 + 4 * epsilon, 0.5)
