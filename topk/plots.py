@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 LineStyle = str | tuple[int, tuple[float, ...]]  # a Matplotlib name, or dashes
 
 
-class Style(
-    NamedTuple("Style", [("color", str), ("marker", str), ("linestyle", LineStyle), ("label", str)])
-):
+class Style(NamedTuple):
     """The style of a strategy in figures.
 
     Attributes
@@ -55,6 +53,11 @@ class Style(
     label : str
         The name in legends.
     """
+
+    color: str
+    marker: str
+    linestyle: LineStyle
+    label: str
 
 
 _DASHDOT = (0, (6, 2, 1.2, 2))

@@ -20,16 +20,7 @@ def __dir__() -> list[str]:
 _level = between(0, 1)
 
 
-class Interval(
-    NamedTuple(
-        "Interval",
-        [
-            ("estimate", FloatOrFloats),
-            ("low", FloatOrFloats),
-            ("high", FloatOrFloats),
-        ],
-    )
-):
+class Interval(NamedTuple):
     """An estimate with a confidence interval; floats, or arrays for several points.
 
     Attributes
@@ -37,6 +28,10 @@ class Interval(
     estimate, low, high : float or ndarray of float
         ``low <= estimate <= high``.
     """
+
+    estimate: FloatOrFloats
+    low: FloatOrFloats
+    high: FloatOrFloats
 
 
 def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
@@ -171,7 +166,7 @@ def proportion_interval(successes: ArrayLike, trials: ArrayLike, level: float = 
     return Interval(successes / trials, low[()], high[()])  # type: ignore[arg-type]
 
 
-class Tally(NamedTuple("Tally", [("wins", int), ("losses", int), ("undecided", int)])):
+class Tally(NamedTuple):
     """Numbers of points at which a comparison was won, lost or undecided; see `compare`.
 
     Attributes
@@ -179,6 +174,10 @@ class Tally(NamedTuple("Tally", [("wins", int), ("losses", int), ("undecided", i
     wins, losses, undecided : int
         Numbers of points.
     """
+
+    wins: int
+    losses: int
+    undecided: int
 
     def every(self) -> bool:
         """Return whether every point is won."""

@@ -42,12 +42,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-class SmallestBudget(
-    NamedTuple(
-        "SmallestBudget",
-        [("budget", int), ("constant", float), ("reliable", Interval), ("seed", int)],
-    )
-):
+class SmallestBudget(NamedTuple):
     """The smallest budget with which a strategy was found to be reliable.
 
     Attributes
@@ -61,6 +56,11 @@ class SmallestBudget(
     seed : int
         The seed that repeats the simulation.
     """
+
+    budget: int
+    constant: float
+    reliable: Interval
+    seed: int
 
 
 @validated(
@@ -148,18 +148,7 @@ def smallest_budget(
     return SmallestBudget(budget(power), float(budget(power) / unit), reliable, seed)
 
 
-class ChangeOfMeasure(
-    NamedTuple(
-        "ChangeOfMeasure",
-        [
-            ("information", Interval),
-            ("events", Floats),
-            ("divergences", Floats),
-            ("holds", bool),
-            ("seed", int),
-        ],
-    )
-):
+class ChangeOfMeasure(NamedTuple):
     r"""Measured values of both sides of the change-of-measure inequality.
 
     Attributes
@@ -177,6 +166,12 @@ class ChangeOfMeasure(
     seed : int
         The seed that repeats the simulation.
     """
+
+    information: Interval
+    events: Floats
+    divergences: Floats
+    holds: bool
+    seed: int
 
 
 @validated(
@@ -273,18 +268,7 @@ def _smallest_divergence(p, q):
     return bernoulli_kl(x, np.clip(x, q.low, q.high))
 
 
-class GroupPlays(
-    NamedTuple(
-        "GroupPlays",
-        [
-            ("pulls", Integers),
-            ("ones", Floats),
-            ("chosen", Integers),
-            ("log_ratios", Floats),
-            ("seed", int | None),
-        ],
-    )
-):
+class GroupPlays(NamedTuple):
     """Results of a strategy under one hypothesis of `group_family`, by group.
 
     Attributes
@@ -299,6 +283,12 @@ class GroupPlays(
     seed : int
         The seed that repeats the simulation.
     """
+
+    pulls: Integers
+    ones: Floats
+    chosen: Integers
+    log_ratios: Floats
+    seed: int | None
 
 
 @validated(n=integer(2), epsilon=between(0, 1 / 16))
@@ -369,12 +359,7 @@ def _ratios_to_first(reps, family, row):
     return ratios - ratios[:, :1]
 
 
-class KthArm(
-    NamedTuple(
-        "KthArm",
-        [("estimate", float), ("candidates", Integers), ("pulls", Integers), ("seed", int | None)],
-    )
-):
+class KthArm(NamedTuple):
     """The result of `kth_arm`.
 
     Attributes
@@ -389,6 +374,11 @@ class KthArm(
     seed : int or None
         The value of ``rng`` that repeats the result; None if a generator was given.
     """
+
+    estimate: float
+    candidates: Integers
+    pulls: Integers
+    seed: int | None
 
 
 @validated(k=integer(1), delta=probability, eta=between(0, 1))

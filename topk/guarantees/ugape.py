@@ -78,20 +78,7 @@ def average_off(
     return binom.cdf(low - 1, pulls, mean) + binom.sf(high, pulls, mean)
 
 
-class UGapEStep(
-    NamedTuple(
-        "UGapEStep",
-        [
-            ("index", Floats),
-            ("candidates", Integers),
-            ("best_outside", int),
-            ("worst_inside", int),
-            ("pulled", int),
-            ("index_of_set", float),
-            ("between", float),
-        ],
-    )
-):
+class UGapEStep(NamedTuple):
     """The quantities that UGapE computes in one step.
 
     Attributes
@@ -111,6 +98,14 @@ class UGapEStep(
     between : float
         U of ``best_outside`` minus L of ``worst_inside``; never below ``index_of_set``.
     """
+
+    index: Floats  # type: ignore[assignment]  # not the method of a tuple
+    candidates: Integers
+    best_outside: int
+    worst_inside: int
+    pulled: int
+    index_of_set: float
+    between: float
 
 
 def ugape_step(means: ArrayLike, radii: ArrayLike, k: int) -> UGapEStep:

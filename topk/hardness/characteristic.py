@@ -23,18 +23,7 @@ _RELATIVE_GAP = 1e-9  # relative duality gap at which the method stops
 _MAX_STEPS = 200  # interior-point steps; 10 to 40 are used in practice
 
 
-class CharacteristicTime(
-    NamedTuple(
-        "CharacteristicTime",
-        [
-            ("value", float),
-            ("weights", Floats),
-            ("lower", float),
-            ("upper", float),
-            ("alternatives", Floats),
-        ],
-    )
-):
+class CharacteristicTime(NamedTuple):
     r"""A characteristic time with its certificate, as returned by `characteristic_time`.
 
     Attributes
@@ -53,6 +42,12 @@ class CharacteristicTime(
         :math:`\sum_iw_i\,\mathbb E[\mathrm{kl}(\mu_i,\lambda_i)]` is at most its largest
         coefficient, whose inverse is ``lower``.
     """
+
+    value: float
+    weights: Floats
+    lower: float
+    upper: float
+    alternatives: Floats
 
 
 def _is_gaussian(arguments):

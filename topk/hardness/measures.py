@@ -519,17 +519,7 @@ def spread_constant(means: ArrayLike) -> float:
         return float(max(1.0, steps.max(), 1 / steps.min()))
 
 
-class SpreadBounds(
-    NamedTuple(
-        "SpreadBounds",
-        [
-            ("tolerance", int),
-            ("psi", float),
-            ("upper", float),
-            ("lower", float),
-        ],
-    )
-):
+class SpreadBounds(NamedTuple):
     """The bounds of Lemma 1 for c-spread arms.
 
     Attributes
@@ -543,6 +533,11 @@ class SpreadBounds(
     lower : float
         Lower bound on H^(0, epsilon), of the order n / epsilon.
     """
+
+    tolerance: int
+    psi: float
+    upper: float
+    lower: float
 
 
 @validated(n=integer(2), k=up_to_half, epsilon=between(0, 1))

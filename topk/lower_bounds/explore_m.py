@@ -136,17 +136,7 @@ def explore_m_optimal(members: Iterable[int], m: int) -> frozenset[int]:
     return members | {0} if len(members) == m - 1 else members
 
 
-class CountingStep(
-    NamedTuple(
-        "CountingStep",
-        [
-            ("pairs", int),
-            ("larger", int),
-            ("per_member", tuple[int, int]),
-            ("disjoint", bool),
-        ],
-    )
-):
+class CountingStep(NamedTuple):
     """The numbers that section 4.2.2 counts.
 
     Attributes
@@ -162,6 +152,11 @@ class CountingStep(
         Whether the answers I united with {0} of these pairs differ from each other and from J, so
         that their probabilities add up to an error probability.
     """
+
+    pairs: int
+    larger: int
+    per_member: tuple[int, int]
+    disjoint: bool
 
 
 @validated(n=integer(2), m=up_to_half)
@@ -212,20 +207,7 @@ def count_pairs(n: int, m: int) -> CountingStep:
     return CountingStep(sum(counts), larger, (min(counts), max(counts)), disjoint)
 
 
-class ExploreMArgument(
-    NamedTuple(
-        "ExploreMArgument",
-        [
-            ("log_term", float),
-            ("horizon", float),
-            ("deviation", float),
-            ("exact_log_ratio", float),
-            ("stated_log_ratio", float),
-            ("factor", float),
-            ("holds", bool),
-        ],
-    )
-):
+class ExploreMArgument(NamedTuple):
     r"""The quantities of Lemmas 10 to 12 for one choice of the constant C.
 
     Attributes
@@ -248,6 +230,14 @@ class ExploreMArgument(
     holds : bool
         Whether :math:`32\epsilon\Delta^*<L`, which Lemma 12 needs.
     """
+
+    log_term: float
+    horizon: float
+    deviation: float
+    exact_log_ratio: float
+    stated_log_ratio: float
+    factor: float
+    holds: bool
 
 
 @validated(epsilon=EXPLORE_M_EPSILON, delta=up_to(0.25), constant=above_zero, m=integer(6))

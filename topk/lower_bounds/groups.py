@@ -150,21 +150,7 @@ def group_log_ratio(pulls: ArrayLike, ones: ArrayLike, epsilon: float) -> FloatO
     return float(value) if value.ndim == 0 else value
 
 
-class GroupArgument(
-    NamedTuple(
-        "GroupArgument",
-        [
-            ("pulls", float),
-            ("cap", float),
-            ("deviation", float),
-            ("log_ratio", float),
-            ("log_needed", float),
-            ("good_event", float),
-            ("wrong", float),
-            ("contradiction", bool),
-        ],
-    )
-):
+class GroupArgument(NamedTuple):
     r"""The quantities in the proof of Lemma 5.4 or Theorem 5.5, for an algorithm with few pulls.
 
     Attributes
@@ -190,6 +176,15 @@ class GroupArgument(
     contradiction : bool
         Whether ``wrong`` exceeds delta, with fixed bits 4 delta: no such algorithm exists.
     """
+
+    pulls: float
+    cap: float
+    deviation: float
+    log_ratio: float
+    log_needed: float
+    good_event: float
+    wrong: float
+    contradiction: bool
 
 
 @validated(n=integer(2), k=up_to_half, epsilon=SMALL, delta=up_to(0.02), constant=above_zero)

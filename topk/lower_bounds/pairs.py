@@ -135,9 +135,7 @@ def pair_error(pulls: int) -> float:
     return float(binom.sf(pulls / 2, pulls, 0.25) + 0.5 * tie)
 
 
-class PairCounts(
-    NamedTuple("PairCounts", [("none", int), ("wrong", int), ("both", int), ("missing", int)])
-):
+class PairCounts(NamedTuple):
     """Numbers of pairs by the chosen arms in them.
 
     Attributes
@@ -147,6 +145,11 @@ class PairCounts(
     missing : int
         Good arms not chosen, none + wrong; the average regret is missing / (2 k).
     """
+
+    none: int
+    wrong: int
+    both: int
+    missing: int
 
 
 @validated(signs=_bits)

@@ -291,16 +291,7 @@ def expected_samples_bound(p: float, q: float, error: float) -> tuple[float, flo
     return needed / bernoulli_kl(p, q), needed / bernoulli_kl(q, p)
 
 
-class Sprt(
-    NamedTuple(
-        "Sprt",
-        [
-            ("threshold", float),
-            ("errors", tuple[float, float]),
-            ("samples", tuple[float, float]),
-        ],
-    )
-):
+class Sprt(NamedTuple):
     """Exact operating characteristics of a sequential probability ratio test.
 
     Attributes
@@ -312,6 +303,10 @@ class Sprt(
     samples : tuple of float
         Expected samples under p and under q.
     """
+
+    threshold: float
+    errors: tuple[float, float]
+    samples: tuple[float, float]
 
 
 @validated(threshold=between(0, math.inf), **MEANS)

@@ -19,20 +19,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-class AlgorithmB(
-    NamedTuple(
-        "AlgorithmB",
-        [
-            ("pulls", float),
-            ("cap", float),
-            ("right", tuple[Interval, Interval]),
-            ("samples", Floats),
-            ("capped", Floats),
-            ("reliable", Floats),
-            ("seed", int),
-        ],
-    )
-):
+class AlgorithmB(NamedTuple):
     """Results of Algorithm B; index 0 is for mean 1/2, index 1 for 1/2 + 4 epsilon.
 
     Attributes
@@ -53,6 +40,14 @@ class AlgorithmB(
     seed : int
         The seed that repeats the simulation.
     """
+
+    pulls: float
+    cap: float
+    right: tuple[Interval, Interval]
+    samples: Floats
+    capped: Floats
+    reliable: Floats
+    seed: int
 
 
 def algorithm_b(
