@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from topk._checks import as_finite, as_integers, between, check_integer, common_shape, refuse
+from topk._checks import as_finite, between, check_integer, check_integers, common_shape, refuse
 from topk._tables import joined
 from topk._types import FloatOrFloats, Floats
 
@@ -156,7 +156,8 @@ def proportion_interval(successes: ArrayLike, trials: ArrayLike, level: float = 
 
     level = _level(level, "level")
     successes, trials = joined(successes=successes, trials=trials)
-    trials, successes = as_integers(trials, "trials", 1), as_integers(successes, "successes", 0)
+    trials = check_integers(trials, "trials", smallest=1, ndim=None)
+    successes = check_integers(successes, "successes", ndim=None)
     if (successes > trials).any():
         refuse("successes", successes, "at most trials")
     tail, failures = (1 - level) / 2, trials - successes

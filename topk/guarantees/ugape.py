@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 
 from topk import hardness
 from topk._checks import (
-    as_integers,
     as_numbers,
     as_vector,
     check_budget,
     check_integer,
+    check_integers,
     check_real,
     common_shape,
     refuse,
@@ -72,7 +72,7 @@ def average_off(
     from scipy.stats import binom
 
     slack = check_real(slack, "slack", 0, 1)
-    pulls = as_integers(pulls, "pulls", 1)
+    pulls = check_integers(pulls, "pulls", smallest=1, ndim=None)
     low = np.ceil(pulls * (mean - off - slack))
     high = np.floor(pulls * (mean + off + slack))
     return binom.cdf(low - 1, pulls, mean) + binom.sf(high, pulls, mean)
