@@ -59,7 +59,6 @@ from topk._checks import (
     check_flag,
     check_integer,
     in_words,
-    integral_as_int,
     refuse,
     refuse_first,
 )
@@ -518,7 +517,7 @@ class Trial:
             If the trial has ended, or is about fresh items.
         """
         pool, most = self._check_pool(), self._gate._most
-        size = check_integer(integral_as_int(size), "size", 1)
+        size = check_integer(size, "size", 1, floats=True)
         last = pool.size if most is None else min(most, pool.size)
         with self._gate._whole():
             cells = [] if self._ending else pool.hand_out(size, last)

@@ -14,19 +14,7 @@ from topk.rules.strategy import Indices, Strategy
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 244, 34, 14, 40  # of the drawing, in SVG units
 
 
-class Frame(
-    NamedTuple(
-        "Frame",
-        [
-            ("pulls", int),
-            ("means", tuple[float, ...]),
-            ("low", tuple[float, ...]),
-            ("high", tuple[float, ...]),
-            ("state", str),
-            ("boundary", float | None),
-        ],
-    )
-):
+class Frame(NamedTuple):
     """The state of a run at one moment.
 
     Attributes
@@ -44,19 +32,15 @@ class Frame(
         None if one side is empty or there are several bandits.
     """
 
+    pulls: int
+    means: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    state: str
+    boundary: float | None
 
-class Recording(
-    NamedTuple(
-        "Recording",
-        [
-            ("name", str),
-            ("task", str),
-            ("truth", tuple[float, ...]),
-            ("frames", tuple[Frame, ...]),
-            ("ended", str),
-        ],
-    )
-):
+
+class Recording(NamedTuple):
     """A recorded run; see `record`.
 
     Attributes
@@ -72,6 +56,12 @@ class Recording(
     ended : str
         The reason why it stopped, in words.
     """
+
+    name: str
+    task: str
+    truth: tuple[float, ...]
+    frames: tuple[Frame, ...]
+    ended: str
 
     def _repr_html_(self) -> str:
         return side_by_side(self)._repr_html_()
@@ -189,10 +179,11 @@ def _has_bounds(strategy):
     return own or any(hasattr(strategy, name) for name in ("scale", "interval", "line"))
 
 
-class SideBySide(
-    NamedTuple("SideBySide", [("recordings", tuple[Recording, ...]), ("lesson", str)])
-):
+class SideBySide(NamedTuple):
     """Recordings shown with common controls; see `side_by_side`."""
+
+    recordings: tuple[Recording, ...]
+    lesson: str
 
     def _repr_html_(self) -> str:
         names = html.escape(" and ".join(recording.name for recording in self.recordings))

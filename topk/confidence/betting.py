@@ -62,6 +62,7 @@ import math
 
 import numpy as np
 
+from topk._marks import apart
 from topk.confidence.kl import ULPS, kl_term, mixture_cost, mixture_cost_scalar
 
 GRID = 20  # number of odds with equal weights, ...
@@ -80,6 +81,7 @@ SEARCH_STEPS = 48  # steps of the search for the minimum of a convex function on
 LEVEL_SLACK = 1 + 1e-9  # factor of the level, larger than rounding errors of the log capital
 
 
+@apart
 def betting_bounds(u, ones, squares, level):
     """Return the ends of the interval (2) with d = exp(-level) for u >= 1 pulls, as numbers."""
     mean, other, variance = mean_and_variance(u, ones, squares)

@@ -37,6 +37,7 @@ import math
 
 import numpy as np
 
+from topk._marks import apart
 from topk.confidence.betting import DEVIATION_SLACK, MIN_SUM, UNDERFLOW, mean_and_variance
 from topk.confidence.kl import arcsine_share, mixture_cost, mixture_cost_scalar
 
@@ -52,6 +53,7 @@ ACCEPTED = 1e-4  # distance above the level at which a rule's search ends
 ODDS = 2.0 ** np.arange(HIGHEST, HIGHEST - COUNT, -1)
 
 
+@apart
 def multiply(mantissas, exponents, arm, count, total, squares):
     """Multiply the products of an arm by those of ``count`` rewards with a sum and squares.
 
@@ -109,6 +111,7 @@ def multiply_by_log(mantissas, exponents, arm, j, log):
     exponents[arm, j] += powers
 
 
+@apart
 def capital_low(u, ones, squares, mantissas, exponents, arm, level, terms):
     """Return the lower bound of an arm with u >= 1 rewards at level ln(1/beta), numbers.
 
@@ -123,6 +126,7 @@ def capital_low(u, ones, squares, mantissas, exponents, arm, level, terms):
     return mean * math.exp(-s) if s < FARTHEST else 0.0
 
 
+@apart
 def capital_high(u, ones, squares, mantissas, exponents, arm, level, terms):
     """Return the upper bound of an arm at level ln(1/alpha); see `capital_low`."""
     if u - ones <= MIN_SUM:

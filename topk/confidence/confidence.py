@@ -28,10 +28,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import (
     as_array,
-    as_integers,
     as_numbers,
     check_choice,
     check_delta,
+    check_integers,
     check_real,
     common_shape,
     refuse,
@@ -300,12 +300,13 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
     if items is not None and size > 1:
         refuse("items", items, "omitted for several bandits")
     arms = np.ravel(as_array(chosen, "chosen", "numbers of arms"))
-    arms = as_integers(arms, "chosen", 0, n - 1)
+    arms = check_integers(arms, "chosen", n - 1, ndim=None)
     k, (inside, withdrawn_arms) = arms.size // size, np.zeros((2, size, n), dtype=bool)
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
     if inside.sum() < max(1, arms.size):
         refuse("chosen", chosen, f"{size} row(s) of different arms, equally many in each")
-    withdrawn_arms.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
+    gone = check_integers(list(withdrawn), "withdrawn", pulls.size - 1, ndim=None)
+    withdrawn_arms.flat[gone] = True
     if (pulls == 0)[~withdrawn_arms].any():
         return 1.0
     outside = ~inside & ~withdrawn_arms
@@ -519,7 +520,7 @@ def pair_count(n, k):
 def check_sums(pulls: ArrayLike, sums: ArrayLike, bounded: bool = True) -> tuple[Floats, Floats]:
     """Return pulls and sums as float arrays of one shape, or refuse them by name."""
     allowed = "numbers, each from 0 to the number of pulls" if bounded else "finite numbers"
-    pulls, sums = as_integers(pulls, "pulls", 0), as_numbers(sums, "sums", allowed)
+    pulls, sums = check_integers(pulls, "pulls", ndim=None), as_numbers(sums, "sums", allowed)
     common_shape("sums", pulls, sums)
     pulls, sums = np.broadcast_arrays(pulls.astype(float), sums)
     bad = ~((sums >= 0) & (sums <= pulls)) if bounded else ~np.isfinite(sums)

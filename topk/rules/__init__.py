@@ -3,6 +3,7 @@
 A strategy imports all that it needs from here.
 """
 
+from topk._marks import allocates, apart
 from topk.rules.base import (
     ACCEPTED,
     ACTIVE,
@@ -26,7 +27,7 @@ from topk.rules.indices import (
     lowest,
     upper,
 )
-from topk.rules.marks import allocates, apart, larger, open_function, rule
+from topk.rules.marks import larger, open_function, rule
 from topk.rules.ranking import order, rank, ranked_by
 from topk.rules.rounds import (
     EVERYTHING,

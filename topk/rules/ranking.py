@@ -7,7 +7,7 @@ the rounded quotients have the same order, ties included, as the exact fractions
 
 import numpy as np
 
-from topk.rules.marks import allocates, in_loops
+from topk._marks import allocates, in_loops
 
 LARGEST = np.int64(2**63 - 1)
 UNKNOWN = 1e300  # instead of minus the mean of an arm without pulls

@@ -19,17 +19,12 @@ from topk.confidence.capital import (
     log_products,
     multiply,
 )
-from topk.rules import Arms, Stored, apart, base, indices, rule
+from topk.rules import Arms, Stored, base, indices, rule
 from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.search.interface import Search
 from topk.strategies.by_sides import level_of, note_withdrawal, sides_state
-from topk.strategies.lucb import LEVELS, Floored, floor_state
-
-apart(betting_bounds)
-apart(capital_low)
-apart(capital_high)
-apart(multiply)
+from topk.strategies.kllucb import LEVELS, Floored, floor_state
 
 
 @dataclass(frozen=True)

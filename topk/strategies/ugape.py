@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from topk._checks import check_flag, factor, positive, refuse
+from topk._marks import in_loops
 from topk._types import Floats, Whole
 from topk.rules import (
     NO_ARM,
@@ -20,7 +21,6 @@ from topk.rules import (
     rule,
 )
 from topk.rules.indices import scale, setup
-from topk.rules.marks import in_loops
 from topk.rules.ranking import active_of, recommend_best
 from topk.rules.search import ugape_scan
 from topk.rules.search.interface import Search
