@@ -15,7 +15,6 @@ from topk._checks import (
     check_flag,
     check_integer,
     in_words,
-    integral_as_int,
     refuse,
 )
 from topk._tables import joined_cells, joined_series
@@ -311,7 +310,7 @@ class Evaluation(Study):
         flight.
         """
         plain, cells = check_flag(plain, "plain"), self._own("_cells")
-        size = check_integer(integral_as_int(size), "size", 1, MOST)
+        size = check_integer(size, "size", 1, MOST, floats=True)
         shares = self._feed.shares(self, size)
         if not (shares.any() or self.done):
             shares = blocked(self, size)

@@ -19,7 +19,6 @@ from topk.confidence.confidence import (
     prior_share,
 )
 from topk.confidence.kl import mixture_cost
-from topk.rules.state import begin_run
 
 
 def grid():
@@ -339,7 +338,7 @@ def test_evidence_of_a_run_and_of_several_bandits():
 )
 def test_what_two_arms_weigh_never_falls_but_for_their_heights(epsilon, rewards):
     """So TopTwo passes over pairs; the one with the larger mean is the one inside."""
-    play = begin_run(topk.TopTwo(1, epsilon, 0.1), 2, np.random.default_rng(0))
+    play = topk.TopTwo(1, epsilon, 0.1).begin(2, rng=np.random.default_rng(0))
     s, before = play.s, {}
     s.pulls[:], s.sums[:] = 1, 0.5
     for second, reward in rewards:

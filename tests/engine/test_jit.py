@@ -235,7 +235,7 @@ bandit = topk.BernoulliBandit([0.9, 0.5, 0.1])
 for strategy in {strategies}:
     play = Play(strategy, bandit, 0, 0)
     play.advance()
-    loop = play.state.compiled(topk.engine.loop.run_batches)
+    loop = jit.compiled_for(play.state, topk.engine.loop.run_batches)
     made.append([sum(loop.dispatcher.stats.cache_hits.values()), play.outcome().pulls.tolist()])
 print(json.dumps(made))
 """
@@ -418,6 +418,11 @@ class Owned(topk.LUCB1):
     """A rule with functions that call each other in a circle."""
 
     scale = topk.rule(own_scale)
+
+
+def begun(strategy, n):
+    """Return a run with the search that suits compiled loops."""
+    return strategy.begin(n, search=strategy.search_for(n))
 
 
 @kept_only

@@ -14,7 +14,6 @@ from topk._checks import (
     check_flag,
     check_integer,
     in_words,
-    integral_as_int,
     refuse,
     shortened,
 )
@@ -309,7 +308,7 @@ class Session(Study):
         """
         plain = check_flag(plain, "plain")
         if size is not None:
-            left = self._hand_out(check_integer(integral_as_int(size), "size", 1, MOST))
+            left = self._hand_out(check_integer(size, "size", 1, MOST, floats=True))
             arms = np.flatnonzero(left)
         else:
             left, arms = self._arrivals.left, self._arrivals.arms
