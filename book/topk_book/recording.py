@@ -154,7 +154,7 @@ def _ended(session):
 
 def _frame(session, pulls):
     """Return the frame of a session's current state."""
-    low, high = session.bounds() if _has_bounds(session.strategy) else (session.means,) * 2
+    low, high = session.intervals() if _has_bounds(session.strategy) else (session.means,) * 2
     selected, several = session.selected, session.selected.ndim == 2
     if several:  # from indices within each bandit to indices of all arms
         selected = selected + session.means.shape[1] * np.arange(len(selected))[:, None]

@@ -198,7 +198,7 @@ class Session(Study):
         batch; the strategy's documentation says with which probability they hold.
         """
         if self._reward_range.bounded:
-            ends = self.strategy.bounds(self.engine.seen)
+            ends = self.strategy.intervals(self.engine.seen)
         else:  # the strategy's bounds require rewards in [0, 1]
             ends = self.snapshot().intervals()
         lower, upper = (self._reward_range.from_unit(1, end).reshape(self.layout) for end in ends)

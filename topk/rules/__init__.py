@@ -41,7 +41,7 @@ from topk.rules.rounds import (
     reject,
     whole_pulls,
 )
-from topk.rules.strategy import Indices, Rounds, Strategy, clipped_bounds, positive
+from topk.rules.strategy import Indices, Rounds, Strategy, clipped_intervals, positive
 from topk.rules.view import View
 
 __all__ = [
@@ -63,7 +63,7 @@ __all__ = [
     "allocates",
     "apart",
     "batch",
-    "clipped_bounds",
+    "clipped_intervals",
     "clock",
     "end_with",
     "first_leaves",

@@ -100,10 +100,10 @@ class BettingLUCB(Floored):
             "now": found["now"] | floored["now"],
         }
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
         """Return two-sided bounds, all valid at all times with probability 1 - delta."""
         if self.levels == "arms":
-            return super().bounds(seen)
+            return super().intervals(seen)
         pulls, logs = seen.pulls.astype(np.float64), log_products(seen.mantissas, seen.exponents)
         return capital_interval(pulls, seen.sums, logs, math.log(seen.n / self.delta))
 

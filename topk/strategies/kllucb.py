@@ -233,11 +233,11 @@ class KLLUCB(Floored):
             found[base.on_withdraw] = withdraw_from_pair
         return found
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
         """Return two-sided bounds, all valid at all times with probability 1 - delta."""
         if self.stops_by == "sides":
             return interval(seen.pulls, seen.sums, self.delta / seen.n)
-        return super().bounds(seen)
+        return super().intervals(seen)
 
     @rule
     def on_withdraw(s, arm):

@@ -129,7 +129,7 @@ class TopTwo(Indices):
         found = super().search_arrays(search, arms)
         return found | weakest_pair.new_arrays(arms.n, not arms.normal)
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
         """Return intervals, all valid at all times with probability 1 - delta."""
         return interval(seen.pulls, seen.sums, self.delta / seen.shared)
 

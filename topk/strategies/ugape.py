@@ -16,7 +16,7 @@ from topk.rules import (
     Stored,
     Strategy,
     allocates,
-    clipped_bounds,
+    clipped_intervals,
     ranked_by,
     rule,
 )
@@ -57,12 +57,12 @@ class Candidates(Indices):
             return UGAPE_SCAN
         return super().search_for(n)
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
         """Return the confidence bounds at the current time; see `topk.Strategy.bounds`."""
         if not (self.several or self.variance) or seen.now.rounds == 0:
-            return super().bounds(seen)
+            return super().intervals(seen)
         q, parts = seen.now.scale, [Candidates.radius(seen, arm) for arm in range(seen.n)]
-        return clipped_bounds(seen, np.array(parts) @ (q, q * q))
+        return clipped_intervals(seen, np.array(parts) @ (q, q * q))
 
     @rule
     def radius(s, arm):
