@@ -154,7 +154,7 @@ def _ended(session):
 
 def _frame(session, pulls):
     """Return the frame of a session's current state."""
-    low, high = session.intervals() if _has_bounds(session.strategy) else (session.means,) * 2
+    low, high = session.intervals() if _has_intervals(session.strategy) else (session.means,) * 2
     selected, several = session.selected, session.selected.ndim == 2
     if several:  # from indices within each bandit to indices of all arms
         selected = selected + session.means.shape[1] * np.arange(len(selected))[:, None]
@@ -173,9 +173,9 @@ def _frame(session, pulls):
     return Frame(pulls, means, low, high, "".join(letters), boundary)
 
 
-def _has_bounds(strategy):
-    """Return whether a strategy's rule uses bounds; `Strategy.bounds` is for display only."""
-    own = type(strategy).bounds not in (Strategy.bounds, Indices.bounds)
+def _has_intervals(strategy):
+    """Return whether a rule uses bounds; `Strategy.intervals` are for display only."""
+    own = type(strategy).intervals not in (Strategy.intervals, Indices.intervals)
     return own or any(hasattr(strategy, name) for name in ("scale", "interval", "line"))
 
 

@@ -32,7 +32,7 @@ class Gaps(Indices):
     budget: Whole
     complexity: float
     c: float
-    bounds = Strategy.bounds
+    intervals = Strategy.intervals
     checks = Strategy.checks | {"complexity": positive, "c": factor}
 
     def state(self, arms: Arms) -> dict[str, Any]:

@@ -120,7 +120,7 @@ class Racing(Rounds):
         return True
 
     def intervals(self, seen: Any) -> tuple[Floats, Floats]:
-        """Return every arm's bounds for its own number of pulls; see `topk.Strategy.bounds`."""
+        """Return every arm's bounds for its own number of pulls; see `topk.Strategy.intervals`."""
         pulls = np.maximum(seen.pulls, 1)
         radius = np.sqrt((seen.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
         return clipped_intervals(seen, radius)

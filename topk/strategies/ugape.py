@@ -58,7 +58,7 @@ class Candidates(Indices):
         return super().search_for(n)
 
     def intervals(self, seen: Any) -> tuple[Floats, Floats]:
-        """Return the confidence bounds at the current time; see `topk.Strategy.bounds`."""
+        """Return the confidence bounds at the current time; see `topk.Strategy.intervals`."""
         if not (self.several or self.variance) or seen.now.rounds == 0:
             return super().intervals(seen)
         q, parts = seen.now.scale, [Candidates.radius(seen, arm) for arm in range(seen.n)]
