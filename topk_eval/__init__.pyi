@@ -1,8 +1,9 @@
 from . import data as data
-from .gate import Gate as Gate, Trial as Trial
+from .gate import Gate as Gate
 from .ranks import Tiers as Tiers, tiers as tiers
 from .reading import read_results as read_results
 from .testset import ItemPool as ItemPool, TestSet as TestSet
+from .trial import Trial as Trial
 
 __all__ = [
     "Gate",
