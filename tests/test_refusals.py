@@ -139,8 +139,10 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
          "event": [lambda reps: reps.sums]}),
     experiments.smallest_budget: ({"n": 6, "epsilon": 0.1}, {"k": [4], "ratio": [1.0]}),
     experiments.group_plays: ({"n": 6}, {"epsilon": [1 / 16], "hypothesis": [4]}),
-    topk_book.experiments.kth_arm: ({"eta": 0.2}, {"bandit": [[0.1, 0.2]], "k": [4], "eta": [*NOT_REAL, 0, 1],
-                                  "slack": [-1, 1, 0.5]}),
+    topk_book.experiments.kth_arm: (
+        {"eta": 0.2},
+        {"bandit": [[0.1, 0.2]], "k": [4], "eta": [*NOT_REAL, 0, 1], "slack": [-1, 1, 0.5]},
+    ),
     replay_phases: (
         {"strategy": topk.SAR(1, 12), "n": 3, "sums": [[1, 2, 0]] * 2},
         {"strategy": [topk.Uniform(1, 12)],
