@@ -43,6 +43,8 @@ class Floored(Pair):
     of `topk.confidence.sides`, and an arm of the pair whose pull helps little is left out.
     """
 
+    # the searches of `Pair`
+
     @rule
     def pick(s):
         if s.floored and s.now.fewest < floor(s):

@@ -158,7 +158,7 @@ class PairTable(RewardTable):
         """Bet on an item for all pairs of which both have it now, and not both had it before."""
         have = np.flatnonzero(self.size > item)
         new = have[before[have] <= item]
-        if new.size == self.n:  # in place, which is several times as fast
+        if new.size == self.n:  # in place, which is faster
             gains = self._low[:, item, None] - self._high[:, item] + self.epsilon
             np.fill_diagonal(gains, 0.0)
             np.maximum(self.largest, bet(self.capitals, gains), out=self.largest)
