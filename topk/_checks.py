@@ -146,11 +146,10 @@ def _without_fractions(value: Any) -> Any:
         array = np.asarray(value)
     except ValueError:  # a ragged list, which the next check refuses
         return value
-    kind, whole = array.dtype.kind, False
+    kind = array.dtype.kind
     if kind == "f" and array.size:
-        whole = (abs(array) < 2.0**63).all() and (array == np.floor(array)).all()
-    if whole:
-        return array.astype(np.int64) if array.ndim else int(array)
+        if (abs(array) < 2.0**63).all() and (array == np.floor(array)).all():
+            return array.astype(np.int64) if array.ndim else int(array)
     if array.ndim != 1 or not (kind == "O" or (kind == "f" and array.size)):
         return value
     # the next check names the first entry that is none

@@ -305,8 +305,8 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
     if inside.sum() < max(1, arms.size):
         refuse("chosen", chosen, f"{size} row(s) of different arms, equally many in each")
-    gone = check_integers(list(withdrawn), "withdrawn", pulls.size - 1, ndim=None)
-    withdrawn_arms.flat[gone] = True
+    left = check_integers(list(withdrawn), "withdrawn", pulls.size - 1, ndim=None)
+    withdrawn_arms.flat[left] = True
     if (pulls == 0)[~withdrawn_arms].any():
         return 1.0
     outside = ~inside & ~withdrawn_arms

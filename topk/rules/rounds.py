@@ -36,7 +36,7 @@ def ask(s, arms, counts):
     if s.now.ended:
         return 0
     pulled, pulls = batch(s), s.budget - s.now.total
-    for j in range(pulled.size):  # assigning arrays would take a second longer to compile
+    for j in range(pulled.size):  # assigning arrays would take longer to compile
         arms[j], counts[j] = pulled[j], s.now.each
     if not s.now.cut:
         return pulled.size

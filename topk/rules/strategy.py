@@ -790,7 +790,7 @@ class Indices(Ruled):
     }
     by_indices = True
     searches: tuple[Search, ...] = (TOP_K_SCAN, TOP_K_TREES)
-    scan_up_to = 3000  # LUCB1's scan and its trees take the same time with some 2,800 arms
+    scan_up_to = 3000  # compiled; in plain Python arrays; see benchmarks/speed.py, searches
 
     def form_state(self, arms: Arms) -> dict[str, Stored]:
         """Return the array for the arms that are picked."""

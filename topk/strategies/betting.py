@@ -33,8 +33,8 @@ class BettingLUCB(Floored):
 
     The strategy is meant for grades, ratings, times and other rewards that are not all 0 or 1.  An
     arm's bounds come from the exact capital of 30 bets on a larger and 30 on a smaller mean, of
-    which an arm keeps the products of its rewards' factors, see `topk.confidence.capital`.  The smaller the
-    variance, the closer they are; for 0/1 rewards they are about those of `KLLUCB`.
+    which an arm keeps the products of its rewards' factors, see `topk.confidence.capital`.  The
+    smaller the variance, the closer they are; for 0/1 rewards they are about those of `KLLUCB`.
 
     Let h be the arm with the lowest lower bound among the k largest means, and l the arm with the
     highest upper bound among the others.  The run ends when :math:`U_l - L_h < \epsilon`; otherwise

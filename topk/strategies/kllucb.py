@@ -43,6 +43,8 @@ class Floored(Pair):
     of `topk.confidence.sides`, and an arm of the pair whose pull helps little is left out.
     """
 
+    # the searches of `Pair`
+
     @rule
     def pick(s):
         if s.floored and s.now.fewest < floor(s):
@@ -151,10 +153,10 @@ class KLLUCB(Floored):
     with the fewest pulls is pulled instead.
 
     By sides the guarantee holds whatever is withdrawn or joins, when and for whatever reason: a
-    tenth of delta is reserved for it (`topk.confidence.sides`).  The first withdrawal of an arm that is not
-    clearly worse than k others lowers the level of the upper bounds; that of any other arm changes
-    nothing.  By arms the two bounds of an arm together fail with probability at most delta / n, so
-    the guarantee remains valid when arms are withdrawn: if i is returned and j is not,
+    tenth of delta is reserved for it (`topk.confidence.sides`).  The first withdrawal of an arm
+    that is not clearly worse than k others lowers the level of the upper bounds; that of any other
+    arm changes nothing.  By arms the two bounds of an arm together fail with probability at most
+    delta / n, so the guarantee remains valid when arms are withdrawn: if i is returned and j not,
     :math:`\mu_j \leq U_j \leq U_l < L_h + \epsilon \leq L_i + \epsilon \leq \mu_i + \epsilon`.
     (With the published bounds, which are one-sided, up to n + w are used after w withdrawals: delta
     becomes delta (1 + w/n).)
@@ -162,12 +164,12 @@ class KLLUCB(Floored):
     With sigma-sub-Gaussian instead of bounded rewards the bounds are those of normal mixtures: by
     sides :math:`m \pm \frac\sigma u\sqrt{(u+1)(2\ln\frac{1 + 1/\alpha}2 + \ln(1+u))}`, by arms
     with :math:`n/\delta` in place of :math:`(1 + 1/\alpha)/2`; the published rate does not allow
-    them.  On a finite test set of N items (`topk_eval.TestSet`, or ``start(..., items=N)``) the bounds
-    are those of `topk.confidence.finite`, and the run ends when the upper bound of l is at most epsilon above
-    the lower bound of h; an arm whose N results are all known is not pulled again.  Such a run
-    always ends, after at most n N pulls, and ties are certified.  The certificate is about these N
-    items, not about a population from which they come.  Ties go to the arm with the lower index.
-    If a pair would exceed the budget, only h is pulled.
+    them.  On a finite test set of N items (`topk_eval.TestSet`, or ``start(..., items=N)``) the
+    bounds are those of `topk.confidence.finite`, and the run ends when the upper bound of l is at
+    most epsilon above the lower bound of h; an arm whose N results are all known is not pulled
+    again.  Such a run always ends, after at most n N pulls, and ties are certified.  The
+    certificate is about these N items, not about a population from which they come.  Ties go to the
+    arm with the lower index.  If a pair would exceed the budget, only h is pulled.
 
     Examples
     --------

@@ -11,6 +11,8 @@ from topk.rules import Arms, Indices, clock, highest, lower, lowest, rule, upper
 class Pair(Indices):
     """The sampling and stopping rule of `LUCB1`; with a floor, `Floored`, that of `KLLUCB`."""
 
+    # the searches of `Indices`: compiled a scan of the k largest means up to 3,000 arms, then
+    # trees; in plain Python arrays
     certifies = anytime = True
     stops_by = "intervals"
 

@@ -78,6 +78,7 @@ class LUCBPlusPlus(Indices):
     budget: Whole | None = None
     split: Literal["half", "sqrt"] = "half"
     checks = Indices.checks | {"split": lambda value, name: check_choice(value, name, SPLITS)}
+    # the searches of `Indices`: compiled a scan up to 3,000 arms, then trees; else arrays
     certifies = anytime = True
     stops_by = "intervals"
     joins_by = "bounds"

@@ -41,8 +41,10 @@ class Candidates(Indices):
     All radii are computed from a common level a; q is its square root.
     """
 
+    # compiled trees for any number of arms, a scan where `search_for` says so; in plain Python the
+    # scan, with NumPy; see benchmarks/speed.py, searches
     searches = UGAPE_SCAN, UGAPE_TREES
-    scan_up_to = 0  # trees are faster even with few arms
+    scan_up_to = 0
     roles = Indices.roles | {"radius": ugape_scan.radius}
     variance = estimated = False
     checks = Strategy.checks | {"a": positive, "c": factor, "complexity": positive}
@@ -242,9 +244,8 @@ class UGapEb(FixedBudget):
         :math:`H_\epsilon`, positive; then :math:`a = (Q-n)/(4H_\epsilon)`, the choice of Theorem 1.
         In the variance form :math:`H^\sigma_\epsilon`, see `topk.hardness.ugape_complexity` with
         variances; then :math:`a = (Q-2n)/(2H^\sigma_\epsilon)`.  Without ``a`` and ``complexity``
-        the complexity is re-estimated from all arms in every step: compared with a given ``a``, a
-        pull then takes about ten times as long with 20 arms, and some hundred times as long with
-        1,000.
+        the complexity is re-estimated from all arms in every step: a pull then takes many times as
+        long as with a given ``a``, the more the more arms there are.
     variance : bool
         Whether the radius uses each arm's sample variance,
 
