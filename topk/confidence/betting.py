@@ -164,18 +164,7 @@ def log_weight(j):
     return LOG_FIRST if i < 0 else LOG_REST - math.log((i + 1.0) * (i + 2.0))
 
 
-
 LOG_WEIGHTS = np.array([log_weight(j) for j in range(ODDS.size)])
-
-
-def betting_interval(pulls, sums, squares, level):
-    """Return `betting_bounds` for arrays of one shape; (0, 1) without pulls."""
-    found = np.zeros((2, *np.shape(pulls)))
-    found[1] = 1.0
-    for at in map(tuple, np.argwhere(pulls)):
-        seen = float(pulls[at]), float(sums[at]), float(squares[at])
-        found[:, *at] = betting_bounds(*seen, level)
-    return found[0], found[1]
 
 
 def betting_pair_statistic(a, b, epsilon):
@@ -199,9 +188,7 @@ def betting_pair_statistic(a, b, epsilon):
 
 def moments(u, ones, squares):
     """Return pulls, mean, the variance over the squared mean, and ln(sup L / KT)."""
-    mean, other = ones / u, (u - ones) / u
-    deviations = np.maximum(squares - ones * mean, 0) + DEVIATION_SLACK * squares + UNDERFLOW
-    variance = np.minimum(deviations, ones * other) / u
+    mean, _, variance = np.vectorize(mean_and_variance, otypes=[float] * 3)(u, ones, squares)
     positive_mean = np.maximum(mean, MIN_SUM)
     return u, mean, variance / positive_mean / positive_mean, mixture_cost(u, ones)
 

@@ -39,7 +39,8 @@ import numpy as np
 
 from topk._marks import apart
 from topk.confidence.betting import DEVIATION_SLACK, MIN_SUM, UNDERFLOW, mean_and_variance
-from topk.confidence.kl import arcsine_share, mixture_cost, mixture_cost_scalar
+from topk.confidence.kl import mixture_cost, mixture_cost_scalar
+from topk.confidence.sides import Ends
 
 COUNT, HIGHEST = 30, 20  # number of odds c; the largest is 2**20
 TERMS, FALL = 12, 6.0  # most odds that a rule uses for one bound, and see `choose_terms`
@@ -305,7 +306,7 @@ def batch_log_products(pulls, sums, squares):
 
 
 def capital_ends(pulls, sums, logs):
-    """Return the function `topk.confidence.sides.Ends` of arms, from all terms of W.
+    """Return the `topk.confidence.sides.Ends` of arms, from all terms of W.
 
     Parameters
     ----------
@@ -315,10 +316,13 @@ def capital_ends(pulls, sums, logs):
     """
     down, up = ends_of(pulls, sums, logs)
 
-    def ends(above, below):
-        return end_from(down, below, truncated=True), 1 - end_from(up, above, truncated=True)
+    def low(arms, levels):
+        return end_from([x[arms] for x in down], levels, truncated=True)
 
-    return ends
+    def high(arms, levels):
+        return 1 - end_from([x[arms] for x in up], levels, truncated=True)
+
+    return Ends(pulls.size, low, high)
 
 
 def capital_interval(pulls, sums, logs, level):
@@ -353,7 +357,7 @@ def end_from(arms, level, truncated):
         lost = other * np.log1p(fallen / np.maximum(other, MIN_SUM))
         mixed = pulls * (mean * s - lost) - cost
         if truncated:
-            below = arcsine_share(m, np.maximum(1 - m, 0.0))
+            below = 2 / np.pi * np.arctan2(np.sqrt(m), np.sqrt(np.maximum(1 - m, 0.0)))
             kept = np.maximum(1 - np.exp(np.minimum(-mixed, 50)) * below, 0)
             with np.errstate(divide="ignore"):
                 mixed = mixed + np.log(kept / (1 - below))
