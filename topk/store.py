@@ -66,7 +66,8 @@ def sources_of(root: Path, aside: Collection[str]) -> str:
     return found.hexdigest()
 
 
-SOURCES = sources_of(Path(__file__).parent, ASIDE)  # as imported by this process, whatever is edited later
+# As imported by this process, whatever is edited later
+SOURCES = sources_of(Path(__file__).parent, ASIDE)
 
 
 class StoreWarning(TopkWarning):

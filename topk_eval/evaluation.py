@@ -246,13 +246,10 @@ class Evaluation(Study):
     def snapshot(self) -> ItemSnapshot:
         """Return a copy of the data, from which reports and evidence are computed."""
         seen = self._seen()
-        squares = largest_squares(seen["pulls"], seen["sums"])
-        seen |= dict(
-            in_flight=self._cells.in_flight, squares=None, sigma_test=None, items=self.items,
-            reward_squares=in_reward_units(
-                self._reward_range, seen["pulls"], seen["sums"], squares),
-            waiting=self._cells.waiting,
-        )  # fmt: skip
+        pulls, sums = seen["pulls"], seen["sums"]
+        squares = in_reward_units(self._reward_range, pulls, sums, largest_squares(pulls, sums))
+        seen |= {"in_flight": self._cells.in_flight, "squares": None, "reward_squares": squares}
+        seen |= {"sigma_test": None, "items": self.items, "waiting": self._cells.waiting}
         if isinstance(self.engine, NumberedRunState):
             return TableSnapshot(**seen, table=self.engine.table)
         return CountSnapshot(**seen)

@@ -17,7 +17,6 @@ from topk._checks import (
     as_numbers,
     check_integer,
     in_words,
-    integral_as_int,
     refuse,
     refuse_first,
 )
@@ -193,7 +192,7 @@ class Trial:
             If the gate's file cannot be written.  Then nothing changes.
         """
         self._state.open_pool()
-        size = check_integer(integral_as_int(size), "size", 1)
+        size = check_integer(size, "size", 1, floats=True)
         return self._gate._change(self, lambda draft: draft.ask_cells(size))
 
     def cells_in_flight(self) -> tuple[list[Any], list[Any]]:

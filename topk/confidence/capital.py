@@ -1,8 +1,8 @@
 r"""One-sided bounds from the exact capital of bets, for rewards in [0, 1].
 
 For :math:`c > 0` the capital :math:`K_c(m) = \prod_i (1 + c\,x_i)/(1 + c\,m)` of the bet with the
-odds c m on a mean above m (see `topk.confidence.betting`) is a non-negative martingale from 1 at the true mean
-:math:`m = \mu`.  With c fixed, all that it needs of the rewards is the product
+odds c m on a mean above m (see `topk.confidence.betting`) is a non-negative martingale from 1 at
+the true mean :math:`m = \mu`.  With c fixed, all that it needs of the rewards is the product
 
 .. math:: P_c = \prod_i (1 + c\,x_i), \qquad \bar P_c = \prod_i (1 + c\,(1 - x_i)),
 
@@ -13,18 +13,20 @@ which does not depend on their order, and the products of two studies multiply. 
    + \tfrac12\sum_j \tfrac1{30}\,\frac{P_{c_j}}{(1 + c_j\,m)^u},
    \qquad \mathrm{KT}^+ = \frac{M - F}{1 - F} \ \text{where this is positive},
 
-with M and F of `topk.confidence.sides`.  At :math:`\mu` it is at most an average of supermartingales that
-start at 1, and each of these decreases in m.  Hence every :math:`m \leq \hat m` at which some terms
-of W sum to :math:`1/\beta` is a lower bound at level :math:`\beta`.  At :math:`\hat m` W is at most
-1, since :math:`\ln(1 + c\,x)` is concave.  The upper bound is the mirror image.  The bounds lie
-inside the one-sided ones of `topk.confidence.sides` at half of the level.
+with M and F of `topk.confidence.sides`.  At :math:`\mu` it is at most an average of
+supermartingales that start at 1, and each of these decreases in m.  Hence every :math:`m \leq \hat
+m` at which some terms of W sum to :math:`1/\beta` is a lower bound at level :math:`\beta`.  At
+:math:`\hat m` W is at most 1, since :math:`\ln(1 + c\,x)` is concave.  The upper bound is the
+mirror image.  The bounds lie inside the one-sided ones of `topk.confidence.sides` at half of the
+level.
 
-The bound from count, sum and squares in `topk.confidence.betting` is, for each c, the least capital that these
-three numbers allow: it gives away what the products keep, most where the standard deviation is 0.05
-to 0.1.
+The bound from count, sum and squares in `topk.confidence.betting` is, for each c, the least capital
+that these three numbers allow: it gives away what the products keep, most where the standard
+deviation is 0.05 to 0.1.
 
 **Sums.**  A batch of w rewards told as a sum S with the sum of squares Q multiplies :math:`P_c` by
-:math:`(1 + c\,r)^{S/r}`, r = Q/S, which is at most its true factor (`topk.confidence.betting`, lemma (1)).
+:math:`(1 + c\,r)^{S/r}`, r = Q/S, which is at most its true factor (lemma (1) of
+`topk.confidence.betting`).
 
 **Numerics.**  A product is a mantissa and a power of :math:`2^{512}`.  Each factor and each
 multiplication together have a relative error of at most :math:`2^{-51}`, so the error of

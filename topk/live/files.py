@@ -66,9 +66,9 @@ SESSION = Kind(
     "`observe` of a new session",
 )
 WITH_CELLS = (
-    "a session by arms; this one is about models on items, which `topk_eval.Evaluation` runs: start "
-    "a new one, and tell it the results. In this state they are under cells: known has a text for "
-    "each model, with a letter for each cell in the model's order (0, 1: the result; = the next "
+    "a session by arms; this one is about models on items, which `topk_eval.Evaluation` runs: "
+    "start a new one, and tell it the results. In this state they are under cells: known has a text "
+    "for each model, with a letter for each cell in the model's order (0, 1: the result; = the next "
     "number of values; x: failed; . ? -: none), and values has these numbers"
 )
 
@@ -253,7 +253,8 @@ def load(path: str | Path, lost: bool = False) -> "topk.Session":
 
 def loaded(cls: Any, path: str | Path) -> Any:
     """Return a study of a class from a file that its method `save` has written."""
-    stored, kind = parsed(Path(path).read_text(encoding="utf-8", errors="replace"), "path"), cls.kind
+    text, kind = Path(path).read_text(encoding="utf-8", errors="replace"), cls.kind
+    stored = parsed(text, "path")
     if isinstance(stored, dict) and stored.keys() == {"library", "session"}:  # without revision
         opened(kind, stored["session"])  # says what to do with an older version
     if not isinstance(stored, dict) or stored.keys() != {"library", "revision", "session"}:

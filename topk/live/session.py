@@ -674,9 +674,9 @@ class Session(Study):
         arms if the withdrawal is independent of the arm's rewards; with `KLLUCB`, `BettingLUCB` and
         `TopTwo` it may depend on rewards that have been told.  By sides (`KLLUCB`, `BettingLUCB`),
         an arm whose upper bound is below the lower bounds of k others costs nothing; the first
-        withdrawal of another arm widens the upper bounds, see `topk.confidence.sides`.  Arms rejected earlier
-        stay rejected: the guarantee of a strategy that rejects arms during the run is about the
-        arms that were still active.
+        withdrawal of another arm widens the upper bounds, see `topk.confidence.sides`.  Arms
+        rejected earlier stay rejected: the guarantee of a strategy that rejects arms during the run
+        is about the arms that were still active.
 
         Parameters
         ----------
@@ -730,9 +730,9 @@ class Session(Study):
         Notes
         -----
         *Rules by sides* (`KLLUCB` with its mixture, `BettingLUCB`) reserve a part of delta for arms
-        that join, see `topk.confidence.sides`: the guarantee holds at delta whenever and for whatever reason
-        arms join, and ``most_arms`` is not needed.  An arm that joins must begin without data: tell
-        no rewards from before it joined.
+        that join, see `topk.confidence.sides`: the guarantee holds at delta whenever and for
+        whatever reason arms join, and ``most_arms`` is not needed.  An arm that joins must begin
+        without data: tell no rewards from before it joined.
 
         *With* ``start(..., most_arms=N)`` other rules divide delta among N arms from the start.
         There are at most N intervals, each at delta / N, so that the guarantee holds with
