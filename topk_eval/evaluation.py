@@ -33,7 +33,7 @@ from topk.rules.strategy import Strategy, warn_of_delta
 from topk_eval._sources import SOURCES
 from topk_eval.cells import Cells, checked_items, checked_scores
 from topk_eval.feeding import ByCounts, BySingles, Feed, blocked, checked_trials
-from topk_eval.forms import on_these_items
+from topk_eval.forms import on_these_items, takes_grades
 from topk_eval.snapshot import CountSnapshot, ItemSnapshot, TableSnapshot, largest_squares
 
 __all__ = ["Evaluation", "load"]
@@ -138,6 +138,7 @@ class Evaluation(Study):
     """
 
     kind = KIND
+    _words = "evaluation", "model"
     engine: Any  # of the class that the strategy's `begin` returns
     items: int
     item_names: list[Any] | None
@@ -175,6 +176,9 @@ class Evaluation(Study):
         if isinstance(models, int) and models > MANY_ARMS:
             refuse("models", models, f"at most {MANY_ARMS:,} models")
         strategy.on(self._reward_range)  # refuses an epsilon beyond the range of scores
+        if self._reward_range.graded and not takes_grades(strategy):
+            allowed = f"left out for {type(strategy).__name__}, whose results on items are 0 or 1"
+            refuse("bounds", self._scale["bounds"], f"{allowed}; BettingLUCB takes grades")
         form = on_these_items(strategy, self.items, self._reward_range.graded)
         if withdrawals is not None:
             limit = _checked_withdrawals(withdrawals, form)
@@ -184,7 +188,8 @@ class Evaluation(Study):
         self._begin(form, shape, generator, reserve)
         self._feed = BySingles if isinstance(self.engine, NumberedRunState) else ByCounts
         self._feed.check(self, self.trials)
-        self._items, self._losses = Arms(self.items, self.item_names), Losses()
+        self._items = Arms(self.items, self.item_names, "item", "items are fixed at the start")
+        self._losses = Losses()
         seed = int((self._arrivals.rng or np.random.default_rng()).bit_generator.random_raw())
         order = self._feed.order(form, self.item_names is not None)
         self._cells = Cells(self.n, self.items, seed, self.trials, order)

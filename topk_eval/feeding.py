@@ -93,15 +93,12 @@ class ByCounts:
 
     @staticmethod
     def check(study: Evaluation, trials: int) -> None:
-        """Refuse what is only for rules that see single results, and a budget beyond the cells."""
+        """Refuse trials, which are for rules that see single results, and too large budgets."""
         name = type(study.strategy).__name__
         if not study.engine.strategy.skips_known:
             check_values(study.strategy, study.n, study.items)
         if trials > 1:
             refuse("trials", trials, f"1 for {name}; BettingLUCB takes means of trials")
-        if study._reward_range.graded:
-            allowed = f"left out for {name}, whose results on items are 0 or 1; BettingLUCB"
-            refuse("bounds", study._scale["bounds"], f"{allowed} takes grades")
 
     @staticmethod
     def open_batch(study: Evaluation) -> None:

@@ -11,6 +11,11 @@ from topk.strategies.betting import BettingLUCB
 from topk_eval.graded import FiniteBettingLUCB
 
 
+def takes_grades(strategy: Strategy) -> bool:
+    """Return whether a strategy takes results other than 0 and 1 on items."""
+    return isinstance(strategy, BettingLUCB | Numbered)
+
+
 def on_these_items(strategy: Strategy, items: int, graded: bool) -> Any:
     """Return the form of a strategy whose promise is about exactly these items.
 

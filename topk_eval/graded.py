@@ -274,7 +274,7 @@ class GradedTable(RewardTable):
         if self.sides == 1:
             raise ValueError(
                 "arm: BettingLUCB on a finite test set uses one side of each row, which is valid "
-                "only if all arms stay; see withdrawals= of Strategy.start"
+                "only if all arms stay; see withdrawals= of topk_eval.Evaluation"
             )
         if self.active.sum() <= self.k:
             raise ValueError(f"arm: without it fewer than k = {self.k} arms are left")

@@ -12,6 +12,7 @@ import topk
 import topk_eval
 from topk import confidence
 from topk._json import from_json
+from topk_eval import Evaluation
 from topk_eval.cells import Cells, orders_of
 
 
@@ -44,7 +45,7 @@ class Harness(RuleBasedStateMachine):
         self.right = (rng.random((n, self.items)) < rate).astype(int)
         named = self.names if isinstance(self.names[0], str) else n
         seed = data.draw(st.integers(0, 9))
-        self.session = self.strategy.start(named, items=self.items, rng=seed)
+        self.session = Evaluation(self.strategy, named, items=self.items, rng=seed)
         self.orders = {arm: [] for arm in self.names}
         self.in_order = orders_of(from_json(stored(self.session))["cells"]["seed"], n, self.items)
         self.known, self.flying, self.gone, self.left = {}, set(), set(), []
@@ -57,12 +58,12 @@ class Harness(RuleBasedStateMachine):
         """Tell the results of some cells."""
         results = [self.result(cell) for cell in cells] if results is None else results
         arms, items = [arm for arm, _ in cells], [item for _, item in cells]
-        return self.session.tell_cells(arms, items, results)
+        return self.session.tell(arms, items, results)
 
     @rule(size=st.integers(1, 15))
     def ask(self, size):
         lost_before = set(self.gone)
-        arms, items = self.session.ask_cells(size)
+        arms, items = self.session.ask(size)
         cells = list(zip(arms.tolist(), items.tolist(), strict=True))
         assert len(cells) == len(set(cells)) <= size and not (self.session.done and cells)
         for arm, item in cells:
@@ -97,7 +98,7 @@ class Harness(RuleBasedStateMachine):
     @rule(data=st.data())
     def lose_some(self, data):
         cells = data.draw(st.lists(st.sampled_from(sorted(self.flying, key=str)), unique=True))
-        self.session.lost_cells([arm for arm, _ in cells], [item for _, item in cells])
+        self.session.lost([arm for arm, _ in cells], [item for _, item in cells])
         self.flying -= set(cells)
         self.gone |= set(cells)
 
@@ -124,7 +125,7 @@ class Harness(RuleBasedStateMachine):
     def tell_twice_and_differently(self):
         cell = sorted(self.flying, key=str)[0]
         self.refused([cell, cell], [0, 1], "a different result")
-        self.refused([cell], [0.5], "results")
+        self.refused([cell], [0.5], "scores")
 
     @rule(data=st.data())
     def tell_what_was_not_handed_out(self, data):
@@ -141,7 +142,7 @@ class Harness(RuleBasedStateMachine):
         before = stored(self.session)
         with pytest.raises(ValueError, match=words):
             if lost:
-                self.session.lost_cells([lost[0]], [lost[1]])
+                self.session.lost([lost[0]], [lost[1]])
             else:
                 self.tell(cells, results)
         assert stored(self.session) == before
@@ -161,7 +162,7 @@ class Harness(RuleBasedStateMachine):
     @rule()
     def store(self):
         state = stored(self.session)
-        again = topk.resume(state)
+        again = Evaluation.from_state(state)
         assert stored(again) == state
         self.session = again
 
@@ -193,7 +194,8 @@ class Harness(RuleBasedStateMachine):
         session = self.session
         assert session.pulls.tolist() == pulls.tolist()
         assert session.waiting.tolist() == (told - pulls).tolist()
-        assert session.in_flight.tolist() == flying.tolist()
+        numbers = [self.names.index(model) for model in session.in_flight()[0].tolist()]
+        assert np.bincount(numbers, minlength=len(self.names)).tolist() == flying.tolist()
         sums = np.nan_to_num(session.means) * pulls
         assert np.allclose(sums, [sum(results) for results in counted])
         assert pulls.max() <= self.items
@@ -206,7 +208,7 @@ class Harness(RuleBasedStateMachine):
         for _ in range(2 * self.right.size):
             if self.session.done:
                 break
-            arms, items = self.session.ask_cells(4)
+            arms, items = self.session.ask(4)
             assert arms.size  # nothing is in flight: there is something to ask
             self.tell(list(zip(arms.tolist(), items.tolist(), strict=True)))
         assert self.session.done
@@ -233,25 +235,25 @@ def played(session, right, size, backwards=False):
     """Return the results of all requests until the study ends; return the cells in order."""
     cells = []
     while not session.done:
-        arms, items = session.ask_cells(size)
+        arms, items = session.ask(size)
         cells += zip(arms.tolist(), items.tolist(), strict=True)
         if backwards:
             arms, items = arms[::-1], items[::-1]
-        session.tell_cells(arms, items, right[arms, items])
+        session.tell(arms, items, right[arms, items])
     return cells
 
 
 def test_the_order_is_a_function_of_the_seed_and_goes_on_after_a_restart():
     right, strategy = grid(4, 60), topk.KLLUCB(2, 0, 0.05)
-    cells = played(strategy.start(4, items=60, rng=7), right, 5)
-    assert cells == played(strategy.start(4, items=60, rng=7), right, 5)
-    assert cells != played(strategy.start(4, items=60, rng=8), right, 5)
-    session, seen = strategy.start(4, items=60, rng=7), []
+    cells = played(Evaluation(strategy, 4, items=60, rng=7), right, 5)
+    assert cells == played(Evaluation(strategy, 4, items=60, rng=7), right, 5)
+    assert cells != played(Evaluation(strategy, 4, items=60, rng=8), right, 5)
+    session, seen = Evaluation(strategy, 4, items=60, rng=7), []
     while not session.done:
-        arms, items = session.ask_cells(5)
+        arms, items = session.ask(5)
         seen += zip(arms.tolist(), items.tolist(), strict=True)
-        session = topk.resume(stored(session))
-        session.tell_cells(arms, items, right[arms, items])
+        session = Evaluation.from_state(stored(session))
+        session.tell(arms, items, right[arms, items])
     assert cells == seen
 
 
@@ -271,10 +273,10 @@ def test_orders_are_uniform():
 def test_easy_items_first_do_not_choose_what_counts():
     """Right answers are told at once, wrong ones late: what counts is as if all came in order."""
     right, strategy = grid(3, 40), topk.KLLUCB(1, 0, 0.1)
-    session = strategy.start(3, items=40, rng=1)
-    arms, items = session.ask_cells(60)
+    session = Evaluation(strategy, 3, items=40, rng=1)
+    arms, items = session.ask(60)
     easy = right[arms, items] == 1
-    session.tell_cells(arms[easy], items[easy], np.ones(easy.sum()))
+    session.tell(arms[easy], items[easy], np.ones(easy.sum()))
     for arm in range(3):
         own = right[arm, items[arms == arm]]
         assert session.pulls[arm] == (own.argmin() if (own == 0).any() else own.size)
@@ -283,89 +285,75 @@ def test_easy_items_first_do_not_choose_what_counts():
     low, high = confidence.interval(session.pulls, session.pulls, 0.1 / 3, items=40)
     assert table.low.tolist() == (low / 40).tolist()
     assert table.high.tolist() == (high / 40).tolist()
-    session.tell_cells(arms[~easy], items[~easy], np.zeros((~easy).sum()))
+    session.tell(arms[~easy], items[~easy], np.zeros((~easy).sum()))
     assert session.waiting.sum() == 0 and session.pulls.sum() == 60
 
 
 def test_a_study_of_one_cell_at_a_time_makes_the_same_requests_as_a_run():
     """The share of cells is about that of simulated runs: batches of 1, orders told backwards."""
     right, strategy = grid(6, 80), topk.KLLUCB(2, 0, 0.05)
-    live = [len(played(strategy.start(6, items=80, rng=r), right, 1)) for r in range(20)]
+    live = [len(played(Evaluation(strategy, 6, items=80, rng=r), right, 1)) for r in range(20)]
     runs = topk.replicate(strategy, topk_eval.TestSet(right), 200, seed=1).total_pulls
     assert abs(np.mean(live) - runs.mean()) < 6 * runs.std() / 20**0.5 + 2
-    batches = [len(played(strategy.start(6, items=80, rng=r), right, 20, True)) for r in range(20)]
+    batches = [len(played(Evaluation(strategy, 6, items=80, rng=r), right, 20, True)) for r in range(20)]
     assert np.mean(batches) < np.mean(live) + 30
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 10**6])
 def test_a_request_never_exceeds_the_number_of_cells(size):
     right = grid(3, 9)
-    cells = played(topk.KLLUCB(1, 0, 1e-9).start(3, items=9, rng=0), right, size)
+    cells = played(Evaluation(topk.KLLUCB(1, 0, 1e-9), 3, items=9, rng=0), right, size)
     assert len(cells) == len(set(cells)) <= 27
 
 
 def test_cells_are_plain_values_on_request():
     """What json.dumps takes; the same cells as without, handed out once."""
     for models in (["a", "b"], 2):
-        sessions = [topk.KLLUCB(1, 0.1, 0.1).start(models, items=20, rng=1) for _ in range(2)]
-        arms, items = sessions[0].ask_cells(5)
-        asked = sessions[1].ask_cells(5, plain=True)
+        sessions = [Evaluation(topk.KLLUCB(1, 0.1, 0.1), models, items=20, rng=1) for _ in range(2)]
+        arms, items = sessions[0].ask(5)
+        asked = sessions[1].ask(5, plain=True)
         assert asked == (arms.tolist(), items.tolist()) and len(arms) == 5
         assert json.loads(json.dumps(asked)) == [arms.tolist(), items.tolist()]
-        assert sessions[1].tell_cells(*asked, [1] * 5).pulls.sum() == 5
+        assert sessions[1].tell(*asked, [1] * 5).pulls.sum() == 5
         with pytest.raises(ValueError, match="plain must be True or False, got 1"):
-            sessions[1].ask_cells(5, plain=1)
-        assert sessions[1].in_flight.sum() == 0
-        assert sessions[1].ask_cells(5, plain=True)[0]
-
-
-def test_methods_for_cells_and_for_arms_are_not_mixed():
-    session = topk.KLLUCB(1, 0, 0.1).start(["a", "b"], items=5)
-    calls = {"ask": (), "tell": (["a"], [1]), "observe": (["a"], [1]), "lost": (["a"],)}
-    for name, given in calls.items():
-        with pytest.raises(ValueError, match=f"{name}: .*_cells"):
-            getattr(session, name)(*given)
-    other = topk.KLLUCB(1, 0, 0.1).start(["a", "b"])
-    calls = {"ask_cells": (3,), "tell_cells": (["a"], [0], [1]), "lost_cells": (["a"], [0])}
-    for name, given in calls.items():
-        with pytest.raises(ValueError, match=f"{name}: .*items"):
-            getattr(other, name)(*given)
-    assert other.items is None and other.waiting.tolist() == [0, 0] and session.items == 5
+            sessions[1].ask(5, plain=1)
+        assert sessions[1].in_flight()[0].size == 0
+        assert sessions[1].ask(5, plain=True)[0]
 
 
 def test_impossible_values_are_refused_by_name():
-    session = topk.KLLUCB(1, 0, 0.1).start(3, items=5, rng=0)
-    arms, items = session.ask_cells(3)
+    session = Evaluation(topk.KLLUCB(1, 0, 0.1), 3, items=5, rng=0)
+    arms, items = session.ask(3)
     before = stored(session)
-    wrong = {"arms": [[0, 1, 3], ["a", 1, 2], [0.5, 1, 2]],
+    wrong = {"models": [[0, 1, 3], ["a", 1, 2], [0.5, 1, 2]],
              "items": [[0, 1, 5], [0, 1], [-1, 1, 2]],
-             "results": [[0, 1], [0, 1, 2], [0, 1, np.nan], ["a", 0, 1]]}
-    right = {"arms": arms, "items": items, "results": [1, 0, 1]}
+             "scores": [[0, 1], [0, 1, 2], [0, 1, np.nan], ["a", 0, 1]]}
+    right = {"models": arms, "items": items, "scores": [1, 0, 1]}
     for name, values in wrong.items():
         for value in values:
-            with pytest.raises(ValueError, match=name):
-                session.tell_cells(**right | {name: value})
+            with pytest.raises(ValueError, match=f"^{name} must "):
+                session.tell(**right | {name: value})
     for value in (np.nan, "a", 2, None):  # with its place and its cell
-        place = rf"got .*{value}.* \(entry 2, arm {arms[2]}, item {items[2]}\)"
+        place = rf"got .*{value}.* \(entry 2, model {arms[2]}, item {items[2]}\)"
         with pytest.raises(ValueError, match=place):
-            session.tell_cells(**right | {"results": [1, 0, value]})
+            session.tell(**right | {"scores": [1, 0, value]})
     for size in (0, -1, 2.5, None, "3", True):
         with pytest.raises(ValueError, match="size"):
-            session.ask_cells(size)
+            session.ask(size)
     with pytest.raises(ValueError, match="not in flight"):
-        session.lost_cells([0, 0], [items[0], items[0]])
+        session.lost([0, 0], [items[0], items[0]])
     for value in (0, -1, 2.0, "5", True):
         with pytest.raises(ValueError, match="items"):
-            topk.KLLUCB(1, 0, 0.1).start(3, items=value)
+            Evaluation(topk.KLLUCB(1, 0, 0.1), 3, items=value)
     assert stored(session) == before
     state = session.state()
     state["cells"]["known"][0] = "x"
     with pytest.raises(ValueError, match="digest"):
-        topk.resume(state)
+        Evaluation.from_state(state)
 
 
 def test_a_stored_session_keeps_about_a_byte_a_cell():
-    session, right = topk.KLLUCB(5, 0, 0.05).start(57, items=797, rng=0), grid(57, 797)
+    session, right = Evaluation(topk.KLLUCB(5, 0, 0.05), 57, items=797, rng=0), grid(57, 797)
     cells = played(session, right, 500)
     assert len(cells) > 5000 and len(json.dumps(stored(session))) < len(cells) + 200 * 57
 
@@ -375,17 +363,17 @@ def test_a_stored_session_keeps_about_a_byte_a_cell():
 def test_a_lost_cell_does_not_block_a_study(strategy):
     """The first cell of each arm is lost repeatedly, and all later cells are told."""
     right = grid(4, 4)
-    session, first = strategy.start(4, items=4, rng=3), {}
+    session, first = Evaluation(strategy, 4, items=4, rng=3), {}
     for _ in range(6):
-        arms, items = session.ask_cells(16)
+        arms, items = session.ask(16)
         for arm, item in zip(arms.tolist(), items.tolist(), strict=True):
             first.setdefault(arm, item)
         lost = items == [first[arm] for arm in arms.tolist()]
         assert arms.size
-        session.lost_cells(arms[lost], items[lost])
-        session.tell_cells(arms[~lost], items[~lost], right[arms, items][~lost])
+        session.lost(arms[lost], items[lost])
+        session.tell(arms[~lost], items[~lost], right[arms, items][~lost])
     assert session.pulls.sum() == 0 and session.waiting.sum() > 0 and not session.done
-    session.tell_cells([0], [first[0]], [right[0, first[0]]])  # late, and taken all the same
+    session.tell([0], [first[0]], [right[0, first[0]]])  # late, and taken all the same
     assert session.pulls[0] > 0 == session.waiting[0]
     played(session, right, 3)
     assert session.pulls.max() <= 4
@@ -409,7 +397,7 @@ def test_a_cell_keeps_its_first_result(result):
 def test_of_several_refused_results_the_first_is_named():
     cells = Cells(2, 3, seed=0)
     cells.take(np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([1, 0, 1]), called)
-    with pytest.raises(ValueError, match="the cell of arm 1 and item 0 was told with a different"):
+    with pytest.raises(ValueError, match="the cell of model 1 and item 0 was told with a different"):
         cells.take(np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([1, 1, 0]), called)
 
 

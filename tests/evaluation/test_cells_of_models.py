@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import topk
 import topk_eval
 from topk._json import from_json
-from topk.rules.numbered_state import NumberedRunState
+from topk_eval import Evaluation
 from topk_eval.cells import Cells
 
 MODELS = ["a", "b", "c", "d"]
@@ -37,7 +37,8 @@ class Study(RuleBasedStateMachine):
         self.strategy = make(k, epsilon, data.draw(st.sampled_from([0.01, 0.5])), budget)
         self.names = [f"q{i}" for i in range(self.items)]
         named = data.draw(st.booleans())
-        self.session = self.strategy.start(
+        self.session = Evaluation(
+            self.strategy,
             MODELS[: self.n], items=self.names if named else self.items, bounds=(0, 10),
             trials=self.trials, rng=data.draw(st.integers(0, 5)),
         )
@@ -45,7 +46,7 @@ class Study(RuleBasedStateMachine):
         orders = "own" if kind == "B" else "drawn" if named else "given"
         seed = from_json(self.session.state())["cells"]["seed"]
         self.order = Cells(self.n, self.items, seed, order=orders).order
-        self.results, self.void, self.flying, self.later = {}, set(), [], 0
+        self.results, self.failed, self.flying, self.later = {}, set(), [], 0
 
     def cell(self, data):
         arm, item = data.draw(st.integers(0, self.n - 1)), data.draw(st.integers(0, self.items - 1))
@@ -53,7 +54,7 @@ class Study(RuleBasedStateMachine):
 
     @rule(size=st.integers(1, 20))
     def ask(self, size):
-        cells = list(zip(*self.session.ask_cells(size, plain=True), strict=True))
+        cells = list(zip(*self.session.ask(size, plain=True), strict=True))
         assert len(cells) <= size and not (cells and self.session.done)
         self.flying += cells
         assert cells or self.flying or self.session.done
@@ -63,15 +64,15 @@ class Study(RuleBasedStateMachine):
     def tell(self, data):
         some = data.draw(st.lists(st.sampled_from(range(len(self.flying))), unique=True))
         for cell in [self.flying[i] for i in some]:
-            if cell not in self.void:
+            if cell not in self.failed:
                 self.told(cell, data.draw(st.sampled_from([0, 2.5, 10])))
         self.flying = [x for i, x in enumerate(self.flying)
-                       if i not in some and x not in self.void]
+                       if i not in some and x not in self.failed]
 
     def told(self, cell, result):
         known = self.results.setdefault(cell, [])
         result = known[0] if self.trials == 1 and known else result
-        self.session.tell_cells([cell[0]], [cell[1]], [result])
+        self.session.tell([cell[0]], [cell[1]], [result])
         if not (self.trials == 1 and known):
             known.append(result)
 
@@ -79,35 +80,35 @@ class Study(RuleBasedStateMachine):
     def tell_any(self, data):
         cell = self.cell(data)
         full = len(self.results.get(cell, [])) == self.trials
-        if cell in self.void or (full and self.trials > 1):
-            with pytest.raises(ValueError, match="^results"):
-                self.session.tell_cells([cell[0]], [cell[1]], [1])
+        if cell in self.failed or (full and self.trials > 1):
+            with pytest.raises(ValueError, match="^scores"):
+                self.session.tell([cell[0]], [cell[1]], [1])
             return
         self.told(cell, 7)
-        if cell in self.flying and self.session.in_flight.sum() < len(self.flying):
+        if cell in self.flying and self.session.in_flight()[0].size < len(self.flying):
             self.flying.remove(cell)
 
     @rule(data=st.data())
-    def make_void(self, data):
+    def make_failed(self, data):
         cell = self.cell(data)
-        if len(self.results.get(cell, [])) == self.trials and cell not in self.void:
+        if len(self.results.get(cell, [])) == self.trials and cell not in self.failed:
             with pytest.raises(ValueError, match="has a result"):
-                self.session.void_cells([cell[0]], [cell[1]])
+                self.session.tell([cell[0]], [cell[1]], [np.nan])
             return
-        self.session.void_cells([cell[0]], [cell[1]])
-        self.void.add(cell)
+        self.session.tell([cell[0]], [cell[1]], [np.nan])
+        self.failed.add(cell)
         self.flying = [x for x in self.flying if x != cell]
 
     @precondition(lambda self: self.flying)
     @rule()
     def lose_all(self):
-        self.session.lost_cells(*self.session.cells_in_flight())
+        self.session.lost(*self.session.in_flight())
         self.flying = []
 
     @rule(how=st.sampled_from(["state", "pickle", "copy"]))
     def store(self, how):
         before = self.session
-        self.session = {"state": lambda x: topk.resume(x.state()), "copy": copy.deepcopy,
+        self.session = {"state": lambda x: Evaluation.from_state(x.state()), "copy": copy.deepcopy,
                         "pickle": lambda x: pickle.loads(pickle.dumps(x))}[how](before)
         assert self.session.state() == before.state()
         assert self.session.engine.table == before.engine.table
@@ -130,15 +131,16 @@ class Study(RuleBasedStateMachine):
         session = getattr(self, "session", None)
         if session is None:
             return
-        assert session.in_flight.sum() == len(self.flying)
+        assert session.in_flight()[0].size == len(self.flying)
         if session.done:
             return
-        fresh = NumberedRunState(session.engine.strategy, self.n, self.items)
+        fresh = session.engine.strategy.begin(self.n)
+        fresh.limit(np.full(self.n, self.items))
         for arm in range(self.n):
             for item in self.order[arm].tolist():
                 cell = MODELS[arm], self.names[item] if self.named else item
                 results = self.results.get(cell, [])
-                if cell in self.void:
+                if cell in self.failed:
                     value = np.nan
                 elif len(results) == self.trials:
                     value = np.mean(results) / 10
@@ -151,17 +153,17 @@ class Study(RuleBasedStateMachine):
         """A study that receives all results ends."""
         if not hasattr(self, "session"):
             return
-        self.session.lost_cells(*self.session.cells_in_flight())
+        self.session.lost(*self.session.in_flight())
         for _ in range(2 * self.n * self.items * self.trials):
             if self.session.done:
                 break
-            arms, items = self.session.ask_cells(4)
+            arms, items = self.session.ask(4)
             assert arms.size
-            self.session.tell_cells(arms, items, [3.5] * arms.size)
+            self.session.tell(arms, items, [3.5] * arms.size)
         assert self.session.done
         if self.session.stopped == "open":
             paired = isinstance(self.strategy, topk.PairedBetting)
-            assert paired or self.session.report().void.sum() > 0
+            assert paired or self.session.report().failed.sum() > 0
 
 
 TestStudy = Study.TestCase
@@ -174,13 +176,13 @@ def test_a_study_and_its_restarts_ask_for_the_same_cells(make):
     x, strategy = grades(items=300), make(1, 0, 0.05)
     found = []
     for restarts in (False, True):
-        session, cells = strategy.start(4, items=300, bounds=(0, 10), rng=1), []
+        session, cells = Evaluation(strategy, 4, items=300, bounds=(0, 10), rng=1), []
         while not session.done:
-            arms, items = session.ask_cells(9)
+            arms, items = session.ask(9)
             cells += zip(arms.tolist(), items.tolist(), strict=True)
             if restarts:
-                session = topk.resume(session.state())
-            session.tell_cells(arms[::-1], items[::-1], x[arms, items][::-1])
+                session = Evaluation.from_state(session.state())
+            session.tell(arms[::-1], items[::-1], x[arms, items][::-1])
         found.append((cells, session.selected.tolist(), session.evidence()))
     assert found[0] == found[1] and len(cells) == len(set(cells)) < 1200
     assert session.certified and session.selected.tolist() == [0]
@@ -188,16 +190,16 @@ def test_a_study_and_its_restarts_ask_for_the_same_cells(make):
 
 def test_a_table_that_is_half_full_can_be_continued():
     x, rng = grades(items=80), np.random.default_rng(2)
-    session = topk.BettingLUCB(1, 0, 0.05).start(MODELS, items=80, bounds=(0, 10), rng=3)
+    session = Evaluation(topk.BettingLUCB(1, 0, 0.05), MODELS, items=80, bounds=(0, 10), rng=3)
     arms, items = np.nonzero(rng.random(x.shape) < 0.5)
-    session.tell_cells(np.array(MODELS)[arms], items, x[arms, items])
+    session.tell(np.array(MODELS)[arms], items, x[arms, items])
     known, asked = set(zip(arms.tolist(), items.tolist(), strict=True)), 0
     while not session.done:
-        names, items = session.ask_cells(10)
+        names, items = session.ask(10)
         arms = [MODELS.index(name) for name in names]
         assert not known & set(zip(arms, items.tolist(), strict=True))
         asked += names.size
-        session.tell_cells(names, items, x[arms, items])
+        session.tell(names, items, x[arms, items])
     assert session.certified and asked < 160
 
 
@@ -205,51 +207,46 @@ def test_cells_told_only_where_another_model_failed_do_not_count():
     """Equal models; b is run where a fails.  Its prefix ends at the first gap."""
     rng = np.random.default_rng(4)
     a, b = rng.random((2, 400)) < 0.5
-    session = topk.PairedBetting(1, 0, 0.05).start(["a", "b"], items=400)
-    session.tell_cells(["a"] * 400, range(400), a)
+    session = Evaluation(topk.PairedBetting(1, 0, 0.05), ["a", "b"], items=400)
+    session.tell(["a"] * 400, range(400), a)
     chosen = np.flatnonzero(~a)
-    session.tell_cells(["b"] * chosen.size, chosen, b[chosen])
+    session.tell(["b"] * chosen.size, chosen, b[chosen])
     assert not session.certified and session.evidence() > 0.5
     assert session.waiting.tolist() == [0, chosen.size - session.pulls[1]]
 
 
-def test_void_cells_are_reported_and_leave_the_set_open():
-    session = topk.BettingLUCB(1, 0, 0.05).start(["a", "b"], items=2, rng=0)
-    session.tell_cells(["a", "b"], [0, 0], [1, 1])
-    session.void_cells(["a", "b"], [1, 1])
+def test_failed_cells_are_reported_and_leave_the_set_open():
+    session = Evaluation(topk.BettingLUCB(1, 0, 0.05), ["a", "b"], items=2, rng=0)
+    session.tell(["a", "b"], [0, 0], [1, 1])
+    session.tell(["a", "b"], [1, 1], [np.nan, np.nan])
     assert (session.stopped, session.certified, session.evidence()) == ("open", False, 1.0)
-    assert session.report().void.tolist() == [1, 1]
-    assert "void: 2 cell(s)" in session.summary() and "open" in session.summary()
+    assert session.report().failed.tolist() == [1, 1]
+    assert "failed: 2 cell(s)" in session.summary() and "open" in session.summary()
     assert session.report().low.tolist() == [0.5, 0.5]
 
 
 def test_one_more_trial_is_refused():
-    session = topk.BettingLUCB(1, 0, 0.05).start(2, items=3, trials=2, rng=0)
-    arms, items = session.ask_cells(4)
+    session = Evaluation(topk.BettingLUCB(1, 0, 0.05), 2, items=3, trials=2, rng=0)
+    arms, items = session.ask(4)
     assert np.bincount(arms * 3 + items).max() == 2
-    session.tell_cells(arms, items, [0, 1, 1, 0])
+    session.tell(arms, items, [0, 1, 1, 0])
     assert session.means.tolist() == [0.5, 0.5] and session.pulls.tolist() == [1, 1]
     with pytest.raises(ValueError, match="more than trials = 2 times"):
-        session.tell_cells(arms[:1], items[:1], [1])
+        session.tell(arms[:1], items[:1], [1])
 
 
 def test_what_does_not_fit_is_refused_and_names_what_does():
     grade = {"items": 9, "bounds": (0, 5)}
     for call, words in [
-        (lambda: topk.KLLUCB(1, 0, 0.1).start(3, **grade), "BettingLUCB"),
-        (lambda: topk.Uniform(1, 9).start(3, **grade), "BettingLUCB"),
-        (lambda: topk.KLLUCB(1, 0, 0.1).start(3, items=9, trials=2), "trials.*BettingLUCB"),
-        (lambda: topk.KLLUCB(1, 0, 0.1).start(3, items=9).tell_cells([0], [0], [0.5]), "Betting"),
-        (lambda: topk.KLLUCB(1, 0, 0.1).start(3, items=9).void_cells([0], [0]), "BettingLUCB"),
-        (lambda: topk.PairedBetting(1, 0, 0.1).start(3), "items"),
-        (lambda: topk.BettingLUCB(1, 0, 0.1).start(3, trials=2), "trials"),
-        (lambda: topk.BettingLUCB(1, 0, 0.1).start(3, items=["x", "x"]), "items"),
-        (lambda: topk.BettingLUCB(1, 0, 0.1).start(3, items=5, sigma=1), "sigma"),
-        (lambda: topk.BettingLUCB(1, 0, 0.1).start(3, items=5, most_arms=5), "most_arms"),
-        (lambda: topk.BettingLUCB(1, 0, 0.1).start(3, items=5).with_arms(1), "no arm can join"),
-        (lambda: topk.BettingLUCB(1, 0, 0.1).start(3, items=5).withdraw(0), "all arms stay"),
-        (lambda: topk.PairedBetting(1, 0.1, 0.1).start(3, items=5).withdraw(0), "epsilon"),
-        (lambda: topk.PairedBetting(1, 0, 0.1).start(3, items=5).ask(), "ask_cells"),
+        (lambda: Evaluation(topk.KLLUCB(1, 0, 0.1), 3, **grade), "bounds.*BettingLUCB"),
+        (lambda: Evaluation(topk.Uniform(1, 9), 3, **grade), "bounds.*BettingLUCB"),
+        (lambda: Evaluation(topk.KLLUCB(1, 0, 0.1), 3, items=9, trials=2), "trials.*BettingLUCB"),
+        (lambda: Evaluation(topk.KLLUCB(1, 0, 0.1), 3, items=9).tell([0], [0], [0.5]), "Betting"),
+        (lambda: Evaluation(topk.KLLUCB(1, 0, 0.1), 3, items=9).tell([0], [0], [np.nan]), "BettingLUCB"),
+        (lambda: Evaluation(topk.BettingLUCB(1, 0, 0.1), 3, items=["x", "x"]), "items"),
+        (lambda: Evaluation(topk.BettingLUCB(1, 0, 0.1), 3, items=5).with_models(1), "no model can"),
+        (lambda: Evaluation(topk.BettingLUCB(1, 0, 0.1), 3, items=5).withdraw(0), "all models stay"),
+        (lambda: Evaluation(topk.PairedBetting(1, 0.1, 0.1), 3, items=5).withdraw(0), "epsilon"),
     ]:
         with pytest.raises(ValueError, match=words):
             call()
@@ -257,22 +254,22 @@ def test_what_does_not_fit_is_refused_and_names_what_does():
 
 def test_a_withdrawn_model_is_left_out():
     x = grades(items=400)
-    session = topk.PairedBetting(1, 0, 0.05).start(4, items=400, bounds=(0, 10))
+    session = Evaluation(topk.PairedBetting(1, 0, 0.05), 4, items=400, bounds=(0, 10))
     session.withdraw(0)
     while not session.done:
-        arms, items = session.ask_cells(8)
+        arms, items = session.ask(8)
         assert 0 not in arms.tolist()
-        session.tell_cells(arms, items, x[arms, items])
+        session.tell(arms, items, x[arms, items])
     assert session.certified and session.selected.tolist() == [1]
-    again = topk.resume(session.state())
+    again = Evaluation.from_state(session.state())
     assert again.withdrawn == [0] and again.evidence() == session.evidence() <= 0.05
 
 
 def test_named_items_are_asked_in_one_random_order():
     names = [f"q{i}" for i in range(60)]
-    session = topk.PairedBetting(1, 0, 0.05).start(3, items=names, rng=0)
-    arms, items = session.ask_cells(30)
+    session = Evaluation(topk.PairedBetting(1, 0, 0.05), 3, items=names, rng=0)
+    arms, items = session.ask(30)
     orders = [items[arms == arm].tolist() for arm in range(3)]
     assert orders[0] == orders[1] == orders[2] != names[:10]
-    session = topk.PairedBetting(1, 0, 0.05).start(3, items=60)
-    assert session.ask_cells(30)[1][:10].tolist() == [*range(10)]
+    session = Evaluation(topk.PairedBetting(1, 0, 0.05), 3, items=60)
+    assert session.ask(30)[1][:10].tolist() == [*range(10)]

@@ -10,13 +10,14 @@ from live.test_saving import numbers
 import topk
 import topk_eval
 from topk._json import LARGEST
+from topk_eval import Evaluation
 
 STRATEGIES = [topk.KLLUCB(1, 0, 0.1), topk.BettingLUCB(1, 0, 0.1), topk.PairedBetting(1, 0, 0.1),
               topk.SAR(1, 60)]
 
 
 def evaluation(strategy=STRATEGIES[0]):
-    study = topk_eval.Evaluation(strategy, ["a", "b"], 30, rng=2**62 + 1)
+    study = Evaluation(strategy, ["a", "b"], 30, rng=2**62 + 1)
     return study.tell(*study.ask(4), [1, 0, 1, 1])
 
 
@@ -31,7 +32,7 @@ def test_readers_whose_numbers_are_floats_change_no_state(study):
     floats = json.dumps(json.loads(text, parse_int=float))
     sorted_keys = json.dumps(json.loads(text), sort_keys=True, indent=2)
     for back in (floats, sorted_keys):
-        assert topk_eval.Evaluation.from_state(back).state() == state
+        assert Evaluation.from_state(back).state() == state
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no JavaScript here")
@@ -41,7 +42,7 @@ def test_javascript_changes_no_state():
     for study in STUDIES:
         text = json.dumps(study.state())
         back = subprocess.run(["node", "-e", read], input=text, capture_output=True, text=True)
-        assert topk_eval.Evaluation.from_state(back.stdout).state() == study.state()
+        assert Evaluation.from_state(back.stdout).state() == study.state()
 
 
 def test_a_file_that_another_evaluation_saved_is_not_replaced(tmp_path):
@@ -69,7 +70,7 @@ def test_a_file_of_the_other_kind_is_refused(tmp_path):
 
 
 def test_cells_in_flight_are_listed_and_given_back(tmp_path):
-    study = topk_eval.Evaluation(topk.KLLUCB(1, 0, 0.1), ["a", "b"], 30, rng=0)
+    study = Evaluation(topk.KLLUCB(1, 0, 0.1), ["a", "b"], 30, rng=0)
     models, items = study.ask(8)
     study.tell(models[:2], items[:2], [1, 1])
     left = {*zip(*(x.tolist() for x in study.in_flight()), strict=True)}

@@ -4,12 +4,12 @@ import pytest
 from interrupts import check_each_line
 
 import topk
-import topk_eval
+from topk_eval import Evaluation
 
 
 def changes():
     """Yield a title, an evaluation, and a call that changes it."""
-    study = topk_eval.Evaluation(topk.KLLUCB(1, 0, 0.1), ["a", "b"], items=9, rng=1)
+    study = Evaluation(topk.KLLUCB(1, 0, 0.1), ["a", "b"], items=9, rng=1)
     asked = study.ask(5)
     yield "tell counts", study, lambda s, a=asked: s.tell(*a, [1, 0, 1, 0, 1])
     yield "lost counts", study, lambda s, a=asked: s.lost(*a)
@@ -27,7 +27,7 @@ def changes():
 
 def with_three(strategy, most=None):
     """Return an evaluation of three models, and the cells that are out."""
-    study = topk_eval.Evaluation(strategy, ["a", "b", "c"], items=9, rng=1, withdrawals=most)
+    study = Evaluation(strategy, ["a", "b", "c"], items=9, rng=1, withdrawals=most)
     return study, study.ask(5)
 
 

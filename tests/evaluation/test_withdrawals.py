@@ -14,6 +14,7 @@ import topk
 import topk_eval
 from topk.confidence.paired import BETS, WEIGHTS
 from topk.rules.base import BY_RULE
+from topk_eval import Evaluation
 
 # Pairs
 
@@ -25,7 +26,7 @@ def test_exact_probability_that_paired_bets_name_a_wrong_set():
     level at some time.
     """
     delta, pairs = 0.5, [*itertools.permutations(range(3), 2)]
-    study = topk_eval.Evaluation(topk.PairedBetting(1, 0, delta), 3, items=16, withdrawals=0)
+    study = Evaluation(topk.PairedBetting(1, 0, delta), 3, items=16, withdrawals=0)
     table = study.engine.table
     assert table.count == 2 and table.level == pytest.approx(2 / delta)
 
@@ -55,7 +56,7 @@ def test_exact_probability_that_paired_bets_name_a_wrong_set():
 
 def test_pairedbetting_gives_all_of_delta_to_neighbours():
     strategy = topk.PairedBetting(2, 0, 0.05)
-    free, fixed = (topk_eval.Evaluation(strategy, 4, items=9, withdrawals=x).engine.table
+    free, fixed = (Evaluation(strategy, 4, items=9, withdrawals=x).engine.table
                    for x in (None, 0))
     assert (free.count, fixed.count) == (3 / 0.9, 3)
 
@@ -63,10 +64,10 @@ def test_pairedbetting_gives_all_of_delta_to_neighbours():
 @pytest.mark.parametrize("strategy", [topk.PairedBetting(1, 0, 0.1), topk.BettingLUCB(1, 0, 0.1)],
                          ids=lambda x: type(x).__name__)
 def test_no_model_leaves_or_joins_and_copies_know_it(strategy, tmp_path):
-    study = topk_eval.Evaluation(strategy, ["a", "b", "c"], items=5, withdrawals=0, rng=1)
+    study = Evaluation(strategy, ["a", "b", "c"], items=5, withdrawals=0, rng=1)
     study.save(tmp_path / "study.json")
     for twin in (study, topk_eval.load(tmp_path / "study.json"),
-                 topk_eval.Evaluation.from_state(study.state()),
+                 Evaluation.from_state(study.state()),
                  pickle.loads(pickle.dumps(study)), copy.deepcopy(study)):
         before = twin.state()
         with pytest.raises(ValueError, match="^model: .*withdrawals=0"):
@@ -83,7 +84,7 @@ def test_no_model_leaves_or_joins_and_copies_know_it(strategy, tmp_path):
 ])
 def test_refused_where_delta_does_not_depend_on_it(strategy, withdrawals):
     with pytest.raises(ValueError, match="^withdrawals must be "):
-        topk_eval.Evaluation(strategy, 3, items=9, withdrawals=withdrawals)
+        Evaluation(strategy, 3, items=9, withdrawals=withdrawals)
 
 
 # Rows of a finite test set
@@ -96,7 +97,7 @@ def rows(rng, n, size):
 
 def test_graded_rows_use_both_sides_if_arms_may_leave(tmp_path):
     strategy = topk.BettingLUCB(2, 0, 0.1)
-    one, two = (topk_eval.Evaluation(strategy, 4, 60, rng=2, withdrawals=x) for x in (None, 3))
+    one, two = (Evaluation(strategy, 4, 60, rng=2, withdrawals=x) for x in (None, 3))
     levels = [study.engine.table.rows[0][0].level for study in (one, two)]
     assert levels == pytest.approx([math.log(4 / 0.1), math.log(8 / 0.1)])
     scores = rows(np.random.default_rng(0), 4, 60)
@@ -121,9 +122,9 @@ def test_graded_rows_use_both_sides_if_arms_may_leave(tmp_path):
     with pytest.raises(ValueError, match="^model: "):
         again.withdraw(0)
     with pytest.raises(ValueError, match="fewer than k = 2"):
-        topk_eval.Evaluation(strategy, 3, items=9, withdrawals=3).withdraw(0).withdraw(1)
+        Evaluation(strategy, 3, items=9, withdrawals=3).withdraw(0).withdraw(1)
     with pytest.raises(ValueError, match="^model: .*withdrawals=1"):
-        topk_eval.Evaluation(strategy, 5, items=9, withdrawals=1).withdraw(0).withdraw(1)
+        Evaluation(strategy, 5, items=9, withdrawals=1).withdraw(0).withdraw(1)
 
 
 def test_withdrawals_by_looking_keep_delta():
@@ -136,7 +137,7 @@ def test_withdrawals_by_looking_keep_delta():
     for seed in range(100):
         rng = np.random.default_rng(seed)
         cells = rng.permuted(rows(rng, 4, 12), axis=1)
-        state = topk_eval.Evaluation(strategy, 4, items=12, withdrawals=2).engine
+        state = Evaluation(strategy, 4, items=12, withdrawals=2).engine
         arms, counts = np.empty((2, 4), dtype=np.int64)
         while m := state.ask(arms, counts):
             asked = arms[:m].tolist()
@@ -151,7 +152,7 @@ def test_withdrawals_by_looking_keep_delta():
 
 
 def test_a_pair_that_is_left_with_k_models_is_certified():
-    study = topk_eval.Evaluation(topk.PairedBetting(1, 0, 0.1), 2, items=5)
+    study = Evaluation(topk.PairedBetting(1, 0, 0.1), 2, items=5)
     study.tell([0, 1], [0, 0], [1, 0])
     study.withdraw(0)
     assert study.certified and study.selected.tolist() == [1] and study.evidence() == 0

@@ -14,10 +14,8 @@ from strategies.plain import Doubling
 from strategies.registry import ENTRIES, shown
 
 import topk
-from topk._json import from_json
 from topk.confidence.confidence import interval, pair_count, pair_multiplier
 from topk.strategies.by_sides import level_above, level_below
-from topk_eval.cells import orders_of
 
 RNG = np.random.default_rng
 JOINING = {
@@ -56,7 +54,7 @@ def known(session):
     snapshot = session.snapshot()
     return {
         "pulls": snapshot.pulls, "sums": snapshot.sums, "squares": snapshot.reward_squares,
-        "in flight": snapshot.in_flight, "waiting": snapshot.waiting,
+        "in flight": snapshot.in_flight, "surplus": snapshot.surplus,
     }  # fmt: skip
 
 
@@ -183,32 +181,6 @@ def test_a_sigma_that_was_refuted_stays_so():
     again = joined.with_arms(2)
     assert again.stopped == "sigma" and again.done and not again.certified
     assert topk.resume(again.state()).stopped == "sigma"
-
-
-def test_a_finite_study_keeps_the_orders_of_its_arms():
-    """Cells that are in flight come back after the join; those that wait wait."""
-    session = topk.KLLUCB(1, 0, 0.05).start(["a", "b"], items=30, rng=4)
-    arms, items = session.ask_cells(12)
-    of_a = np.flatnonzero(arms == "a")
-    session.tell_cells(arms[of_a[1:]], items[of_a[1:]], np.ones(of_a.size - 1))
-    session.lost_cells(arms[-1:], items[-1:])
-    joined = session.with_arms(["c"])
-    assert joined.waiting.tolist() == [of_a.size - 1, 0, 0]
-    assert joined.in_flight.tolist() == [*session.in_flight, 0]
-    seed = from_json(joined.state()["cells"]["seed"])
-    assert seed == from_json(session.state()["cells"]["seed"])
-    assert (orders_of(seed, 3, 30)[:2] == orders_of(seed, 2, 30)).all()
-    joined.tell_cells(arms[:-1], items[:-1], (arms == "a")[:-1])
-    assert joined.pulls.tolist() == [of_a.size, 12 - of_a.size - 1, 0]
-    seen = {(arm, item) for arm, item in zip(arms, items, strict=True)} - {(arms[-1], items[-1])}
-    joined = topk.resume(joined.state())
-    while not joined.done:
-        arms, items = joined.ask_cells(5)
-        cells = {*zip(arms.tolist(), items.tolist(), strict=True)}
-        assert cells and not cells & seen
-        seen |= cells
-        joined.tell_cells(arms, items, arms == "c")
-    assert joined.selected.tolist() in (["a"], ["c"]) and joined.certified
 
 
 # What it does to the guarantee

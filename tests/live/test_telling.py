@@ -1,4 +1,4 @@
-"""What is told: labels, refusals in the user's units, totals, batches, corrections, lost cells."""
+"""What is told: labels, refusals in the user's units, totals, batches, corrections."""
 
 import itertools
 import unicodedata
@@ -53,15 +53,12 @@ def test_labels_that_differ_are_refused():
 
 
 @pytest.mark.parametrize("labelled", [dict, lambda x: pd.Series([*x.values()], [*x])])
-def test_labels_from_0_to_n_are_arms_or_items_and_not_places(labelled):
+def test_labels_from_0_to_n_are_arms_and_not_places(labelled):
     """A regression test: keys 0, 1, 2 were taken for the numbers of rows, whatever the arms."""
-    sums, of_grades = labelled({0: 1, 1: 2, 2: 3}), labelled({0: 0, 1: 0.5, 2: 1})
+    sums = labelled({0: 1, 1: 2, 2: 3})
     told = KL.start(3).observe([0, 1, 2], sums=sums, counts=[10] * 3)
     assert told.means.tolist() == [0.1, 0.2, 0.3]
     assert "another order" in refusal(KL.start(3).observe, [2, 0, 1], sums=sums, counts=[10] * 3)
-    cells = topk.BettingLUCB(1, 0, 0.1).start(3, items=3)
-    assert cells.tell_cells([0] * 3, [0, 1, 2], of_grades).means[0] == 0.5
-    assert "another order" in refusal(cells.tell_cells, [1] * 3, [2, 0, 1], of_grades)
     rows = pd.Series([1, 2, 3])  # the index of a table says nothing about arms
     assert KL.start(3).observe([2, 0, 1], sums=rows, counts=[10] * 3).means.tolist() == [
         0.2, 0.3, 0.1]
@@ -78,15 +75,14 @@ def test_a_text_in_a_dict_is_named_with_its_arm():
     assert refusal(topk.BernoulliBandit, {"a": 0.5, "b": "x"}).endswith("got 'x' (entry 1)")
 
 
-def test_masked_counts_and_items_are_refused():
+def test_masked_counts_and_arms_are_refused():
     """A regression test: what was hidden by a mask was counted."""
     hidden = np.ma.array([1, 2], mask=[False, True])
     pulls = KL.start(3)
     pulls.ask(6)
-    cells = topk.BettingLUCB(1, 0, 0.1).start(2, items=5)
     for name, call in {
         "counts": lambda x: KL.start(3).observe([0, 1], sums=[0, 0], counts=x), "arms": lambda x:
-        KL.start(3).observe(x, [0, 0]), "items": lambda x: cells.tell_cells([0, 1], x, [1, 0]),
+        KL.start(3).observe(x, [0, 0]),
         "pulls": lambda x: topk.confidence.interval(x, [1, 1], 0.1),
         "selected": lambda x: topk.metrics.precision(x, [0.1, 0.2, 0.3]),
     }.items():
@@ -120,50 +116,11 @@ def test_dicts_keys_and_columns_of_all_kinds():
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
-def test_lost_pulls_and_cells_are_joined_by_their_labels(order):
+def test_lost_pulls_are_joined_by_their_labels(order):
     session = KL.start(NAMES)
     session.ask(12)
     flying = pd.Series(session.in_flight, NAMES).iloc[[*order]]
     assert not session.lost(NAMES, flying).in_flight.any()
-    cells = topk.KLLUCB(1, 0, 0.1).start(NAMES, items=5, rng=0)
-    arms, items = cells.ask_cells(3)
-    told = pd.DataFrame({"arm": arms, "item": items, "right": (arms == "red").astype(int)})
-    results = told["right"].iloc[[*order]]  # sorted in another way
-    cells.tell_cells(told["arm"], told["item"], results)
-    while not cells.done:
-        arms, items = cells.ask_cells(4)
-        cells.tell_cells(arms, items, arms == "red")
-    assert cells.selected.tolist() == ["red"]
-
-
-@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
-def test_results_of_cells_are_joined_by_whichever_labels_they_have(order):
-    def told(arms, items, results, names=NAMES):
-        session = topk.BettingLUCB(1, 0, 0.1).start(names, items=["p", "q", "r"], rng=0)
-        cells = session.tell_cells(arms, items, results)._cells
-        return {(names[a], "pqr"[cells.order[a, t]]): cells.values[a, t]
-                for a, t in zip(*np.nonzero(cells.status >= 0), strict=True)}
-
-    items, grades = ["p", "q", "r"], [0.5, 0, 1]
-    want = {("red", item): x for item, x in zip(items, grades, strict=True)}
-    by_item = pd.Series(grades, items).iloc[[*order]]
-    rows = pd.Series(grades, [7, 9, 11])  # of a filtered table: in their order
-    for results in (by_item, dict(by_item), rows, pd.Series(grades)):
-        assert told(["red"] * 3, items, results) == want
-        assert told(iter(["red"] * 3), iter(items), results) == want
-    by_cell = pd.Series(grades, pd.MultiIndex.from_tuples([*want])).iloc[[*order]]
-    assert told(["red"] * 3, items, by_cell) == want
-    by_arm = pd.Series(grades, NAMES).iloc[[*order]]
-    assert told(NAMES, ["q"] * 3, by_arm) == {
-        (arm, "q"): x for arm, x in zip(NAMES, grades, strict=True)}
-    session = topk.BettingLUCB(1, 0, 0.1).start(NAMES, items=items)
-    arms = ["red", "red", NAMES[2]]
-    for labels in (["q", "q", "p"], ["q", "p", "x"]):
-        assert "labelled" in refusal(session.tell_cells, arms, ["p", "q", "q"], pd.Series(
-            grades, labels))
-    numbers = topk.BettingLUCB(1, 0, 0.1).start(3, items=5)
-    assert "another order" in refusal(numbers.tell_cells, [0, 0, 1], [3, 4, 3], pd.Series(
-        grades, [4, 3, 3]))
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
@@ -231,8 +188,6 @@ def test_integers_beyond_those_of_numpy_stay_names(names):
     assert session.report()["name"].tolist()[-1] == names[1]
     assert topk.resume(session.state()).ask()[0].tolist() == session.ask()[0].tolist()
     assert "entry 0" in refusal(session.observe, [float(names[1])], [1])  # of another arm, perhaps
-    cells = topk.BettingLUCB(1, 0, 0.1).start(["a", "b"], items=names)
-    assert {*cells.ask_cells(6)[1].tolist()} == {*names}
 
 
 def test_names_of_arms_are_refused_by_their_parameter():
@@ -362,30 +317,6 @@ def test_results_that_contradict_a_certificate_are_named(strategy):
     assert "less information" not in session.summary()
 
 
-@pytest.mark.parametrize(("strategy", "way"), [
-    (topk.KLLUCB(1, 0, 0.1), "if that counts as a failure, tell 0"),
-    (topk.BettingLUCB(1, 0, 0.1), "belongs to Session.void_cells"),
-])
-def test_a_cell_that_is_lost_again_and_again_is_named(strategy, way):
-    session = strategy.start(["a", "b"], items=9, rng=0)
-    for time in range(4):
-        cells = session.ask_cells(1)
-        if time < 2:
-            session.lost_cells(*cells)
-            session = topk.resume(session.state())
-        else:
-            match = f"'{cells[0][0]}' and item {cells[1][0]} {time + 1} times: .*{way}$"
-            with pytest.warns(topk.TopkWarning, match=match):
-                session.lost_cells(*cells)
-
-
-def test_trials_that_are_lost_together_are_one_loss(recwarn):
-    session = topk.BettingLUCB(1, 0, 0.1).start(2, items=1, trials=3)
-    assert len(session.ask_cells(6)[0]) == 6
-    session.lose_all()
-    assert not recwarn.list and not session.in_flight.any()
-
-
 @pytest.mark.parametrize("method", ["pairs", "sides", "intervals"])
 @pytest.mark.parametrize("strategy", [topk.KLLUCB(1, 0.005, 0.05), topk.TopTwo(1, 0.005, 0.05)],
                          ids=["KLLUCB", "TopTwo"])
@@ -399,4 +330,3 @@ def test_the_form_of_evidence_is_chosen_at_the_start(strategy, method):
         else:
             assert one.evidence() == pytest.approx(expected, rel=1e-9)
     assert refusal(strategy.start, names, method="best").startswith("method must be")
-    assert refusal(strategy.start, names, items=9, method=method).startswith("method must be")

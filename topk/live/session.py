@@ -86,6 +86,7 @@ class Session(Study):
     """
 
     kind = files.SESSION
+    _words = "session", "arm"
     engine: RunState | PlainRunState
     most_arms: int | None
     _parts: ClassVar[tuple[str, ...]] = ("engine", "_intake")

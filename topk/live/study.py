@@ -47,6 +47,7 @@ class Study(Drafted):
     """
 
     kind: ClassVar[files.Kind]  # of its files
+    _words: ClassVar[tuple[str, str]]  # how messages call it, and what it chooses among
     strategy: Strategy
     layout: int | tuple[int, int]
     names: list[Any] | None
@@ -74,7 +75,9 @@ class Study(Drafted):
             arms, self._reward_range, reserve=reserve, withdrawals=self.withdrawals, rng=generator
         )
         n = self.engine.seen.pulls.size
-        self._arms = Arms(n, self.names)
+        one = self._words[1]
+        new = f"new {one}s join by {type(self).__name__}.with_{one}s"
+        self._arms = Arms(n, self.names, one, new)
         self.layout = (self.engine.bandits, n // self.engine.bandits) if strategy.several else n
         self._withdrawn, self._clock = [], 0
         own = generator and generator.spawn(1)[0]
@@ -327,20 +330,24 @@ class Study(Drafted):
     @changes
     def withdraw(self, arm: int | str) -> Self:
         """Continue without an arm; see `topk.Session.withdraw`."""
+        itself, one = self._words
         if self.names is None:
-            arm = check_integer(arm, "arm", 0, self.n - 1)
+            arm = check_integer(arm, one, 0, self.n - 1)
         else:
-            arm = int(self._arms.read([arm], "arm")[0])
+            arm = int(self._arms.read([arm], one)[0])
         if self.done:
-            raise ValueError("arm: this session is done, and its set is final")
+            raise ValueError(f"{one}: this {itself} is done, and its set is final")
         if arm in self._withdrawn:
             return self
         if self.withdrawals is not None and len(self._withdrawn) >= self.withdrawals:
             raise ValueError(
-                f"arm: the session was started with withdrawals={self.withdrawals}, and delta is "
-                "divided accordingly: no further arm can be withdrawn"
+                f"{one}: the {itself} was started with withdrawals={self.withdrawals}, and delta "
+                f"is divided accordingly: no further {one} can be withdrawn"
             )
-        self._own("engine").withdraw(arm)
+        try:
+            self._own("engine").withdraw(arm)
+        except ValueError as reason:  # rules know arms
+            raise ValueError(str(reason).replace("arm", one)) from reason
         self._withdrawn.append(arm)
         self._dropped(arm)
         return self
@@ -358,17 +365,18 @@ class Study(Drafted):
 
         ``why`` says, as a clause that follows the name of a strategy, why no arm can join it.
         """
-        strategy = self.engine.strategy
+        strategy, (itself, one) = self.engine.strategy, self._words
         if self.withdrawals is not None:
             raise ValueError(
-                f"names: the session was started with withdrawals={self.withdrawals}, and delta is "
-                "divided among the arms of the start: no arm can join"
+                f"names: the {itself} was started with withdrawals={self.withdrawals}, and delta "
+                f"is divided among the {one}s of the start: no {one} can join"
             )
         if strategy.joins_by is None or strategy.several:
             name = type(self.strategy).__name__
-            raise ValueError(f"names: no arm can join {name}{why(strategy)}")
+            raise ValueError(f"names: no {one} can join {name}{why(strategy)}")
         if self.names is None:
-            number, allowed = names, "the number of new arms (arms of this session have no names)"
+            number = names
+            allowed = f"the number of new {one}s ({one}s of this {itself} have no names)"
             try:
                 number = check_integer(names, "names", 1, MANY_ARMS)
             except ValueError:
@@ -379,7 +387,8 @@ class Study(Drafted):
             plain, kind = [as_name(name) for name in given], type(self.names[0])
             arms = [*self.names, *plain]
             if not plain or {*map(type, plain)} != {kind} or len({*arms}) < len(arms):
-                allowed = f"one new {kind.__name__} or several, each once, none of the arms' names"
+                allowed = f"one new {kind.__name__} or several, each once, none of the {one}s' "
+                allowed += "names"
                 refuse("names", names, allowed)
             number = len(plain)
         if most and self.n + number > most:
@@ -399,8 +408,8 @@ class Study(Drafted):
         spare = budget - engine.total - int(self._arrivals.new.sum() + due)
         if first > spare:
             raise ValueError(
-                f"names: {number} more arm(s) need {first} pulls first, and budget = {budget} has "
-                f"{max(spare, 0)} left"
+                f"names: {number} more {self._words[1]}(s) need {first} pulls first, and budget = "
+                f"{budget} has {max(spare, 0)} left"
             )
 
     def _go_on_from(self, earlier: Self) -> None:

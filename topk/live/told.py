@@ -52,7 +52,7 @@ class Told(NamedTuple):
 
 
 class Arms:
-    """The arms of a session, by number or by name.
+    """The arms of a session, or what else is told by number or by name.
 
     Parameters
     ----------
@@ -60,10 +60,16 @@ class Arms:
         Number of arms.
     names : list of str or of int, optional
         Their names.
+    called : str
+        What messages call one of them.
+    new : str
+        What messages say of an unknown name that is like no known one.
     """
 
-    def __init__(self, n: int, names: Sequence[Any] | None) -> None:
-        self.n, self.names = n, names
+    def __init__(
+        self, n: int, names: Sequence[Any] | None, called: str, new: str,
+    ) -> None:
+        self.n, self.names, self.called, self.new = n, names, called, new
         self.numbers = None if names is None else {name: x for x, name in enumerate(names)}
 
     def known(self) -> Any:
@@ -82,7 +88,7 @@ class Arms:
             return check_integers(arms if np.iterable(arms) else [arms], name, self.n - 1)
         if isinstance(arms, str) or not np.iterable(arms):
             arms = [arms]
-        given = as_labels(arms, name, "made of the arms' names")
+        given = as_labels(arms, name, f"made of the {self.called}s' names")
         try:
             found = [self.numbers[arm] for arm in given]
         except (KeyError, TypeError):
@@ -98,7 +104,7 @@ class Arms:
         assert self.numbers is not None
         plain = as_name(arm)
         if plain not in self.numbers:
-            allowed = f"made of the arms' names, {in_words(self.names)}"
+            allowed = f"made of the {self.called}s' names, {in_words(self.names)}"
             refuse(name, arm, f"{allowed}: {self._hint(arm)}", f"entry {place}")
         return self.numbers[plain]
 
@@ -115,7 +121,7 @@ class Arms:
                 return f"it differs from {in_words(name)} in blanks at an end"
             if folded(name) == folded(arm):
                 return f"it differs from {in_words(name)} in the Unicode form or case of letters"
-        return "new arms join by Session.with_arms"
+        return self.new
 
 
 def named(names: Sequence[Any] | None, places: Integers) -> Any:

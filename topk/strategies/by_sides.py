@@ -14,8 +14,8 @@ def sides_state(arms, k, delta, by_sides):
     """Return what bounds by side need: the levels of the arms, and when an arm was settled.
 
     Levels are logarithms of 1 / alpha, with `topk.confidence.sides.SLACK` added.  That of the upper
-    bounds of the arms of the start changes with withdrawals; ``spare`` plus ln(j (j + 1)) is that of the j-th
-    arm that has joined.
+    bounds of the arms of the start changes with withdrawals; ``spare`` plus ln(j (j + 1)) is that
+    of the j-th arm that has joined.
     """
     first, level = arms.first or arms.n, SLACK - math.log(delta)
     found = {"by_sides": int(by_sides), "first": first, "log_level": level}
