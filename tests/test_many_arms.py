@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import topk
-from topk.engine import state
-from topk.live.exact import FEW, ExactSums
 from topk.live.arrivals import Arrivals
-from topk.rules import base, ranking
+from topk.live.exact import FEW, ExactSums
+from topk.rules import base, ranking, state
 
 NUMBERS = st.one_of(
     st.integers(-5, 5).map(float),

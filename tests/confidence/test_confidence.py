@@ -19,7 +19,6 @@ from topk.confidence.confidence import (
     prior_share,
 )
 from topk.confidence.kl import mixture_cost
-from topk.rules.state import begin_run
 
 
 def grid():
@@ -162,7 +161,7 @@ def test_walks_leave_their_intervals_with_probability_at_most_delta(mean, steps,
         for u in range(1, steps + 1):
             if sigma is None:  # whole sums: a table
                 sums += rng.random(sums.size) < mean
-                bounds = interval(u, np.arange(u + 1), delta)
+                bounds = interval(u, np.arange(sums.max() + 1), delta)
                 low, high = (bound[sums.astype(int)] for bound in bounds)
             else:
                 sums += rng.normal(mean, sigma, sums.size)
@@ -266,6 +265,7 @@ def test_evidence_by_intervals_is_the_least_delta_at_which_they_are_apart():
     assert evidence([3, 0], [3, 0], [0], withdrawn=[1], method="intervals") == 0
     assert evidence([3, 0], [3, 0], [0], method="intervals") == 1
     assert 0 < evidence([10**6] * 2, [10**6, 0], [0], method="intervals") < 1e-280
+    assert 1e-280 < evidence([450] * 2, [450, 0], [0], method="intervals") < 1e-230
     with pytest.raises(ValueError, match="^method"):
         evidence([3, 3], [3, 0], [0], method="both")
     for method in ("pairs", "intervals"):
@@ -339,7 +339,7 @@ def test_evidence_of_a_run_and_of_several_bandits():
 )
 def test_what_two_arms_weigh_never_falls_but_for_their_heights(epsilon, rewards):
     """So TopTwo passes over pairs; the one with the larger mean is the one inside."""
-    play = begin_run(topk.TopTwo(1, epsilon, 0.1), 2, np.random.default_rng(0))
+    play = topk.TopTwo(1, epsilon, 0.1).begin(2, rng=np.random.default_rng(0))
     s, before = play.s, {}
     s.pulls[:], s.sums[:] = 1, 0.5
     for second, reward in rewards:

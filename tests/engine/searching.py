@@ -10,7 +10,6 @@ import topk
 from topk.rules import NO_ARM, Stored, base
 from topk.rules.marks import rule
 from topk.rules.search import ugape_scan as candidates
-from topk.rules.state import begin_run
 
 # few pulls, so that means tie all the time: (arm, count, ones)
 BATCHES = st.lists(
@@ -50,7 +49,7 @@ class Searching(topk.Indices):
 
 def begin(search, pulls, ones, k, s):
     """Return a run in which every arm has been pulled."""
-    play = begin_run(Searching(k), len(pulls), search=search)
+    play = Searching(k).begin(len(pulls), search=search)
     tell(play, range(len(pulls)), pulls, ones, s)
     return play
 

@@ -25,9 +25,8 @@ from topk.rules import indices, ranking
 from topk.rules.base import restore
 from topk.rules.marks import Functions, replaceable
 from topk.rules.search.ugape_scan import find_bounds
-from topk.rules.state import begin_run
 from topk.simulate.play import Play
-from topk.strategies.lucb import published_beta
+from topk.strategies.kllucb import published_beta
 
 pytestmark = pytest.mark.usefixtures("compiled")
 kept_only = pytest.mark.skipif(not jit.COMPILES, reason="no compiler")
@@ -63,6 +62,11 @@ def shared(*paths, **more):
         forget()
         said = out.getvalue()
     return [int(word) for word in said.split()]
+
+
+def compiled_run(strategy, n):
+    """Return the state of a run with the search that is compiled."""
+    return strategy.begin(n, search=strategy.search_for(n))
 
 
 def forget():
@@ -231,7 +235,7 @@ bandit = topk.BernoulliBandit([0.9, 0.5, 0.1])
 for strategy in {strategies}:
     play = Play(strategy, bandit, 0, 0)
     play.advance()
-    loop = play.state.compiled(topk.engine.loop.run_batches)
+    loop = jit.compiled_for(play.state, topk.engine.loop.run_batches)
     made.append([sum(loop.dispatcher.stats.cache_hits.values()), play.outcome().pulls.tolist()])
 print(json.dumps(made))
 """
@@ -276,7 +280,7 @@ for entry in ENTRIES:
             ones = rng.binomial(counts, bandit.means.ravel()[arms]).astype(float)
             session.tell(arms, ones, counts=counts, squares=ones)
         ended += session.done
-        assert session.selected is not None and session.bounds() is not None
+        assert session.selected is not None and session.intervals() is not None
     assert "numba" not in sys.modules, entry.name
 assert ended > 2 * len(ENTRIES), ended
 """
@@ -416,11 +420,16 @@ class Owned(topk.LUCB1):
     scale = topk.rule(own_scale)
 
 
+def begun(strategy, n):
+    """Return a run with the search that suits compiled loops."""
+    return strategy.begin(n, search=strategy.search_for(n))
+
+
 @kept_only
 def test_a_users_function_below_the_librarys_has_all_that_numba_offers(capfd):
     """It prints, calls another one in a circle, and raises an error with a computed argument."""
     shapes = (1, 4), (1, 5), (3, 4)
-    states = {(k, n): begin_run(Owned(k, 0.1, 0.1), n, compiles=True).s for k, n in shapes}
+    states = {(k, n): compiled_run(Owned(k, 0.1, 0.1), n).s for k, n in shapes}
     for s in states.values():
         s.now.rounds, s.pulls[:] = 1, 1
     for store in (False, True, True):  # not stored, because of the circle
@@ -503,7 +512,7 @@ def test_a_run_keeps_no_extra_references(strategy):
 def test_the_name_of_a_loop_does_not_depend_on_what_else_is_imported():
     """Modules of other strategies add open functions, which this loop does not call."""
     def name():
-        cls = type(begin_run(topk.LUCB1(1, 0.1, 0.1), 3, compiles=True).s)
+        cls = type(compiled_run(topk.LUCB1(1, 0.1, 0.1), 3).s)
         loop = topk.engine.loop.run_batches
         return jit.Loop(loop, cls, "LUCB1", lean=True, store=False)._name
 

@@ -18,7 +18,6 @@ from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.rules.search.ugape_scan import UGAPE_SCAN
 from topk.rules.search.ugape_trees import UGAPE_TREES
-from topk.rules.state import begin_run
 from topk.simulate.play import Play
 
 PATIENCE = 1.0  # seconds of a processor that a slice may take on a busy machine; 0.2 on an idle one
@@ -34,7 +33,7 @@ def linear(n, tied=False):
 
 def after(strategy, n, search, total, seed=1):
     """Return a run after ``total`` pulls, most of them of a few arms, and as many rounds."""
-    play = begin_run(strategy, n, search=search)
+    play = strategy.begin(n, search=search)
     rng = np.random.default_rng(seed)
     share = rng.dirichlet(np.full(n, 0.3))
     pulls = np.maximum(1, np.floor(share * (total - 2 * n)).astype(np.int64))
@@ -74,7 +73,7 @@ def test_long_runs_follow_the_published_formula(strategy, search, transcription,
         assert counts[:m].tolist() == [1] * m and math.isfinite(play.s.now.scale)
         play.count(arms[:m], counts[:m], rng.integers(0, 2, m).astype(float), np.zeros(m))
         play.update(arms[:m])
-    low, high = strategy.bounds(play.s)
+    low, high = strategy.intervals(play.s)
     assert ((0 <= low) & (low <= high) & (high <= 1)).all()
 
 

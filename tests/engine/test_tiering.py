@@ -141,7 +141,7 @@ def test_the_decision_waits_as_long_as_it_costs(monkeypatch):
 def test_a_loop_that_another_process_compiles_is_not_compiled_twice(monkeypatch, tmp_path):
     """The run goes on as plain Python, until the other one has ended or is thought to have."""
     play = Play(LUCB1, BANDIT, 0, 0, compiles=True)
-    compiled = play.state.compiled(loop.run_batches)
+    compiled = jit.compiled_for(play.state, loop.run_batches)
     monkeypatch.setattr(compiled, "_called", False)
     monkeypatch.setattr(compiled, "_stored", lambda: [])
     monkeypatch.setattr(compiled, "path", tmp_path / "loop.py")

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from evidence.plays import in_lines
 
-from topk.rules.numbered_state import NumberedRunState
 from topk.strategies.paired import PairedBetting
 from topk_eval.graded import FiniteBettingLUCB
 
@@ -77,7 +76,7 @@ def on_these_items(cells, k, rng):
     shared = rng.random() < 0.5
     order = np.tile(rng.permutation(items), (n, 1))
     order = order if shared else rng.permuted(order, axis=1)
-    state = NumberedRunState(FiniteBettingLUCB(k, 0, DELTA, items), n, items)
+    state = FiniteBettingLUCB(k, 0, DELTA, items).begin(n)
     means, missed = cells.mean(axis=1), False
     arms, counts = np.empty((2, n), dtype=np.int64)
     while m := state.ask(arms, counts):
@@ -98,7 +97,8 @@ def on_new_items(cells, k, rng, epsilon=0.0):
     """
     n, size = cells.shape
     drawn = cells[:, rng.integers(size, size=ITEMS)]
-    state = NumberedRunState(PairedBetting(k, epsilon, DELTA), n, ITEMS)
+    state = PairedBetting(k, epsilon, DELTA).begin(n)
+    state.limit(np.full(n, ITEMS))
     means, ever, wrong = cells.mean(axis=1), False, False
     arms, counts = np.empty((2, n), dtype=np.int64)
     while m := state.ask(arms, counts):

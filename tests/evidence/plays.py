@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import topk
-from topk.confidence import pair_count
-from topk.engine.jit import compiled
-from topk.kl import kl_log_ratio_scalar, mixture_cost_scalar, pair_minimiser
+from topk.confidence.confidence import pair_count
+from topk.confidence.kl import kl_log_ratio_scalar, mixture_cost_scalar, pair_minimiser
+from topk.engine.jit import compiled, compiled_for
 from topk.rules.base import (
     ACCEPTED,
     ACTIVE,
@@ -272,7 +272,7 @@ def watched(name, title, way, plays):
         buffers = play.arms, play.counts, play.rewards[0], u, ones, taken, queue
         leaves = n + number % (HORIZON // 2) if way == "an arm leaves" else HORIZON + 1
         times = BATCH if way == "in batches" else 1
-        run = play.state.compiled(watch)
+        run = compiled_for(play.state, watch)
         found.append(run(play.state.s, play.law.first, play.rng, *buffers, times, leaves))
         if number < REPLAYED:
             seen += [u, ones]

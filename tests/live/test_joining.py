@@ -252,7 +252,7 @@ def test_most_arms_reserves_the_levels(strategy):
         assert level[0] >= level[1]
     else:
         assert level[1] == 1 or level[0] == pytest.approx(min(1.0, 2 * level[1]))
-    own = [np.array(x.bounds()) for x in (reserved, plain)]
+    own = [np.array(x.intervals()) for x in (reserved, plain)]
     assert (own[0][0] <= own[1][0]).all() and (own[0][1] >= own[1][1]).all()
     joined = reserved.with_arms(2).observe([3, 4, 3, 4], [1, 0, 0, 1])
     assert (joined.snapshot().intervals()[:, :3] == expected).all()

@@ -18,16 +18,14 @@ STRATEGIES = [topk.KLLUCB(1, 0, 0.1), topk.TopTwo(1, 0, 0.1), topk.BettingLUCB(1
               topk.SAR(1, 60), topk.Racing(1, 0.1, 0.1), topk.UGapEc(1, 0.1, 0.1, variance=True)]
 
 
-def study(strategy=STRATEGIES[0], **more):
-    session = strategy.start(["a", "b"], rng=2**62 + 1, **more)
-    if more:
-        return session.tell_cells(*session.ask_cells(4), [1, 0, 1, 1])
+def study(strategy=STRATEGIES[0]):
+    session = strategy.start(["a", "b"], rng=2**62 + 1)
     session.tell(*session.ask(2)[:1], [0.1, 0.7])
     session.ask(3)
     return session
 
 
-SESSIONS = [*map(study, STRATEGIES), study(items=30)]
+SESSIONS = [*map(study, STRATEGIES)]
 
 
 def numbers(value):
@@ -148,27 +146,6 @@ def test_errors_name_the_path_that_was_given(tmp_path):
 
 
 # After a crash
-
-
-def test_cells_in_flight_are_listed_and_given_back(tmp_path):
-    session = topk.KLLUCB(1, 0, 0.1).start(["a", "b"], items=30, rng=0)
-    arms, items = session.ask_cells(8)
-    session.tell_cells(arms[:2], items[:2], [1, 1])
-    left = {*zip(*(x.tolist() for x in session.cells_in_flight()), strict=True)}
-    assert left == {*zip(arms[2:].tolist(), items[2:].tolist(), strict=True)}
-    session.save(tmp_path / "study.json")
-    for lost in (False, True):
-        again = topk.load(tmp_path / "study.json", lost=lost)
-        if again.in_flight.any():
-            again.lost_cells(*again.cells_in_flight())
-        assert not again.in_flight.any()
-        while not again.done:
-            arms, items = again.ask_cells(4)
-            assert arms.size
-            again.tell_cells(arms, items, arms == "a")
-        assert again.certified and again.selected.tolist() == ["a"]
-    with pytest.raises(ValueError, match="no items"):
-        study().cells_in_flight()
 
 
 @pytest.mark.parametrize(

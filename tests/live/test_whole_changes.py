@@ -1,57 +1,16 @@
 """A session changes as a whole or not at all: interrupts at every line, errors, warnings, forks."""
 
 import os
-import sys
 import threading
 import time
 import warnings
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
+from interrupts import check_each_line, known
 
 import topk
-from topk.live import session as module
-
-LIVE = str(Path(module.__file__).parents[1])
-
-
-class Stop(KeyboardInterrupt):
-    """Ctrl-C."""
-
-
-def traced(act, where=None):
-    """Call ``act``; return the library's lines that it reaches, or whether it stops at one of them.
-
-    A line is interrupted when it is reached for the last time, since its first time may be a check.
-    """
-    lines, left = {}, where and where[1]
-
-    def trace(frame, event, argument):
-        nonlocal left
-        if not frame.f_code.co_filename.startswith(LIVE):
-            return None
-        if event == "line":
-            line = frame.f_code.co_filename, frame.f_lineno
-            lines[line] = lines.get(line, 0) + 1
-            if where and line == where[0]:
-                left -= 1
-                if left == 0:
-                    sys.settrace(None)
-                    raise Stop
-        return trace
-
-    before = sys.gettrace()
-    try:
-        sys.settrace(trace)
-        act()
-    except Stop:
-        return True
-    finally:
-        sys.settrace(before)
-    return lines if where is None else False
 
 
 @dataclass(frozen=True)
@@ -105,48 +64,22 @@ def changes():
             yield f"withdraw {name}", session, lambda s: s.withdraw(1)
     session, arms = simple(topk.KLLUCB(1, 0.1, 0.1), sigma=0.1)
     yield "sigma", session, lambda s: s.observe([0, 1], [3.0, -3.0])
-    cells = topk.KLLUCB(1, 0, 0.1).start(["a", "b"], items=9, rng=1)
-    asked = cells.ask_cells(5)
-    yield "tell_cells", cells, lambda s, a=asked: s.tell_cells(*a, [1, 0, 1, 0, 1])
-    yield "lost_cells", cells, lambda s, a=asked: s.lost_cells(*a)
-    yield "ask_cells", cells, lambda s: s.ask_cells(3)
-    yield "lose_all", cells, lambda s: s.lose_all()
     session, arms = simple(rules["kl"])
     day = {"sums": [2, 1, 2], "counts": [3, 2, 2], "squares": [2, 1, 2]}
     yield "batch", session, lambda s: s.observe(range(3), **day, batch="day 1")
     yield "totals", session, lambda s: s.observe_totals(range(3), **day)
     totals = topk.resume(session.state()).observe_totals(arms, **day)
     yield "correct", totals, lambda s: s.correct(0, 1, 2)
-    some = {"graded": (rules["betting"], 1), "pairs": (topk.PairedBetting(1, 0, 0.1), None)}
-    for name, (strategy, most) in some.items():
-        cells = strategy.start(["a", "b", "c"], items=9, rng=1, withdrawals=most)
-        asked = cells.ask_cells(5)
-        yield f"void_cells {name}", cells, lambda s, a=asked: s.void_cells(*a)
-        yield f"tell_cells {name}", cells, lambda s, a=asked: s.tell_cells(*a, [1, 0, 0.5, 0, 1])
-        yield f"withdraw cells {name}", cells, lambda s: s.withdraw("b")
-
-
-def known(session):
-    """Return all that a session knows, as text."""
-    return repr(session.state())
+    session, arms = simple(rules["kl"])
+    session.ask(5)
+    yield "lose_all", session, lambda s: s.lose_all()
 
 
 @pytest.mark.filterwarnings("ignore::topk.TopkWarning")
 @pytest.mark.parametrize(("session", "act"), [x[1:] for x in changes()],
                          ids=[x[0] for x in changes()])
 def test_an_interrupt_at_any_line_changes_nothing_or_everything(session, act):
-    state, before = session.state(), known(session)
-    act(topk.resume(state))  # fills caches
-    session = topk.resume(state)
-    lines = traced(lambda: act(session))
-    after = known(session)
-    assert before != after and len(lines) > 20
-    session = topk.resume(state)
-    for line in lines.items():
-        assert traced(partial(act, session), line), line
-        assert known(session) in (before, after), line
-        if known(session) == after:  # interrupted after the step
-            session = topk.resume(state)
+    check_each_line(session, act)
 
 
 def test_a_warning_made_an_error_changes_nothing():

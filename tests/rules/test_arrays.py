@@ -15,8 +15,7 @@ from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.rules.search.ugape_scan import members
 from topk.rules.search.ugape_trees import UGAPE_TREES
-from topk.rules.state import begin_run
-from topk.strategies.lucb import imbalance
+from topk.strategies.kllucb import imbalance
 
 CASES = [
     (topk.LUCB1(3, epsilon=0.0, delta=0.1), TOP_K_SCAN),
@@ -45,7 +44,7 @@ def found(play):
 def test_the_same_is_found_with_ties_many_pulls_and_withdrawn_arms(strategy, search):
     rng, n = np.random.default_rng(3), 12
     for number in range(30):
-        plays = [begin_run(strategy, n, search=x) for x in (search, PLAIN[search])]
+        plays = [strategy.begin(n, search=x) for x in (search, PLAIN[search])]
         arms, active = np.arange(n), set(range(n))
         for step in range(25):
             counts = rng.integers(1, (2, 5)[number % 2], arms.size)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import topk
-from topk.bandits import reward_range_of
+from topk.bandits import UNIT_RANGE, reward_range_of
 from topk.rules.search.weakest_pair import NEVER, weight
-from topk.rules.state import begin_run
 
 
 @pytest.mark.parametrize("normal", [False, True])
@@ -18,7 +17,7 @@ def test_the_pair_has_the_smallest_of_all_weights(epsilon, normal):
         n = int(rng.integers(3, 9))
         k = int(rng.integers(1, n - 1))
         strategy = topk.TopTwo(k, epsilon, 1e-9)
-        play = begin_run(strategy.on(reward_range_of(None, 0.5)) if normal else strategy, n)
+        play = strategy.begin(n, reward_range_of(None, 0.5) if normal else UNIT_RANGE)
         arms = np.arange(n)
         for _ in range(60):
             ones = (rng.random(arms.size) < 0.5).astype(float)

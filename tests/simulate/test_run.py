@@ -17,8 +17,7 @@ from strategies.plain import BigBatches, Coin, Doubling
 from strategies.registry import ENTRIES, cases, each_strategy, real_bandit, sweep, zero_one_bandit
 
 import topk
-from topk.engine import state
-from topk.rules import lowest
+from topk.rules import lowest, state
 from topk.rules.allocation import water_fill
 from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES

@@ -8,8 +8,8 @@ from strategies.registry import ENTRIES
 from strategies.test_transcriptions import disagreement
 
 import topk
-import topk_book
 from topk.strategies import adaptive as improved
+from topk_book.experiments import kth_arm
 
 ENTRY = next(entry for entry in ENTRIES if entry.strategy is topk.ImprovedTopK)
 FACE_OFF = [0.74] * 1430 + [0.421] * 10 + [0.419] * 10 + [0.1] * 1430  # K = 1440, s_0 = 1
@@ -97,13 +97,13 @@ def test_the_value_of_the_kth_arm_in_simulations(means, k, slack):
     high = ordered[k - 3 * slack - 1] + eta if k > 3 * slack else math.inf
     bandit = topk.BernoulliBandit(means)
     for seed in range(20):
-        found = topk_book.experiments.kth_arm(bandit, k, eta, delta=1e-8, slack=slack, rng=seed)
+        found = kth_arm(bandit, k, eta, delta=1e-8, slack=slack, rng=seed)
         assert low < found.estimate < high
         good = means[found.candidates] >= ordered[k - 1] - eta
         assert good.sum() >= k - slack
         assert min(2 * k, means.size) <= found.candidates.size <= max(4 * k, 4)
         assert (found.pulls > 0).all() and (np.diff(found.candidates) > 0).all()
-    again = topk_book.experiments.kth_arm(bandit, k, eta, delta=1e-8, slack=slack, rng=19)
+    again = kth_arm(bandit, k, eta, delta=1e-8, slack=slack, rng=19)
     assert again.estimate == found.estimate and np.array_equal(again.pulls, found.pulls)
 
 
@@ -119,7 +119,7 @@ def test_the_kth_arm_and_the_strategy_make_the_same_pulls():
         arms, counts = session.ask()
         asked.append((arms.size, int(counts[0])))
         session.tell(arms, sums=counts * means[arms], counts=counts)
-    found = topk_book.experiments.kth_arm(constant, k, 0.5, delta=p * (4 + 5 * k), rng=0)
+    found = kth_arm(constant, k, 0.5, delta=p * (4 + 5 * k), rng=0)
     assert session.engine.s.now.bar / asked[-1][1] == pytest.approx(found.estimate)
     assert [size for size, _ in asked] == [40, 20, 10, 5]
     assert session.pulls.sum() == found.pulls.sum()

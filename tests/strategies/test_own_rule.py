@@ -21,7 +21,6 @@ from topk.rules import NO_ARM, Stored, lowest
 from topk.rules.base import BY_BUDGET
 from topk.rules.ranking import rank
 from topk.rules.rounds import accept, end_with
-from topk.rules.state import begin_run
 
 BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.45, 0.7, 0.1, 0.3])
 needs_compiler = pytest.mark.skipif(not jit.COMPILES, reason="loops are not compiled")
@@ -30,6 +29,11 @@ needs_compiler = pytest.mark.skipif(not jit.COMPILES, reason="loops are not comp
 def compiled_only(test):
     """Run a test with compiled loops."""
     return needs_compiler(pytest.mark.usefixtures("compiled")(test))
+
+
+def loop_of(strategy):
+    """Return the compiled loop of a strategy in rounds, for seven arms."""
+    return jit.compiled_for(strategy.begin(7), loop.run_batches)
 
 
 @dataclass(frozen=True)
@@ -424,12 +428,12 @@ def test_errors_name_undeclared_state_and_a_missing_return():
 
 def test_functions_that_arrive_anew_are_not_compiled_again(monkeypatch):
     """As those of a script's class do in another process, with every portion of plays."""
-    first = begin_run(Settled(2, budget=2000, patience=4), 7).compiled(loop.run_batches)
+    first = loop_of(Settled(2, budget=2000, patience=4))
     for name in ("share", "decide"):
         function = getattr(Settled, name)
         copied = FunctionType(function.__code__, function.__globals__, name)
         monkeypatch.setattr(Settled, name, topk.rule(copied))
-    assert begin_run(Settled(2, budget=2000, patience=4), 7).compiled(loop.run_batches) is first
+    assert loop_of(Settled(2, budget=2000, patience=4)) is first
 
 
 EACH, TABLE = 2, np.array([1])
@@ -553,7 +557,7 @@ def test_functions_that_differ_in_what_they_close_over_are_not_mixed_up():
 
         return Fixed(2, budget=100)
 
-    loops = [begin_run(rule_for(each), 7).compiled(loop.run_batches) for each in (1, 2)]
+    loops = [loop_of(rule_for(each)) for each in (1, 2)]
     assert loops[0] is not loops[1]
 
 
@@ -595,7 +599,7 @@ def test_a_plain_rule_draws_from_a_stream_of_its_own_that_is_stored():
 
     own = np.random.default_rng(8)
     assert asked(resumed=True) == asked(resumed=False) == [own.integers(7) for _ in range(20)]
-    assert not hasattr(topk.View(begin_run(strategy, 3).seen), "rng")
+    assert not hasattr(topk.View(strategy.begin(3).seen), "rng")
 
 
 @pytest.mark.slow  # test_jit.py prints, too

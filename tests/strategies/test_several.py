@@ -22,7 +22,7 @@ def test_one_bandit_is_run_as_by_the_strategy_for_one(one, several):
         sums = rng.binomial(counts, arms / 10).astype(float)
         for session in sessions:
             session.tell(arms, sums=sums, counts=counts)
-        for plain, row in zip(*(session.bounds() for session in sessions), strict=True):
+        for plain, row in zip(*(session.intervals() for session in sessions), strict=True):
             np.testing.assert_allclose(row[0], plain, atol=1e-12)
     assert sessions[1].done and sessions[1].stopped == sessions[0].stopped
     assert sessions[1].selected.tolist() == [sessions[0].selected.tolist()]
@@ -46,7 +46,7 @@ def test_the_variance_radius_covers():
         for _ in range(runs):
             ones = rng.binomial(pulls, mean)
             state.pulls[:], state.sums[:], state.squares[:] = pulls, ones, ones
-            lower, upper = strategy.bounds(state)
+            lower, upper = strategy.intervals(state)
             failed += not lower[0] <= mean <= upper[0]
     # 16000 trials of at most 4 exp(-3) = 0.199: 3400 is beyond 6.6 standard deviations
     assert failed < 3400

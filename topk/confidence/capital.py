@@ -37,8 +37,10 @@ import math
 
 import numpy as np
 
+from topk._marks import apart
 from topk.confidence.betting import DEVIATION_SLACK, MIN_SUM, UNDERFLOW, mean_and_variance
-from topk.confidence.kl import arcsine_share, mixture_cost, mixture_cost_scalar
+from topk.confidence.kl import mixture_cost, mixture_cost_scalar
+from topk.confidence.sides import Ends
 
 COUNT, HIGHEST = 30, 20  # number of odds c; the largest is 2**20
 TERMS, FALL = 12, 6.0  # most odds that a rule uses for one bound, and see `choose_terms`
@@ -52,6 +54,7 @@ ACCEPTED = 1e-4  # distance above the level at which a rule's search ends
 ODDS = 2.0 ** np.arange(HIGHEST, HIGHEST - COUNT, -1)
 
 
+@apart
 def multiply(mantissas, exponents, arm, count, total, squares):
     """Multiply the products of an arm by those of ``count`` rewards with a sum and squares.
 
@@ -109,6 +112,7 @@ def multiply_by_log(mantissas, exponents, arm, j, log):
     exponents[arm, j] += powers
 
 
+@apart
 def capital_low(u, ones, squares, mantissas, exponents, arm, level, terms):
     """Return the lower bound of an arm with u >= 1 rewards at level ln(1/beta), numbers.
 
@@ -123,6 +127,7 @@ def capital_low(u, ones, squares, mantissas, exponents, arm, level, terms):
     return mean * math.exp(-s) if s < FARTHEST else 0.0
 
 
+@apart
 def capital_high(u, ones, squares, mantissas, exponents, arm, level, terms):
     """Return the upper bound of an arm at level ln(1/alpha); see `capital_low`."""
     if u - ones <= MIN_SUM:
@@ -301,7 +306,7 @@ def batch_log_products(pulls, sums, squares):
 
 
 def capital_ends(pulls, sums, logs):
-    """Return the function `topk.confidence.sides.Ends` of arms, from all terms of W.
+    """Return the `topk.confidence.sides.Ends` of arms, from all terms of W.
 
     Parameters
     ----------
@@ -311,10 +316,13 @@ def capital_ends(pulls, sums, logs):
     """
     down, up = ends_of(pulls, sums, logs)
 
-    def ends(above, below):
-        return end_from(down, below, truncated=True), 1 - end_from(up, above, truncated=True)
+    def low(arms, levels):
+        return end_from([x[arms] for x in down], levels, truncated=True)
 
-    return ends
+    def high(arms, levels):
+        return 1 - end_from([x[arms] for x in up], levels, truncated=True)
+
+    return Ends(pulls.size, low, high)
 
 
 def capital_interval(pulls, sums, logs, level):
@@ -349,7 +357,7 @@ def end_from(arms, level, truncated):
         lost = other * np.log1p(fallen / np.maximum(other, MIN_SUM))
         mixed = pulls * (mean * s - lost) - cost
         if truncated:
-            below = arcsine_share(m, np.maximum(1 - m, 0.0))
+            below = 2 / np.pi * np.arctan2(np.sqrt(m), np.sqrt(np.maximum(1 - m, 0.0)))
             kept = np.maximum(1 - np.exp(np.minimum(-mixed, 50)) * below, 0)
             with np.errstate(divide="ignore"):
                 mixed = mixed + np.log(kept / (1 - below))

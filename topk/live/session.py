@@ -14,7 +14,6 @@ from topk._checks import (
     check_flag,
     check_integer,
     in_words,
-    integral_as_int,
     refuse,
     shortened,
 )
@@ -199,7 +198,7 @@ class Session(Study):
         batch; the strategy's documentation says with which probability they hold.
         """
         if self._reward_range.bounded:
-            ends = self.strategy.bounds(self.engine.seen)
+            ends = self.strategy.intervals(self.engine.seen)
         else:  # the strategy's bounds require rewards in [0, 1]
             ends = self.snapshot().intervals()
         lower, upper = (self._reward_range.from_unit(1, end).reshape(self.layout) for end in ends)
@@ -309,7 +308,7 @@ class Session(Study):
         """
         plain = check_flag(plain, "plain")
         if size is not None:
-            left = self._hand_out(check_integer(integral_as_int(size), "size", 1, MOST))
+            left = self._hand_out(check_integer(size, "size", 1, MOST, floats=True))
             arms = np.flatnonzero(left)
         else:
             left, arms = self._arrivals.left, self._arrivals.arms

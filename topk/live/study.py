@@ -319,7 +319,8 @@ class Study(Drafted):
         OSError
             If the file cannot be written.
         """
-        files.save(path, self.state, self.revisions, check_flag(overwrite, "overwrite"))
+        overwrite = check_flag(overwrite, "overwrite")
+        files.save(path, self.state, self.revisions, overwrite, self.kind.sources)
 
     # Arms that leave and join
 
