@@ -176,7 +176,7 @@ def test_kl_lucb_of_normal_rewards_has_the_bounds_of_the_normal_mixture(levels):
         assert {*pulled[at : at + 2]} == {*session.ask()[0]} == {h, l} and high[l] - low[h] >= 0.5
         session.tell(pulled[at : at + 2], rewards[at : at + 2])
     assert session.certified and high[l] - low[h] < 0.5 and session.pulls.sum() == pulled.size
-    assert session.selected.tolist() == [0, 3] and np.allclose(session.bounds(), joint)
+    assert session.selected.tolist() == [0, 3] and np.allclose(session.intervals(), joint)
     table = session.report().sort_values("name")
     assert np.allclose(table.low, joint[0]) and np.allclose(table.high, joint[1])
     assert topk.resume(session.state()).certified
@@ -272,7 +272,7 @@ def test_a_live_study_does_not_depend_on_the_units(name):
     if name != "TopTwo":  # whose coin may fall otherwise by the last bit
         assert unit.pulls.tolist() == wide.pulls.tolist()
         assert wide.means == pytest.approx(8 * unit.means - 2)
-        assert np.array(wide.bounds()) == pytest.approx(8 * np.array(unit.bounds()) - 2)
+        assert np.array(wide.intervals()) == pytest.approx(8 * np.array(unit.intervals()) - 2)
         assert wide.evidence(0.8) == pytest.approx(unit.evidence(0.1))
         one, other = unit.report(), wide.report()
         assert other.name.tolist() == one.name.tolist() and other.high.max() <= 6

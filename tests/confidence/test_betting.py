@@ -154,7 +154,7 @@ def test_bounds_rescale_squares_exactly():
         whole.tell(arms, sums=sums, counts=counts, squares=squares)
         tenths.tell(arms, sums=np.array(sums) / 10, counts=counts, squares=np.array(squares) / 100)
     assert tenths.done and whole.selected.tolist() == tenths.selected.tolist() == [0]
-    assert np.allclose(whole.bounds(), np.array(tenths.bounds()) * 10)
+    assert np.allclose(whole.intervals(), np.array(tenths.intervals()) * 10)
 
 
 @pytest.mark.slow

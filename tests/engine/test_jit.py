@@ -275,7 +275,7 @@ for entry in ENTRIES:
             ones = rng.binomial(counts, bandit.means.ravel()[arms]).astype(float)
             session.tell(arms, ones, counts=counts, squares=ones)
         ended += session.done
-        assert session.selected is not None and session.bounds() is not None
+        assert session.selected is not None and session.intervals() is not None
     assert "numba" not in sys.modules, entry.name
 assert ended > 2 * len(ENTRIES), ended
 """

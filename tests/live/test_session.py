@@ -89,7 +89,7 @@ def check_shown(session, tapes, n, k):
     assert session.pulls.ravel().tolist() == pulls.tolist()
     seen, means = pulls > 0, session.means.ravel()
     assert np.array_equal(means[seen], sums[seen] / pulls[seen]) and np.isnan(means[~seen]).all()
-    lower, upper = session.bounds()
+    lower, upper = session.intervals()
     assert lower.shape == upper.shape == shape
     assert ((lower >= 0) & (lower <= upper) & (upper <= 1)).all()
     if seen.all() or session.done:
@@ -146,7 +146,7 @@ def test_a_session_shares_no_arrays_with_its_caller():
         told, rewards, counts = np.array(told, int), np.ones(len(told)), np.ones(len(told), int)
         session.tell(told, rewards, counts)
         before = shown(session)
-        for array in (*session.ask(), session.pulls, session.means, *session.bounds()):
+        for array in (*session.ask(), session.pulls, session.means, *session.intervals()):
             array[:] = 7
         if len(told) == 3:
             session.selected[:] = 0

@@ -271,7 +271,7 @@ def shown(session):
     """Return the complete visible and stored state of a session."""
     public = session.done, session.certified, session.stopped, session.withdrawn
     arrays = session.selected, session.pulls, session.means, session.in_flight, session.surplus
-    arrays = [np.asarray(x).tolist() for x in (*arrays, *session.ask(), *session.bounds())]
+    arrays = [np.asarray(x).tolist() for x in (*arrays, *session.ask(), *session.intervals())]
     return repr((public, arrays, session.state()))
 
 

@@ -33,7 +33,7 @@ def test_a_level_above_a_tenth_is_replaced_by_a_tenth():
     assert log_part(0.45) == log_part(0.1)
     session = topk.LUCBPlusPlus(1, 0.45).start(2)
     session.tell([0, 1], [1.0, 0.0])
-    assert np.isfinite(np.concatenate(session.bounds())).all()
+    assert np.isfinite(np.concatenate(session.intervals())).all()
 
 
 def test_both_sides_have_their_own_level():

@@ -22,7 +22,7 @@ def test_one_bandit_is_run_as_by_the_strategy_for_one(one, several):
         sums = rng.binomial(counts, arms / 10).astype(float)
         for session in sessions:
             session.tell(arms, sums=sums, counts=counts)
-        for plain, row in zip(*(session.bounds() for session in sessions), strict=True):
+        for plain, row in zip(*(session.intervals() for session in sessions), strict=True):
             np.testing.assert_allclose(row[0], plain, atol=1e-12)
     assert sessions[1].done and sessions[1].stopped == sessions[0].stopped
     assert sessions[1].selected.tolist() == [sessions[0].selected.tolist()]

@@ -409,7 +409,7 @@ def test_the_clock_of_rounds_is_never_behind_the_pulls_of_an_arm():
             assert clock == s.pulls.max() >= 1000
             if isinstance(strategy, topk.LUCB1):
                 radius = np.sqrt(np.log(1.25 * 3 * clock**4.0 / 0.1) / (2 * s.pulls))
-                assert session.bounds()[1] == pytest.approx(
+                assert session.intervals()[1] == pytest.approx(
                     np.minimum(s.sums / s.pulls + radius, 1)
                 )
             session = topk.resume(session.state())
@@ -426,7 +426,7 @@ def test_racing_compares_unequal_arms_by_bounds_of_their_own():
         pulls = rng.integers(20, 400, n)
         means = rng.random(n)
         session = strategy.start(n).observe(range(n), sums=np.floor(pulls * means), counts=pulls)
-        low, high = (np.array(x) for x in session.bounds())
+        low, high = (np.array(x) for x in session.intervals())
         status = session.engine.s.status
         for arm in range(n):
             if session.done:
@@ -463,7 +463,7 @@ def test_worker_threads_do_not_change_results():
     assert 0 <= 600 - session.engine.total <= 6
 
 
-USED = ["pulls", "means", "selected", "in_flight", "surplus", "bounds", "evidence", "report",
+USED = ["pulls", "means", "selected", "in_flight", "surplus", "intervals", "evidence", "report",
         "plot", "state", "ask", "__repr__"]  # fmt: skip
 USED = [(name,) for name in USED] + [("ask", 2), ("tell", [0], [1]), ("observe", [0], [1])]
 

@@ -127,7 +127,7 @@ def test_prompts_join_and_a_study_moves():
     elsewhere = strategy.start(PROMPTS[:3], bounds=(0, 10))
     elsewhere.observe(told.name, sums=told["sum"], counts=told.pulls, squares=told.squares)
     assert elsewhere.pulls.tolist() == session.pulls.tolist()
-    assert elsewhere.bounds()[0] == pytest.approx(session.bounds()[0])
+    assert elsewhere.intervals()[0] == pytest.approx(session.intervals()[0])
     for same in (pickle.loads(pickle.dumps(more)), copy.deepcopy(more)):
         assert same.state() == more.state()
     new = grades(PROMPTS[3], 0, 30)
