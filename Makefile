@@ -113,7 +113,7 @@ adapters: ## run the adapters with the newest inspect_ai, GEPA and optuna, apart
 	uv pip install --quiet --python _build/adapters -e ".[inspect,gepa,parquet]" optuna pytest \
 	  hypothesis
 	cd tests && TOPK_RECORD=1 ../_build/adapters/bin/python -m pytest -q -p no:cacheprovider \
-	  -o filterwarnings=default adapters reading
+	  -o filterwarnings=default evaluation/adapters evaluation/reading
 
 # Each package has an environment of its own in _build/audit; NEWEST=1 takes the newest versions.
 audit: $(STAMP) ## run the stopping rules of chapter 28 from their own packages (needs uv; an hour)

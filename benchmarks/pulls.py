@@ -218,7 +218,7 @@ def _check_entry(entry, instance):
     if not strategy.certifies:
         refuse(where, strategy, "a strategy that stops with a certificate (certifies = True)")
     try:
-        strategy.start(instance.bandit.n, items=instance.bandit.reward_range.items)
+        instance.bandit.form(strategy).begin(instance.bandit.n, instance.bandit.reward_range)
     except ValueError as error:
         raise ValueError(f"{entry.file} does not go with {instance.name!r}, "
                          f"which SETTINGS names: {error}") from error

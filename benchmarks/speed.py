@@ -39,6 +39,7 @@ from benchmarks.lucb import lucb1  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "speed.json"
 SIZES = (20, 1000, 10_000, 100_000, 1_000_000)
+SEARCHED = (20, 300, 1000, 3000, 10_000)
 C_SIZES = (20, 60, 300, 1000, 10_000, 100_000, 1_000_000)
 PULLS = 1_000_000  # measured in each run, after the first pull of every arm
 REPEATS = 5
@@ -88,15 +89,15 @@ def index_strategies(n, means, pulls):
     }
 
 
-def pull_ns(strategy, bandit, pulls, seed):
-    """Return the nanoseconds per pull, over ``pulls`` pulls in one or more runs.
+def pull_ns(strategy, bandit, pulls, seed, search=None):
+    """Return the nanoseconds per pull, over ``pulls`` pulls in one or more runs, of a search.
 
     The first pull of every arm, and the sorting that follows it, are not counted.
     """
     seconds = made = number = 0
     status = DONE
     while status == DONE and made < pulls:
-        play = Play(strategy, bandit, seed, number)
+        play = Play(strategy, bandit, seed, number, search=search)
         play.warm()
         play._run_slice(-1, 1)
         number, before = number + 1, play.total
@@ -113,6 +114,20 @@ def pulls():
         for name, strategy in index_strategies(n, bandit.means, PULLS).items():
             rows.append(row(name, n, lambda seed, s=strategy, b=bandit: pull_ns(s, b, PULLS, seed)))
         rows.append(row("numpy", n, lambda seed, b=bandit: numpy_ns(b.means, seed)))
+    return rows
+
+
+def searches():
+    """Measure each search of a rule, which says up to how many arms a scan is the faster one."""
+    rows = []
+    for n in SEARCHED:
+        bandit = topk.instances.uniform(n)
+        for name, strategy in index_strategies(n, bandit.means, PULLS // 4).items():
+            for search in strategy.searches if len(strategy.searches) > 1 else ():
+                def measure(seed, given=(strategy, bandit, PULLS // 4), search=search):
+                    return pull_ns(*given, seed, search)
+
+                rows.append({"search": search.name} | row(name, n, measure))
     return rows
 
 
@@ -391,7 +406,7 @@ def machine():
 
 
 PARTS = {part.__name__: part
-         for part in (pulls, against_c, ordinary, runs, slices, starting, memory)}
+         for part in (pulls, searches, against_c, ordinary, runs, slices, starting, memory)}
 
 
 def main():

@@ -120,8 +120,9 @@ def sync(root: Path, keep: str = "") -> int:
     for path in changed:
         print(f"wrote {path.relative_to(root)}")
     for edited in unsynced:
-        print(f"{edited.notebook.relative_to(root)} differs from its .md:")
-        print(*(f"    {cell}" for cell in edited.cells), sep="\n")
+        print(f"{edited.notebook.relative_to(root)} differs from its .md"
+              f"{', and both were edited' if edited.both else ''}:")
+        print(*(f"    {line}" for line in edited.difference), sep="\n")
     if unsynced:
         print("make sync KEEP=ipynb copies the .ipynb into the .md (not over edits of the .md), "
               "make sync KEEP=md undoes what is listed")

@@ -1,4 +1,7 @@
-"""Build the sdist and wheel from the committed files, and print the notes of a release.
+"""Build the sdist and wheel from the last commit, with the repository's address filled in.
+
+``git archive`` gives the files, setuptools builds; the address is not committed, and no tool turns
+the relative links of a README into those that a package index needs.
 
 python -m book.distribution              build both into _build/dist
 python -m book.distribution --notes TAG  print the tag's section of the changelog
@@ -7,11 +10,13 @@ python -m book.distribution --notes TAG  print the tag's section of the changelo
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from pathlib import Path
 
@@ -19,19 +24,8 @@ from book import publishing
 
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(!?)\]\((?!https?:|#)([^)\s]+)\)")
-SKIPPED = {"_build", "build", "dist", "__pycache__", ".hypothesis", ".ipynb_checkpoints"}
+# What `python -m build` does, in the environment that is there.
 BUILD = "from setuptools.build_meta import *; build_sdist({0!r}); build_wheel({0!r})"
-
-
-def committed(root: Path) -> list[str]:
-    """Return the committed files; in an unpacked sdist, all files except build products."""
-    if (root / ".git").exists():
-        words = ["git", "ls-files", "-z"]
-        names = subprocess.run(words, cwd=root, check=True, capture_output=True, text=True).stdout
-        return [name for name in names.split("\0") if name and (root / name).is_file()]
-    files = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
-    return [path.as_posix() for path in files
-            if not SKIPPED & {*path.parts} and not path.parts[0].endswith((".egg-info", ".venv"))]
 
 
 def with_absolute_links(text: str, url: str) -> str:
@@ -57,15 +51,15 @@ def build(folder: Path, root: Path = ROOT) -> None:
     folder = folder.absolute()
     source, url = folder / "source", publishing.address(root)
     shutil.rmtree(folder, ignore_errors=True)
-    for name in committed(root):
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(root / name, source / name)
+    files = subprocess.run(["git", "archive", "HEAD"], cwd=root, check=True, capture_output=True)
+    with tarfile.open(fileobj=io.BytesIO(files.stdout)) as archive:
+        archive.extractall(source, filter="data")
     if url:
+        publishing.publish_at(url, source)
         readme, project = source / "README.md", source / "pyproject.toml"
         readme.write_text(with_absolute_links(readme.read_text("utf-8"), url), "utf-8")
         text = project.read_text("utf-8")
-        if "[project.urls]" not in text:  # an sdist has them already
-            project.write_text(text.replace("\n[tool.", urls(url) + "\n[tool.", 1), "utf-8")
+        project.write_text(text.replace("\n[tool.", urls(url) + "\n[tool.", 1), "utf-8")
         with open(source / "CITATION.cff", "a", encoding="utf-8") as citation:
             citation.write(f"repository-code: {url}\n")
     words = [sys.executable, "-c", BUILD.format(str(folder))]

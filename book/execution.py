@@ -2,7 +2,7 @@
 
 The source of a notebook is ``notebooks/NN-name.md``, in MyST Markdown. The executed notebook is
 stored in ``_build/cache`` under a key that covers everything its cells can depend on: an unchanged
-notebook is not executed again, and a change of the library invalidates all entries.
+notebook is not executed again, and a change of the library executes the notebooks that can run it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from pathlib import Path
 import jupytext
 import nbformat
 from traitlets.config import Config
+
+from book.dependencies import Library, files_digest
 
 # Part of every key. Increase it when a change to this file changes the executed notebooks.
 FORMAT = 1
@@ -124,25 +126,6 @@ def write_atomic(path: Path, text: str) -> None:
     os.replace(part, path)
 
 
-def library_digest(root: Path) -> str:
-    """Hash the files that every notebook depends on: the library and the lock."""
-    files = [root / "requirements.lock"]
-    read = {".py", ".csv", ".mplstyle"}
-    folders = ("topk", "book/topk_book")
-    files += [path for folder in folders for path in root.glob(f"{folder}/**/*")
-              if path.suffix in read]
-    return files_digest(files, root)
-
-
-def files_digest(files, folder: Path, known: str = "") -> str:
-    """Hash the paths, relative to a folder, and the contents of files, and the text `known`."""
-    found = hashlib.sha256(known.encode())
-    for path in sorted(files):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        found.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
-    return found.hexdigest()
-
-
 def named_files(notebook: Notebook) -> list[Path]:
     """Return the records and benchmarks that a notebook names, which it may read."""
     if notebook.root is None:
@@ -152,15 +135,16 @@ def named_files(notebook: Notebook) -> list[Path]:
     return [path for path in found if path.name in notebook.source and path.is_file()]
 
 
-def cache_key(notebook: Notebook, library: str) -> str:
-    """Return the cache key: a hash of notebook, parameters, library, Python version and `FORMAT`.
+def cache_key(notebook: Notebook, library: Library, root: Path) -> str:
+    """Return the cache key of a page: a hash of all that its outputs can depend on.
 
-    It covers the files that the notebook names as well.
-
-    The number of cores is left out, because results do not depend on it.
+    That is its source and parameters, the code of the library that it can run, the files that it
+    names, the lock, the Python version and `FORMAT`.  The number of cores is left out, because
+    results do not depend on it.
     """
     files = files_digest(named_files(notebook), notebook.root or Path())
-    parts = [FORMAT, platform.python_version(), library, files]
+    lock = files_digest([root / "requirements.lock"], root)
+    parts = [FORMAT, platform.python_version(), library.digest(notebook.source), lock, files]
     parts += [notebook.source, notebook.parameters]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -232,9 +216,8 @@ def execute(notebooks: list[Notebook], root: Path, preview: bool = False) -> dic
     The others are executed, one per core at a time, the longest first so that no core is idle at
     the end. A failure is printed at once and does not stop the rest.
     """
-    library = library_digest(root)
-    cache = root / "_build/cache"
-    entries = {book.name: cache / f"{cache_key(book, library)}.ipynb" for book in notebooks}
+    library, cache = Library(root), root / "_build/cache"
+    entries = {book.name: cache / f"{cache_key(book, library, root)}.ipynb" for book in notebooks}
     results = {book.name: load_result(entries[book.name], book.name) for book in notebooks}
     missing = [book for book in notebooks if results[book.name] is None]
     missing.sort(key=lambda book: LONG.index(book.name) if book.name in LONG else len(LONG))

@@ -1,4 +1,6 @@
-"""Open the chapters in JupyterLab, rendered as on the site:
+"""Open the chapters in JupyterLab with what jupyterlab-myst does not render: numbers, citations.
+
+The targets of references are collected here, since in JupyterLab a chapter knows only itself.
 
 python -m book.lab               as `make lab` does; further options are passed to JupyterLab
 python -m book.lab --install     install the extension into this environment, as Binder does

@@ -1,24 +1,25 @@
-"""Keep the two files of a chapter in step: the Markdown source and the .ipynb written from it.
+"""Write the .ipynb of each chapter with jupytext, but refuse where that would lose an edit.
 
-Sources are kept in the form that jupytext writes. A save in JupyterLab, or ``jupytext --sync``,
-therefore changes only the bytes that the user edited.
+``jupytext --sync`` takes the newer file, so that after a checkout, or an edit in VS Code, it can
+silently undo the edits of the other one. Here the .ipynb counts as edited unless its content is
+what was written last or what git has. Sources are kept in the form that jupytext writes: a save in
+JupyterLab, or ``jupytext --sync``, changes only the bytes that the user edited.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
-import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 
 import jupytext
 import nbformat
 
-from book.execution import cell_name, name_cells, write_atomic
+from book.execution import name_cells, write_atomic
 
 # Without the first two, jupytext would drop the description and the preview's parameters at every
 # save; without the exclusions, every release of jupytext would change every file.
@@ -45,7 +46,8 @@ class EditedPair:
     """A pair whose files differ, and whose .ipynb is not as `sync` wrote it or git has it."""
 
     notebook: Path
-    cells: tuple[str, ...]  # what differs: the first line of each cell
+    difference: tuple[str, ...]  # from the .md to the .ipynb, as lines of a unified diff
+    both: bool  # whether the .md was edited as well
 
 
 def read(source: str) -> nbformat.NotebookNode:
@@ -70,19 +72,19 @@ def sync(folder: Path, keep: str = "") -> tuple[list[Path], list[EditedPair]]:
 
     Return the changed files, and the pairs that are left unchanged because their cells differ and
     the .ipynb was edited. With `keep` "md" its edits are undone; with "ipynb" they replace the
-    cells of the source, unless the source has edits of its own.
+    cells of the source, unless that was edited as well.
     """
     changed, unsynced, record = [], [], _record(folder)
     untouched = _untouched(folder, record)
     for path in sorted(folder.glob("*.md")):
         source, target = path.read_text(encoding="utf-8"), path.with_suffix(".ipynb")
-        edited = edited_cells(target, source)
-        if edited and keep != "md" and not untouched(target):
-            own = () if untouched(path) else only_in_source(target, source)
-            if keep != "ipynb" or own:
-                unsynced.append(EditedPair(target, own) if own and keep else edited)
+        edited = _with_cells_of(target, source)
+        if edited != canonical(source) and keep != "md" and not untouched(target):
+            both = not untouched(path)
+            if keep != "ipynb" or both:
+                unsynced.append(EditedPair(target, _difference(source, edited), both))
                 continue
-            source = _with_cells_of(target, source)
+            source = edited
         for file, text in ((path, canonical(source)), (target, ipynb_text(source))):
             if not file.exists() or file.read_text(encoding="utf-8") != text:
                 write_atomic(file, text)
@@ -119,68 +121,20 @@ def _untouched(folder: Path, record: dict[str, str]) -> Callable[[Path], bool]:
     return as_known
 
 
-def edited_cells(target: Path, source: str) -> EditedPair | None:
-    """Return how the cells of an existing .ipynb differ from those of its source, or None.
-
-    Cells are edited, added, deleted, moved, copied, or have other tags. `sync` sets the id of each
-    cell to a hash of its text; an editor keeps the ids.
-    """
-    if not target.exists():
-        return None
-    here, there = _cells(target), read(source).cells
-    if [_key(cell) for cell in here] == [_key(cell) for cell in there]:
-        return None
-    texts = {cell.source.strip() for cell in there}
-    found = [_first(cell) for cell in here
-             if cell.source.strip() and cell.source.strip() not in texts]
-    if not found:
-        ids, own = _ids(here), {cell.source.strip() for cell in here}
-        found = [f"deleted: {_first(cell)}" for cell in there if cell.source.strip() not in own
-                 and cell_name(cell.source) not in ids]
-    if not found:
-        pairs = zip_longest(here, there)
-        found = [f"moved, copied or tagged: {_first(a or b)}" for a, b in pairs
-                 if a is None or b is None or _key(a) != _key(b)]
-    return EditedPair(target, tuple(found))
-
-
-def only_in_source(target: Path, source: str) -> tuple[str, ...]:
-    """Return the cells of a source that its .ipynb never had, as text and by their ids."""
-    here = _cells(target)
-    texts, ids = {cell.source.strip() for cell in here}, _ids(here)
-    return tuple(f"only in the .md: {_first(cell)}" for cell in read(source).cells
-                 if cell.source.strip() not in texts and cell_name(cell.source) not in ids)
-
-
-def _key(cell: nbformat.NotebookNode) -> tuple[str, str, str]:
-    """Return what `sync` writes of a cell."""
-    kept = {name: cell.metadata[name] for name in ("mystnb", "tags") if cell.metadata.get(name)}
-    return cell.cell_type, cell.source.strip(), json.dumps(kept, sort_keys=True)
-
-
-def _first(cell: nbformat.NotebookNode) -> str:
-    """Return the first line of a cell."""
-    return cell.source.strip().partition("\n")[0]
-
-
-def _ids(cells: list[nbformat.NotebookNode]) -> set[str]:
-    """Return the ids of cells, without the numbers of equal ones."""
-    return {re.sub(r"-\d+$", "", cell.get("id", "")) for cell in cells}
-
-
-def _cells(target: Path) -> list[nbformat.NotebookNode]:
-    """Return the cells of an .ipynb, or an empty list if a merge left it unreadable."""
-    try:
-        return nbformat.reads(target.read_text(encoding="utf-8"), as_version=4).cells
-    except (ValueError, nbformat.ValidationError):
-        return []
-
-
 def _with_cells_of(target: Path, source: str) -> str:
-    """Return the source with its cells replaced by those of the .ipynb."""
+    """Return the source with its cells replaced by those of the .ipynb, if that can be read."""
     notebook = read(source)
-    notebook.cells = _cells(target)
-    return _written(notebook)
+    try:
+        notebook.cells = nbformat.reads(target.read_text(encoding="utf-8"), as_version=4).cells
+    except (OSError, ValueError, nbformat.ValidationError):  # there is none, or a merge broke it
+        pass
+    return _written(_with_metadata(notebook))
+
+
+def _difference(source: str, edited: str) -> tuple[str, ...]:
+    """Return the changed lines between a source and the text of an edited .ipynb."""
+    _, _, *lines = difflib.unified_diff(canonical(source).splitlines(), edited.splitlines(), n=0)
+    return tuple(line for line in lines if not line.startswith("@@"))
 
 
 def _with_metadata(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

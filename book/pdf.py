@@ -1,5 +1,9 @@
 """Typeset the book as one PDF, from the stage of the last `make book`.
 
+Jupyter Book writes the LaTeX. By itself it would print tables as plain text, code that the site
+folds, the API reference, and a landing page whose headings count as chapters. latexmk runs here and
+not in its builder `pdflatex`, so that it is quiet and stops at the first error.
+
 python -m book.pdf   writes _build/topk.pdf; needs latexmk and xelatex
 """
 

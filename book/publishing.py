@@ -1,5 +1,7 @@
 """The repository's address, ``repository: url`` in ``_config.yml``, and the texts that contain it.
 
+MyST substitutes values, but leaves the paragraph or the button around a missing one: here these go.
+
 python -m book.publishing https://github.com/owner/name   sets the address for every page
 """
 

@@ -1,10 +1,13 @@
-"""Postprocess the chapters of the site: fold proofs, lists and code, and add "Used to prove" links.
+"""Fold proofs, lists and code of the finished chapters, which no extension of Sphinx does as here.
 
-sphinx-proof renders a proof as a box without a title. Here every proof becomes a `details` element
-whose summary names the statement. Browsers open such an element without scripts, also for a link
-into it or a search in the page. The implementation choices and the exercises are folded as well,
-each list under the names of its items. The code of a cell with a figure or output is folded below
-it. The PDF is not affected.
+sphinx-proof renders a proof as a box without a title, and with the same id as every other: with
+``:class: dropdown`` the script of sphinx-togglebutton looks for the title, fails, and folds nothing
+after it on the page. Here every proof becomes a `details` element whose summary names the
+statement. Browsers open such an element without scripts, also for a link into it or a search in the
+page. The implementation choices and the exercises are folded as well, each list as a whole under
+the names of its items, where a dropdown of sphinx-design would need the names typed again. The code
+of a cell with a figure or output is folded below it; MyST-NB folds it above only. Each statement
+lists the statements whose proofs use it. The PDF is not affected.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ from urllib.parse import unquote
 import yaml
 
 from book import light, publishing, reading, search
-from book.execution import KERNEL_ENVIRONMENT, files_digest, library_digest, write_atomic
+from book.dependencies import PACKAGES, files_digest
+from book.execution import KERNEL_ENVIRONMENT, write_atomic
 
 SIGNAL_AT_DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 BANNER = (
@@ -135,9 +136,12 @@ def tree_digest(folder: Path, known: str = "") -> str:
 
 def render(layout: Layout, status: str) -> bool:
     """Render the stage unless the site is up to date; return whether it was rendered."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    builder = "".join(path.read_text(encoding="utf-8") for path in files)
-    known = platform.python_version() + library_digest(layout.root) + builder + status
+    root, tools = layout.root, Path(__file__).parent
+    known = platform.python_version() + status + files_digest(tools.glob("*.py"), tools)
+    # The reference shows docstrings, and the stubs say which names are public.
+    files = [path for folder in PACKAGES.values() for path in (root / folder).rglob("*.py*")
+             if path.suffix in {".py", ".pyi"}]
+    known = files_digest([root / "requirements.lock", *files], root, known)
     inputs = tree_digest(layout.stage, known)
     if _stamp(layout) == {"inputs": inputs, "html": tree_digest(layout.html)}:
         return False

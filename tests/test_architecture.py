@@ -14,7 +14,7 @@ import topk_book
 
 ROOT = Path(topk.__file__).parent
 LAYERS = [
-    {"_checks", "_folders", "_json", "_ranges", "_tables", "_types", "_warnings", "kl"},
+    {"_checks", "_folders", "_json", "_marks", "_ranges", "_tables", "_types", "_warnings", "kl"},
     {"bandits", "betting", "capital", "confidence", "data", "finite", "graded", "leaderboard",
      "metrics", "paired", "plots", "reading", "sides", "stats", "store", "testset"},
     {"hardness", "instances", "rules"},

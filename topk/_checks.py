@@ -12,7 +12,7 @@ import operator
 import reprlib
 from collections.abc import Callable, Collection, KeysView, Mapping, ValuesView
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,10 +76,16 @@ def refuse_first(
                array.ravel()[place], allowed, where(place) if array.ndim else "")
 
 
-def check_integer(value: Any, name: str, smallest: int, largest: int | None = None) -> int:
-    """Return ``value`` as an ``int`` between ``smallest`` and ``largest`` (both allowed)."""
+def check_integer(
+    value: Any, name: str, smallest: int, largest: int | None = None, *, floats: bool = False,
+) -> int:
+    """Return ``value`` as an ``int`` between ``smallest`` and ``largest`` (both allowed).
+
+    With ``floats`` an integral float, such as 1e5, is allowed as well.
+    """
     span = f"of at least {smallest}" if largest is None else f"from {smallest} to {largest}"
     allowed = f"an integer {span}"
+    value = _without_fractions(value) if floats else value
     try:
         number = operator.index(value)
     except TypeError:
@@ -88,6 +94,69 @@ def check_integer(value: Any, name: str, smallest: int, largest: int | None = No
     if isinstance(value, bool | np.bool_) or not fits:
         refuse(name, value, allowed)
     return number
+
+
+def check_integers(
+    values: Any,
+    name: str,
+    largest: int = 2**53,
+    size: int | None = None,
+    where: Where = entry,
+    *,
+    smallest: int = 0,
+    ndim: Literal[1] | None = 1,
+    allowed: str | None = None,
+    floats: bool = False,
+) -> Integers:
+    """Return an int64 array of integers from ``smallest`` to ``largest``.
+
+    Its shape is (size,), with None any shape (m,), and with ``ndim=None`` any shape at all.  With
+    ``floats`` integral floats are allowed as well.
+    """
+    span = f"from {smallest} to {largest}"
+    noun = "integers" if size is None else f"{size} integer{'' if size == 1 else 's'}"
+    allowed = allowed or (f"an array of {noun} {span}" if ndim else f"made of integers {span}")
+    values = _without_fractions(values) if floats else values
+    array = as_array(values, name, allowed)
+    if ndim and array.size != size:  # entries are then not those that have places
+        where = entry
+    if array.size and array.dtype.kind not in "iu":  # [] has kind f
+        if array.ndim == 0 or array.dtype.kind not in "OUSfb":
+            refuse(name, values, allowed)
+        array = as_objects(values) if isinstance(values, list | tuple) else array
+        for place, value in enumerate(array.flat):
+            if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+                refuse(name, value, allowed, where(place))
+        array = as_objects([int(value) for value in array.flat]).reshape(array.shape)
+    outside = np.asarray((array < smallest) | (array > largest))
+    refuse_first(name, array, outside, allowed, where)
+    if ndim and (array.ndim != 1 or size not in (None, array.size)):
+        refuse(name, values, allowed)
+    return array.astype(np.int64)
+
+
+def _without_fractions(value: Any) -> Any:
+    """Return integral floats, such as 1e5, as integers, and all other values unchanged.
+
+    Decimals and floats among Python objects count as well.
+    """
+    if np.ma.is_masked(value):  # which the next check refuses
+        return value
+    try:
+        array = np.asarray(value)
+    except ValueError:  # a ragged list, which the next check refuses
+        return value
+    kind = array.dtype.kind
+    if kind == "f" and array.size:
+        if (abs(array) < 2.0**63).all() and (array == np.floor(array)).all():
+            return array.astype(np.int64) if array.ndim else int(array)
+    if array.ndim != 1 or not (kind == "O" or (kind == "f" and array.size)):
+        return value
+    # the next check names the first entry that is none
+    return [
+        int(x) if isinstance(x, Decimal | float) and math.isfinite(x) and x == int(x) else x
+        for x in array.tolist()
+    ]
 
 
 def check_seed(value: Any, name: str) -> int:
@@ -108,32 +177,6 @@ def check_seed(value: Any, name: str) -> int:
         return check_integer(value, name, 0)
     except ValueError:
         refuse(name, value, "an integer of at least 0, a numpy Generator or SeedSequence, or None")
-
-
-def integral_as_int(value: Any) -> Any:
-    """Return integral floats, such as 1e5, as integers, and all other values unchanged.
-
-    Decimals and floats among Python objects count as well.
-    """
-    if np.ma.is_masked(value):  # which the next check refuses
-        return value
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind == "O" and array.ndim:
-            return [_integral(x) for x in array.tolist()] if array.ndim == 1 else value
-    except ValueError:  # a ragged list, which the next check refuses
-        return value
-    if array.dtype.kind != "f" or not array.size:
-        return value
-    if not (abs(array) < 2.0**63).all() or (array != np.floor(array)).any():
-        # the next check names the first entry that is none
-        return [_integral(x) for x in array.tolist()] if array.ndim == 1 else value
-    return array.astype(np.int64) if array.ndim else int(array)
-
-
-def _integral(value):
-    whole = isinstance(value, Decimal | float) and math.isfinite(value) and value == int(value)
-    return int(value) if whole else value
 
 
 def check_real(
@@ -190,7 +233,7 @@ def check_budget(budget: Any, name: str = "budget", smallest: int = 1) -> int:
 
     Up to 2**53 sums of 0/1 rewards are exact as floats.
     """
-    return check_integer(integral_as_int(budget), name, smallest, 2**53)
+    return check_integer(budget, name, smallest, 2**53, floats=True)
 
 
 def check_choice(value: Any, name: str, choices: Collection[Any]) -> Any:
@@ -349,51 +392,12 @@ def check_means(means: Any, name: str = "means", ndim: int = 1) -> Floats:
     return array
 
 
-def as_integers(
-    values: Any, name: str, low: int, high: int = 2**53, allowed: str | None = None,
-    where: Where = entry,
-) -> Integers:
-    """Return ``values`` as an int64 array of any shape, with entries from ``low`` to ``high``."""
-    allowed = allowed or f"made of integers from {low} to {high}"
-    array = as_array(values, name, allowed)
-    if array.size and array.dtype.kind not in "iu":  # [] has kind f
-        if array.ndim == 0 or array.dtype.kind not in "OUSfb":
-            refuse(name, values, allowed)
-        array = as_objects(values) if isinstance(values, list | tuple) else array
-        found = [
-            as_integer(x, name, allowed, where(place)) for place, x in enumerate(array.flat)
-        ]
-        array = np.array(found, dtype=object).reshape(array.shape)
-    refuse_first(name, array, np.asarray((array < low) | (array > high)), allowed, where)
-    return array.astype(np.int64)
-
-
-def as_integer(value: Any, name: str, allowed: str, where: str) -> int:
-    """Return a Python object as an ``int`` if it is an integer, otherwise refuse it."""
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        return int(value)
-    refuse(name, value, allowed, where)
-
-
 def check_increasing(values: Any, name: str, low: int) -> tuple[int, ...]:
     """Return pull counts, each at least ``low``, as a tuple of increasing integers."""
-    counts = np.atleast_1d(as_integers(integral_as_int(values), name, low))
+    counts = np.atleast_1d(check_integers(values, name, smallest=low, ndim=None, floats=True))
     if counts.ndim > 1 or counts.size == 0 or (np.diff(counts) <= 0).any():
         refuse(name, values, "a sequence of increasing pull counts")
     return tuple(counts.tolist())
-
-
-def check_integers(
-    values: Any, name: str, largest: int, size: int | None = None, where: Where = entry,
-) -> Integers:
-    """Return an int64 array (size,) of integers from 0 to ``largest``; None for any size."""
-    noun = "integers" if size is None else f"{size} integer{'' if size == 1 else 's'}"
-    allowed = f"an array of {noun} from 0 to {largest}"
-    fits = as_array(values, name, allowed).size == size
-    array = as_integers(values, name, 0, largest, allowed, where if fits else entry)
-    if array.ndim != 1 or size not in (None, array.size):
-        refuse(name, values, allowed)
-    return array
 
 
 def check_arms(arms: Any, n: int, name: str = "arms") -> Integers:

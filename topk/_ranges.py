@@ -29,6 +29,44 @@ def one_of(*choices):
     return lambda value, name, arguments: _checks.check_choice(value, name, choices)
 
 
+above_zero = between(0, math.inf)
+
+
+def below_one(value, name, arguments):
+    """Range [0, 1) of a tolerance."""
+    return _checks.check_epsilon(value, name)
+
+
+def probability(value, name, arguments):
+    """Range (0, 1) of a probability of failure."""
+    return _checks.check_delta(value, name)
+
+
+def flag(value, name, arguments):
+    """Range of True and False."""
+    return _checks.check_flag(value, name)
+
+
+def below_n(value, name, arguments):
+    """Range of an integer from 1 to n - 1."""
+    return _checks.check_k(value, arguments["n"] - 1, name)
+
+
+def below_means(value, name, arguments):
+    """Range of an integer from 1 to the number of means, less 1."""
+    return _checks.check_k(value, np.size(arguments["means"]) - 1, name)
+
+
+def pulls_of_n(value, name, arguments):
+    """Range of a number of pulls: at least one of each of n arms."""
+    return _checks.check_budget(value, name, arguments["n"])
+
+
+def pulls_of_means(value, name, arguments):
+    """Range of a number of pulls: at least one of each arm with a mean."""
+    return _checks.check_budget(value, name, np.size(arguments["means"]))
+
+
 def up_to_half(value, name, arguments):
     """Range of an integer from 1 to n / 2."""
     return _checks.check_k(value, arguments["n"] // 2, name)
@@ -39,6 +77,11 @@ def up_to_all(value, name, arguments):
     return _checks.check_k(value, arguments["n"], name)
 
 
+def one_bandit(value, name, arguments):
+    """Range of means (n,) of one bandit."""
+    return _checks.check_means(value, name)
+
+
 def one_or_several(value, name, arguments):
     """Range of means (n,) of one bandit, or (M, n) of several."""
     axes = _checks.as_array(value, name, "an array of means").ndim
@@ -47,13 +90,13 @@ def one_or_several(value, name, arguments):
 
 def up_to_b(value, name, arguments):
     """Range [0, b) of a number, which the formula gets in units of b."""
-    b = RANGES["b"](arguments["b"], "b", arguments)
+    b = arguments["b"]
     return _checks.check_real(value, name, 0, b, high_open=True) / b
 
 
 def means_up_to_b(value, name, arguments):
     """Range [0, b] of means of one bandit or several, which the formula gets in units of b."""
-    b = RANGES["b"](arguments["b"], "b", arguments)
+    b = arguments["b"]
     array = _checks.as_numbers(value, name, f"an array of means in [0, {b:g}]")
     if array.size and array.max() > b:
         _checks.refuse(name, float(array.max()), f"made of means in [0, {b:g}]")
@@ -82,34 +125,16 @@ def as_many_as(first):
     return check
 
 
-def _arms(arguments):
-    """Return the number of arms, from ``n`` or ``means``."""
-    return arguments["n"] if "n" in arguments else np.size(arguments["means"])
-
-
-RANGES = {  # allowed values by name of the argument, unless a formula specifies others
-    "n": lambda value, name, arguments: _checks.check_n(value),
-    "means": lambda value, name, arguments: _checks.check_means(value, name),
-    "k": lambda value, name, arguments: _checks.check_k(value, _arms(arguments) - 1),
-    "epsilon": lambda value, name, arguments: _checks.check_epsilon(value),
-    "delta": lambda value, name, arguments: _checks.check_delta(value),
-    "budget": lambda value, name, arguments: _checks.check_budget(value, smallest=_arms(arguments)),
-    "published": lambda value, name, arguments: _checks.check_flag(value, name),
-    "ties": one_of("infinite", "distinct"),
-    "sides": one_of("both", "top"),
-    "beta": between(0.75, 1),
-} | dict.fromkeys(("b", "R", "constant", "log_term"), between(0, math.inf))
-
-
 def validated(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a formula to check its arguments first, by `RANGES` and the given ranges.
+    """Decorate a formula to check its arguments first: name -> range, in the order of the checks.
 
-    The formula is called with the values that the checks return; optional arguments that are None
-    are not checked.  Several pandas Series or dicts are first joined by their labels.
+    A range is a function of the value, the argument's name and all arguments; those that stand
+    before have been checked.  The formula is called with the values that the checks return;
+    optional arguments that are None are not checked.  Several pandas Series or dicts are first
+    joined by their labels.
     """
     def decorate(formula: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(formula)
-        known = {name: check for name, check in RANGES.items() if name in signature.parameters}
 
         @functools.wraps(formula)
         def compute(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -117,7 +142,7 @@ def validated(**ranges: Callable[..., Any]) -> Callable[[Callable[P, R]], Callab
             call.apply_defaults()
             arguments = call.arguments
             arguments.update(zip(arguments, joined_columns(**arguments), strict=True))
-            for name, check in (known | ranges).items():
+            for name, check in ranges.items():
                 if arguments[name] is not None or signature.parameters[name].default is not None:
                     arguments[name] = check(arguments[name], name, arguments)
             try:

@@ -27,6 +27,7 @@ from topk._checks import (
     roundings,
     up_to,
 )
+from topk._marks import apart
 from topk._tables import is_table, joined, read_tidy
 from topk._types import Flags, Floats, Integers
 
@@ -750,6 +751,7 @@ def exact_sum(rewards):
     return math.fsum(chain.from_iterable(rewards[x : x + CHUNK_SIZE].tolist() for x in chunks))
 
 
+@apart
 def draw_bernoulli(means, arms, counts, m, rng, sums):
     """Fill ``sums[:m]`` with the rewards of a batch, drawn in the order given.
 

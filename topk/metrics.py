@@ -16,7 +16,7 @@ labels, ``selected`` holds labels.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from topk._checks import as_finite, as_integers, check_epsilon, common_shape, refuse
+from topk._checks import as_finite, check_epsilon, check_integers, common_shape, refuse
 from topk._tables import places_among
 from topk._types import Flags, Floats, Integers
 
@@ -331,7 +331,7 @@ def _sorted_means(selected: ArrayLike, means: ArrayLike) -> tuple[Floats, Floats
 
 def _check_selected(selected: ArrayLike, n: int) -> Integers:
     allowed = f"an array (..., k) of distinct integers from 0 to {n - 1}"
-    arms = as_integers(selected, "selected", 0, n - 1, allowed)
+    arms = check_integers(selected, "selected", n - 1, ndim=None, allowed=allowed)
     if arms.ndim == 0 or arms.shape[-1] == 0:
         refuse("selected", selected, allowed)
     ordered = np.sort(arms, axis=-1)

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from topk._checks import as_integers, check_arms, check_integer, check_k, check_means, refuse, up_to
+from topk._checks import (
+    check_arms,
+    check_integer,
+    check_integers,
+    check_k,
+    check_means,
+    refuse,
+    up_to,
+)
 from topk._tables import places_among
 from topk._types import Floats
 from topk.stats import Interval, mean_interval
@@ -41,9 +49,7 @@ if TYPE_CHECKING:
 LineStyle = str | tuple[int, tuple[float, ...]]  # a Matplotlib name, or dashes
 
 
-class Style(
-    NamedTuple("Style", [("color", str), ("marker", str), ("linestyle", LineStyle), ("label", str)])
-):
+class Style(NamedTuple):
     """The style of a strategy in figures.
 
     Attributes
@@ -55,6 +61,11 @@ class Style(
     label : str
         The name in legends.
     """
+
+    color: str
+    marker: str
+    linestyle: LineStyle
+    label: str
 
 
 _DASHDOT = (0, (6, 2, 1.2, 2))
@@ -394,7 +405,7 @@ def pulls_histogram(
         If a number of pulls is negative or not an integer.
     """
     look = style(strategy)
-    counts = as_integers(pulls, "pulls", 0)
+    counts = check_integers(pulls, "pulls", ndim=None)
     heights, edges = np.histogram(counts, bins=bins)
     heights = heights / counts.size
     ax.bar(edges[:-1], heights, width=np.diff(edges), align="edge", color=look.color,

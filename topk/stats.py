@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from topk._checks import as_finite, as_integers, between, check_integer, common_shape, refuse
+from topk._checks import as_finite, between, check_integer, check_integers, common_shape, refuse
 from topk._tables import joined
 from topk._types import FloatOrFloats, Floats
 
@@ -20,16 +20,7 @@ def __dir__() -> list[str]:
 _level = between(0, 1)
 
 
-class Interval(
-    NamedTuple(
-        "Interval",
-        [
-            ("estimate", FloatOrFloats),
-            ("low", FloatOrFloats),
-            ("high", FloatOrFloats),
-        ],
-    )
-):
+class Interval(NamedTuple):
     """An estimate with a confidence interval; floats, or arrays for several points.
 
     Attributes
@@ -37,6 +28,10 @@ class Interval(
     estimate, low, high : float or ndarray of float
         ``low <= estimate <= high``.
     """
+
+    estimate: FloatOrFloats
+    low: FloatOrFloats
+    high: FloatOrFloats
 
 
 def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
@@ -161,7 +156,8 @@ def proportion_interval(successes: ArrayLike, trials: ArrayLike, level: float = 
 
     level = _level(level, "level")
     successes, trials = joined(successes=successes, trials=trials)
-    trials, successes = as_integers(trials, "trials", 1), as_integers(successes, "successes", 0)
+    trials = check_integers(trials, "trials", smallest=1, ndim=None)
+    successes = check_integers(successes, "successes", ndim=None)
     if (successes > trials).any():
         refuse("successes", successes, "at most trials")
     tail, failures = (1 - level) / 2, trials - successes
@@ -171,7 +167,7 @@ def proportion_interval(successes: ArrayLike, trials: ArrayLike, level: float = 
     return Interval(successes / trials, low[()], high[()])  # type: ignore[arg-type]
 
 
-class Tally(NamedTuple("Tally", [("wins", int), ("losses", int), ("undecided", int)])):
+class Tally(NamedTuple):
     """Numbers of points at which a comparison was won, lost or undecided; see `compare`.
 
     Attributes
@@ -179,6 +175,10 @@ class Tally(NamedTuple("Tally", [("wins", int), ("losses", int), ("undecided", i
     wins, losses, undecided : int
         Numbers of points.
     """
+
+    wins: int
+    losses: int
+    undecided: int
 
     def every(self) -> bool:
         """Return whether every point is won."""

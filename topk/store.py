@@ -27,6 +27,7 @@ import stat
 import types
 import uuid
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -51,22 +52,22 @@ OWN_FILE = re.compile(r"[0-9a-f]{64}/(\d+-\d+\.npz|\.[0-9a-f]{32}\.part)")
 
 
 # Parts that decide nothing about a run or a session: an edit there leaves what is stored as it is.
-ASIDE = {"adapters", "commands", "guarantees", "hardness", "leaderboard.py", "lower_bounds",
-         "plots.py", "reading", "__main__.py", "__init__.py"}
+ASIDE = {"guarantees", "hardness", "lower_bounds", "plots.py", "__init__.py"}
 
 
-def _sources():
-    """Return a hash of the sources that decide what runs and sessions do."""
-    root, found = Path(__file__).parent, hashlib.sha256()
+def sources_of(root: Path, aside: Collection[str]) -> str:
+    """Return a hash of the sources of a package, without some files and folders in its root."""
+    found = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        if path.relative_to(root).parts[0] in ASIDE:
+        if path.relative_to(root).parts[0] in aside:
             continue
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         found.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
     return found.hexdigest()
 
 
-SOURCES = _sources()  # as imported by this process, whatever is edited later
+# As imported by this process, whatever is edited later
+SOURCES = sources_of(Path(__file__).parent, ASIDE)
 
 
 class StoreWarning(TopkWarning):

@@ -2,10 +2,10 @@
 
 Each model gets the items in its own order, drawn in advance, or all models in one.  Scores may
 arrive in any order, also of cells that were not handed out; those in the longest complete prefix of
-the model's order are counted.  The order is independent of all results, so neither the time of arrival
-nor which cells happen to be known can select which results count: at every length the prefix is a
-uniformly random part of the model's cells (or, on new items, a part of a table that exists whether
-or not it is looked at), and the bounds hold for all lengths at once.
+the model's order are counted.  The order is independent of all results, so neither the time of
+arrival nor which cells happen to be known can select which results count: at every length the
+prefix is a uniformly random part of the model's cells (or, on new items, a part of a table that
+exists whether or not it is looked at), and the bounds hold for all lengths at once.
 """
 
 import copy
@@ -250,7 +250,8 @@ class Cells:
             at = used[cell] = used.get(cell, -1) + 1
             if at >= out.size:
                 name, item = called(arms[j], items[j])
-                raise ValueError(f"items: the cell of model {name} and item {item} is not in flight")
+                told = f"the cell of model {name} and item {item} is not in flight"
+                raise ValueError(f"items: {told}")
             slots[j] = begin + out[at]
         self.status[arms, slots] = LOST
         moved = np.bincount(arms, minlength=self.lost.size)
@@ -274,8 +275,8 @@ class Cells:
     def go_on(self, earlier):
         """Take over the cells of an evaluation with fewer models, and their orders.
 
-        One stream of random numbers gives the orders model by model; hence those of the first models
-        do not depend on their number.
+        One stream of random numbers gives the orders model by model; hence those of the first
+        models do not depend on their number.
         """
         n, size = self.counted.size, earlier.counted.size
         self._begin(n, earlier.seed)

@@ -15,7 +15,6 @@ from topk._checks import (
     check_flag,
     check_integer,
     in_words,
-    integral_as_int,
     refuse,
 )
 from topk._tables import joined_cells, joined_series
@@ -30,9 +29,8 @@ from topk.live.study import MANY_ARMS, Study, checked_generator
 from topk.live.told import MOST, Arms, check_names, named
 from topk.rules.numbered import Numbered
 from topk.rules.numbered_state import NumberedRunState
-from topk.rules.plain import PlainRunState
-from topk.rules.state import RunState
 from topk.rules.strategy import Strategy, warn_of_delta
+from topk_eval._sources import SOURCES
 from topk_eval.cells import Cells, checked_items, checked_scores
 from topk_eval.feeding import ByCounts, BySingles, Feed, blocked, checked_trials
 from topk_eval.forms import on_these_items, takes_grades
@@ -42,7 +40,7 @@ __all__ = ["Evaluation", "load"]
 
 KIND = files.Kind(
     "topk-evaluation", 1, "an evaluation", "Evaluation.state",
-    "load it with the sources that wrote it, and tell its results to a new evaluation",
+    "load it with the sources that wrote it, and tell its results to a new evaluation", SOURCES,
 )
 AGAIN = 3  # losses of a cell from which it may be one that can never be had
 
@@ -141,7 +139,7 @@ class Evaluation(Study):
 
     kind = KIND
     _words = "evaluation", "model"
-    engine: RunState | PlainRunState | NumberedRunState
+    engine: Any  # of the class that the strategy's `begin` returns
     items: int
     item_names: list[Any] | None
     trials: int
@@ -187,7 +185,7 @@ class Evaluation(Study):
             self.withdrawals = self._scale["withdrawals"] = limit
         shape = len(self.names) if self.names else models
         reserve = (joined[0], None) if joined else 1
-        self._begin(form, shape, generator, reserve)  # type: ignore[arg-type]
+        self._begin(form, shape, generator, reserve)
         self._feed = BySingles if isinstance(self.engine, NumberedRunState) else ByCounts
         self._feed.check(self, self.trials)
         self._items = Arms(self.items, self.item_names, "item", "items are fixed at the start")
@@ -253,13 +251,10 @@ class Evaluation(Study):
     def snapshot(self) -> ItemSnapshot:
         """Return a copy of the data, from which reports and evidence are computed."""
         seen = self._seen()
-        squares = largest_squares(seen["pulls"], seen["sums"])
-        seen |= dict(
-            in_flight=self._cells.in_flight, squares=None, sigma_test=None, items=self.items,
-            reward_squares=in_reward_units(
-                self._reward_range, seen["pulls"], seen["sums"], squares),
-            waiting=self._cells.waiting,
-        )  # fmt: skip
+        pulls, sums = seen["pulls"], seen["sums"]
+        squares = in_reward_units(self._reward_range, pulls, sums, largest_squares(pulls, sums))
+        seen |= {"in_flight": self._cells.in_flight, "squares": None, "reward_squares": squares}
+        seen |= {"sigma_test": None, "items": self.items, "waiting": self._cells.waiting}
         if isinstance(self.engine, NumberedRunState):
             return TableSnapshot(**seen, table=self.engine.table)
         return CountSnapshot(**seen)
@@ -317,7 +312,7 @@ class Evaluation(Study):
         flight.
         """
         plain, cells = check_flag(plain, "plain"), self._own("_cells")
-        size = check_integer(integral_as_int(size), "size", 1, MOST)
+        size = check_integer(size, "size", 1, MOST, floats=True)
         shares = self._feed.shares(self, size)
         if not (shares.any() or self.done):
             shares = blocked(self, size)

@@ -2,12 +2,12 @@
 
 An `Evaluation` keeps the cells, and one of these two classes passes them on.  `BySingles` is for
 rules that see single results (`topk.BettingLUCB`, `topk.PairedBetting`), `ByCounts` for rules that
-see sums (`topk.KLLUCB`, fixed budgets).
+see sums (`topk.KLLUCB`, fixed budgets).  A ``study`` is the `Evaluation` itself, or its draft.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from topk._types import Integers
 from topk.live.told import MOST
 from topk.rules.allocation import spread
 from topk.rules.exhausted import check_values, limit_batch
-
-if TYPE_CHECKING:
-    from topk_eval.evaluation import Evaluation
 
 Grown = list[tuple[int, Any]]  # models with newly counted cells, and their scores; nan if failed
 
@@ -37,18 +34,18 @@ class BySingles:
         return "drawn" if has_names else "given"
 
     @staticmethod
-    def check(study: Evaluation, trials: int) -> None:
+    def check(study: Any, trials: int) -> None:
         """Tell the run how many cells each model has, and of how many trials."""
         study.engine.limit(np.full(study.n, study.items), trials=trials)
 
     @staticmethod
-    def open_batch(study: Evaluation) -> None:
+    def open_batch(study: Any) -> None:
         """Ask the rule for nothing: it says which cells come next when they are asked for."""
         none = np.empty(0, dtype=np.int64)
         study._arrivals.open(none, none, study._capacity)
 
     @staticmethod
-    def shares(study: Evaluation, size: int) -> Integers:
+    def shares(study: Any, size: int) -> Integers:
         """Return how many of the next ``size`` trials each model gets, (n,)."""
         engine, cells = study.engine, study._cells
         if study.done:
@@ -58,11 +55,11 @@ class BySingles:
         return engine.shares(cells.out, cells.left, max(size, 0))
 
     @staticmethod
-    def expect(study: Evaluation) -> None:
+    def expect(study: Any) -> None:
         """Note nothing: the cells say what is in flight."""
 
     @staticmethod
-    def count(study: Evaluation, grown: Grown) -> None:
+    def count(study: Any, grown: Grown) -> None:
         """Pass newly counted cells to the rule."""
         engine = study._own("engine")
         engine.spent = int(study._cells.known.sum())
@@ -70,13 +67,13 @@ class BySingles:
             engine.extend(on_unit_scale(study, grown))
 
     @staticmethod
-    def load(study: Evaluation, grown: Grown, stored: Any) -> None:
+    def load(study: Any, grown: Grown, stored: Any) -> None:
         """Let the rule count the cells of a stored evaluation."""
         study.engine.spent = int(study._cells.known.sum())
         study.engine.load(stored, on_unit_scale(study, grown), study._withdrawn)
 
     @staticmethod
-    def dropped(study: Evaluation, arm: int) -> None:
+    def dropped(study: Any, arm: int) -> None:
         """Process the withdrawal of a model: nothing waits for it."""
 
 
@@ -92,7 +89,7 @@ class ByCounts:
         return "own"
 
     @staticmethod
-    def check(study: Evaluation, trials: int) -> None:
+    def check(study: Any, trials: int) -> None:
         """Refuse trials, which are for rules that see single results, and too large budgets."""
         name = type(study.strategy).__name__
         if not study.engine.strategy.skips_known:
@@ -101,7 +98,7 @@ class ByCounts:
             refuse("trials", trials, f"1 for {name}; BettingLUCB takes means of trials")
 
     @staticmethod
-    def open_batch(study: Evaluation) -> None:
+    def open_batch(study: Any) -> None:
         """Take the next batch from the strategy, as far as its models have items left."""
         arms, counts = np.empty((2, study.n), dtype=np.int64)
         m = study.engine.ask(arms, counts)
@@ -110,19 +107,19 @@ class ByCounts:
         study._arrivals.open(arms[:m], counts[:m], study._capacity)
 
     @staticmethod
-    def shares(study: Evaluation, size: int) -> Integers:
+    def shares(study: Any, size: int) -> Integers:
         """Return how many of the next ``size`` cells each model gets, (n,)."""
         return study._next(size, study._cells.left)
 
     @staticmethod
-    def expect(study: Evaluation) -> None:
+    def expect(study: Any) -> None:
         """Set the results that are expected: of withdrawn models, only cells in flight."""
         flight, gone = study._arrivals.flight, study._withdrawn
         flight[:] = study._cells.uncounted
         flight[gone] = study._cells.in_flight[gone]
 
     @staticmethod
-    def count(study: Evaluation, grown: Grown) -> None:
+    def count(study: Any, grown: Grown) -> None:
         """Pass newly counted cells to the rule."""
         for arm, scores in grown:
             parts = [[scores.size, int(scores.sum())]]  # if the rule uses all results, or none
@@ -133,12 +130,12 @@ class ByCounts:
         study._go_on()
 
     @staticmethod
-    def load(study: Evaluation, grown: Grown, stored: Any) -> None:
+    def load(study: Any, grown: Grown, stored: Any) -> None:
         """Restore the state of the rule, which has counted the cells."""
         study.engine.load(stored)
 
     @staticmethod
-    def dropped(study: Evaluation, arm: int) -> None:
+    def dropped(study: Any, arm: int) -> None:
         """Process the withdrawal of a model: its results count, and no others are needed."""
         study._credit(np.array([arm]))
         study._arrivals.drop(arm)
@@ -147,13 +144,13 @@ class ByCounts:
 Feed = type[BySingles] | type[ByCounts]
 
 
-def on_unit_scale(study: Evaluation, grown: Grown) -> Grown:
+def on_unit_scale(study: Any, grown: Grown) -> Grown:
     """Return counted cells with scores in [0, 1]."""
     scale = study._reward_range
     return [(arm, np.clip((x - scale.low) / scale.width, 0, 1)) for arm, x in grown]
 
 
-def blocked(study: Evaluation, size: int) -> Integers:
+def blocked(study: Any, size: int) -> Integers:
     """Return the number of cells to hand out of models whose next cell was lost, (n,).
 
     Only models of the batch without cells in flight are concerned.  The results that wait behind

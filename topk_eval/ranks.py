@@ -5,12 +5,12 @@ that a is before b in this ranking; of n models exactly n (n - 1)/2 claims are f
 pair.
 
 **Ranks, for all K at once.**  Claim (a, b) if :math:`e_{ab} \geq n(n-1)/\delta`, that is, the
-number of false claims divided by :math:`\delta/2`, with the evidence of `topk.confidence.paired`, and add all
-claims that follow.  With probability at least :math:`1-\delta/2` all agree with the ranking, so a
-model's rank is at least 1 + (number of models before it) and at most n - (number of models after
-it).  The other half of delta is for sets: for each K the K first models are supported by the cut
-theorem (`topk.confidence.paired`), for all K at once, and each set that is settled adds its claims to the
-others.
+number of false claims divided by :math:`\delta/2`, with the evidence of `topk.confidence.paired`,
+and add all claims that follow.  With probability at least :math:`1-\delta/2` all agree with the
+ranking, so a model's rank is at least 1 + (number of models before it) and at most n - (number of
+models after it).  The other half of delta is for sets: for each K the K first models are supported
+by the cut theorem (`topk.confidence.paired`), for all K at once, and each set that is settled adds
+its claims to the others.
 
 **One K, fixed beforehand.**  A model is *in* if it has claims over at least n - K others, and *out*
 if at least K others have claims over it.  With claims at :math:`e_{ab} \geq M/\delta`,
@@ -146,8 +146,8 @@ def tiers(
 
     200 models and 10,000 items take some seconds, and memory of about five times the table.
 
-    The statements are derived in `topk_eval.ranks`; evidence is that of `topk.confidence.paired` (new items)
-    and `topk_eval.rows` (these items).
+    The statements are derived in `topk_eval.ranks`; evidence is that of `topk.confidence.paired`
+    (new items) and `topk_eval.rows` (these items).
 
     References
     ----------
@@ -427,7 +427,8 @@ def closure(claims: Flags) -> Flags:
 
 
 class Tiers:
-    """Ranks, tiers and sets of best models that a table of results settles; made by `topk_eval.tiers`.
+    """Ranks, tiers and sets of best models that a table of results settles; made by
+    `topk_eval.tiers`.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ class CountSnapshot(ItemSnapshot):
         return np.array(ends) / self.items
 
     @property
-    def side_ends(self) -> sides.Ends:  # type: ignore[override]
+    def side_ends(self) -> sides.Ends:
         """The one-sided bounds as a function of their levels, in whole items."""
         return confidence.side_ends(self.pulls.astype(float), self.sums, items=self.items)
 

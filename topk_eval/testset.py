@@ -26,6 +26,7 @@ from topk._warnings import TopkWarning
 from topk.bandits import Bandit, RewardRange, reward_range_of
 from topk.confidence.finite import check_items
 from topk.rules.numbered import Numbered
+from topk_eval._sources import OWN
 from topk_eval.forms import on_new_items, on_these_items
 
 ROWS = "a matrix of at least 2 models (rows) by 1 to 1,000,000 items (columns)"
@@ -96,6 +97,7 @@ class TestSet(Bandit):
     """
 
     __test__ = False  # not a test for pytest
+    version = OWN  # for stored replications: it changes with the code
 
     matrix: NDArray[np.int8] | Floats
     items: int
@@ -378,6 +380,7 @@ class ItemPool(Bandit):
 
     matrix: Floats
     names: list[str] | None
+    version = OWN
 
     def __init__(
         self, matrix: Any, names: Sequence[str] | None = None, bounds: Sequence[float] = (0, 1),

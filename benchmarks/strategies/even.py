@@ -8,7 +8,7 @@ way.
 from dataclasses import dataclass, replace
 
 import topk
-from topk.confidence.confidence import evidence
+from topk.confidence import evidence
 
 NAME = "even shares"
 SETTINGS = ("0/1", "scores", "test set")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["claims", "glue_all", "plots", "recording", "rule_of", "same_pulls", "scientific"]
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-SHARED_MODULES = ("topk.rules", "topk.engine", "topk.confidence", "topk.strategies.by_sides", "topk._",
-                  "numpy")
+SHARED_MODULES = ("topk.rules", "topk.engine", "topk.confidence", "topk.strategies.by_sides",
+                  "topk._", "numpy")
 RULE_FUNCTIONS = ("batch", "share", "decide", "scale", "interval", "line", "radius",
                   "find_candidates", "pulled", "rewarded", "weight", "pick", "done")
 

@@ -301,19 +301,14 @@ _NAMES = {
 RESULTS = {paper: names.split() for paper, names in _NAMES.items()}
 
 
-class Checked(
-    NamedTuple(
-        "Checked",
-        [
-            ("id", str),
-            ("statement", str),
-            ("function", str),
-            ("test", str),
-            ("anchor", str),
-        ],
-    )
-):
+class Checked(NamedTuple):
     """A numbered result that a page has checked; see `checked`."""
+
+    id: str
+    statement: str
+    function: str
+    test: str
+    anchor: str
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         """Return the displayed text, with the data that the build collects."""

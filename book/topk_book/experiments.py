@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topk._checks import between, check_integer, check_k, check_seed, refuse
-from topk._ranges import RANGES, as_many_as, integer, smallest_integer, validated
+from topk._ranges import (
+    as_many_as,
+    below_n,
+    below_one,
+    integer,
+    one_bandit,
+    probability,
+    smallest_integer,
+    validated,
+)
 from topk._types import Floats, Integers, Seed
 from topk.bandits import Bandit, BernoulliBandit, check_bandit
 from topk.hardness.measures import bernoulli_kl
@@ -27,18 +36,13 @@ from topk.simulate.algorithm_b import replicate_both, two_level_means
 from topk.simulate.results import Replications
 from topk.simulate.run import check_strategy, replicate
 from topk.stats import Interval, mean_interval, proportion_interval
-from topk.strategies.lucb import halving_share
+from topk.strategies.halving import halving_share
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
-class SmallestBudget(
-    NamedTuple(
-        "SmallestBudget",
-        [("budget", int), ("constant", float), ("reliable", Interval), ("seed", int)],
-    )
-):
+class SmallestBudget(NamedTuple):
     """The smallest budget with which a strategy was found to be reliable.
 
     Attributes
@@ -53,8 +57,16 @@ class SmallestBudget(
         The seed that repeats the simulation.
     """
 
+    budget: int
+    constant: float
+    reliable: Interval
+    seed: int
 
-@validated(plays=integer(1), ratio=between(1, math.inf))
+
+@validated(
+    n=integer(2), k=below_n, epsilon=below_one, delta=probability, plays=integer(1),
+    ratio=between(1, math.inf),
+)
 def smallest_budget(
     make: Callable[[int], Strategy],
     n: int,
@@ -136,18 +148,7 @@ def smallest_budget(
     return SmallestBudget(budget(power), float(budget(power) / unit), reliable, seed)
 
 
-class ChangeOfMeasure(
-    NamedTuple(
-        "ChangeOfMeasure",
-        [
-            ("information", Interval),
-            ("events", Floats),
-            ("divergences", Floats),
-            ("holds", bool),
-            ("seed", int),
-        ],
-    )
-):
+class ChangeOfMeasure(NamedTuple):
     r"""Measured values of both sides of the change-of-measure inequality.
 
     Attributes
@@ -166,9 +167,15 @@ class ChangeOfMeasure(
         The seed that repeats the simulation.
     """
 
+    information: Interval
+    events: Floats
+    divergences: Floats
+    holds: bool
+    seed: int
+
 
 @validated(
-    nu=RANGES["means"], nu_prime=as_many_as("nu"), false_alarm=between(0, 1), runs=integer(2),
+    nu=one_bandit, nu_prime=as_many_as("nu"), false_alarm=between(0, 1), runs=integer(2),
 )
 def change_of_measure(
     strategy: Strategy,
@@ -261,18 +268,7 @@ def _smallest_divergence(p, q):
     return bernoulli_kl(x, np.clip(x, q.low, q.high))
 
 
-class GroupPlays(
-    NamedTuple(
-        "GroupPlays",
-        [
-            ("pulls", Integers),
-            ("ones", Floats),
-            ("chosen", Integers),
-            ("log_ratios", Floats),
-            ("seed", int | None),
-        ],
-    )
-):
+class GroupPlays(NamedTuple):
     """Results of a strategy under one hypothesis of `group_family`, by group.
 
     Attributes
@@ -288,8 +284,14 @@ class GroupPlays(
         The seed that repeats the simulation.
     """
 
+    pulls: Integers
+    ones: Floats
+    chosen: Integers
+    log_ratios: Floats
+    seed: int | None
 
-@validated(epsilon=between(0, 1 / 16))
+
+@validated(n=integer(2), epsilon=between(0, 1 / 16))
 def group_plays(
     strategy: Strategy,
     n: int,
@@ -357,12 +359,7 @@ def _ratios_to_first(reps, family, row):
     return ratios - ratios[:, :1]
 
 
-class KthArm(
-    NamedTuple(
-        "KthArm",
-        [("estimate", float), ("candidates", Integers), ("pulls", Integers), ("seed", int | None)],
-    )
-):
+class KthArm(NamedTuple):
     """The result of `kth_arm`.
 
     Attributes
@@ -378,8 +375,13 @@ class KthArm(
         The value of ``rng`` that repeats the result; None if a generator was given.
     """
 
+    estimate: float
+    candidates: Integers
+    pulls: Integers
+    seed: int | None
 
-@validated(k=integer(1), eta=between(0, 1))
+
+@validated(k=integer(1), delta=probability, eta=between(0, 1))
 def kth_arm(
     bandit: Bandit,
     k: int,

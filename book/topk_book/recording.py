@@ -14,19 +14,7 @@ from topk.rules.strategy import Indices, Strategy
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 244, 34, 14, 40  # of the drawing, in SVG units
 
 
-class Frame(
-    NamedTuple(
-        "Frame",
-        [
-            ("pulls", int),
-            ("means", tuple[float, ...]),
-            ("low", tuple[float, ...]),
-            ("high", tuple[float, ...]),
-            ("state", str),
-            ("boundary", float | None),
-        ],
-    )
-):
+class Frame(NamedTuple):
     """The state of a run at one moment.
 
     Attributes
@@ -44,19 +32,15 @@ class Frame(
         None if one side is empty or there are several bandits.
     """
 
+    pulls: int
+    means: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    state: str
+    boundary: float | None
 
-class Recording(
-    NamedTuple(
-        "Recording",
-        [
-            ("name", str),
-            ("task", str),
-            ("truth", tuple[float, ...]),
-            ("frames", tuple[Frame, ...]),
-            ("ended", str),
-        ],
-    )
-):
+
+class Recording(NamedTuple):
     """A recorded run; see `record`.
 
     Attributes
@@ -72,6 +56,12 @@ class Recording(
     ended : str
         The reason why it stopped, in words.
     """
+
+    name: str
+    task: str
+    truth: tuple[float, ...]
+    frames: tuple[Frame, ...]
+    ended: str
 
     def _repr_html_(self) -> str:
         return side_by_side(self)._repr_html_()
@@ -164,7 +154,7 @@ def _ended(session):
 
 def _frame(session, pulls):
     """Return the frame of a session's current state."""
-    low, high = session.bounds() if _has_bounds(session.strategy) else (session.means,) * 2
+    low, high = session.intervals() if _has_intervals(session.strategy) else (session.means,) * 2
     selected, several = session.selected, session.selected.ndim == 2
     if several:  # from indices within each bandit to indices of all arms
         selected = selected + session.means.shape[1] * np.arange(len(selected))[:, None]
@@ -183,16 +173,17 @@ def _frame(session, pulls):
     return Frame(pulls, means, low, high, "".join(letters), boundary)
 
 
-def _has_bounds(strategy):
-    """Return whether a strategy's rule uses bounds; `Strategy.bounds` is for display only."""
-    own = type(strategy).bounds not in (Strategy.bounds, Indices.bounds)
+def _has_intervals(strategy):
+    """Return whether a rule uses bounds; `Strategy.intervals` are for display only."""
+    own = type(strategy).intervals not in (Strategy.intervals, Indices.intervals)
     return own or any(hasattr(strategy, name) for name in ("scale", "interval", "line"))
 
 
-class SideBySide(
-    NamedTuple("SideBySide", [("recordings", tuple[Recording, ...]), ("lesson", str)])
-):
+class SideBySide(NamedTuple):
     """Recordings shown with common controls; see `side_by_side`."""
+
+    recordings: tuple[Recording, ...]
+    lesson: str
 
     def _repr_html_(self) -> str:
         names = html.escape(" and ".join(recording.name for recording in self.recordings))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from topk._checks import as_integers, refuse
+from topk._checks import check_integers, refuse
 from topk.strategies.sar import SAR, MultiBanditSAR, phase_lengths
 
 
@@ -48,7 +48,7 @@ def replay_phases(strategy, n, sums):
         refuse("strategy", strategy, "SAR or MultiBanditSAR")
     session = strategy.start(n)
     lengths = phase_lengths(session.n, strategy.budget)
-    sums = as_integers(sums, "sums", 0)
+    sums = check_integers(sums, "sums", ndim=None)
     if sums.shape != (len(lengths), session.n):
         refuse("sums", sums.shape, f"of shape {len(lengths), session.n}: a row for each phase")
     told = np.zeros(session.n, dtype=np.int64)

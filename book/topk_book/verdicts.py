@@ -100,17 +100,7 @@ STATED = {  # words that state a quantifier; "the most even" and "at most" do no
 UNSTATED = {"everywhere": "always", "mostly": "most"}
 
 
-class Points(
-    NamedTuple(
-        "Points",
-        [
-            ("sign", Integers),
-            ("p", Floats),
-            ("plays", NDArray[Any]),
-            ("visible", Flags),
-        ],
-    )
-):
+class Points(NamedTuple):
     """Comparisons at the points of one sentence; made by `paired` or `exact`.
 
     Attributes
@@ -124,6 +114,11 @@ class Points(
     visible : ndarray of bool, shape (points,)
         Whether any run of either side has a loss.
     """
+
+    sign: Integers
+    p: Floats
+    plays: NDArray[Any]
+    visible: Flags
 
     def __add__(self, other: Points) -> Points:  # type: ignore[override]
         """Return the points of both, such as two experiments with the same number of rivals."""

@@ -15,7 +15,7 @@ import pytest
 from nbformat.v4 import new_output
 
 import topk
-from book import build, execution, records, rendering, tables
+from book import build, dependencies, execution, records, rendering, tables
 
 HEAD = "---\nkernelspec: {display_name: Python 3, language: python, name: python3}\n---\n\n"
 
@@ -27,9 +27,10 @@ def cell(code, tag=""):
 
 @pytest.fixture
 def root(tmp_path):
-    """Create a small repository: a library of two files, a lock, and a folder for notebooks."""
+    """Create a small repository: a library of two modules, a lock, and a folder for notebooks."""
     for name in ("topk/data", "notebooks"):
         (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "topk/__init__.py").touch()
     (tmp_path / "topk/core.py").write_text("answer = 42\n")
     (tmp_path / "topk/data/crowd.csv").write_text("worker\n1\n")
     (tmp_path / "topk/look.mplstyle").write_text("font.size: 10\n")
@@ -52,18 +53,23 @@ def executed(*outputs):
 # The cache
 
 
+def key(book, root):
+    """Return the cache key of a page after the library is read anew."""
+    return execution.cache_key(book, dependencies.Library(root), root)
+
+
 def test_key_reacts_to_text_parameters_and_files_but_not_to_compiled_ones(root):
-    books = notebook("a", cell("1")), notebook("a", cell("2"))
-    books += (notebook("a", cell("1"), parameters={"runs": 5}),)
-    keys = [execution.cache_key(book, execution.library_digest(root)) for book in books]
-    for changed in ("core.py", "data/crowd.csv", "look.mplstyle", "../requirements.lock", "new.py"):
+    books = notebook("a", cell("import topk.core")), notebook("a", cell("import topk.core as x"))
+    books += (notebook("a", cell("import topk.core"), parameters={"runs": 5}),)
+    keys = [key(book, root) for book in books]
+    for changed in ("core.py", "data/crowd.csv", "look.mplstyle", "../requirements.lock"):
         (root / "topk" / changed).write_text("")
-        keys.append(execution.cache_key(books[0], execution.library_digest(root)))
+        keys.append(key(books[0], root))
     (root / "topk/core.py").rename(root / "topk/kernel.py")
-    keys.append(execution.cache_key(books[0], execution.library_digest(root)))
-    assert len({*keys}) == len(keys) == 9
+    keys.append(key(books[0], root))
+    assert len({*keys}) == len(keys) == 8
     (root / "topk/core.nbi").write_bytes(b"x")
-    assert execution.cache_key(books[0], execution.library_digest(root)) == keys[-1]
+    assert key(books[0], root) == keys[-1]
 
 
 def test_the_longest_pages_are_begun_first(root, monkeypatch):

@@ -11,6 +11,7 @@ from chapters.cells import SOURCES
 
 from book import build, execution, pairs
 from book.build import ROOT
+from book.dependencies import Library
 
 
 def test_every_notebook_has_both_files():
@@ -45,18 +46,18 @@ def test_front_matter_and_parameters(source):
 
 
 EDITS = {
-    "new text": (lambda cells: cells[3].update(source=["x = 1"]), "x = 1"),
-    "deleted": (lambda cells: cells.pop(5), "deleted: "),
-    "swapped": (lambda cells: cells.insert(4, cells.pop(6)), "moved"),
-    "copied": (lambda cells: cells.insert(3, cells[5] | {"id": "abcdef12"}), "moved, copied"),
-    "tagged": (lambda cells: cells[5]["metadata"].update(tags=["x"]), "moved, copied or tagged"),
+    "new text": (lambda cells: cells[3].update(source=["x = 1"]), "+x = 1"),
+    "deleted": (lambda cells: cells.pop(5), "-"),
+    "swapped": (lambda cells: cells.insert(4, cells.pop(6)), "-"),
+    "copied": (lambda cells: cells.insert(3, cells[5] | {"id": "abcdef12"}), "+"),
+    "tagged": (lambda cells: cells[5]["metadata"].update(tags=["x"]), '++++ {"tags": ["x"]'),
 }
 
 
 def copied_pair(folder, edit):
-    """Copy a pair into a folder and edit its .ipynb; return its two files."""
-    for end in (".md", ".ipynb"):
-        shutil.copy(SOURCES[5].with_suffix(end), folder)
+    """Copy a pair into a folder, as `sync` leaves it, and edit its .ipynb; return its two files."""
+    shutil.copy(SOURCES[5], folder)
+    pairs.sync(folder)
     source = folder / SOURCES[5].name
     target = source.with_suffix(".ipynb")
     book = json.loads(target.read_text(encoding="utf-8"))
@@ -66,20 +67,20 @@ def copied_pair(folder, edit):
 
 
 @pytest.mark.parametrize("title", EDITS)
-def test_every_difference_is_listed_and_nothing_is_undone(title, tmp_path):
-    edit, first = EDITS[title]
+def test_every_difference_is_shown_and_nothing_is_undone(title, tmp_path):
+    edit, line = EDITS[title]
     source, target = copied_pair(tmp_path, edit)
     before = source.read_bytes(), target.read_bytes()
     changed, (listed,) = pairs.sync(tmp_path)
-    assert changed == [] and listed.notebook == target and listed.cells[0].startswith(first)
+    shown = [found for found in listed.difference if found.startswith(line)]
+    assert changed == [] and listed.notebook == target and shown and not listed.both
     assert (source.read_bytes(), target.read_bytes()) == before
     pairs.sync(tmp_path, keep="md")
     assert source.read_bytes() == before[0]
     assert target.read_text(encoding="utf-8") == pairs.ipynb_text(source.read_text("utf-8"))
     target.write_bytes(before[1])
     assert pairs.sync(tmp_path, keep="ipynb")[1] == []  # the source is as it was written
-    assert pairs.edited_cells(target, source.read_text(encoding="utf-8")) is None
-    assert source.read_bytes() != before[0]
+    assert pairs.sync(tmp_path) == ([], []) and source.read_bytes() != before[0]
 
 
 def test_edits_of_both_files_are_not_overwritten(tmp_path):
@@ -90,19 +91,22 @@ def test_edits_of_both_files_are_not_overwritten(tmp_path):
     for keep in ("", "ipynb"):
         changed, (listed,) = pairs.sync(tmp_path, keep=keep)
         assert changed == [] and (source.read_bytes(), target.read_bytes()) == before
-    assert listed.cells == ("only in the .md: A paragraph of my own.",)
+        assert listed.both and {"-A paragraph of my own.", "+x = 1"} <= {*listed.difference}
+    pairs.sync(tmp_path, keep="md")
+    assert "A paragraph of my own." in target.read_text(encoding="utf-8")
 
 
 def test_a_key_covers_the_files_that_a_page_names(tmp_path):
-    for path in ("notebooks/a.md", "tests/evidence/recorded.json", "benchmarks/lucb.py"):
+    for path in ("notebooks/a.md", "tests/evidence/recorded.json", "benchmarks/lucb.py",
+                 "requirements.lock"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("reads recorded.json\n")
-    note = execution.read_notebook(tmp_path / "notebooks/a.md")
-    before = execution.cache_key(note, "")
+    note, library = execution.read_notebook(tmp_path / "notebooks/a.md"), Library(tmp_path)
+    before = execution.cache_key(note, library, tmp_path)
     (tmp_path / "benchmarks/lucb.py").write_text("other")
-    assert execution.cache_key(note, "") == before
+    assert execution.cache_key(note, library, tmp_path) == before
     (tmp_path / "tests/evidence/recorded.json").write_text("other")
-    assert execution.cache_key(note, "") != before
+    assert execution.cache_key(note, library, tmp_path) != before
 
 
 def test_a_parameter_that_no_cell_has_fails_the_page(tmp_path):

@@ -49,7 +49,7 @@ def played_live(strategy, tape):
         session.tell(arms, sums=sums, counts=counts)
         used[arms] += counts
     assert used.max() <= LENGTH, "tape too short for this test"
-    ends = session.bounds()  # for KLLUCB two-sided; the panel shows the ends that decide
+    ends = session.intervals()  # for KLLUCB two-sided; the panel shows the ends that decide
     if strategy.stops_by == "sides":
         ends = session.snapshot().deciding_ends()
     return {

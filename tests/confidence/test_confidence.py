@@ -161,7 +161,7 @@ def test_walks_leave_their_intervals_with_probability_at_most_delta(mean, steps,
         for u in range(1, steps + 1):
             if sigma is None:  # whole sums: a table
                 sums += rng.random(sums.size) < mean
-                bounds = interval(u, np.arange(u + 1), delta)
+                bounds = interval(u, np.arange(sums.max() + 1), delta)
                 low, high = (bound[sums.astype(int)] for bound in bounds)
             else:
                 sums += rng.normal(mean, sigma, sums.size)
@@ -265,6 +265,7 @@ def test_evidence_by_intervals_is_the_least_delta_at_which_they_are_apart():
     assert evidence([3, 0], [3, 0], [0], withdrawn=[1], method="intervals") == 0
     assert evidence([3, 0], [3, 0], [0], method="intervals") == 1
     assert 0 < evidence([10**6] * 2, [10**6, 0], [0], method="intervals") < 1e-280
+    assert 1e-280 < evidence([450] * 2, [450, 0], [0], method="intervals") < 1e-230
     with pytest.raises(ValueError, match="^method"):
         evidence([3, 3], [3, 0], [0], method="both")
     for method in ("pairs", "intervals"):

@@ -93,26 +93,50 @@ def test_bounds_of_a_finite_set_are_crossed_no_more_often_than_their_level_says(
                             more[ones + x] = tuple(a + chance * b for a, b in both)
                 alive = {}
                 for ones, pair in more.items():
-                    low, high = finite.side_interval(np.array([t]), np.array([ones]), items,
-                                                     level, level)  # fmt: skip
+                    low, high = finite.side_ends(*np.array([[t], [ones]]), items)(level, level)
                     bad = low[0] > k, high[0] < k
                     missed = [m + b * w for m, b, w in zip(missed, bad, pair, strict=True)]
                     alive[ones] = tuple(0.0 if b else w for b, w in zip(bad, pair, strict=True))
             assert weights and max(missed) <= alpha
-        ends = finite.side_interval(np.array([items]), np.array([k]), items, level, level)
+        ends = finite.side_ends(*np.array([[items], [k]]), items)(level, level)
         assert ends[0][0] == ends[1][0] == k  # of a known arm
 
 
-def test_the_two_forms_of_a_finite_bound_agree():
-    for _ in range(300):
-        items = int(RNG.integers(1, 300))
-        t = int(RNG.integers(0, items + 1))
-        ones = int(RNG.integers(0, t + 1))
-        above, below = RNG.exponential(5, 2)
-        tables = *finite.log_tables(items), finite.prior_below(items)
-        one = finite.side_range(t, ones, items, above, below, *tables)
-        many = finite.side_interval(*np.array([[t], [ones]]), items, *np.array([[above], [below]]))
-        assert one == (many[0][0], many[1][0])
+def first_levels(arms):
+    """Return the level of a bisection at which each of some arms fails, by definition."""
+    rng = np.random.default_rng(8)
+    return rng.integers(0, 20, arms).astype(float) + rng.random(arms)
+
+
+@pytest.mark.parametrize("k", [1, 3, 11, 12, 13])
+def test_an_arm_is_settled_up_to_the_level_at_which_k_others_are_above_it(k):
+    """Lower bounds 10 - level + limit, the arm's upper bound 10: above it below their limit."""
+    limits = first_levels(12)
+    ends = sides.Ends(
+        13, lambda arms, levels: np.append(limits, 0.0)[arms] + 10 - levels,
+        lambda arms, levels: np.full(arms.size, 10.0),
+    )
+
+    class Plain(Levels):
+        """The same level for all bounds."""
+
+        above = below = lambda self, level: np.full(self.n, level)  # noqa: E731
+
+    found = sides.settled_level(Plain(13, k, 13, {}), ends, 12, np.arange(12))
+    wanted = np.sort(limits)[-k] if k <= 12 else NEVER
+    assert found == pytest.approx(wanted, abs=2 * sides.PRECISION)
+
+
+def test_one_pair_has_the_level_of_all():
+    """The same number, to the last bit, as a search that looks at all pairs at every level."""
+    rng = np.random.default_rng(9)
+    for _ in range(200):
+        slopes, limits = rng.uniform(0.1, 9, 30), rng.uniform(-0.05, 1, 30) * 10 ** rng.uniform(0, 3)
+        excess = lambda level: slopes * (level - limits)  # noqa: B023, E731
+        found = sides.level_of_all(
+            lambda level: excess(level).argmax(), lambda pair, level: excess(level)[pair] <= 0  # noqa: B023
+        )
+        assert found == sides.largest_level(lambda level: excess(level).max() <= 0)  # noqa: B023
 
 
 def spent(n, k, first, withdrawn, level=3.0):

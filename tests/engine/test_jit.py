@@ -26,7 +26,7 @@ from topk.rules.base import restore
 from topk.rules.marks import Functions, replaceable
 from topk.rules.search.ugape_scan import find_bounds
 from topk.simulate.play import Play
-from topk.strategies.lucb import published_beta
+from topk.strategies.kllucb import published_beta
 
 pytestmark = pytest.mark.usefixtures("compiled")
 kept_only = pytest.mark.skipif(not jit.COMPILES, reason="no compiler")
@@ -62,6 +62,11 @@ def shared(*paths, **more):
         forget()
         said = out.getvalue()
     return [int(word) for word in said.split()]
+
+
+def compiled_run(strategy, n):
+    """Return the state of a run with the search that is compiled."""
+    return strategy.begin(n, search=strategy.search_for(n))
 
 
 def forget():
@@ -424,7 +429,7 @@ def begun(strategy, n):
 def test_a_users_function_below_the_librarys_has_all_that_numba_offers(capfd):
     """It prints, calls another one in a circle, and raises an error with a computed argument."""
     shapes = (1, 4), (1, 5), (3, 4)
-    states = {(k, n): begun(Owned(k, 0.1, 0.1), n).s for k, n in shapes}
+    states = {(k, n): compiled_run(Owned(k, 0.1, 0.1), n).s for k, n in shapes}
     for s in states.values():
         s.now.rounds, s.pulls[:] = 1, 1
     for store in (False, True, True):  # not stored, because of the circle
@@ -507,7 +512,7 @@ def test_a_run_keeps_no_extra_references(strategy):
 def test_the_name_of_a_loop_does_not_depend_on_what_else_is_imported():
     """Modules of other strategies add open functions, which this loop does not call."""
     def name():
-        cls = type(begun(topk.LUCB1(1, 0.1, 0.1), 3).s)
+        cls = type(compiled_run(topk.LUCB1(1, 0.1, 0.1), 3).s)
         loop = topk.engine.loop.run_batches
         return jit.Loop(loop, cls, "LUCB1", lean=True, store=False)._name
 

@@ -73,7 +73,7 @@ def test_long_runs_follow_the_published_formula(strategy, search, transcription,
         assert counts[:m].tolist() == [1] * m and math.isfinite(play.s.now.scale)
         play.count(arms[:m], counts[:m], rng.integers(0, 2, m).astype(float), np.zeros(m))
         play.update(arms[:m])
-    low, high = strategy.bounds(play.s)
+    low, high = strategy.intervals(play.s)
     assert ((0 <= low) & (low <= high) & (high <= 1)).all()
 
 

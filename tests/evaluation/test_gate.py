@@ -13,7 +13,7 @@ from scipy.stats import binom
 import topk
 import topk_eval
 from topk.confidence.paired import BETS, WEIGHTS, bet
-from topk_eval.gate import gains_to, grown
+from topk_eval.bets import gains_to, grown
 from topk_eval.rows import FRACTIONS
 
 
@@ -54,7 +54,7 @@ def test_a_candidate_is_accepted_when_its_capital_reaches_the_level(epsilon):
     path = capital(candidate - champion, epsilon)
     gate = topk_eval.Gate("old", delta=0.1, epsilon=epsilon)
     trial = gate.offer("new")
-    assert trial.level == 0.02 * 0.1 and math.isclose(gate.budget, 0.98 * 0.1)
+    assert trial.level == 0.02 * 0.1 and math.isclose(gate.delta_left, 0.98 * 0.1)
     for item, e in enumerate(path, 1):
         trial.tell(champion[item - 1], candidate[item - 1])
         assert math.isclose(trial.evidence, min(1, 1 / max(path[:item])))
@@ -63,7 +63,7 @@ def test_a_candidate_is_accepted_when_its_capital_reaches_the_level(epsilon):
             break
     assert 20 < item < 400 and trial.status == "accepted"
     assert gate.champion == "new" and gate.trial is None
-    assert math.isclose(gate.budget, 0.098)
+    assert math.isclose(gate.delta_left, 0.098)
 
 
 def test_the_size_of_batches_does_not_matter_until_the_level_is_reached():
@@ -77,7 +77,7 @@ def test_the_size_of_batches_does_not_matter_until_the_level_is_reached():
             trial.tell(*results[:, start : start + size])
         assert trial.status == "open" and math.isclose(trial.gain, np.diff(results.mean(axis=1))[0])
         trial.abandon()
-        budgets.add(round(gate.budget, 12))
+        budgets.add(round(gate.delta_left, 12))
     e = capital(results[1] - results[0])[-1]
     assert budgets == {round(0.05 - 0.001 * (1 - min(1, e)), 12)} and gate.champion == "baseline"
 
@@ -90,7 +90,8 @@ def test_units_of_score():
         trial = gate.offer("new").tell(*values)
         assert math.isclose(1 / trial.evidence, max(1, *capital(results[1] - results[0], 0.05)))
         assert math.isclose(trial.gain, np.diff(values.mean(axis=1))[0])
-        worse = topk_eval.Gate(bounds=bounds, smallest_gain=0.3 * (bounds[1] - bounds[0])).offer("new")
+        gate = topk_eval.Gate(bounds=bounds, smallest_gain=0.3 * (bounds[1] - bounds[0]))
+        worse = gate.offer("new")
         while worse.status == "open":
             worse.tell(values[0, 0], values[0, 0])
         assert worse.gain == 0 and worse.items == next(
@@ -122,7 +123,7 @@ def test_every_way_to_abandon_costs_what_a_false_acceptance_may():
                 if trial.status == "open":
                     trial.tell((1 - d) / 2, (1 + d) / 2)
             accepted = trial.status == "accepted"
-            gates[path] = accepted, 0.9 - (gate if accepted else trial.abandon()._gate).budget
+            gates[path] = accepted, 0.9 - (gate if accepted else trial.abandon()._gate).delta_left
         if forget and path and not gates[path][0]:
             return False, spent(path[:-1], False)[1]
         return gates[path]
@@ -145,7 +146,7 @@ def test_a_futile_trial_ends_and_a_limited_one_too():
     assert trial.status == "abandoned" and trial.items == 30
     assert gate.offer("same").tell(np.ones(29), np.ones(29)).status == "open"
     assert gate.trial.tell(1, 1).status == "abandoned" and len(gate.history()) == 2
-    assert math.isclose(gate.budget, 0.05 - 0.001 * (1 - capital([-1] * 30)[-1]))
+    assert math.isclose(gate.delta_left, 0.05 - 0.001 * (1 - capital([-1] * 30)[-1]))
 
 
 def test_a_candidate_with_the_smallest_gain_is_seldom_abandoned():
@@ -172,7 +173,7 @@ def test_the_capital_without_replacement():
         assert np.allclose(gains[i], FRACTIONS.ravel() * (x / mean - 1))
     assert np.allclose(gains_to(n, total, y, 2), gains[2:])
     assert np.allclose(gains_to(4, 1.0, np.array([1.0, 0.0, 0.0, 0.0]), 0)[2], -FRACTIONS.ravel())
-    path, end = grown(np.ones(16), 1 + gains, np.full(16, 1 / 16))
+    path, end = grown(np.ones(16), gains, np.full(16, 1 / 16))
     assert math.isclose(path[-1], end.mean()) and path.shape == (4,)
 
 
@@ -198,7 +199,7 @@ def test_no_candidate_that_is_not_better_passes_more_often_than_its_level(
         trial = run_pool(gate.offer("new", items=5, rng=Order(order), **rows), champion, candidate)
         accepted += trial.status == "accepted"
         assert trial.items < 5 or trial.status == "abandoned"
-        assert np.array_equal(trial.candidate_results[trial._pool.order[: trial.items]],
+        assert np.array_equal(trial.candidate_results[trial._state.pool.order[: trial.items]],
                               np.array(candidate)[list(order)][: trial.items])
     assert accepted <= 0.6 * len(orders)
     strict = topk_eval.Gate(delta=1e-6)
@@ -231,11 +232,11 @@ def test_a_trial_on_these_items_bets_against_the_smallest_gain_up_to_the_most_it
     gate = topk_eval.Gate(smallest_gain=0.1, most_items=12, delta=1e-9)
     trial = run_pool(gate.offer("new", items=20, rng=3), champion, candidate)
     assert trial.items == 12 and trial.status == "abandoned"
-    y, capitals = (1 - (candidate - champion)[trial._pool.order[:12]]) / 2, 1.0
+    y, capitals = (1 - (candidate - champion)[trial._state.pool.order[:12]]) / 2, 1.0
     for i, x in enumerate(y):
         mean = (20 * (1 - 0.1) / 2 - y[:i].sum()) / (20 - i)
         capitals = capitals * (1 + FRACTIONS.ravel() * (x / mean - 1))
-    assert np.allclose(trial._fall, capitals)
+    assert np.allclose(trial._state.fall, capitals)
 
 
 def test_cells_of_the_champion_are_asked_only_if_they_are_not_known():
@@ -265,8 +266,8 @@ def test_results_in_any_order_and_cells_in_flight_count_as_the_worst():
     assert trial.items == 1
     trial.abandon()
     d = np.array([1, -1, 1, 1, 1.0])  # the second item is in flight: candidate 0, champion 1
-    e = grown(np.ones(16), 1 + gains_to(12, 6.0, (1 + d) / 2, 0), np.full(16, 1 / 16))[0][-1]
-    assert math.isclose(gate.budget, 0.05 - 0.001 * (1 - min(1, e)))
+    e = grown(np.ones(16), gains_to(12, 6.0, (1 + d) / 2, 0), np.full(16, 1 / 16))[0][-1]
+    assert math.isclose(gate.delta_left, 0.05 - 0.001 * (1 - min(1, e)))
 
 
 def test_a_trial_that_is_over_waits_for_cells_in_flight():
@@ -314,7 +315,7 @@ def test_a_gate_that_is_loaded_at_any_time_goes_on_exactly(pool, tmp_path):
             topk_eval.Gate.load(path).trial.abandon()
         saved = topk_eval.Gate.load(path)
         assert saved.trial is None and apart.trial is None
-    assert saved.budget == apart.budget and saved.champion == apart.champion != "a"
+    assert saved.delta_left == apart.delta_left and saved.champion == apart.champion != "a"
     assert (saved.history().fillna(-1) == apart.history().fillna(-1)).all(axis=None)
 
 
@@ -379,20 +380,20 @@ def test_a_change_that_is_not_saved_is_taken_back_and_can_be_made_again(
         raise error
 
     def twice(change):
-        before = gate._state()
+        before = gate._stored()
         with monkeypatch.context() as patch:
             patch.setattr(os, "replace", fail)
             with pytest.raises(error):
                 change()
-        assert gate._state() == before
+        assert gate._stored() == before
         found = change()
-        assert topk_eval.Gate.load(tmp_path / "gate.json")._state() == gate._state()
+        assert topk_eval.Gate.load(tmp_path / "gate.json")._stored() == gate._stored()
         return found
 
     trial = twice(lambda: gate.offer("new", items=items))
     if items is None:
         twice(lambda: trial.tell([0, 1], [1, 1], items=["p", "q"]))
-        assert gate._state()["told"] == ["p", "q"]  # in this order, whatever their hashes
+        assert gate._stored()["told"] == ["p", "q"]  # in this order, whatever their hashes
     else:
         models, cells = twice(lambda: trial.ask_cells(3))
         assert (models, cells) == trial.cells_in_flight()
@@ -464,9 +465,11 @@ def test_history_has_a_row_per_trial():
     frame = gate.history()
     assert frame.candidate.tolist() == ["b", "c"] and frame.champion.tolist() == ["a", "b"]
     assert frame.status.tolist() == ["accepted", "abandoned"] and frame.gain.tolist() == [1, -1]
-    assert frame.pool.isna().tolist() == [True, False] and frame.budget.iloc[-1] == gate.budget
-    assert topk_eval.Gate().history().empty and "2 trials" in repr(gate)
-    assert topk_eval.Gate().history().budget.dtype == frame.budget.dtype  # as after loading 1 for 1.0
+    assert frame.pool.isna().tolist() == [True, False]
+    assert frame.delta_left.iloc[-1] == gate.delta_left and "2 trials" in repr(gate)
+    empty = topk_eval.Gate().history()
+    assert empty.empty
+    assert empty.delta_left.dtype == frame.delta_left.dtype  # as after loading 1 for 1.0
 
 
 @pytest.mark.parametrize(
@@ -495,7 +498,7 @@ def test_wrong_offers():
     ):  # fmt: skip
         with pytest.raises(ValueError, match=rf"\b{name}\b"):
             gate.offer(**{"candidate": "b"} | arguments)
-    assert gate.trial is None and gate.budget == 0.05
+    assert gate.trial is None and gate.delta_left == 0.05
     gate.offer("b")
     with pytest.raises(ValueError, match="candidate.*'b'"):
         gate.offer("c")
@@ -504,7 +507,7 @@ def test_wrong_offers():
 def test_wrong_results_change_nothing():
     gate = topk_eval.Gate("a")
     trial = gate.offer("b").tell([1, 0], [0, 1], items=["p", "q"])
-    before = gate._state()
+    before = gate._stored()
     for name, arguments in (
         ("champion", ([2], [1])), ("candidate", ([1], [-0.1])), ("candidate", ([1, 0], [1])),
         ("candidate", ([1], ["x"])), ("items", ([1, 0], [1, 0], ["r"])),
@@ -516,7 +519,7 @@ def test_wrong_results_change_nothing():
     for act in (lambda: trial.ask_cells(1), lambda: trial.tell_cells(["b"], [1], [1])):
         with pytest.raises(ValueError, match="items"):
             act()
-    assert gate._state() == before
+    assert gate._stored() == before
     trial.abandon()
     for act in (trial.abandon, lambda: trial.tell(1, 0)):
         with pytest.raises(ValueError, match="ended"):
@@ -526,7 +529,7 @@ def test_wrong_results_change_nothing():
 def test_wrong_cells_change_nothing():
     trial = topk_eval.Gate("a").offer("b", items=["p", "q", "r"], rng=0)
     models, items = trial.ask_cells(4)
-    before = trial._gate._state()
+    before = trial._gate._stored()
     for name, arguments in (
         ("items", (["c"], items[:1], [1])), ("items", (["b"], ["s"], [1])),
         ("items", (["b"] * 2, items[:1] * 2, [1, 1])), ("results", (models, items, [1])),
@@ -540,10 +543,12 @@ def test_wrong_cells_change_nothing():
         trial.tell(1, 0)
     with pytest.raises(ValueError, match="size"):
         trial.ask_cells(0)
-    assert trial._gate._state() == before
+    assert trial._gate._stored() == before
     with pytest.raises(ValueError, match="candidate_results"):
         _ = topk_eval.Gate("a").offer("b").candidate_results
 
 
 def test_weights_of_the_bets_sum_to_the_capital():
-    assert math.isclose(1 / topk_eval.Gate().offer("b").tell(0, 1).evidence, 1 + float(BETS @ WEIGHTS))
+    trial = topk_eval.Gate().offer("b").tell(0, 1)
+    assert math.isclose(trial.e_value, 1 + float(BETS @ WEIGHTS))
+    assert math.isclose(trial.evidence, 1 / trial.e_value)

@@ -311,8 +311,8 @@ def test_these_items_in_every_order_looked_at_after_every_item(rows, k):
     orders = [*itertools.permutations(range(5))]
     for order in orders:
         wrong += any(
-            falsely(topk_eval.tiers(table[:, order[:t]], 0.5, k=k, items="these", n_items=5), values)
-            for t in range(1, 6)
+            falsely(topk_eval.tiers(table[:, order[:t]], 0.5, k=k, items="these", n_items=5),
+            values) for t in range(1, 6)
         )
     assert wrong <= 0.5 * len(orders)
 

@@ -33,7 +33,7 @@ def stream(setting, number):
             d = (u < discordant / 2).astype(float) - (u > 1 - discordant / 2)
             trial.tell((1 - d) / 2, (1 + d) / 2)
             far = "smallest_gain" not in options and trial.status == "open"
-            if far and (trial.items >= 2000 or float(trial.capital) <= 0.5):
+            if far and (trial.items >= 2000 or trial.e_value <= 0.5):
                 trial.abandon()
         accepted, items = accepted + (trial.status == "accepted"), items + trial.items
     return accepted, items

@@ -13,7 +13,6 @@ from evidence.plays import certified_errors, digest, in_lines
 import topk
 from topk.confidence.betting import betting_bounds
 from topk.engine.jit import compiled
-from topk.rules.marks import apart
 
 RESULT = Path(__file__).with_name("scores.json")
 SEED, WALKS, PULLS, DELTAS = 26, 4000, 400, (0.3, 0.05)
@@ -86,7 +85,6 @@ def adversary_succeeds(rewards, mean, level):
 
 def in_loop(function):
     """Return a function of this file, compiled together with the bounds."""
-    apart(betting_bounds)
     return compiled(function, None, function.__name__, False, False)
 
 

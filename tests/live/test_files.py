@@ -18,7 +18,7 @@ from strategies.registry import ENTRIES, each_strategy, start
 
 import topk
 from topk.confidence.capital import has_products
-from topk.live.files import digest
+from topk.live.files import digest, named_strategy
 
 
 def stored(session):
@@ -231,6 +231,27 @@ def test_the_numbers_of_a_state_are_these_for_ever():
 @pytest.mark.parametrize("name", ["Strategy", "Ruled", "Rounds", "Indices", "Candidates", "Phases"])
 def test_the_name_of_a_base_class_is_refused(name):
     refused(forged(middle(ENTRIES[0]) | {"strategy": f"topk.{name}"}), "strategy")
+
+
+STORED_IN_LUCB = [topk.LUCB1(1, 0.1, 0.1), topk.KLLUCB(1, 0.1, 0.1), topk.Halving(1, 0.1, 0.1)]
+
+
+@pytest.mark.parametrize("strategy", STORED_IN_LUCB, ids=lambda strategy: type(strategy).__name__)
+def test_a_strategy_is_found_in_whatever_file_of_the_library_it_was(strategy):
+    name = f"topk.strategies.lucb.{type(strategy).__name__}"  # a file that is no more
+    given = vars(strategy)
+    assert named_strategy(name, given) == strategy
+    assert type(named_strategy(name, given)) is type(strategy)
+
+
+@pytest.mark.parametrize("strategy", STORED_IN_LUCB, ids=lambda strategy: type(strategy).__name__)
+def test_a_session_that_names_a_file_that_is_no_more_goes_on(strategy):
+    session = strategy.start(3)
+    tell(session)
+    state = stored(session)
+    name = f"topk.strategies.lucb.{type(strategy).__name__}"
+    again = topk.resume(forged(state | {"strategy": name}))
+    assert finish(again) == finish(topk.resume(state))
 
 
 def test_storing_a_strategy_that_is_not_a_dataclass_is_refused():

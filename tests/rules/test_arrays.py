@@ -15,7 +15,7 @@ from topk.rules.search.top_k_scan import TOP_K_SCAN
 from topk.rules.search.top_k_trees import TOP_K_TREES
 from topk.rules.search.ugape_scan import members
 from topk.rules.search.ugape_trees import UGAPE_TREES
-from topk.strategies.lucb import imbalance
+from topk.strategies.kllucb import imbalance
 
 CASES = [
     (topk.LUCB1(3, epsilon=0.0, delta=0.1), TOP_K_SCAN),

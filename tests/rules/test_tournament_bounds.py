@@ -88,7 +88,7 @@ def test_the_winners_have_the_best_bounds(coarse):
         assert call(play, kth) == s.sums[ranked[3]] / s.pulls[ranked[3]]
         assert call(play, lowest) == min(chosen, key=lambda arm: (low[arm], arm))
         assert call(play, highest) == min(rest, key=lambda arm: (-high[arm], arm))
-        for shown, own in zip(session.bounds(), (low, high), strict=True):
+        for shown, own in zip(session.intervals(), (low, high), strict=True):
             assert shown[here].tolist() == np.clip([own[arm] for arm in here], 0, 1).tolist()
     assert session.withdrawn
 
@@ -115,7 +115,7 @@ def test_kl_bounds_hold_more_than_those_of_the_mixture_itself():
     for _ in range(300):
         arms, _ = session.ask()
         session.tell(arms, (rng.random(arms.size) < means[arms]).astype(float))
-    low, high = session.bounds()
+    low, high = session.intervals()
     sums = session.means * session.pulls
     inner_low, inner_high = topk.confidence.interval(session.pulls, sums, 0.1 / 4)
     delta = 0.1 / 4 * math.exp(-0.468)

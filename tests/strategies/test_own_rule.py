@@ -31,6 +31,11 @@ def compiled_only(test):
     return needs_compiler(pytest.mark.usefixtures("compiled")(test))
 
 
+def loop_of(strategy):
+    """Return the compiled loop of a strategy in rounds, for seven arms."""
+    return jit.compiled_for(strategy.begin(7), loop.run_batches)
+
+
 @dataclass(frozen=True)
 class Wrong(topk.Indices):
     """Pick the two arms set by a test."""
@@ -423,12 +428,12 @@ def test_errors_name_undeclared_state_and_a_missing_return():
 
 def test_functions_that_arrive_anew_are_not_compiled_again(monkeypatch):
     """As those of a script's class do in another process, with every portion of plays."""
-    first = jit.compiled_for(Settled(2, budget=2000, patience=4).begin(7), loop.run_batches)
+    first = loop_of(Settled(2, budget=2000, patience=4))
     for name in ("share", "decide"):
         function = getattr(Settled, name)
         copied = FunctionType(function.__code__, function.__globals__, name)
         monkeypatch.setattr(Settled, name, topk.rule(copied))
-    assert jit.compiled_for(Settled(2, budget=2000, patience=4).begin(7), loop.run_batches) is first
+    assert loop_of(Settled(2, budget=2000, patience=4)) is first
 
 
 EACH, TABLE = 2, np.array([1])
@@ -552,7 +557,7 @@ def test_functions_that_differ_in_what_they_close_over_are_not_mixed_up():
 
         return Fixed(2, budget=100)
 
-    loops = [jit.compiled_for(rule_for(each).begin(7), loop.run_batches) for each in (1, 2)]
+    loops = [loop_of(rule_for(each)) for each in (1, 2)]
     assert loops[0] is not loops[1]
 
 

@@ -46,7 +46,7 @@ def test_the_variance_radius_covers():
         for _ in range(runs):
             ones = rng.binomial(pulls, mean)
             state.pulls[:], state.sums[:], state.squares[:] = pulls, ones, ones
-            lower, upper = strategy.bounds(state)
+            lower, upper = strategy.intervals(state)
             failed += not lower[0] <= mean <= upper[0]
     # 16000 trials of at most 4 exp(-3) = 0.199: 3400 is beyond 6.6 standard deviations
     assert failed < 3400

@@ -62,6 +62,7 @@ import math
 
 import numpy as np
 
+from topk._marks import apart
 from topk.confidence.kl import ULPS, kl_term, mixture_cost, mixture_cost_scalar
 
 GRID = 20  # number of odds with equal weights, ...
@@ -80,6 +81,7 @@ SEARCH_STEPS = 48  # steps of the search for the minimum of a convex function on
 LEVEL_SLACK = 1 + 1e-9  # factor of the level, larger than rounding errors of the log capital
 
 
+@apart
 def betting_bounds(u, ones, squares, level):
     """Return the ends of the interval (2) with d = exp(-level) for u >= 1 pulls, as numbers."""
     mean, other, variance = mean_and_variance(u, ones, squares)
@@ -162,18 +164,7 @@ def log_weight(j):
     return LOG_FIRST if i < 0 else LOG_REST - math.log((i + 1.0) * (i + 2.0))
 
 
-
 LOG_WEIGHTS = np.array([log_weight(j) for j in range(ODDS.size)])
-
-
-def betting_interval(pulls, sums, squares, level):
-    """Return `betting_bounds` for arrays of one shape; (0, 1) without pulls."""
-    found = np.zeros((2, *np.shape(pulls)))
-    found[1] = 1.0
-    for at in map(tuple, np.argwhere(pulls)):
-        seen = float(pulls[at]), float(sums[at]), float(squares[at])
-        found[:, *at] = betting_bounds(*seen, level)
-    return found[0], found[1]
 
 
 def betting_pair_statistic(a, b, epsilon):
@@ -197,9 +188,7 @@ def betting_pair_statistic(a, b, epsilon):
 
 def moments(u, ones, squares):
     """Return pulls, mean, the variance over the squared mean, and ln(sup L / KT)."""
-    mean, other = ones / u, (u - ones) / u
-    deviations = np.maximum(squares - ones * mean, 0) + DEVIATION_SLACK * squares + UNDERFLOW
-    variance = np.minimum(deviations, ones * other) / u
+    mean, _, variance = np.vectorize(mean_and_variance, otypes=[float] * 3)(u, ones, squares)
     positive_mean = np.maximum(mean, MIN_SUM)
     return u, mean, variance / positive_mean / positive_mean, mixture_cost(u, ones)
 

@@ -1,8 +1,8 @@
 r"""One-sided bounds from the exact capital of bets, for rewards in [0, 1].
 
 For :math:`c > 0` the capital :math:`K_c(m) = \prod_i (1 + c\,x_i)/(1 + c\,m)` of the bet with the
-odds c m on a mean above m (see `topk.confidence.betting`) is a non-negative martingale from 1 at the true mean
-:math:`m = \mu`.  With c fixed, all that it needs of the rewards is the product
+odds c m on a mean above m (see `topk.confidence.betting`) is a non-negative martingale from 1 at
+the true mean :math:`m = \mu`.  With c fixed, all that it needs of the rewards is the product
 
 .. math:: P_c = \prod_i (1 + c\,x_i), \qquad \bar P_c = \prod_i (1 + c\,(1 - x_i)),
 
@@ -13,18 +13,20 @@ which does not depend on their order, and the products of two studies multiply. 
    + \tfrac12\sum_j \tfrac1{30}\,\frac{P_{c_j}}{(1 + c_j\,m)^u},
    \qquad \mathrm{KT}^+ = \frac{M - F}{1 - F} \ \text{where this is positive},
 
-with M and F of `topk.confidence.sides`.  At :math:`\mu` it is at most an average of supermartingales that
-start at 1, and each of these decreases in m.  Hence every :math:`m \leq \hat m` at which some terms
-of W sum to :math:`1/\beta` is a lower bound at level :math:`\beta`.  At :math:`\hat m` W is at most
-1, since :math:`\ln(1 + c\,x)` is concave.  The upper bound is the mirror image.  The bounds lie
-inside the one-sided ones of `topk.confidence.sides` at half of the level.
+with M and F of `topk.confidence.sides`.  At :math:`\mu` it is at most an average of
+supermartingales that start at 1, and each of these decreases in m.  Hence every :math:`m \leq \hat
+m` at which some terms of W sum to :math:`1/\beta` is a lower bound at level :math:`\beta`.  At
+:math:`\hat m` W is at most 1, since :math:`\ln(1 + c\,x)` is concave.  The upper bound is the
+mirror image.  The bounds lie inside the one-sided ones of `topk.confidence.sides` at half of the
+level.
 
-The bound from count, sum and squares in `topk.confidence.betting` is, for each c, the least capital that these
-three numbers allow: it gives away what the products keep, most where the standard deviation is 0.05
-to 0.1.
+The bound from count, sum and squares in `topk.confidence.betting` is, for each c, the least capital
+that these three numbers allow: it gives away what the products keep, most where the standard
+deviation is 0.05 to 0.1.
 
 **Sums.**  A batch of w rewards told as a sum S with the sum of squares Q multiplies :math:`P_c` by
-:math:`(1 + c\,r)^{S/r}`, r = Q/S, which is at most its true factor (`topk.confidence.betting`, lemma (1)).
+:math:`(1 + c\,r)^{S/r}`, r = Q/S, which is at most its true factor (lemma (1) of
+`topk.confidence.betting`).
 
 **Numerics.**  A product is a mantissa and a power of :math:`2^{512}`.  Each factor and each
 multiplication together have a relative error of at most :math:`2^{-51}`, so the error of
@@ -37,8 +39,10 @@ import math
 
 import numpy as np
 
+from topk._marks import apart
 from topk.confidence.betting import DEVIATION_SLACK, MIN_SUM, UNDERFLOW, mean_and_variance
-from topk.confidence.kl import arcsine_share, mixture_cost, mixture_cost_scalar
+from topk.confidence.kl import mixture_cost, mixture_cost_scalar
+from topk.confidence.sides import Ends
 
 COUNT, HIGHEST = 30, 20  # number of odds c; the largest is 2**20
 TERMS, FALL = 12, 6.0  # most odds that a rule uses for one bound, and see `choose_terms`
@@ -52,6 +56,7 @@ ACCEPTED = 1e-4  # distance above the level at which a rule's search ends
 ODDS = 2.0 ** np.arange(HIGHEST, HIGHEST - COUNT, -1)
 
 
+@apart
 def multiply(mantissas, exponents, arm, count, total, squares):
     """Multiply the products of an arm by those of ``count`` rewards with a sum and squares.
 
@@ -109,6 +114,7 @@ def multiply_by_log(mantissas, exponents, arm, j, log):
     exponents[arm, j] += powers
 
 
+@apart
 def capital_low(u, ones, squares, mantissas, exponents, arm, level, terms):
     """Return the lower bound of an arm with u >= 1 rewards at level ln(1/beta), numbers.
 
@@ -123,6 +129,7 @@ def capital_low(u, ones, squares, mantissas, exponents, arm, level, terms):
     return mean * math.exp(-s) if s < FARTHEST else 0.0
 
 
+@apart
 def capital_high(u, ones, squares, mantissas, exponents, arm, level, terms):
     """Return the upper bound of an arm at level ln(1/alpha); see `capital_low`."""
     if u - ones <= MIN_SUM:
@@ -301,7 +308,7 @@ def batch_log_products(pulls, sums, squares):
 
 
 def capital_ends(pulls, sums, logs):
-    """Return the function `topk.confidence.sides.Ends` of arms, from all terms of W.
+    """Return the `topk.confidence.sides.Ends` of arms, from all terms of W.
 
     Parameters
     ----------
@@ -311,10 +318,13 @@ def capital_ends(pulls, sums, logs):
     """
     down, up = ends_of(pulls, sums, logs)
 
-    def ends(above, below):
-        return end_from(down, below, truncated=True), 1 - end_from(up, above, truncated=True)
+    def low(arms, levels):
+        return end_from([x[arms] for x in down], levels, truncated=True)
 
-    return ends
+    def high(arms, levels):
+        return 1 - end_from([x[arms] for x in up], levels, truncated=True)
+
+    return Ends(pulls.size, low, high)
 
 
 def capital_interval(pulls, sums, logs, level):
@@ -349,7 +359,7 @@ def end_from(arms, level, truncated):
         lost = other * np.log1p(fallen / np.maximum(other, MIN_SUM))
         mixed = pulls * (mean * s - lost) - cost
         if truncated:
-            below = arcsine_share(m, np.maximum(1 - m, 0.0))
+            below = 2 / np.pi * np.arctan2(np.sqrt(m), np.sqrt(np.maximum(1 - m, 0.0)))
             kept = np.maximum(1 - np.exp(np.minimum(-mixed, 50)) * below, 0)
             with np.errstate(divide="ignore"):
                 mixed = mixed + np.log(kept / (1 - below))

@@ -28,10 +28,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import (
     as_array,
-    as_integers,
     as_numbers,
     check_choice,
     check_delta,
+    check_integers,
     check_real,
     common_shape,
     refuse,
@@ -41,8 +41,15 @@ from topk._checks import (
 from topk._tables import as_labels, joined, labels_of, places_among
 from topk._types import Flags, Floats, Integers
 from topk.confidence import capital, finite, sides
-from topk.confidence.betting import betting_interval, betting_pair_statistic
-from topk.confidence.kl import ULPS, kl_log_ratio, kl_term, mixture_cost
+from topk.confidence.betting import betting_bounds, betting_pair_statistic
+from topk.confidence.kl import (
+    TINY,
+    ULPS,
+    kl_interval_scalar,
+    kl_term,
+    mixture_cost,
+    mixture_cost_scalar,
+)
 from topk.confidence.paired import set_count
 
 __all__ = ["evidence", "interval"]
@@ -53,8 +60,6 @@ def __dir__() -> list[str]:
 
 LEVEL_SLACK = 1 + 1e-12  # factor of the level, larger than rounding errors
 METHODS = ("pairs", "sides", "intervals")  # forms of `evidence`
-MAX_LEVEL = 690.0  # largest ln(1/delta) at which `evidence` compares intervals, and ...
-LEVEL_PRECISION = 1e-7  # ... the precision of its search
 
 
 @np.errstate(under="ignore")
@@ -115,9 +120,9 @@ def interval(
     of their values.
 
     With squares the interval comes from a mixture of KT and of bets (Waudby-Smith and Ramdas 2024),
-    whose capital is bounded in terms of u, S and the sum of squares; see `topk.confidence.betting` for the
-    derivation.  `topk.BettingLUCB` uses this interval.  It is never longer than the one without
-    squares at delta / 2, and far shorter if the variance is small.
+    whose capital is bounded in terms of u, S and the sum of squares; see `topk.confidence.betting`
+    for the derivation.  `topk.BettingLUCB` uses this interval.  It is never longer than the one
+    without squares at delta / 2, and far shorter if the variance is small.
 
     With items the interval contains all k with :math:`P_k \geq \delta\,\mathrm{KT}`, where
     :math:`P_k` is the probability of the observed sequence if k of the N results are 1
@@ -152,21 +157,32 @@ def interval(
     pulls, sums = check_sums(pulls, sums, bounded=sigma is None)
     if squares is not None:
         pulls, sums, squares = check_squares(pulls, sums, squares, sigma)
-        return betting_interval(pulls, sums, squares, -math.log(delta))
-    seen = np.maximum(pulls, 1)
+    seen, level = np.maximum(pulls, 1), -math.log(delta)
     if sigma is not None:
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
-        mean, level = sums / seen, np.log1p(seen) - 2 * math.log(delta)
+        mean, level = sums / seen, np.log1p(seen) + 2 * level
         radius = sigma * np.sqrt((seen + 1) * level) / seen * LEVEL_SLACK + (ULPS - 1) * abs(mean)
         radius = np.where(pulls > 0, radius, np.inf)
         return mean - radius, mean + radius
-    sums = np.where(sums > 1e-280, sums, 0.0)  # division by smaller numbers may overflow
-    mean = sums / seen
-    level = (mixture_cost(seen, sums) - math.log(delta)) / seen * LEVEL_SLACK
-    other = (seen - sums) / seen  # more exact than 1 - mean
-    low = mean * np.exp(-kl_log_ratio(mean, other, level)) / ULPS
-    high = (mean - other * np.expm1(-kl_log_ratio(other, mean, level))) * ULPS
-    return np.where(pulls > 0, low, 0.0), np.where(pulls > 0, np.minimum(high, 1), 1.0)
+    if squares is None:
+        low, high = np.vectorize(mixture_interval, otypes=[float] * 2)(seen, sums, level)
+    else:
+        low, high = np.vectorize(betting_bounds, otypes=[float] * 2)(seen, sums, squares, level)
+    return np.where(pulls > 0, low, 0.0), np.where(pulls > 0, high, 1.0)
+
+
+@lru_cache(maxsize=2**12)  # the many states of a simulation, or of a table, are often the same
+def mixture_interval(u, ones, level):
+    """Return the interval of an arm at delta = exp(-level), as numbers, rounded outwards; u >= 1.
+
+    Parameters
+    ----------
+    u, ones
+        Pulls, and the sum of the rewards, which are in [0, 1].
+    """
+    ones = ones if ones > TINY else 0.0
+    low, high = kl_interval_scalar(u, ones, (mixture_cost_scalar(u, ones) + level) * LEVEL_SLACK)
+    return low / ULPS, min(high * ULPS, 1.0)
 
 
 def evidence(
@@ -203,9 +219,9 @@ def evidence(
         As in `interval`.
     method : {'pairs', 'sides', 'intervals'}
         What is compared across the boundary of the set: pairs of arms, the one-sided bounds of
-        `topk.confidence.sides` (for a single bandit), or the joint intervals of single arms.  The choice must
-        not depend on the data: the smaller of two is not a p-value.  With ``items`` pairs are
-        replaced by intervals.
+        `topk.confidence.sides` (for a single bandit), or the joint intervals of single arms.  The
+        choice must not depend on the data: the smaller of two is not a p-value.  With ``items``
+        pairs are replaced by intervals.
 
     Returns
     -------
@@ -243,8 +259,9 @@ def evidence(
     such means, so the same holds with this Z and :math:`g = \sqrt{1+N}`.
 
     With ``method="sides"`` p is the smallest :math:`\delta` at which the one-sided bounds of
-    `topk.confidence.sides` separate the set: the stop of `topk.KLLUCB`.  When an arm was withdrawn is not
-    known here, so each withdrawal counts as that of an unsettled arm; a session knows better.
+    `topk.confidence.sides` separate the set: the stop of `topk.KLLUCB`.  When an arm was withdrawn
+    is not known here, so each withdrawal counts as that of an unsettled arm; a session knows
+    better.
 
     With ``method="intervals"`` p is the smallest :math:`\delta` at which those of `interval` at
     :math:`\delta/n` (n counts all arms of all bandits) are separated: no upper end outside the set
@@ -300,12 +317,13 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
     if items is not None and size > 1:
         refuse("items", items, "omitted for several bandits")
     arms = np.ravel(as_array(chosen, "chosen", "numbers of arms"))
-    arms = as_integers(arms, "chosen", 0, n - 1)
+    arms = check_integers(arms, "chosen", n - 1, ndim=None)
     k, (inside, withdrawn_arms) = arms.size // size, np.zeros((2, size, n), dtype=bool)
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
     if inside.sum() < max(1, arms.size):
         refuse("chosen", chosen, f"{size} row(s) of different arms, equally many in each")
-    withdrawn_arms.flat[as_integers(list(withdrawn), "withdrawn", 0, pulls.size - 1)] = True
+    left = check_integers(list(withdrawn), "withdrawn", pulls.size - 1, ndim=None)
+    withdrawn_arms.flat[left] = True
     if (pulls == 0)[~withdrawn_arms].any():
         return 1.0
     outside = ~inside & ~withdrawn_arms
@@ -332,8 +350,7 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
 
 
 def side_ends(pulls, sums, sigma=None, squares=None, items=None):
-    """Return the function `topk.confidence.sides.Ends` of arms, (n,) each; in whole items if these are given.
-    """
+    """Return the `topk.confidence.sides.Ends` of arms, in whole items if these are given."""
     if items is not None:
         return finite.side_ends(pulls.astype(np.int64), np.rint(sums).astype(np.int64), items)
     if sigma is not None:
@@ -455,25 +472,28 @@ def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None
     """
     if not outside.any():
         return 0.0
-    pulls = pulls.astype(np.int64)
-    nearest = MAX_LEVEL - math.log(pulls.size)
+    size = pulls.size
+    arms = [None if x is None else x.ravel() for x in (pulls.astype(np.int64), sums, squares)]
 
-    def separated(level):
-        delta = math.exp(-level) / pulls.size
-        lows, highs = interval(pulls, sums, delta, sigma, squares=squares)
-        return overlap(lows, highs, inside, outside).max() <= epsilon
+    def ends(level, at):
+        """Return the ends of some arms, shape (2, ...)."""
+        u, ones, q = (None if x is None else x[at] for x in arms)
+        return np.array(interval(u, ones, math.exp(-level) / size, sigma, squares=q))
 
-    if not separated(0.0):
-        return 1.0
-    low, high = 0.0, 1.0
-    while separated(min(high, nearest)):
-        if high >= nearest:
-            return math.exp(-nearest)
-        low, high = high, 2 * high
-    while high - low > LEVEL_PRECISION:
-        middle = (low + high) / 2
-        low, high = (middle, high) if separated(middle) else (low, middle)
-    return math.exp(-low)  # at which they are separated
+    def hardest(level):
+        """Return the arms inside and outside of the bandit whose ends overlap the most."""
+        low, high = ends(level, slice(None)).reshape(2, *pulls.shape)
+        m = overlap(low, high, inside, outside).argmax()
+        a = np.where(inside[m], low[m], np.inf).argmin()
+        b = np.where(outside[m], high[m], -np.inf).argmax()
+        return m * pulls.shape[1] + np.array([a, b])
+
+    def separated(pair, level):
+        (low, _), (_, high) = ends(level, pair).T
+        return bool(high - low <= epsilon)
+
+    level = sides.level_of_all(hardest, separated, sides.MAX_LEVEL - math.log(size))
+    return math.exp(-max(level, 0.0))
 
 
 def overlap(low: Floats, high: Floats, inside: Flags, outside: Flags) -> Floats:
@@ -519,7 +539,7 @@ def pair_count(n, k):
 def check_sums(pulls: ArrayLike, sums: ArrayLike, bounded: bool = True) -> tuple[Floats, Floats]:
     """Return pulls and sums as float arrays of one shape, or refuse them by name."""
     allowed = "numbers, each from 0 to the number of pulls" if bounded else "finite numbers"
-    pulls, sums = as_integers(pulls, "pulls", 0), as_numbers(sums, "sums", allowed)
+    pulls, sums = check_integers(pulls, "pulls", ndim=None), as_numbers(sums, "sums", allowed)
     common_shape("sums", pulls, sums)
     pulls, sums = np.broadcast_arrays(pulls.astype(float), sums)
     bad = ~((sums >= 0) & (sums <= pulls)) if bounded else ~np.isfinite(sums)
@@ -553,5 +573,3 @@ def check_item_counts(
     pulls, sums = check_sums(pulls, sums)
     pulls, sums = finite.check_results(pulls, sums, items)
     return pulls, sums, items
-
-

@@ -3,36 +3,33 @@ r"""Anytime-valid intervals and evidence for a finite test set, drawn without re
 An arm has N results, of which k are ones, in a uniformly random order.  The first t results, with S
 ones, are one particular 0/1 sequence, whose probability is
 
-.. math:: P_k = \frac{(k)_S\,(N-k)_{t-S}}{(N)_t}, \qquad (x)_j = x(x-1)\cdots(x-j+1).
+.. math:: P_k = \frac{(k)_S\,(N-k)_{t-S}}{(N)_t}, \qquad (x)_j = x(x-1)\cdots(x-j+1). \tag{1}
 
 Let KT be the probability of the same sequence under the mixture of Krichevsky and Trofimov (1981),
-:math:`\mathrm{KT} = \Gamma(S+\frac12)\Gamma(t-S+\frac12)/(\pi\,t!)`.  It is a distribution of
-infinite sequences.  Given the past, the conditional expectation of the next :math:`\mathrm{KT}/P_k`
-is therefore the sum of KT over the possible results, divided by the current :math:`P_k`, which is
-at most the current ratio: a non-negative supermartingale that starts at 1.  By Ville's inequality
-the probability that it ever reaches :math:`1/\delta` is at most :math:`\delta`.  Hence with
-probability :math:`1-\delta` the true k always satisfies :math:`P_k \geq \delta\,\mathrm{KT}` (such
-prior-posterior ratios are used by Waudby-Smith and Ramdas 2020).
+:math:`\mathrm{KT} = \Gamma(S+\frac12)\Gamma(t-S+\frac12)/(\pi\,t!)`.  With probability
+:math:`1-\delta` the true k always satisfies
 
-These k are consecutive: :math:`\ln P_k` is concave, being a sum of logarithms of :math:`k-i` and
-:math:`N-k-i`.  :math:`P_{k+1} \geq P_k` if and only if :math:`k + 1 \leq S(N+1)/t`, so the maximum
-is at :math:`\lfloor S(N+1)/t \rfloor`; it satisfies the condition, since KT is an average of the
-:math:`P_k`.  At t = N only k = S remains.
+.. math:: P_k \geq \delta\,\mathrm{KT} \tag{2}
 
-**One-sided bounds** (see `topk.confidence.sides`).  KT is the average of the :math:`P_k` with the weights
-:math:`w_k = \Gamma(k+\frac12)\Gamma(N-k+\frac12)/(\pi\,k!\,(N-k)!)` of a beta-binomial
-distribution.  Let :math:`B_k` be the sum of the weights below k.  The average of the :math:`P_j`,
-j < k, with these weights over :math:`B_k`, divided by :math:`P_k`, is a non-negative
-supermartingale from 1 if k is true.  For k above the mode the other :math:`P_j`,
-:math:`j \geq k`, are at most
-:math:`P_k`, so this ratio is at least :math:`1 + (\mathrm{KT}/P_k - 1)/B_k`, and k is too large, at
-level :math:`\alpha`, if :math:`\mathrm{KT}/P_k \geq 1 + B_k(1/\alpha - 1)`.  The largest k that
-remains with 1 in place of :math:`B_k` is :math:`U_0`; with :math:`B_{U_i}`, which is at least
-:math:`B_k` for all :math:`k \leq U_i`, it is :math:`U_{i+1}`.  The bound is :math:`U_2`; the lower
-bound is the mirror image.
+(such prior-posterior ratios are used by Waudby-Smith and Ramdas 2020).  These k are consecutive,
+and around the maximum of :math:`P_k`, at :math:`\lfloor S(N+1)/t \rfloor`.  At t = N only k = S
+remains.
+
+**One-sided bounds** (see `topk.confidence.sides`).  KT is the average of the :math:`P_k` with the
+weights :math:`w_k = \Gamma(k+\frac12)\Gamma(N-k+\frac12)/(\pi\,k!\,(N-k)!)`; let :math:`B_k` be the
+sum of the weights below k.  With probability :math:`1-\alpha` the true k is never above the maximum
+with
+
+.. math:: \mathrm{KT}/P_k > 1 + B_k\Big(\frac1\alpha - 1\Big). \tag{3}
+
+The largest k that remains with 1 in place of :math:`B_k` is :math:`U_0`; with :math:`B_{U_i}`,
+which is at least :math:`B_k` for all :math:`k \leq U_i`, it is :math:`U_{i+1}`.  The bound is
+:math:`U_2`; the lower bound is the mirror image.
 
 The arms may be dependent: they may have a common order or separate ones, since each arm's interval
 depends only on the distribution of its own order.
+
+The chapter "KL-LUCB on a finite test set: sampling without replacement" proves (2) and (3).
 """
 
 import math
@@ -43,6 +40,7 @@ import numpy as np
 
 from topk._checks import check_integer, refuse
 from topk._types import Floats, Integers
+from topk.confidence.sides import Ends
 
 MAX_ITEMS = 10**6  # maximum number of items, limited by the size of the tables
 SIDE_STEPS = 2  # improvements of a one-sided bound, as in `topk.confidence.kl`
@@ -76,34 +74,43 @@ def log_mixture(t, ones, log_factorials, log_halves):
 
 
 def item_range(t, ones, items, log_delta, log_factorials, log_halves):
-    """Return the smallest and the largest k with P_k >= delta KT, as numbers; see `interval`."""
+    """Return the smallest and the largest k with P_k >= delta KT, as numbers."""
     threshold = log_mixture(t, ones, log_factorials, log_halves) + log_delta
     threshold -= ROUNDING * (1 + log_factorials[items])  # rounded outwards
-    return likely_range(t, ones, items, threshold, threshold, log_factorials)
+    low = likely_low(t, ones, items, threshold, log_factorials)
+    return low, likely_high(t, ones, items, threshold, log_factorials)
 
 
-def likely_range(t, ones, items, lower, upper, log_factorials):
-    """Return the smallest k with ln P_k >= lower, and the largest with ln P_k >= upper, as numbers.
+def likely_low(t, ones, items, threshold, log_factorials):
+    """Return the smallest k with ln P_k >= threshold, as a number.
 
     The likelihood increases up to the mode and then decreases: bisection finds each end.
     """
-    first, last = ones, items - (t - ones)
-    mode = min(max(ones * (items + 1) // max(t, 1), first), last)
-    outside, low = first - 1, mode
+    outside, low = ones - 1, mode(t, ones, items)
     while low - outside > 1:
         middle = (outside + low) // 2
-        if log_likelihood(middle, t, ones, items, log_factorials) >= lower:
+        if log_likelihood(middle, t, ones, items, log_factorials) >= threshold:
             low = middle
         else:
             outside = middle
-    outside, high = last + 1, mode
+    return low
+
+
+def likely_high(t, ones, items, threshold, log_factorials):
+    """Return the largest k with ln P_k >= threshold, as a number."""
+    outside, high = items - (t - ones) + 1, mode(t, ones, items)
     while outside - high > 1:
         middle = (outside + high) // 2
-        if log_likelihood(middle, t, ones, items, log_factorials) >= upper:
+        if log_likelihood(middle, t, ones, items, log_factorials) >= threshold:
             high = middle
         else:
             outside = middle
-    return low, high
+    return high
+
+
+def mode(t, ones, items):
+    """Return the k with the largest likelihood, as a number."""
+    return min(max(ones * (items + 1) // max(t, 1), ones), items - (t - ones))
 
 
 @lru_cache(maxsize=8)
@@ -115,25 +122,34 @@ def prior_below(items):
     return np.append(0.0, np.cumsum(weights))
 
 
-def side_range(t, ones, items, above, below, log_factorials, log_halves, prior):
-    """Return one-sided lower and upper bounds on the number of ones, as numbers.
+def side_low(t, ones, items, level, log_factorials, log_halves, prior):
+    """Return the one-sided lower bound on the number of ones, as a number.
 
     Parameters
     ----------
-    above, below : float
-        ln(1/alpha) of the upper bound, and ln(1/beta) of the lower bound.
+    level : float
+        ln(1/alpha).
     prior : ndarray of float, shape (items + 2,)
         See `prior_below`.
     """
     rounding = ROUNDING * (1 + log_factorials[items])
     mixed = log_mixture(t, ones, log_factorials, log_halves) - rounding
-    low, high, share_below, share_above = ones, items - (t - ones), 1.0, 1.0
+    low, share = ones, 1.0
     for _ in range(SIDE_STEPS + 1):
-        lower, upper = mixed - needed(below, share_below), mixed - needed(above, share_above)
-        low, high = likely_range(t, ones, items, lower, upper, log_factorials)
-        share_below = min(prior[items - low] * (1 + rounding), 1.0)
-        share_above = min(prior[high] * (1 + rounding), 1.0)
-    return low, high
+        low = likely_low(t, ones, items, mixed - needed(level, share), log_factorials)
+        share = min(prior[items - low] * (1 + rounding), 1.0)
+    return low
+
+
+def side_high(t, ones, items, level, log_factorials, log_halves, prior):
+    """Return the one-sided upper bound on the number of ones; see `side_low`."""
+    rounding = ROUNDING * (1 + log_factorials[items])
+    mixed = log_mixture(t, ones, log_factorials, log_halves) - rounding
+    high, share = ones, 1.0
+    for _ in range(SIDE_STEPS + 1):
+        high = likely_high(t, ones, items, mixed - needed(level, share), log_factorials)
+        share = min(prior[high] * (1 + rounding), 1.0)
+    return high
 
 
 def needed(level, share):
@@ -141,55 +157,25 @@ def needed(level, share):
     return level + math.log(share + (1 - share) * math.exp(-level))
 
 
-def side_interval(pulls, sums, items, above, below):
-    """Compute `side_range` for arrays: pulls and sums int64, levels float, of one shape."""
-    log_factorials, log_halves = log_tables(items)
-    prior, rounding = prior_below(items), ROUNDING * (1 + log_factorials[items])
-    first, last = sums, items - (pulls - sums)
-    mode = np.clip(sums * (items + 1) // np.maximum(pulls, 1), first, last)
-    mixed = log_mixture(pulls, sums, log_factorials, log_halves) - rounding
-    shares = np.ones((2, *pulls.shape))
-    for _ in range(SIDE_STEPS + 1):
-        least = [mixed - x - np.log(share + (1 - share) * np.exp(-x))
-                 for x, share in zip((below, above), shares, strict=True)]
+def side_ends(pulls: Integers, sums: Integers, items: int) -> Ends:
+    """Return the `topk.confidence.sides.Ends` of arms, in whole items, as floats."""
+    tables = [memoryview(x) for x in (*log_tables(items), prior_below(items))]  # read as floats
 
-        def fits(k, threshold):
-            return log_likelihood(k, pulls, sums, items, log_factorials) >= threshold
+    def end(t, ones, level, lower):
+        return (side_low if lower else side_high)(t, ones, items, level, *tables)
 
-        low, high = ends_around(mode, first, last, fits, least)
-        shares = np.minimum(np.array([prior[items - low], prior[high]]) * (1 + rounding), 1.0)
-    return low, high
-
-
-def ends_around(mode, first, last, fits, thresholds):
-    """Return the ends of the consecutive k around the mode that fit, by bisection."""
-    outside, low = first - 1, mode
-    while (low - outside > 1).any():
-        middle = (outside + low + 1) // 2  # equals ``low`` at the end, which is then unchanged
-        inside = fits(middle, thresholds[0])
-        outside, low = np.where(inside, outside, middle), np.where(inside, middle, low)
-    outside, high = last + 1, mode
-    while (outside - high > 1).any():
-        middle = (outside + high) // 2
-        inside = fits(middle, thresholds[1])
-        outside, high = np.where(inside, outside, middle), np.where(inside, middle, high)
-    return np.asarray(low), np.asarray(high)
-
-
-def side_ends(pulls, sums, items):
-    """Return the function `topk.confidence.sides.Ends` of arms, in whole items (n,), as floats."""
-
-    def ends(above, below):
-        low, high = side_interval(pulls, sums, items, above, below)
-        return low.astype(float), high.astype(float)
-
-    return ends
+    each = np.vectorize(end, otypes=[float])
+    return Ends(
+        pulls.size,
+        lambda arms, levels: each(pulls[arms], sums[arms], levels, True),
+        lambda arms, levels: each(pulls[arms], sums[arms], levels, False),
+    )
 
 
 def interval(
     pulls: Integers, sums: Integers, items: int, delta: float,
 ) -> tuple[Integers, Integers]:
-    """Compute `item_range` for arrays of int64; see `topk.confidence.interval`.
+    """Return the smallest and the largest number of ones that are likely, for arrays.
 
     Parameters
     ----------
@@ -203,18 +189,14 @@ def interval(
     Returns
     -------
     low, high : ndarray of int64
-        The smallest and the largest number of ones among all N results.
+        The ends of (2).
     """
-    log_factorials, log_halves = log_tables(items)
-    threshold = log_mixture(pulls, sums, log_factorials, log_halves) + math.log(delta)
-    threshold -= ROUNDING * (1 + log_factorials[items])
-    first, last = sums, items - (pulls - sums)
-    mode = np.clip(sums * (items + 1) // np.maximum(pulls, 1), first, last)
+    tables, log_delta = [memoryview(x) for x in log_tables(items)], math.log(delta)
 
-    def fits(k, threshold):
-        return log_likelihood(k, pulls, sums, items, log_factorials) >= threshold
+    def ends(t, ones):
+        return item_range(t, ones, items, log_delta, *tables)
 
-    return ends_around(mode, first, last, fits, (threshold, threshold))
+    return np.vectorize(ends, otypes=[np.int64] * 2)(pulls, sums)
 
 
 def tolerated_items(epsilon: float, items: int) -> int:

@@ -1,7 +1,8 @@
 """Kullback-Leibler divergences and mixtures of likelihoods, computed without cancellation.
 
-Functions of arrays run as NumPy code; those with names ending in ``_scalar``, and `pair_minimiser`,
-take numbers, so that rules can call them in compiled loops.  Tests compare the two forms.
+Functions with names ending in ``_scalar``, and `pair_minimiser`, take numbers: rules call them in
+compiled loops, reports in a loop over arms.  The other functions take arrays.  Only `mixture_cost`
+has both forms, since the evidence of many pairs, or of many looks, needs millions of its values.
 """
 
 import math
@@ -61,28 +62,8 @@ def kl_term(share, step):
     return np.where(share > 0, share * x_minus_log(y, 1 + y), step)
 
 
-def kl_log_ratio(mean, other, level):
-    """Return x with kl(mean, mean exp(-x)) = level, where other is 1 - mean; any x at mean 0.
-
-    The divergence is convex and increasing in x: starting on the left, Newton's method steps to the
-    right of the solution and then decreases to it.
-    """
-    mean, other = np.where(mean > 0, mean, 1), np.where(mean > 0, other, 0)
-    x = np.maximum(level, np.sqrt(2 * level * other / mean))  # both are left of the solution
-    for _ in range(100):
-        x = np.minimum(x, 800)  # where exp(-x) is 0
-        down = -mean * np.expm1(-x)
-        y = np.expm1(-np.minimum(x, 1))
-        here = np.where(x < 1, x_minus_log(y, 1 + y), x + np.expm1(-x))
-        ahead = (level - mean * here - kl_term(other, down)) * (other + down) / down
-        x = x + ahead
-        if (abs(ahead) < 1e-9 * x).all():
-            break
-    return x
-
-
 def kl_log_ratio_scalar(mean, other, level):
-    """Return x with kl(mean, mean exp(-x)) = level, where other is 1 - mean.
+    """Return x with kl(mean, mean exp(-x)) = level, where other is 1 - mean; any x at mean 0.
 
     The divergence f is a convex function of x with a concave derivative that is 0 at 0.  Hence f
     f'' is at most half the square of f', and Halley's step has no pole and stays above 0.
@@ -118,34 +99,16 @@ def normal_interval_scalar(u, total, log_ratio):
     return total / u - radius, total / u + radius
 
 
-def arcsine_share(point, copoint):
-    """Return F(point) = Pr(p <= point) for p of Beta(1/2, 1/2), where copoint is 1 - point.
-
-    It is accurate near 0 and near 1, if both arguments are.
-    """
-    return 2 / np.pi * np.arctan2(np.sqrt(point), np.sqrt(copoint))
-
-
-def side_log_ratio(u, mean, other, cost, level):
-    """Return x such that mean exp(-x) is a one-sided lower bound; see `topk.confidence.sides`.
+def side_log_ratio_scalar(u, mean, other, cost, level):
+    """Return x such that mean exp(-x) is the one-sided lower bound of `topk.confidence.sides`.
 
     For an upper bound, exchange mean and other: then x is that of 1 minus the bound.
 
     Parameters
     ----------
-    u, mean, other, cost, level : array_like of float
+    u, mean, other, cost, level : float
         Pulls, the mean and 1 minus it, ln(sup L / KT), and ln(1/alpha), alpha < 1.
     """
-    x = kl_log_ratio(mean, other, (cost + level) / u)
-    for _ in range(SIDE_STEPS):
-        share = arcsine_share(np.minimum(other - mean * np.expm1(-x), 1.0), mean * np.exp(-x))
-        most = cost + level + np.log(share + (1 - share) * np.exp(-level))
-        x = kl_log_ratio(mean, other, most * SIDE_ROUNDING / u)
-    return x
-
-
-def side_log_ratio_scalar(u, mean, other, cost, level):
-    """Compute `side_log_ratio` for numbers."""
     x = kl_log_ratio_scalar(mean, other, (cost + level) / u)
     for _ in range(SIDE_STEPS):
         above = math.sqrt(min(other - mean * math.expm1(-x), 1.0))
@@ -182,7 +145,7 @@ def mixture_cost(pulls, sums):
 
 
 def mixture_cost_scalar(u, ones):
-    """Return ln g = ln(sup L / KT) for numbers; see `mixture_cost`."""
+    """Compute `mixture_cost` for numbers."""
     found = math.log(math.pi / 2 * u) / 2 + (u + 0.5) * math.log1p(0.5 / u) - 0.5
     found = found + log_gamma_half_scalar(u + 0.5) - log_gamma_half_scalar(ones)
     return found - log_gamma_half_scalar(u - ones)

@@ -17,7 +17,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-class Counts(NamedTuple("Counts", [("answers", Integers), ("correct", Integers)])):
+class Counts(NamedTuple):
     """Answers and correct answers of each worker.
 
     Attributes
@@ -27,6 +27,9 @@ class Counts(NamedTuple("Counts", [("answers", Integers), ("correct", Integers)]
     correct : ndarray of int, shape (164,)
         Number of these answers that equal the gold label.
     """
+
+    answers: Integers
+    correct: Integers
 
 
 def rte_counts() -> Counts:

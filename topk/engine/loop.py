@@ -4,24 +4,21 @@ from collections import namedtuple
 
 import numpy as np
 
-from topk import bandits
+from topk._marks import allocates, apart
 from topk.bandits import (
     BernoulliBandit,
     BetaBandit,
     GaussianBandit,
     ReplayBandit,
+    draw_bernoulli,
     is_coin,
     unit_sums,
 )
 from topk.rules.base import WRONG, ask, count, update
-from topk.rules.marks import allocates, apart
 from topk_eval.testset import Deal
 
 DONE, CROSSING, PAUSED = 0, 1, 2  # why `run_batches` returned
 SHORT, BY_HAND = 3, 4  # ... rewards must be drawn first; an arm is pulled more than twice
-
-
-draw_bernoulli = apart(bandits.draw_bernoulli)
 
 
 def total_of(m, counts):

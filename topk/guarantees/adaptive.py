@@ -10,15 +10,20 @@ from topk._checks import (
     between,
 )
 from topk._ranges import (
+    above_zero,
+    below_means,
+    below_one,
     improved_topk_constants,
     inverse_square,
+    one_bandit,
+    probability,
     smallest_integer,
     validated,
 )
 from topk.guarantees.optmai import BETA
 
 
-@validated()
+@validated(means=one_bandit, k=below_means, epsilon=below_one, delta=probability, R=above_zero)
 def clucb_pac_pulls(
     means: ArrayLike, k: int, epsilon: float, delta: float, R: float = 0.5,
 ) -> int | float:
@@ -66,7 +71,7 @@ def clucb_pac_pulls(
     return smallest_integer(lambda t: t > n + factor * (constant + 3 * math.log(t)), 1) - 1
 
 
-@validated()
+@validated(means=one_bandit, k=below_means, epsilon=below_one, delta=probability)
 def adaptive_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Pulls that AdaptiveTopK exceeds with probability at most delta.
 
@@ -115,7 +120,9 @@ def adaptive_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) 
     return total
 
 
-@validated(epsilon=between(0, 1))
+@validated(
+    means=one_bandit, k=below_means, epsilon=between(0, 1), delta=probability, constant=above_zero,
+)
 def improved_topk_order(
     means: ArrayLike, k: int, epsilon: float, delta: float, constant: float = 1.0,
 ) -> float:
@@ -158,7 +165,7 @@ def improved_topk_order(
     return constant * hardness.topk_complexity(means, k, epsilon) * logs
 
 
-@validated(epsilon=between(0, 1))
+@validated(means=one_bandit, k=below_means, epsilon=between(0, 1), delta=probability)
 def improved_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> float:
     r"""Pulls that `topk.ImprovedTopK` exceeds with probability at most delta.
 

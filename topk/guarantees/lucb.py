@@ -14,7 +14,12 @@ from topk._checks import (
     check_real,
 )
 from topk._ranges import (
+    below_means,
+    below_one,
+    flag,
     integer,
+    one_bandit,
+    probability,
     up_to_all,
     validated,
 )
@@ -25,7 +30,7 @@ PUBLISHED, REPAIRED = 146, 705
 K1 = 1.25  # the constant k_1 of the radius beta_1
 
 
-@validated(horizon=integer(0))
+@validated(n=integer(2), delta=probability, horizon=integer(0))
 def lucb1_coverage(n: int, delta: float, horizon: int | None = None) -> float:
     r"""Probability that some confidence interval of LUCB1 ever fails, on one side of one arm.
 
@@ -63,7 +68,7 @@ def lucb1_coverage(n: int, delta: float, horizon: int | None = None) -> float:
     return float((zeta(3) - tail) / K1 * delta / n)
 
 
-@validated(t=integer(1))
+@validated(delta=probability, t=integer(1))
 def lucb1_crossing(t: int, delta: float) -> float:
     r"""Probability that any arm has crossed in round t, :math:`\delta/(k_1t^3)`.
 
@@ -93,7 +98,7 @@ def lucb1_crossing(t: int, delta: float) -> float:
     return delta / (K1 * t**3)
 
 
-@validated(t=integer(1))
+@validated(means=one_bandit, k=below_means, epsilon=below_one, delta=probability, t=integer(1))
 def lucb1_needy(means: ArrayLike, k: int, epsilon: float, delta: float, t: int) -> float:
     r"""Probability that some arm is needy in round t in spite of sufficiently many pulls.
 
@@ -130,7 +135,7 @@ def lucb1_needy(means: ArrayLike, k: int, epsilon: float, delta: float, t: int) 
     return 4 * delta * hardness.lucb_complexity(means, k, epsilon) / (K1 * len(means) * t**4)
 
 
-@validated()
+@validated(means=one_bandit, k=below_means, epsilon=below_one, delta=probability, published=flag)
 def lucb1_rounds(
     means: ArrayLike, k: int, epsilon: float, delta: float, *, published: bool = False,
 ) -> int | float:
@@ -270,7 +275,7 @@ def lucb1_likely_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -
     return 2 * lucb1_rounds(means, k, epsilon, delta) + len(means)
 
 
-@validated(k=up_to_all, epsilon=between(0, 1))
+@validated(n=integer(2), k=up_to_all, epsilon=between(0, 1), delta=probability)
 def halving_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
     r"""Pulls of Halving, whose schedule is fixed in advance.
 
@@ -315,7 +320,7 @@ def halving_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
     return total
 
 
-@validated(epsilon=between(0, 1))
+@validated(n=integer(2), epsilon=between(0, 1), delta=probability)
 def direct_pulls(n: int, epsilon: float, delta: float) -> int:
     r"""Pulls of the direct method, :math:`n\lceil\frac2{\epsilon^2}\ln\frac n\delta\rceil`.
 

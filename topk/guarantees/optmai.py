@@ -7,17 +7,13 @@ from topk._checks import (
     check_budget,
     check_integer,
 )
-from topk._ranges import (
-    integer,
-    up_to_all,
-    validated,
-)
+from topk._ranges import below_n, flag, integer, probability, pulls_of_n, up_to_all, validated
 from topk._types import Whole
 
 BETA = 0.75 * math.exp(0.2)  # OptMAI's ratio of budgets in the theorems
 
 
-@validated(k=integer(1))
+@validated(k=integer(1), delta=probability)
 def qe_regret(size: int, k: int, pulls: int, delta: float) -> float:
     r"""Loss of one quartile elimination: bound on the decrease of the k best arms' average.
 
@@ -57,7 +53,7 @@ def qe_regret(size: int, k: int, pulls: int, delta: float) -> float:
     return math.sqrt(size / pulls * (10 + 4 * math.log(2 / delta) / k))
 
 
-@validated(k=integer(1))
+@validated(k=integer(1), delta=probability, published=flag)
 def ar_regret(size: int, k: int, pulls: int, delta: float, *, published: bool = False) -> float:
     r"""Loss of one accept-reject round: bound on the decrease of the best attainable average.
 
@@ -119,7 +115,7 @@ def _complement(n, k, epsilon):
     return (k, epsilon) if 2 * k <= n else (n - k, epsilon * k / (n - k))
 
 
-@validated()
+@validated(n=integer(2), k=below_n, delta=probability, budget=pulls_of_n, beta=between(0.75, 1))
 def optmai_regret(n: int, k: int, budget: Whole, delta: float, beta: float = BETA) -> float:
     r"""Average regret that OptMAI guarantees with probability 1 - delta.
 
@@ -166,7 +162,9 @@ def optmai_regret(n: int, k: int, budget: Whole, delta: float, beta: float = BET
     return _optmai_loss(n, side, delta, beta) / math.sqrt(budget) / factor
 
 
-@validated(epsilon=between(0, 1), k=up_to_all)
+@validated(
+    n=integer(2), k=up_to_all, epsilon=between(0, 1), delta=probability, beta=between(0.75, 1),
+)
 def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BETA) -> int:
     r"""Budget with which OptMAI guarantees average regret epsilon.
 
@@ -205,7 +203,7 @@ def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BET
     return max(n, math.ceil((_optmai_loss(n, side, delta, beta) / epsilon) ** 2))
 
 
-@validated()
+@validated(n=integer(2), budget=pulls_of_n, beta=between(0.75, 1))
 def optmai_arm_pulls(n: int, budget: Whole, beta: float = BETA) -> float:
     r"""Maximum number of pulls that OptMAI can spend on one arm.
 
@@ -246,7 +244,7 @@ def optmai_arm_pulls(n: int, budget: Whole, beta: float = BETA) -> float:
     return total
 
 
-@validated(epsilon=between(0, 1))
+@validated(n=integer(2), k=below_n, epsilon=between(0, 1), delta=probability)
 def uniform_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
     r"""Pulls with which uniform sampling guarantees average regret epsilon.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topk._checks import as_numbers, check_means, check_real, refuse
-from topk._ranges import validated
+from topk._ranges import below_n, integer, probability, validated
 from topk.bandits import reward_range_of
 from topk.guarantees.adaptive import adaptive_topk_pulls, clucb_pac_pulls, improved_topk_order
 from topk.guarantees.lucb import (
@@ -40,7 +40,7 @@ def _unit_means(value, name, arguments):
     return check_means(np.clip((array - reward_range.low) / reward_range.width, 0.0, 1.0), name)
 
 
-@validated(epsilon=_unit_epsilon, means=_unit_means)
+@validated(n=integer(2), means=_unit_means, k=below_n, epsilon=_unit_epsilon, delta=probability)
 def plan(
     n: int,
     k: int,

@@ -11,8 +11,12 @@ from topk._checks import (
     up_to,
 )
 from topk._ranges import (
+    below_means,
     integer,
+    one_bandit,
     one_or_several,
+    probability,
+    pulls_of_means,
     several,
     validated,
 )
@@ -48,7 +52,7 @@ def log_bar(n: int) -> float:
     return 0.5 + float(np.sum(1.0 / np.arange(2, n + 1)))
 
 
-@validated()
+@validated(means=one_bandit, k=below_means, budget=pulls_of_means)
 def sar_error(means: ArrayLike, k: int, budget: Whole) -> float:
     r"""Bound on the probability that SAR misses one of the k best arms.
 
@@ -84,7 +88,7 @@ def sar_error(means: ArrayLike, k: int, budget: Whole) -> float:
     return 2 * means.size**2 * math.exp(-sar_exponent(means, k, budget))
 
 
-@validated()
+@validated(means=one_bandit, k=below_means, delta=probability)
 def sar_budget(means: ArrayLike, k: int, delta: float) -> int | float:
     r"""Smallest budget for which SAR's bound guarantees a failure probability of at most delta.
 
@@ -118,7 +122,7 @@ def sar_budget(means: ArrayLike, k: int, delta: float) -> int | float:
     return math.ceil(budget) if math.isfinite(budget) else math.inf
 
 
-@validated(means=several)
+@validated(means=several, budget=pulls_of_means)
 def multibandit_sar_error(means: ArrayLike, budget: Whole) -> float:
     r"""Bound on the probability that multi-bandit SAR misses the best arm of some bandit.
 
@@ -156,7 +160,7 @@ def _k_of_sar(value, name, arguments):
     return check_integer(value, name, 1, means.size - 1 if means.ndim == 1 else 1)
 
 
-@validated(means=one_or_several, k=_k_of_sar)
+@validated(means=one_or_several, k=_k_of_sar, budget=pulls_of_means)
 def sar_exponent(means: ArrayLike, k: int, budget: Whole) -> float:
     r"""Exponent of SAR's bound, for one bandit or several; both theorems share its form.
 

@@ -8,18 +8,22 @@ from numpy.typing import ArrayLike
 
 from topk import hardness
 from topk._checks import (
-    as_integers,
     as_numbers,
     as_vector,
     check_budget,
     check_integer,
+    check_integers,
     check_real,
     common_shape,
     refuse,
 )
 from topk._ranges import (
     any_unit,
+    below_means,
+    below_one,
     one_or_several,
+    probability,
+    pulls_of_means,
     smallest_integer,
     validated,
 )
@@ -68,26 +72,13 @@ def average_off(
     from scipy.stats import binom
 
     slack = check_real(slack, "slack", 0, 1)
-    pulls = as_integers(pulls, "pulls", 1)
+    pulls = check_integers(pulls, "pulls", smallest=1, ndim=None)
     low = np.ceil(pulls * (mean - off - slack))
     high = np.floor(pulls * (mean + off + slack))
     return binom.cdf(low - 1, pulls, mean) + binom.sf(high, pulls, mean)
 
 
-class UGapEStep(
-    NamedTuple(
-        "UGapEStep",
-        [
-            ("index", Floats),
-            ("candidates", Integers),
-            ("best_outside", int),
-            ("worst_inside", int),
-            ("pulled", int),
-            ("index_of_set", float),
-            ("between", float),
-        ],
-    )
-):
+class UGapEStep(NamedTuple):
     """The quantities that UGapE computes in one step.
 
     Attributes
@@ -107,6 +98,14 @@ class UGapEStep(
     between : float
         U of ``best_outside`` minus L of ``worst_inside``; never below ``index_of_set``.
     """
+
+    index: Floats  # type: ignore[assignment]  # not the method of a tuple
+    candidates: Integers
+    best_outside: int
+    worst_inside: int
+    pulled: int
+    index_of_set: float
+    between: float
 
 
 def ugape_step(means: ArrayLike, radii: ArrayLike, k: int) -> UGapEStep:
@@ -204,7 +203,7 @@ def ugape_ceiling(gap: ArrayLike, radius: ArrayLike) -> FloatOrFloats:
     return (np.minimum(0, 2 * radius - gap) + 2 * radius)[()]
 
 
-@validated(means=one_or_several)
+@validated(means=one_or_several, k=below_means, epsilon=below_one, budget=pulls_of_means)
 def ugapeb_error(
     means: ArrayLike, k: int, budget: Whole, epsilon: float, a: float | None = None,
 ) -> float:
@@ -252,7 +251,7 @@ def ugapeb_error(
     return 2 * means.size * budget * math.exp(-2 * a)
 
 
-@validated(means=one_or_several)
+@validated(means=one_or_several, k=below_means, epsilon=below_one, delta=probability)
 def ugapeb_budget(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Smallest budget from which UGapEb's bound on the failure probability is at most delta.
 
@@ -290,7 +289,7 @@ def ugapeb_budget(means: ArrayLike, k: int, epsilon: float, delta: float) -> int
     return smallest_integer(lambda q: constant + math.log(q) <= (q - n) / factor, n + 1)
 
 
-@validated(means=one_or_several)
+@validated(means=one_or_several, k=below_means, epsilon=below_one, delta=probability)
 def ugapec_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> int | float:
     r"""Pulls that UGapEc exceeds with probability at most delta.
 

@@ -15,7 +15,7 @@ from scipy.sparse import csc_matrix, identity
 from scipy.sparse.linalg import splu
 
 from topk._checks import as_vector, check_means, check_real, refuse
-from topk._ranges import one_of, validated
+from topk._ranges import below_means, one_of, validated
 from topk._types import Floats
 from topk.confidence.kl import kl_of_step
 
@@ -23,18 +23,7 @@ _RELATIVE_GAP = 1e-9  # relative duality gap at which the method stops
 _MAX_STEPS = 200  # interior-point steps; 10 to 40 are used in practice
 
 
-class CharacteristicTime(
-    NamedTuple(
-        "CharacteristicTime",
-        [
-            ("value", float),
-            ("weights", Floats),
-            ("lower", float),
-            ("upper", float),
-            ("alternatives", Floats),
-        ],
-    )
-):
+class CharacteristicTime(NamedTuple):
     r"""A characteristic time with its certificate, as returned by `characteristic_time`.
 
     Attributes
@@ -53,6 +42,12 @@ class CharacteristicTime(
         :math:`\sum_iw_i\,\mathbb E[\mathrm{kl}(\mu_i,\lambda_i)]` is at most its largest
         coefficient, whose inverse is ``lower``.
     """
+
+    value: float
+    weights: Floats
+    lower: float
+    upper: float
+    alternatives: Floats
 
 
 def _is_gaussian(arguments):
@@ -74,11 +69,7 @@ def _sigma(value, name, arguments):
     return value
 
 
-@validated(
-    family=one_of("bernoulli", "gaussian"),
-    means=_means,
-    sigma=_sigma,
-)
+@validated(means=_means, k=below_means, family=one_of("bernoulli", "gaussian"), sigma=_sigma)
 def characteristic_time(
     means: ArrayLike,
     k: int,
@@ -131,8 +122,7 @@ def characteristic_time(
     Arms of equal mean on one side get equal weights (the problem is concave and symmetric), so each
     group of equal arms is one variable.  Few pairs are active, nearly always only those that
     contain arm k or arm k + 1: the method starts with these and adds pairs that the solution
-    violates until there are none.  A thousand arms take about 0.05 s; for large n the check of all
-    k (n - k) pairs dominates.
+    violates until there are none.  For large n the check of all k (n - k) pairs dominates.
 
     Examples
     --------

@@ -15,13 +15,29 @@ from topk._checks import (
     check_unit_array,
     refuse,
 )
-from topk._ranges import any_unit, inverse_square, means_up_to_b, up_to_b, up_to_half, validated
+from topk._ranges import (
+    above_zero,
+    any_unit,
+    below_means,
+    below_one,
+    integer,
+    inverse_square,
+    means_up_to_b,
+    one_bandit,
+    one_of,
+    up_to_b,
+    up_to_half,
+    validated,
+)
 from topk._types import FloatOrFloats, Floats
 from topk.confidence.kl import kl_of_step
 from topk.metrics import SLACK
 
 
-@validated(means=lambda value, name, arguments: as_vector(value, name))
+@validated(
+    means=lambda value, name, arguments: as_vector(value, name), k=below_means,
+    ties=one_of("infinite", "distinct"),
+)
 def gaps(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "infinite") -> Floats:
     r"""Distance of every arm's mean from the other side of the boundary.
 
@@ -189,7 +205,7 @@ def h_multibandit(means: ArrayLike) -> tuple[float, float]:
     return float(inverse_square(all_gaps).sum()), _h2_of_gaps(all_gaps)
 
 
-@validated()
+@validated(means=one_bandit, k=below_means, epsilon=below_one)
 def lucb_complexity(means: ArrayLike, k: int, epsilon: float) -> float:
     r"""Complexity of LUCB, :math:`H^{\epsilon/2}=\sum_i\max(\Delta_i,\epsilon/2)^{-2}`.
 
@@ -219,7 +235,7 @@ def lucb_complexity(means: ArrayLike, k: int, epsilon: float) -> float:
     return float(inverse_square(np.maximum(gaps(means, k), epsilon / 2)).sum())
 
 
-@validated(means=means_up_to_b, epsilon=up_to_b)
+@validated(b=above_zero, means=means_up_to_b, k=below_means, epsilon=up_to_b)
 def ugape_complexity(
     means: ArrayLike, k: int, epsilon: float, b: float = 1.0, *, variances: ArrayLike | None = None,
 ) -> float:
@@ -285,7 +301,7 @@ def ugape_complexity(
     return float(np.where(m > 0, terms, np.inf).sum())
 
 
-@validated()
+@validated(means=one_bandit, k=below_means, epsilon=below_one, sides=one_of("both", "top"))
 def tolerance(
     means: ArrayLike, k: int, epsilon: float, *, sides: Literal["both", "top"] = "both",
 ) -> int:
@@ -341,7 +357,7 @@ def _sorted_gaps(means, k, sides):
     return above[:length], below[:length]
 
 
-@validated()
+@validated(means=one_bandit, k=below_means, epsilon=below_one, sides=one_of("both", "top"))
 def psi(
     means: ArrayLike,
     k: int,
@@ -465,7 +481,7 @@ def bernoulli_kl(p: ArrayLike, q: ArrayLike) -> FloatOrFloats:
     return float(value) if value.ndim == 0 else value
 
 
-@validated()
+@validated(means=one_bandit)
 def spread_constant(means: ArrayLike) -> float:
     r"""Smallest c for which the arms are c-spread.
 
@@ -503,17 +519,7 @@ def spread_constant(means: ArrayLike) -> float:
         return float(max(1.0, steps.max(), 1 / steps.min()))
 
 
-class SpreadBounds(
-    NamedTuple(
-        "SpreadBounds",
-        [
-            ("tolerance", int),
-            ("psi", float),
-            ("upper", float),
-            ("lower", float),
-        ],
-    )
-):
+class SpreadBounds(NamedTuple):
     """The bounds of Lemma 1 for c-spread arms.
 
     Attributes
@@ -528,8 +534,13 @@ class SpreadBounds(
         Lower bound on H^(0, epsilon), of the order n / epsilon.
     """
 
+    tolerance: int
+    psi: float
+    upper: float
+    lower: float
 
-@validated(k=up_to_half, epsilon=between(0, 1))
+
+@validated(n=integer(2), k=up_to_half, epsilon=between(0, 1))
 def spread_bounds(n: int, k: int, epsilon: float, c: float) -> SpreadBounds:
     r"""Lemma 1 with explicit constants: bounds for all c-spread arms.
 

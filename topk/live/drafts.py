@@ -86,9 +86,10 @@ def changes(method: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(method)
     def whole(*arguments: P.args, **named: P.kwargs) -> R:
         one: Any = arguments[0]
+        change: Any = method  # of the draft in the place of the object
         with one.lock:
             draft = one._draft()
-            answer: Any = method(draft, *arguments[1:], **named)
+            answer = change(draft, *arguments[1:], **named)
             one.__dict__ = draft.__dict__  # the step
         return one if answer is draft else answer
 

@@ -48,6 +48,8 @@ class Kind:
         The method that makes a state.
     anew : str
         What to do with a state of another version.
+    sources : str
+        The hash of the code that writes it; a file by other code is read with a warning.
     """
 
     format: str
@@ -55,6 +57,7 @@ class Kind:
     noun: str
     writer: str
     anew: str
+    sources: str = SOURCES
 
 
 SESSION = Kind(
@@ -63,10 +66,10 @@ SESSION = Kind(
     "`observe` of a new session",
 )
 WITH_CELLS = (
-    "a session by arms; this one is about models on items, which `topk_eval.Evaluation` runs: start "
-    "a new one, and tell it the results. In this state they are under cells: known has a text for "
-    "each model, with a letter for each cell in the model's order (0, 1: the result; = the next "
-    "number of values; x: failed; . ? -: none), and values has these numbers"
+    "a session by arms; this one is about models on items, which `topk_eval.Evaluation` runs: "
+    "start a new one, and tell it the results. In this state they are under cells: known has a "
+    "text for each model, with a letter for each cell in the model's order (0, 1: the result; = "
+    "the next number of values; x: failed; . ? -: none), and values has these numbers"
 )
 
 
@@ -108,6 +111,7 @@ def opened(kind: Kind, state: dict[str, Any] | str) -> tuple[Strategy, dict[str,
 
 def save(
     path: str | Path, state: Callable[[], dict[str, Any]], known: set[str], overwrite: bool,
+    sources: str = SOURCES,
 ) -> None:
     """Write a state to a file under a lock; see `topk.Session.save`.
 
@@ -121,6 +125,8 @@ def save(
         Revisions of files that the session loaded or saved; the new one is added.
     overwrite : bool
         Whether to replace any file.
+    sources : str
+        The hash of the code that writes the file.
     """
     target = Path(os.path.realpath(path))  # a symbolic link stays one
     try:
@@ -128,7 +134,7 @@ def save(
             now, revision = state(), uuid.uuid4().hex
             if not overwrite:
                 check_revision(path, target, known, now["digest"])
-            whole = {"library": SOURCES, "revision": revision, "session": now}
+            whole = {"library": sources, "revision": revision, "session": now}
             # known before it is written: an interrupt in between leaves the study writable
             known.add(revision)
             write_file(target, f"{json.dumps(whole)}\n".encode())
@@ -247,12 +253,13 @@ def load(path: str | Path, lost: bool = False) -> "topk.Session":
 
 def loaded(cls: Any, path: str | Path) -> Any:
     """Return a study of a class from a file that its method `save` has written."""
-    stored, kind = parsed(Path(path).read_text(encoding="utf-8", errors="replace"), "path"), cls.kind
+    text, kind = Path(path).read_text(encoding="utf-8", errors="replace"), cls.kind
+    stored = parsed(text, "path")
     if isinstance(stored, dict) and stored.keys() == {"library", "session"}:  # without revision
         opened(kind, stored["session"])  # says what to do with an older version
     if not isinstance(stored, dict) or stored.keys() != {"library", "revision", "session"}:
         refuse("path", str(path), f"a file written by {kind.writer.split('.')[0]}.save")
-    if stored["library"] != SOURCES:
+    if stored["library"] != kind.sources:
         told = f"{path} was written by another version of this library's code; its format is known"
         warnings.warn(told, TopkWarning, stacklevel=3)
     study = cls.from_state(stored["session"])

@@ -14,7 +14,6 @@ from topk._checks import (
     check_flag,
     check_integer,
     in_words,
-    integral_as_int,
     refuse,
     shortened,
 )
@@ -200,7 +199,7 @@ class Session(Study):
         batch; the strategy's documentation says with which probability they hold.
         """
         if self._reward_range.bounded:
-            ends = self.strategy.bounds(self.engine.seen)
+            ends = self.strategy.intervals(self.engine.seen)
         else:  # the strategy's bounds require rewards in [0, 1]
             ends = self.snapshot().intervals()
         lower, upper = (self._reward_range.from_unit(1, end).reshape(self.layout) for end in ends)
@@ -310,7 +309,7 @@ class Session(Study):
         """
         plain = check_flag(plain, "plain")
         if size is not None:
-            left = self._hand_out(check_integer(integral_as_int(size), "size", 1, MOST))
+            left = self._hand_out(check_integer(size, "size", 1, MOST, floats=True))
             arms = np.flatnonzero(left)
         else:
             left, arms = self._arrivals.left, self._arrivals.arms
@@ -676,9 +675,9 @@ class Session(Study):
         arms if the withdrawal is independent of the arm's rewards; with `KLLUCB`, `BettingLUCB` and
         `TopTwo` it may depend on rewards that have been told.  By sides (`KLLUCB`, `BettingLUCB`),
         an arm whose upper bound is below the lower bounds of k others costs nothing; the first
-        withdrawal of another arm widens the upper bounds, see `topk.confidence.sides`.  Arms rejected earlier
-        stay rejected: the guarantee of a strategy that rejects arms during the run is about the
-        arms that were still active.
+        withdrawal of another arm widens the upper bounds, see `topk.confidence.sides`.  Arms
+        rejected earlier stay rejected: the guarantee of a strategy that rejects arms during the run
+        is about the arms that were still active.
 
         Parameters
         ----------
@@ -732,9 +731,9 @@ class Session(Study):
         Notes
         -----
         *Rules by sides* (`KLLUCB` with its mixture, `BettingLUCB`) reserve a part of delta for arms
-        that join, see `topk.confidence.sides`: the guarantee holds at delta whenever and for whatever reason
-        arms join, and ``most_arms`` is not needed.  An arm that joins must begin without data: tell
-        no rewards from before it joined.
+        that join, see `topk.confidence.sides`: the guarantee holds at delta whenever and for
+        whatever reason arms join, and ``most_arms`` is not needed.  An arm that joins must begin
+        without data: tell no rewards from before it joined.
 
         *With* ``start(..., most_arms=N)`` other rules divide delta among N arms from the start.
         There are at most N intervals, each at delta / N, so that the guarantee holds with

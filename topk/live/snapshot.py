@@ -248,7 +248,8 @@ class Snapshot:
         pulls, sums = self.pulls.reshape(self.layout), self.sums.reshape(self.layout)
         found = confidence.found_evidence(
             pulls, sums, self.chosen, epsilon, [*self.withdrawn], self.reward_range.sigma,
-            squares=squares, method="intervals" if self.by_intervals else "pairs", form=self.pair_form(epsilon),
+            squares=squares, method="intervals" if self.by_intervals else "pairs",
+            form=self.pair_form(epsilon),
         )  # fmt: skip
         return min(1.0, found * math.exp(self.log_reserve))
 

@@ -187,15 +187,15 @@ class Study(Drafted):
         status = getattr(self.engine.seen, "status", None)
         settled = np.zeros(self.n, dtype=bool) if status is None else status != ACTIVE
         when = getattr(self.engine.seen, "settled", np.zeros(0))
-        return dict(
-            strategy=self.strategy, names=self.names, layout=self.layout,
-            reward_range=self._reward_range, delta=getattr(self.strategy, "delta", DELTA),
-            pulls=pulls, sums=sums, counted=self._counted()[0], settled=settled,
-            surplus=self._arrivals.surplus, withdrawn=(*self._withdrawn,), chosen=self._chosen(),
-            stopped=self.stopped, joined=(*self._joined,), withdrawals=self.withdrawals,
-            stops_by=self.engine.strategy.stops_by,
-            when_settled={a: float(when[a]) for a in self._withdrawn if when.size},
-        )  # fmt: skip
+        return {
+            "strategy": self.strategy, "names": self.names, "layout": self.layout,
+            "reward_range": self._reward_range, "delta": getattr(self.strategy, "delta", DELTA),
+            "pulls": pulls, "sums": sums, "counted": self._counted()[0], "settled": settled,
+            "surplus": self._arrivals.surplus, "withdrawn": (*self._withdrawn,),
+            "chosen": self._chosen(), "stopped": self.stopped, "joined": (*self._joined,),
+            "withdrawals": self.withdrawals, "stops_by": self.engine.strategy.stops_by,
+            "when_settled": {a: float(when[a]) for a in self._withdrawn if when.size},
+        }  # fmt: skip
 
     def report(self, full: bool = False) -> pandas.DataFrame:
         """Return the current results as a table; see `topk.live.report.report`."""
@@ -322,7 +322,8 @@ class Study(Drafted):
         OSError
             If the file cannot be written.
         """
-        files.save(path, self.state, self.revisions, check_flag(overwrite, "overwrite"))
+        overwrite = check_flag(overwrite, "overwrite")
+        files.save(path, self.state, self.revisions, overwrite, self.kind.sources)
 
     # Arms that leave and join
 
@@ -386,7 +387,8 @@ class Study(Drafted):
             plain, kind = [as_name(name) for name in given], type(self.names[0])
             arms = [*self.names, *plain]
             if not plain or {*map(type, plain)} != {kind} or len({*arms}) < len(arms):
-                allowed = f"one new {kind.__name__} or several, each once, none of the {one}s' names"
+                allowed = f"one new {kind.__name__} or several, each once, none of the {one}s' "
+                allowed += "names"
                 refuse("names", names, allowed)
             number = len(plain)
         if most and self.n + number > most:

@@ -17,7 +17,6 @@ from topk._checks import (
     check_integers,
     entry,
     in_words,
-    integral_as_int,
     refuse,
     refuse_first,
     roundings,
@@ -174,8 +173,8 @@ def check_names(arms: Any, noun: str = "arms") -> list[Any] | None:
 
 def read_counts(counts: Any, arms: Integers, where: Callable[[int], str]) -> Integers:
     """Return the number of rewards of each entry."""
-    counts = integral_as_int(counts if np.iterable(counts) else [counts])
-    return check_integers(counts, "counts", MOST, arms.size, where)
+    counts = counts if np.iterable(counts) else [counts]
+    return check_integers(counts, "counts", MOST, arms.size, where, floats=True)
 
 
 def read(

@@ -13,7 +13,7 @@ from topk._checks import (
     refuse,
     up_to,
 )
-from topk._ranges import integer, up_to_half, validated
+from topk._ranges import above_zero, below_one, integer, probability, up_to_half, validated
 from topk._types import Floats
 
 PUBLISHED_CONSTANT = 1 / 18375
@@ -32,7 +32,7 @@ def _members(value, name, arguments):
     return [check_integer(arm, name, 1) for arm in value]
 
 
-@validated(m=up_to_half)
+@validated(n=integer(2), m=up_to_half)
 def explore_m_families(n: int, m: int, size: int) -> Iterator[tuple[int, ...]]:
     r"""Iterate over the index sets of a family of instances: subsets of the arms 1, ..., n - 1.
 
@@ -64,7 +64,7 @@ def explore_m_families(n: int, m: int, size: int) -> Iterator[tuple[int, ...]]:
     return combinations(range(1, n), size)
 
 
-@validated(epsilon=EXPLORE_M_EPSILON, members=_members)
+@validated(n=integer(2), epsilon=EXPLORE_M_EPSILON, members=_members)
 def explore_m_means(n: int, members: Iterable[int], epsilon: float) -> Floats:
     r"""Means of the instance :math:`B_I`.
 
@@ -136,17 +136,7 @@ def explore_m_optimal(members: Iterable[int], m: int) -> frozenset[int]:
     return members | {0} if len(members) == m - 1 else members
 
 
-class CountingStep(
-    NamedTuple(
-        "CountingStep",
-        [
-            ("pairs", int),
-            ("larger", int),
-            ("per_member", tuple[int, int]),
-            ("disjoint", bool),
-        ],
-    )
-):
+class CountingStep(NamedTuple):
     """The numbers that section 4.2.2 counts.
 
     Attributes
@@ -163,8 +153,13 @@ class CountingStep(
         that their probabilities add up to an error probability.
     """
 
+    pairs: int
+    larger: int
+    per_member: tuple[int, int]
+    disjoint: bool
 
-@validated(m=up_to_half)
+
+@validated(n=integer(2), m=up_to_half)
 def count_pairs(n: int, m: int) -> CountingStep:
     r"""Check the counting step in the proof of Theorem 8 by enumeration.
 
@@ -212,20 +207,7 @@ def count_pairs(n: int, m: int) -> CountingStep:
     return CountingStep(sum(counts), larger, (min(counts), max(counts)), disjoint)
 
 
-class ExploreMArgument(
-    NamedTuple(
-        "ExploreMArgument",
-        [
-            ("log_term", float),
-            ("horizon", float),
-            ("deviation", float),
-            ("exact_log_ratio", float),
-            ("stated_log_ratio", float),
-            ("factor", float),
-            ("holds", bool),
-        ],
-    )
-):
+class ExploreMArgument(NamedTuple):
     r"""The quantities of Lemmas 10 to 12 for one choice of the constant C.
 
     Attributes
@@ -249,8 +231,16 @@ class ExploreMArgument(
         Whether :math:`32\epsilon\Delta^*<L`, which Lemma 12 needs.
     """
 
+    log_term: float
+    horizon: float
+    deviation: float
+    exact_log_ratio: float
+    stated_log_ratio: float
+    factor: float
+    holds: bool
 
-@validated(m=integer(6), epsilon=EXPLORE_M_EPSILON, delta=up_to(0.25))
+
+@validated(epsilon=EXPLORE_M_EPSILON, delta=up_to(0.25), constant=above_zero, m=integer(6))
 def explore_m_argument(
     m: int, epsilon: float, delta: float, constant: float = PUBLISHED_CONSTANT,
 ) -> ExploreMArgument:
@@ -293,7 +283,7 @@ def explore_m_argument(
     return ExploreMArgument(log_term, horizon, deviation, exact, stated, factor, -stated < log_term)
 
 
-@validated()
+@validated(log_term=above_zero)
 def theorem_8_constant(log_term: float = 1.0) -> float:
     r"""The largest C for which Lemma 12 holds.
 
@@ -326,7 +316,7 @@ def theorem_8_constant(log_term: float = 1.0) -> float:
     return log_term / (1024 * (2 + math.sqrt(4 + log_term)) ** 2)
 
 
-@validated(m=up_to_half)
+@validated(n=integer(2), epsilon=below_one, delta=probability, constant=above_zero, m=up_to_half)
 def theorem_8_pulls(
     n: int, m: int, epsilon: float, delta: float, constant: float = PUBLISHED_CONSTANT,
 ) -> float:
@@ -362,7 +352,7 @@ def theorem_8_pulls(
     return constant * n / epsilon**2 * log_term
 
 
-@validated(horizon=_horizon, epsilon=EXPLORE_M_EPSILON)
+@validated(epsilon=EXPLORE_M_EPSILON, horizon=_horizon)
 def lemma_10_probability(horizon: int, epsilon: float) -> float:
     r"""Exact probability that the ones of an arm fall short of their mean within the horizon.
 

@@ -14,7 +14,7 @@ from topk._checks import (
     refuse,
     up_to,
 )
-from topk._ranges import up_to_half, validated
+from topk._ranges import above_zero, below_n, below_one, integer, probability, up_to_half, validated
 from topk._types import FloatOrFloats, Floats
 from topk.lower_bounds.two_coins import theorem_5_1_pulls
 
@@ -25,7 +25,7 @@ LEMMA_5_4, THEOREM_5_5 = 20_000, 100_000
 SMALL = up_to(0.01)  # the range of epsilon, and mostly of delta
 
 
-@validated(k=up_to_half, epsilon=up_to(1 / 16))
+@validated(n=integer(2), k=up_to_half, epsilon=up_to(1 / 16))
 def group_family(n: int, k: int, epsilon: float) -> Floats:
     r"""The hypotheses :math:`H_1,\dots,H_t`, one row of means each.
 
@@ -67,7 +67,7 @@ def group_family(n: int, k: int, epsilon: float) -> Floats:
     return family
 
 
-@validated(epsilon=up_to(0.5))
+@validated(n=integer(2), epsilon=up_to(0.5))
 def mannor_tsitsiklis_family(n: int, epsilon: float) -> Floats:
     r"""The original family for one best arm.
 
@@ -150,21 +150,7 @@ def group_log_ratio(pulls: ArrayLike, ones: ArrayLike, epsilon: float) -> FloatO
     return float(value) if value.ndim == 0 else value
 
 
-class GroupArgument(
-    NamedTuple(
-        "GroupArgument",
-        [
-            ("pulls", float),
-            ("cap", float),
-            ("deviation", float),
-            ("log_ratio", float),
-            ("log_needed", float),
-            ("good_event", float),
-            ("wrong", float),
-            ("contradiction", bool),
-        ],
-    )
-):
+class GroupArgument(NamedTuple):
     r"""The quantities in the proof of Lemma 5.4 or Theorem 5.5, for an algorithm with few pulls.
 
     Attributes
@@ -191,8 +177,17 @@ class GroupArgument(
         Whether ``wrong`` exceeds delta, with fixed bits 4 delta: no such algorithm exists.
     """
 
+    pulls: float
+    cap: float
+    deviation: float
+    log_ratio: float
+    log_needed: float
+    good_event: float
+    wrong: float
+    contradiction: bool
 
-@validated(k=up_to_half, epsilon=SMALL, delta=up_to(0.02))
+
+@validated(n=integer(2), k=up_to_half, epsilon=SMALL, delta=up_to(0.02), constant=above_zero)
 def group_argument(
     n: int, k: int, epsilon: float, delta: float, constant: float = LEMMA_5_4,
 ) -> GroupArgument:
@@ -286,7 +281,7 @@ def printed_split(epsilon: float, delta: float) -> tuple[float, float]:
     return first, second, delta**0.25
 
 
-@validated(k=up_to_half, epsilon=SMALL, delta=SMALL)
+@validated(n=integer(2), k=up_to_half, epsilon=SMALL, delta=SMALL, constant=above_zero)
 def randomised_argument(
     n: int, k: int, epsilon: float, delta: float, constant: float = THEOREM_5_5,
 ) -> GroupArgument:
@@ -333,7 +328,7 @@ def randomised_argument(
     return _contradiction(n, k, epsilon, delta, constant, cap=20, failure=4 * delta)
 
 
-@validated(k=up_to_half, epsilon=SMALL, delta=SMALL)
+@validated(n=integer(2), k=up_to_half, epsilon=SMALL, delta=SMALL)
 def theorem_5_5_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     r"""Expected pulls that every algorithm needs: :math:`\frac{n\ln(1/\delta)}{C\epsilon^2K}`.
 
@@ -360,7 +355,7 @@ def theorem_5_5_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     return n * math.log(1 / delta) / (THEOREM_5_5 * epsilon**2 * k)
 
 
-@validated(epsilon=between(0, math.inf))
+@validated(n=integer(2), k=below_n, epsilon=between(0, math.inf))
 def complement_epsilon(n: int, k: int, epsilon: float) -> float:
     r"""Tolerance of the complementary problem, :math:`\epsilon'=\frac k{n-k}\epsilon`.
 
@@ -394,7 +389,7 @@ def complement_epsilon(n: int, k: int, epsilon: float) -> float:
     return k * epsilon / (n - k)
 
 
-@validated()
+@validated(n=integer(2), k=below_n, epsilon=below_one, delta=probability)
 def theorem_5_6_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     r"""Expected pulls that every algorithm needs for :math:`k\ge n/2`, by the reduction.
 

@@ -135,9 +135,7 @@ def pair_error(pulls: int) -> float:
     return float(binom.sf(pulls / 2, pulls, 0.25) + 0.5 * tie)
 
 
-class PairCounts(
-    NamedTuple("PairCounts", [("none", int), ("wrong", int), ("both", int), ("missing", int)])
-):
+class PairCounts(NamedTuple):
     """Numbers of pairs by the chosen arms in them.
 
     Attributes
@@ -147,6 +145,11 @@ class PairCounts(
     missing : int
         Good arms not chosen, none + wrong; the average regret is missing / (2 k).
     """
+
+    none: int
+    wrong: int
+    both: int
+    missing: int
 
 
 @validated(signs=_bits)
@@ -295,7 +298,7 @@ def pair_sprt(epsilon: float) -> tuple[int, float]:
     return lead, 2 * lead * (3**lead - 1) / (3**lead + 1)
 
 
-@validated(k=up_to_half, epsilon=between(0, 0.01))
+@validated(n=integer(2), k=up_to_half, epsilon=between(0, 0.01))
 def theorem_7_1_pulls(n: int, k: int, epsilon: float) -> float:
     r"""Pulls per arm at which uniform sampling still fails.
 
@@ -330,7 +333,7 @@ def theorem_7_1_pulls(n: int, k: int, epsilon: float) -> float:
     return math.log(n / k) / (400 * epsilon**2)
 
 
-@validated(k=up_to_half, epsilon=up_to(1 / 8), pulls=integer(1))
+@validated(n=integer(2), k=up_to_half, epsilon=up_to(1 / 8), pulls=integer(1))
 def uniform_failure(n: int, k: int, epsilon: float, pulls: int) -> tuple[float, float]:
     r"""Exact failure probability of uniform sampling on the instance of Theorem 7.1.
 

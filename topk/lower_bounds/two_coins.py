@@ -19,7 +19,7 @@ from topk._checks import (
     refuse,
     up_to,
 )
-from topk._ranges import as_many_as, integer, smallest_integer, validated
+from topk._ranges import as_many_as, below_n, integer, one_bandit, smallest_integer, validated
 from topk._types import FloatOrFloats, Integers
 from topk.hardness.measures import bernoulli_kl
 
@@ -37,7 +37,7 @@ MEANS = {"p": between(0, 1), "q": _above_p}
 ERROR = between(0, 0.5)
 
 
-@validated()
+@validated(n=integer(2))
 def totals(arms: ArrayLike, rewards: ArrayLike, n: int) -> tuple[Integers, Integers]:
     """Return the pulls and the reward sum of each arm in a record.
 
@@ -82,7 +82,7 @@ def totals(arms: ArrayLike, rewards: ArrayLike, n: int) -> tuple[Integers, Integ
     return pulls, np.bincount(arms[rewards == 1], minlength=n)
 
 
-@validated(other=as_many_as("means"))
+@validated(means=one_bandit, other=as_many_as("means"))
 def log_likelihood_ratio(
     pulls: ArrayLike, sums: ArrayLike, means: ArrayLike, other: ArrayLike,
 ) -> FloatOrFloats:
@@ -140,7 +140,7 @@ def log_likelihood_ratio(
     return float(value) if value.ndim == 0 else value
 
 
-@validated(other=as_many_as("means"))
+@validated(means=one_bandit, other=as_many_as("means"))
 def information(pulls: ArrayLike, means: ArrayLike, other: ArrayLike) -> FloatOrFloats:
     r"""Information of pulls for distinguishing means from others, :math:`\sum_iN_i\,\mathrm{kl}`.
 
@@ -291,16 +291,7 @@ def expected_samples_bound(p: float, q: float, error: float) -> tuple[float, flo
     return needed / bernoulli_kl(p, q), needed / bernoulli_kl(q, p)
 
 
-class Sprt(
-    NamedTuple(
-        "Sprt",
-        [
-            ("threshold", float),
-            ("errors", tuple[float, float]),
-            ("samples", tuple[float, float]),
-        ],
-    )
-):
+class Sprt(NamedTuple):
     """Exact operating characteristics of a sequential probability ratio test.
 
     Attributes
@@ -312,6 +303,10 @@ class Sprt(
     samples : tuple of float
         Expected samples under p and under q.
     """
+
+    threshold: float
+    errors: tuple[float, float]
+    samples: tuple[float, float]
 
 
 @validated(threshold=between(0, math.inf), **MEANS)
@@ -426,7 +421,7 @@ def sprt_with_error(p: float, q: float, error: float) -> Sprt:
     return best
 
 
-@validated(epsilon=up_to(0.01))
+@validated(n=integer(2), k=below_n, epsilon=up_to(0.01))
 def theorem_5_1_pulls(n: int, k: int, epsilon: float) -> float:
     r"""Pulls that every algorithm with success probability .8 needs, :math:`\Omega(n/\epsilon^2)`.
 

@@ -3,6 +3,7 @@
 A strategy imports all that it needs from here.
 """
 
+from topk._marks import allocates, apart
 from topk.rules.base import (
     ACCEPTED,
     ACTIVE,
@@ -26,7 +27,7 @@ from topk.rules.indices import (
     lowest,
     upper,
 )
-from topk.rules.marks import allocates, apart, larger, open_function, rule
+from topk.rules.marks import larger, open_function, rule
 from topk.rules.ranking import order, rank, ranked_by
 from topk.rules.rounds import (
     EVERYTHING,
@@ -40,7 +41,7 @@ from topk.rules.rounds import (
     reject,
     whole_pulls,
 )
-from topk.rules.strategy import Indices, Rounds, Strategy, clipped_bounds, positive
+from topk.rules.strategy import Indices, Rounds, Strategy, clipped_intervals, positive
 from topk.rules.view import View
 
 __all__ = [
@@ -62,7 +63,7 @@ __all__ = [
     "allocates",
     "apart",
     "batch",
-    "clipped_bounds",
+    "clipped_intervals",
     "clock",
     "end_with",
     "first_leaves",

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from topk.rules.marks import in_loops, open_function, replaceable
+from topk._marks import in_loops
+from topk.rules.marks import open_function, replaceable
 
 RUNNING, BY_RULE, BY_BUDGET, WRONG = 0, 1, 2, 3  # s.now.ended; WRONG: the rule is invalid
 OPEN = 4  # no further cell can decide

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
+from topk._marks import allocates
 from topk.rules.base import ACCEPTED, BY_BUDGET, REJECTED, WRONG, equal_shares, keep_active
-from topk.rules.marks import allocates, open_function, replaceable
+from topk.rules.marks import open_function, replaceable
 from topk.rules.ranking import ranked_by
 
 EMPTY = 1000  # rounds without pulls after which a rule is considered invalid
@@ -35,7 +36,7 @@ def ask(s, arms, counts):
     if s.now.ended:
         return 0
     pulled, pulls = batch(s), s.budget - s.now.total
-    for j in range(pulled.size):  # assigning arrays would take a second longer to compile
+    for j in range(pulled.size):  # assigning arrays would take longer to compile
         arms[j], counts[j] = pulled[j], s.now.each
     if not s.now.cut:
         return pulled.size

@@ -400,7 +400,7 @@ class Strategy:
             self, arms, rng, bounds, sigma, most_arms, method=method, withdrawals=withdrawals
         )
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
         """Return lower and upper confidence bounds of the arms' means.
 
         Parameters
@@ -422,7 +422,7 @@ class Strategy:
         pulls = np.maximum(seen.pulls, 1)
         n = pulls.size
         radius = np.sqrt(np.log(math.pi**2 * n * pulls**2.0 / (3 * BOUNDS_DELTA)) / (2 * pulls))
-        return clipped_bounds(seen, radius)
+        return clipped_intervals(seen, radius)
 
 
 def warn_of_delta(strategy: Strategy, stacklevel: int) -> None:
@@ -475,7 +475,7 @@ class Ruled(Strategy):
         search : topk.rules.search.interface.Search, optional
             How the arms at risk are found; by default the fastest way in plain Python.
         """
-        made = self.on(reward_range)
+        made: Any = self.on(reward_range)
         bandits, each = made.check_shape(n)
         if search is None:
             fastest = made.search_for(bandits * each)
@@ -790,7 +790,7 @@ class Indices(Ruled):
     }
     by_indices = True
     searches: tuple[Search, ...] = (TOP_K_SCAN, TOP_K_TREES)
-    scan_up_to = 3000  # LUCB1's scan and its trees take the same time with some 2,800 arms
+    scan_up_to = 3000  # compiled; in plain Python arrays; see benchmarks/speed.py, searches
 
     def form_state(self, arms: Arms) -> dict[str, Stored]:
         """Return the array for the arms that are picked."""
@@ -814,15 +814,15 @@ class Indices(Ruled):
         """Return True: the bounds hold after any number of pulls."""
         return True
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
         """Return the bounds of the current round; before the first they are (0, 1)."""
         rules = self.own_rule()
         interval, line = rules.get(indices.interval), rules.get(indices.line)
         scale = seen.now.scale if seen.now.rounds else np.inf
         if interval is None and line is None:
             if indices.scale not in rules:
-                return super().bounds(seen)
-            return clipped_bounds(seen, scale / np.sqrt(np.maximum(seen.pulls, 1)))
+                return super().intervals(seen)
+            return clipped_intervals(seen, scale / np.sqrt(np.maximum(seen.pulls, 1)))
         lower, upper = np.zeros(seen.n), np.ones(seen.n)
         for arm in np.flatnonzero(seen.pulls) if seen.now.rounds else []:
             if interval is not None:
@@ -833,7 +833,7 @@ class Indices(Ruled):
         return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 
-def clipped_bounds(seen: Any, radius: Floats) -> tuple[Floats, Floats]:
+def clipped_intervals(seen: Any, radius: Floats) -> tuple[Floats, Floats]:
     """Return mean minus and plus ``radius`` within [0, 1], and (0, 1) for arms without pulls."""
     means = means_of(seen.pulls, seen.sums)  # nan without pulls
     lower, upper = np.nan_to_num(means - radius, nan=0.0), np.nan_to_num(means + radius, nan=1.0)

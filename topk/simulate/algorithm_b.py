@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from topk._checks import between, check_integer, check_real, check_seed
-from topk._ranges import up_to_half, validated
+from topk._ranges import integer, up_to_half, validated
 from topk._types import Floats, Seed
 from topk.bandits import BernoulliBandit
 from topk.metrics import regret_within
@@ -19,20 +19,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-class AlgorithmB(
-    NamedTuple(
-        "AlgorithmB",
-        [
-            ("pulls", float),
-            ("cap", float),
-            ("right", tuple[Interval, Interval]),
-            ("samples", Floats),
-            ("capped", Floats),
-            ("reliable", Floats),
-            ("seed", int),
-        ],
-    )
-):
+class AlgorithmB(NamedTuple):
     """Results of Algorithm B; index 0 is for mean 1/2, index 1 for 1/2 + 4 epsilon.
 
     Attributes
@@ -53,6 +40,14 @@ class AlgorithmB(
     seed : int
         The seed that repeats the simulation.
     """
+
+    pulls: float
+    cap: float
+    right: tuple[Interval, Interval]
+    samples: Floats
+    capped: Floats
+    reliable: Floats
+    seed: int
 
 
 def algorithm_b(
@@ -137,7 +132,7 @@ def algorithm_b(
     return AlgorithmB(pulls, cap, right, samples, capped, np.array(reliable), seed)
 
 
-@validated(k=up_to_half, epsilon=between(0, 1 / 8))
+@validated(n=integer(2), k=up_to_half, epsilon=between(0, 1 / 8))
 def two_level_means(n, k, epsilon):
     """Return the means of k arms that are 4 epsilon better than the other n - k."""
     return np.where(np.arange(n) < k, 0.5 + 4 * epsilon, 0.5)

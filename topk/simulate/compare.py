@@ -17,7 +17,6 @@ from topk._checks import (
     check_increasing,
     check_integer,
     check_seed,
-    integral_as_int,
     refuse,
 )
 from topk._types import Seed
@@ -132,7 +131,7 @@ def compare(
         refuse("checkpoints", checkpoints, "omitted if budgets are given")
     if isinstance(bandit, Mapping) and not bandit:
         refuse("bandit", bandit, "a bandit, or a dict of at least one")
-    runs = check_integer(integral_as_int(runs), "runs", 2)
+    runs = check_integer(runs, "runs", 2, floats=True)
     versions = {name: [x] for name, x in strategies.items()}
     points = () if budgets is None else check_increasing(budgets, "budgets", 1)
     if seed is None and store:

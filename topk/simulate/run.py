@@ -26,7 +26,6 @@ from topk._checks import (
     check_increasing,
     check_integer,
     check_seed,
-    integral_as_int,
     refuse,
 )
 from topk._types import Seed
@@ -225,7 +224,7 @@ def replicate(
     >>> replicate(topk.SAR(1, budget=90), bandit, runs=10, seed=1).selected.shape
     (10, 1, 1)
     """
-    runs = check_integer(integral_as_int(runs), "runs", 1)
+    runs = check_integer(runs, "runs", 1, floats=True)
     chunk = None if chunk is None else check_integer(chunk, "chunk", 1)
     study, first = study_of(strategy, bandit, runs, seed, checkpoints, max_pulls, keep, epsilon)
     jobs, files = check_jobs(jobs), StudyFiles(study, store, reusable=seed is not None)

@@ -2,7 +2,9 @@ from .adaptive import AdaptiveTopK as AdaptiveTopK, ImprovedTopK as ImprovedTopK
 from .betting import BettingLUCB as BettingLUCB
 from .clucb import CLUCB as CLUCB, CLUCBPAC as CLUCBPAC
 from .gape import GapE as GapE, MultiBanditGapE as MultiBanditGapE
-from .lucb import KLLUCB as KLLUCB, LUCB1 as LUCB1, Halving as Halving
+from .halving import Halving as Halving
+from .kllucb import KLLUCB as KLLUCB
+from .lucb1 import LUCB1 as LUCB1
 from .lucb_plus_plus import LUCBPlusPlus as LUCBPlusPlus
 from .optmai import OptMAI as OptMAI, Uniform as Uniform
 from .racing import Racing as Racing

@@ -27,7 +27,7 @@ from topk.rules import (
     rule,
     whole_pulls,
 )
-from topk.strategies.lucb import halving_share
+from topk.strategies.halving import halving_share
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,12 @@ from topk.confidence.capital import (
     log_products,
     multiply,
 )
-from topk.rules import Arms, Stored, apart, base, indices, rule
+from topk.rules import Arms, Stored, base, indices, rule
 from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.search.interface import Search
 from topk.strategies.by_sides import level_of, note_withdrawal, sides_state
-from topk.strategies.lucb import LEVELS, Floored, floor_state
-
-apart(betting_bounds)
-apart(capital_low)
-apart(capital_high)
-apart(multiply)
+from topk.strategies.kllucb import LEVELS, Floored, floor_state
 
 
 @dataclass(frozen=True)
@@ -38,8 +33,8 @@ class BettingLUCB(Floored):
 
     The strategy is meant for grades, ratings, times and other rewards that are not all 0 or 1.  An
     arm's bounds come from the exact capital of 30 bets on a larger and 30 on a smaller mean, of
-    which an arm keeps the products of its rewards' factors, see `topk.confidence.capital`.  The smaller the
-    variance, the closer they are; for 0/1 rewards they are about those of `KLLUCB`.
+    which an arm keeps the products of its rewards' factors, see `topk.confidence.capital`.  The
+    smaller the variance, the closer they are; for 0/1 rewards they are about those of `KLLUCB`.
 
     Let h be the arm with the lowest lower bound among the k largest means, and l the arm with the
     highest upper bound among the others.  The run ends when :math:`U_l - L_h < \epsilon`; otherwise
@@ -105,10 +100,10 @@ class BettingLUCB(Floored):
             "now": found["now"] | floored["now"],
         }
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
         """Return two-sided bounds, all valid at all times with probability 1 - delta."""
         if self.levels == "arms":
-            return super().bounds(seen)
+            return super().intervals(seen)
         pulls, logs = seen.pulls.astype(np.float64), log_products(seen.mantissas, seen.exponents)
         return capital_interval(pulls, seen.sums, logs, math.log(seen.n / self.delta))
 

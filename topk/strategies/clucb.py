@@ -15,7 +15,7 @@ class Exchanging(Indices):
 
     epsilon: float
     delta: float
-    searches = (CLUCB_TREES,)
+    searches = (CLUCB_TREES,)  # compiled, for any number of arms; in plain Python arrays
     stops_by = joins_by = "intervals"
     certifies = average = anytime = True
     checks = Strategy.checks | {"R": factor}

@@ -9,7 +9,7 @@ import numpy as np
 
 from topk._types import Whole
 from topk.confidence import finite
-from topk.confidence.finite import item_range, side_range
+from topk.confidence.finite import item_range, side_high, side_low
 from topk.rules import NO_ARM, Arms, Indices, base, highest, lower, lowest, rule, upper
 from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.search.interface import Search
@@ -20,10 +20,10 @@ from topk.strategies.by_sides import level_above, level_below, note_withdrawal, 
 class FiniteKLLUCB(Indices):
     r"""The rule of `topk.KLLUCB` if each arm has N 0/1 results, drawn without replacement.
 
-    An arm's bounds L and U are the one-sided ones of `topk.confidence.finite`, at the levels of `topk.confidence.sides`,
-    divided by N; with ``levels="arms"`` the ends of `topk.confidence.interval` with ``items=N`` at
-    delta / n.  The run ends when U of l is at most epsilon above L of h; otherwise h and l
-    are pulled, except an arm whose N results are all known.
+    An arm's bounds L and U are the one-sided ones of `topk.confidence.finite`, at the levels of
+    `topk.confidence.sides`, divided by N; with ``levels="arms"`` the ends of
+    `topk.confidence.interval` with ``items=N`` at delta / n.  The run ends when U of l is at most
+    epsilon above L of h; otherwise h and l are pulled, except an arm whose N results are all known.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ class FiniteKLLUCB(Indices):
 
     Notes
     -----
-    The guarantee is that of `topk.confidence.sides`, whose proof allows the bounds to touch.  If all results
-    of h and l are known, :math:`L_h` and :math:`U_l` are their true values, and :math:`L_h \geq
-    U_l` since h is among the k largest means.  Hence a run ends after at most n N pulls, also with
-    ties and epsilon = 0.
+    The guarantee is that of `topk.confidence.sides`, whose proof allows the bounds to touch.  If
+    all results of h and l are known, :math:`L_h` and :math:`U_l` are their true values, and
+    :math:`L_h \geq U_l` since h is among the k largest means.  Hence a run ends after at most n N
+    pulls, also with ties and epsilon = 0.
     """
 
     k: int
@@ -70,9 +70,9 @@ class FiniteKLLUCB(Indices):
         t = min(s.pulls[arm], s.items)
         ones = min(int(s.sums[arm] + 0.5), t)
         if s.by_sides:
-            above, below = level_above(s, arm), level_below(s, arm)
             tables = s.log_factorials, s.log_halves, s.prior
-            low, high = side_range(t, ones, s.items, above, below, *tables)
+            low = side_low(t, ones, s.items, level_below(s, arm), *tables)
+            high = side_high(t, ones, s.items, level_above(s, arm), *tables)
         else:
             low, high = item_range(t, ones, s.items, s.level, s.log_factorials, s.log_halves)
         return low / s.items, high / s.items

@@ -32,7 +32,7 @@ class Gaps(Indices):
     budget: Whole
     complexity: float
     c: float
-    bounds = Strategy.bounds
+    intervals = Strategy.intervals
     checks = Strategy.checks | {"complexity": positive, "c": factor}
 
     def state(self, arms: Arms) -> dict[str, Any]:
@@ -81,7 +81,9 @@ class GapE(Gaps):
     budget: Whole
     complexity: float
     c: float = 2.0
-    scan_up_to = 1000  # then trees are faster: sides change often, and each change costs a scan
+    # compiled a scan of the k largest means up to 1,000 arms, then trees, since arms change sides
+    # often and each change costs a scan; in plain Python arrays; see benchmarks/speed.py, searches
+    scan_up_to = 1000
 
     @rule
     def scale(s):
@@ -153,7 +155,8 @@ class MultiBanditGapE(Gaps):
     complexity: float
     c: float = 2.0
     k = 1
-    several, searches = True, (UGAPE_SCAN,)
+    several = True
+    searches = (UGAPE_SCAN,)  # of the bandits that have changed; with `find_candidates` below
     roles = Indices.roles | {
         "radius": ugape_scan.radius, "find_candidates": ugape_scan.find_candidates,
     }

@@ -9,7 +9,7 @@ import numpy as np
 from topk._checks import check_choice
 from topk._types import Floats, Whole
 from topk.confidence.sides import share_above
-from topk.rules import Arms, Indices, clipped_bounds, highest, lower, lowest, rule, upper
+from topk.rules import Arms, Indices, clipped_intervals, highest, lower, lowest, rule, upper
 
 SPLITS = ("half", "sqrt")
 LARGEST = 0.1  # the largest eta for which the radius is proved
@@ -78,6 +78,7 @@ class LUCBPlusPlus(Indices):
     budget: Whole | None = None
     split: Literal["half", "sqrt"] = "half"
     checks = Indices.checks | {"split": lambda value, name: check_choice(value, name, SPLITS)}
+    # the searches of `Indices`: compiled a scan up to 3,000 arms, then trees; else arrays
     certifies = anytime = True
     stops_by = "intervals"
     joins_by = "bounds"
@@ -126,11 +127,11 @@ class LUCBPlusPlus(Indices):
     def done(s):
         return upper(s, highest(s)) < lower(s, lowest(s))
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
         """Return two-sided bounds, all valid at all times with probability 1 - delta."""
         pulls = np.maximum(seen.pulls, 1)
         beta = log_part(self.delta / (2 * seen.shared)) + 1.5 * np.log1p(np.log(pulls))
-        return clipped_bounds(seen, np.sqrt(beta / (2 * pulls)))
+        return clipped_intervals(seen, np.sqrt(beta / (2 * pulls)))
 
 
 def log_part(eta):

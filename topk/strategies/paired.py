@@ -25,10 +25,10 @@ class PairedBetting(Numbered):
     difference of two models varies far less than their results, and far fewer items separate them.
 
     Each model has answered a prefix of one common order.  For two models a and b,
-    :math:`e_{ab}` is the evidence of `topk.confidence.paired`, over their common prefix, that a is better, and
-    the largest value so far counts.  High holds the k best scores; the score of a model is its mean
-    difference to the model with the longest prefix, over its own prefix.  The run ends when
-    :math:`e_{ab}` has reached :math:`C/\delta` for all a in High and all b outside, where
+    :math:`e_{ab}` is the evidence of `topk.confidence.paired`, over their common prefix, that a is
+    better, and the largest value so far counts.  High holds the k best scores; the score of a model
+    is its mean difference to the model with the longest prefix, over its own prefix.  The run ends
+    when :math:`e_{ab}` has reached :math:`C/\delta` for all a in High and all b outside, where
     :math:`C = (n - 1)/0.9` if epsilon is 0 and otherwise :math:`k(n - k)`.  Until then the pair
     with the least evidence gets its next cell: of the two models the one with the shorter prefix,
     or both if they are equal.  An undecided model with less than a quarter of the longest prefix
@@ -56,9 +56,9 @@ class PairedBetting(Numbered):
     for the other: then the claim holds whatever the reason.  Items that come in clusters, such as
     questions about one document, must be averaged first.
 
-    `topk.confidence.paired` has the proofs.  With epsilon = 0, n - 1 counts the pairs of neighbours in the
-    true ranking, and the promise covers every set that is ever named.  These pairs get 0.9 delta.
-    If a model is withdrawn, whatever the results so far, others become neighbours; the
+    `topk.confidence.paired` has the proofs.  With epsilon = 0, n - 1 counts the pairs of neighbours
+    in the true ranking, and the promise covers every set that is ever named.  These pairs get 0.9
+    delta.  If a model is withdrawn, whatever the results so far, others become neighbours; the
     (n - 1)(n - 2)/2 other pairs share the rest of delta, so that from then on
     C = 5 (n - 1)(n - 2).  A session that starts with ``withdrawals=0`` gives these neighbours all
     of delta.  With epsilon > 0 no model can be withdrawn.
@@ -73,7 +73,7 @@ class PairedBetting(Numbered):
 
     Examples
     --------
-    >>> import numpy as np, topk
+    >>> import numpy as np, topk, topk_eval
     >>> rng = np.random.default_rng(0)
     >>> hard = rng.random(500)
     >>> pool = topk_eval.ItemPool([hard < 0.8, hard < 0.7, hard < 0.6, rng.random(500) < 0.5])
@@ -158,7 +158,7 @@ class PairTable(RewardTable):
         """Bet on an item for all pairs of which both have it now, and not both had it before."""
         have = np.flatnonzero(self.size > item)
         new = have[before[have] <= item]
-        if new.size == self.n:  # in place, which is several times as fast
+        if new.size == self.n:  # in place, which is faster
             gains = self._low[:, item, None] - self._high[:, item] + self.epsilon
             np.fill_diagonal(gains, 0.0)
             np.maximum(self.largest, bet(self.capitals, gains), out=self.largest)

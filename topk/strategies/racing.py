@@ -14,7 +14,7 @@ from topk.rules import (
     Rounds,
     accept,
     allocates,
-    clipped_bounds,
+    clipped_intervals,
     end_with,
     first_leaves,
     gaps,
@@ -119,11 +119,11 @@ class Racing(Rounds):
         """Return True: each arm's bounds are valid after any number of pulls."""
         return True
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
-        """Return every arm's bounds for its own number of pulls; see `topk.Strategy.bounds`."""
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
+        """Return every arm's bounds for its own number of pulls; see `topk.Strategy.intervals`."""
         pulls = np.maximum(seen.pulls, 1)
         radius = np.sqrt((seen.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
-        return clipped_bounds(seen, radius)
+        return clipped_intervals(seen, radius)
 
 
 def is_even(s):

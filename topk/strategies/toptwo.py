@@ -82,8 +82,8 @@ class TopTwo(Indices):
     one is already known precisely.  Ties between pairs, and between numbers of pulls, go to
     the lower index.
 
-    A pull takes less than a microsecond with tens of arms and several microseconds with a thousand;
-    above 2,000 arms, where no pairs are cached, about ten times as long.
+    A pull takes the longer the more arms there are; above 2,000 arms, where no pairs are cached,
+    many times as long.
 
     Examples
     --------
@@ -98,6 +98,7 @@ class TopTwo(Indices):
     epsilon: float
     delta: float
     budget: Whole | None = None
+    # the searches of `Indices` for the k largest means, and `weakest_pair` for the pair, everywhere
     certifies = anytime = random = True
     stops_by = joins_by = "pairs"
     roles = Indices.roles | {"weight": weakest_pair.weight}
@@ -129,7 +130,7 @@ class TopTwo(Indices):
         found = super().search_arrays(search, arms)
         return found | weakest_pair.new_arrays(arms.n, not arms.normal)
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
         """Return intervals, all valid at all times with probability 1 - delta."""
         return interval(seen.pulls, seen.sums, self.delta / seen.shared)
 

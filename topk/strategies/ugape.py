@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from topk._checks import check_flag, factor, positive, refuse
+from topk._marks import in_loops
 from topk._types import Floats, Whole
 from topk.rules import (
     NO_ARM,
@@ -15,12 +16,11 @@ from topk.rules import (
     Stored,
     Strategy,
     allocates,
-    clipped_bounds,
+    clipped_intervals,
     ranked_by,
     rule,
 )
 from topk.rules.indices import scale, setup
-from topk.rules.marks import in_loops
 from topk.rules.ranking import active_of, recommend_best
 from topk.rules.search import ugape_scan
 from topk.rules.search.interface import Search
@@ -41,8 +41,10 @@ class Candidates(Indices):
     All radii are computed from a common level a; q is its square root.
     """
 
+    # compiled trees for any number of arms, a scan where `search_for` says so; in plain Python the
+    # scan, with NumPy; see benchmarks/speed.py, searches
     searches = UGAPE_SCAN, UGAPE_TREES
-    scan_up_to = 0  # trees are faster even with few arms
+    scan_up_to = 0
     roles = Indices.roles | {"radius": ugape_scan.radius}
     variance = estimated = False
     checks = Strategy.checks | {"a": positive, "c": factor, "complexity": positive}
@@ -57,12 +59,12 @@ class Candidates(Indices):
             return UGAPE_SCAN
         return super().search_for(n)
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
-        """Return the confidence bounds at the current time; see `topk.Strategy.bounds`."""
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
+        """Return the confidence bounds at the current time; see `topk.Strategy.intervals`."""
         if not (self.several or self.variance) or seen.now.rounds == 0:
-            return super().bounds(seen)
+            return super().intervals(seen)
         q, parts = seen.now.scale, [Candidates.radius(seen, arm) for arm in range(seen.n)]
-        return clipped_bounds(seen, np.array(parts) @ (q, q * q))
+        return clipped_intervals(seen, np.array(parts) @ (q, q * q))
 
     @rule
     def radius(s, arm):
@@ -242,9 +244,8 @@ class UGapEb(FixedBudget):
         :math:`H_\epsilon`, positive; then :math:`a = (Q-n)/(4H_\epsilon)`, the choice of Theorem 1.
         In the variance form :math:`H^\sigma_\epsilon`, see `topk.hardness.ugape_complexity` with
         variances; then :math:`a = (Q-2n)/(2H^\sigma_\epsilon)`.  Without ``a`` and ``complexity``
-        the complexity is re-estimated from all arms in every step: compared with a given ``a``, a
-        pull then takes about ten times as long with 20 arms, and some hundred times as long with
-        1,000.
+        the complexity is re-estimated from all arms in every step: a pull then takes many times as
+        long as with a given ``a``, the more the more arms there are.
     variance : bool
         Whether the radius uses each arm's sample variance,
 

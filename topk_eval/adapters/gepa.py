@@ -25,8 +25,8 @@ class GatePolicy(EvaluationPolicy):
     batch, seed : int
         Number of cells that are run at a time, and seed of the orders.
     **options
-        Of `topk_eval.Gate`.  Without ``smallest_gain`` only the last item ends the trial of a program
-        that is no better.
+        Of `topk_eval.Gate`.  Without ``smallest_gain`` only the last item ends the trial of a
+        program that is no better.
     """
 
     def __init__(
@@ -59,8 +59,8 @@ class GatePolicy(EvaluationPolicy):
     def _try(self, program, state):
         """Offer a program to the gate, and run the cells that are asked for."""
         ids, known = list(self.loader.all_ids()), state.prog_candidate_val_subscores
-        told = [known[self.gate.champion].get(item, np.nan) for item in ids]
-        trial = self.gate.offer(program, ids, told, self._order(program))
+        champion = [known[self.gate.champion].get(item, np.nan) for item in ids]
+        trial = self.gate.offer(program, ids, champion, self._order(program))
         while trial.status == "open":
             programs, items = trial.ask_cells(self.batch)
             cells = list(zip(programs, items, strict=True))
@@ -72,8 +72,8 @@ class GatePolicy(EvaluationPolicy):
     def _run(self, program, items, state):
         """Run cells of a program, and enter them as GEPA does: scores, Pareto front, budget."""
         if items:
-            found = self.evaluate(self.loader.fetch(items), state.program_candidates[program])
-            for item, score, output in zip(items, found.scores, found.outputs, strict=True):
+            batch = self.evaluate(self.loader.fetch(items), state.program_candidates[program])
+            for item, score, output in zip(items, batch.scores, batch.outputs, strict=True):
                 state.prog_candidate_val_subscores[program][item] = score
                 state._update_pareto_front_for_val_id(
                     item, score, program, output, None, state.i + 1)

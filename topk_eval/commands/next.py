@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from topk_eval import wanted
 from topk_eval.commands import options, output
-from topk_eval.commands.rules import state_of
 from topk_eval.commands.tables import Matrix, as_matrix, read_items, read_names, tiers_of
 from topk_eval.reading import read_results
 from topk_eval.reading.files import read_csv
@@ -152,15 +152,10 @@ def choose(
     unit = ((matrix.scores - bounds[0]) / width).clip(0, 1)
     prefix = np.logical_and.accumulate(matrix.told, axis=1).sum(axis=1)
     grown = [(arm, unit[arm, :end]) for arm, end in enumerate(prefix.tolist()) if end]
-    state = state_of(n, len(matrix.items), k, delta, epsilon / width, new)
-    state.extend(grown)
-    if new:
-        _forget_peaks(state.table)
+    state = wanted.begin(n, len(matrix.items), k, delta, epsilon / width, new)
     taken = matrix.told | handed
-    left = (~taken).sum(axis=1)
-    shares = state.shares(taken.sum(axis=1) - prefix, left, size)
-    if not shares.any():  # the rule is decided and `tiers` is not, by a hair
-        _spread(shares, left, found, k, matrix.models, size)
+    flight, left = taken.sum(axis=1) - prefix, (~taken).sum(axis=1)
+    shares = wanted.shares(state, grown, flight, left, size)
     cells = [(arm, item) for arm in range(n)
              for item in np.flatnonzero(~taken[arm])[: shares[arm]].tolist()]
     if not cells:
@@ -168,20 +163,3 @@ def choose(
         return [], f"nothing is left to run: {ways}, and the {k} best are open"
     number = output.count(int((shares > 0).sum()), "model")
     return cells, f"{output.count(len(cells), 'cell')} of {number}; p = {found.evidence(k):.2g}"
-
-
-def _forget_peaks(table):
-    """Let evidence count as it is now, as in `tiers`, which knows no earlier times."""
-    from topk.confidence.paired import WEIGHTS
-
-    table.largest = table.capitals @ WEIGHTS
-
-
-def _spread(shares, left, found, k, models, size):
-    """Give all models of open pairs equally many cells."""
-    open_models = {models.index(name) for pair in found.undecided(k) for name in pair}
-    for _ in range(size):
-        able = [arm for arm in open_models if shares[arm] < left[arm]]
-        if not able:
-            return
-        shares[min(able, key=shares.__getitem__)] += 1

@@ -9,8 +9,8 @@ import numpy as np
 import typer
 
 from topk._checks import check_delta, check_epsilon, check_integer, check_k
+from topk_eval import wanted
 from topk_eval.commands import options, output
-from topk_eval.commands.rules import state_of
 
 LARGEST = 1_000_000  # most cells of a table
 
@@ -78,7 +78,7 @@ def _means(guess, models):
 def _play(means, items, k, delta, epsilon, new, batch, rng):
     """Return the number of cells of one evaluation, and whether it was decided."""
     results = (rng.random((means.size, items)) < means[:, None]).astype(float)
-    state = state_of(means.size, items, k, delta, epsilon, new)
+    state = wanted.begin(means.size, items, k, delta, epsilon, new)
     none = np.zeros(means.size, dtype=np.int64)
     while not state.ended:
         size = state.table.size.copy()

@@ -97,7 +97,7 @@ def names_in(path: Path, hint: str) -> list[str]:
 def as_matrix(
     frame: pandas.DataFrame, items: list[str] | None, models: list[str] | None = None,
 ) -> Matrix:
-    """Return a frame of `topk_eval.read_results` as a matrix; every cell has equally many trials."""
+    """Return a frame of `read_results` as a matrix; every cell has equally many trials."""
     known = sorted(set(frame["model"])) if models is None else models
     rows = {label: row for row, label in enumerate(known)}
     if other := next((label for label in frame["model"] if label not in rows), None):

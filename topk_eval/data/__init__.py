@@ -73,7 +73,8 @@ def graded_models(rng: Seed, models: int = 21, items: int = 800) -> Floats:
     Returns
     -------
     ndarray of float, shape (models, items)
-        The grades, for `topk_eval.TestSet` or `topk_eval.ItemPool`; the models are in order of skill.
+        The grades, for `topk_eval.TestSet` or `topk_eval.ItemPool`; the models are in order of
+        skill.
 
     Notes
     -----

@@ -6,8 +6,10 @@ import json
 import numpy as np
 import pytest
 
+import topk
 import topk_eval
-from topk_eval.commands.rules import state_of
+from topk_eval import wanted
+from topk_eval.graded import FiniteBettingLUCB
 
 MODELS = ["a", "b", "c", "d"]
 RIGHT = (np.random.default_rng(0).random((4, 300)) < [[0.9], [0.6], [0.55], [0.3]]).astype(float)
@@ -51,8 +53,9 @@ def play(line, folder, k, size, *more):
 
 def by_the_rule(k, size, new, delta=.05):
     """Return the number of cells of a run of the rule at its own level, in the same batches."""
-    state = state_of(4, 300, k, delta, 0, new)
-    state.table.delta = delta
+    rule = topk.PairedBetting(k, 0, delta) if new else FiniteBettingLUCB(k, 0, delta, 300)
+    state = rule.begin(4)
+    state.limit(np.full(4, 300))
     while not state.ended:
         have = state.table.size.copy()
         shares = state.shares(np.zeros(4, dtype=np.int64), 300 - have, size)
@@ -196,6 +199,6 @@ def test_the_level_of_next_is_that_of_tiers():
     from topk_eval.ranks import set_counts
 
     for k, epsilon in ((1, 0), (2, 0), (2, .1)):
-        table = state_of(5, 100, k, .05, epsilon, True).table
+        table = wanted.begin(5, 100, k, .05, epsilon, True).table
         assert table.level * .05 == pytest.approx(set_counts(5, k, epsilon)[1])
     assert topk_eval.tiers(RIGHT, k=1).decided(1)

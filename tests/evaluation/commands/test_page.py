@@ -49,7 +49,7 @@ def test_the_python_of_the_page_compiles():
 
 
 def test_the_numbers_of_the_page_are_those_of_the_last_run():
-    found = json.loads((ROOT / "tests/adapters/last_run.json").read_text())
+    found = json.loads((ROOT / "tests/evaluation/adapters/last_run.json").read_text())
     text = " ".join(PAGE.split())
     inspect, gepa = found["inspect_ai"], found["gepa"]
     assert f"a third of {inspect['all_samples']} samples" in text  # it depends on what is in time

@@ -139,7 +139,7 @@ def test_rank_loads_no_compiler(path):
 
 def test_the_module_is_the_command():
     assert "rank" in fresh("import runpy, sys\nsys.argv = ['topk', '--help']\n"
-                           "try: runpy.run_module('topk', run_name='__main__')\n"
+                           "try: runpy.run_module('topk_eval', run_name='__main__')\n"
                            "except SystemExit: pass")[0]
     assert sys.modules["topk"] is topk
 

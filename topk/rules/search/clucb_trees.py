@@ -12,8 +12,9 @@ steps, each of which compares the winners of two tournaments.
 
 import numpy as np
 
+from topk._marks import allocates
 from topk.rules.base import NO_ARM
-from topk.rules.marks import allocates, replaceable
+from topk.rules.marks import replaceable
 from topk.rules.search.interface import Search
 from topk.rules.search.top_k_trees import INSIDE, OUTSIDE, misplaced
 from topk.rules.search.top_k_trees import setup as set_up_ranks

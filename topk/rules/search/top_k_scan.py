@@ -15,10 +15,11 @@ which the list is valid.  This is exact, because keys grow with the scale and ro
 
 import numpy as np
 
+from topk._marks import allocates, apart
 from topk.rules import indices
 from topk.rules.base import NO_ARM
 from topk.rules.indices import INSIDE, OUTSIDE, bound
-from topk.rules.marks import allocates, apart, larger
+from topk.rules.marks import larger
 from topk.rules.ranking import rank
 from topk.rules.search.interface import Search
 

@@ -6,9 +6,9 @@ the first-ranked one outside are exchanged as long as they are in the wrong orde
 
 import numpy as np
 
+from topk._marks import allocates
 from topk.rules import indices
 from topk.rules.base import NO_ARM
-from topk.rules.marks import allocates
 from topk.rules.ranking import rank
 from topk.rules.search import tournament
 from topk.rules.search.interface import Search

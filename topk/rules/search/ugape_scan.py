@@ -19,8 +19,9 @@ not active has the mean minus infinity.
 
 import numpy as np
 
+from topk._marks import allocates, apart, in_loops
 from topk.rules.base import ACTIVE, NO_ARM
-from topk.rules.marks import allocates, apart, in_loops, larger, open_function, replaceable
+from topk.rules.marks import larger, open_function, replaceable
 from topk.rules.search.interface import Search
 
 TIE = 1e-12  # closer indices count as equal: the same numbers may have been added in another order

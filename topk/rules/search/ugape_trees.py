@@ -9,8 +9,8 @@ in both sets, in J only, in Top only, and in neither.
 
 import numpy as np
 
+from topk._marks import allocates
 from topk.rules.base import NO_ARM
-from topk.rules.marks import allocates
 from topk.rules.search import ugape_scan
 from topk.rules.search.interface import Search
 from topk.rules.search.top_k_trees import INSIDE, OUTSIDE

@@ -1,4 +1,4 @@
-"""LUCB1 and KL-LUCB, which differ in their bounds, and Halving."""
+"""KL-LUCB, and what it shares with BettingLUCB: a floor on pulls, and pairs without one arm."""
 
 import math
 from collections.abc import Callable
@@ -7,18 +7,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from topk._checks import check_choice, positive, refuse
+from topk._checks import check_choice, refuse
+from topk._marks import in_loops
 from topk._types import Floats, Whole
 from topk.confidence.confidence import interval
 from topk.confidence.kl import kl_interval_scalar, normal_interval_scalar
 from topk.confidence.sides import mixture_bound, mixture_ends, normal_bound, normal_ends
 from topk.rules import (
-    BY_RULE,
     NO_ARM,
     Arms,
-    Indices,
-    Rounds,
-    allocates,
     arm_pulled,
     base,
     clock,
@@ -26,110 +23,17 @@ from topk.rules import (
     indices,
     inside,
     least_pulled,
-    lower,
     lowest,
-    rank_fresh,
-    reject,
     rule,
-    upper,
-    whole_pulls,
 )
 from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.indices import on_withdraw as withdraw_from_pair
-from topk.rules.marks import in_loops
 from topk.rules.search.interface import Search
 from topk.rules.strategy import Ruled
 from topk.strategies.by_sides import level_of, note_withdrawal, sides_state
+from topk.strategies.lucb1 import Pair
 
 RATES, LEVELS = ("mixture", "published"), ("sides", "arms")
-
-
-@dataclass(frozen=True)
-class Halving(Rounds):
-    r"""Drop the worse half of the arms until k remain.
-
-    In round l = 1, 2, ... every remaining arm is pulled
-
-    .. math:: \Big\lceil \frac{2}{\epsilon_l^2}\ln\frac{3k}{\delta_l} \Big\rceil,
-       \qquad \epsilon_l = \frac\epsilon4\Big(\frac34\Big)^{l-1},\quad
-       \delta_l = \frac{\delta}{2^l},
-
-    times, and the :math:`\max(\lceil|R|/2\rceil, k)` arms of the remaining set R with the largest
-    means in this round are kept.  After :math:`\lceil\log_2(n/k)\rceil` rounds k arms remain.
-
-    Parameters
-    ----------
-    k : int
-        Number of arms to select, from 1 to n - 1.
-    epsilon : float
-        Per-arm tolerance, in (0, 1): with probability 1 - delta the mean of every returned arm is
-        at least the k-th largest minus epsilon.
-    delta : float
-        Failure probability, in (0, 1).
-    budget : int, optional
-        Maximum number of pulls, at least n.  If it ends the run inside a round, the remaining pulls
-        are spread evenly over the remaining arms (one more for the lower indices), and those with
-        the largest means of all their pulls are returned.
-
-    Notes
-    -----
-    Kalyanakrishnan and Stone (2010); the constants are taken from an independent implementation and
-    the proof is ours.  Each round uses only its own rewards, never earlier ones.
-
-    Examples
-    --------
-    >>> import topk
-    >>> bandit = topk.BernoulliBandit([0.9, 0.8, 0.1, 0.2])
-    >>> topk.run(Halving(2, epsilon=0.3, delta=0.1), bandit, rng=0).selected.tolist()
-    [0, 1]
-    """
-
-    k: int
-    epsilon: float
-    delta: float
-    budget: Whole | None = None
-    certifies = anytime = fresh = True
-    checks = Rounds.checks | {"epsilon": positive}
-
-    def state(self, arms: Arms) -> dict[str, Any]:
-        """Return ln(6 k / delta)."""
-        return {"log_halving": math.log(6 * self.k / self.delta)}
-
-    @rule
-    def share(s):
-        """Return the round's pulls of each arm, which are fixed in advance."""
-        return halving_share(s.epsilon, s.log_halving, s.now.rounds - 1)
-
-    @rule
-    @allocates
-    def decide(s):
-        """Keep the better half by this round's means, but at least k arms."""
-        ranked = rank_fresh(s, 1.0)
-        for place in range(max((ranked.size + 1) // 2, s.k), ranked.size):
-            reject(s, ranked[place])
-        if ranked.size <= 2 * s.k:
-            s.now.ended = BY_RULE
-
-
-def halving_share(eta, log_ratio, level):
-    """Return the pulls of each arm at level l = 0, 1, ...; eta_l = (eta/4) (3/4)^l sum to eta."""
-    precision = max(eta / 4 * 0.75**level, 1e-100)
-    return whole_pulls(2 / precision**2 * (log_ratio + level * math.log(2.0)))
-
-
-class Pair(Indices):
-    """The sampling and stopping rule of `LUCB1`; with a floor, `Floored`, that of `KLLUCB`."""
-
-    certifies = anytime = True
-    stops_by = "intervals"
-
-    @rule
-    def pick(s):
-        return lowest(s), highest(s)
-
-    @rule
-    def done(s):
-        return upper(s, highest(s)) - lower(s, lowest(s)) < s.epsilon
 
 
 class Floored(Pair):
@@ -138,6 +42,8 @@ class Floored(Pair):
     With ``floored`` there is a floor on each arm's pulls.  With ``by_sides`` the bounds are those
     of `topk.confidence.sides`, and an arm of the pair whose pull helps little is left out.
     """
+
+    # the searches of `Pair`
 
     @rule
     def pick(s):
@@ -203,70 +109,6 @@ def floor(s):
 
 
 @dataclass(frozen=True)
-class LUCB1(Pair):
-    r"""Pull the two arms that are most easily confused across the boundary.
-
-    In round t, with :math:`u_a` pulls of arm a, the radius is
-
-    .. math:: \beta(u, t) = \sqrt{\frac{1}{2u}\ln\frac{k_1 n t^4}{\delta}},
-       \qquad k_1 = \tfrac54.
-
-    ``High`` holds the k largest means.  Let h be the arm of High with the lowest lower bound and l
-    the arm outside with the highest upper bound.  The run ends when the upper bound of l is less
-    than epsilon above the lower bound of h; otherwise both are pulled.
-
-    Parameters
-    ----------
-    k : int
-        Number of arms to select, from 1 to n - 1.
-    epsilon : float
-        Per-arm tolerance, in [0, 1): with probability 1 - delta the mean of every returned arm is
-        at least the k-th largest minus epsilon.  With 0 and a tie at the boundary the run ends only
-        when the budget is spent.
-    delta : float
-        Failure probability, in (0, 1).
-    budget : int, optional
-        Maximum number of pulls, at least n.  If it ends the run, the k largest means are returned
-        without a certificate.
-
-    Notes
-    -----
-    Kalyanakrishnan, Tewari, Auer and Stone (2012), Section 3; the radius and :math:`k_1` are
-    restored from an independent implementation because the formula is lost in our copy of the text.
-    t counts rounds; the first test is at t = 1, after one pull of every arm.  In a session with
-    unsolicited results, t is at least the largest number of pulls of an arm.  Ties go to the arm
-    with the lower index.  If a pair would exceed the budget, only h is pulled.
-
-    Examples
-    --------
-    >>> import topk
-    >>> bandit = topk.BernoulliBandit([0.9, 0.8, 0.1, 0.2])
-    >>> outcome = topk.run(LUCB1(2, epsilon=0.1, delta=0.05), bandit, rng=0)
-    >>> outcome.selected.tolist(), outcome.certified
-    ([0, 1], True)
-    """
-
-    k: int
-    epsilon: float
-    delta: float
-    budget: Whole | None = None
-    joins_by = "bounds"
-
-    def state(self, arms: Arms) -> dict[str, Any]:
-        """Return ln(k_1 n / delta)."""
-        return {"log_ratio": math.log(1.25 * arms.n / self.delta)}
-
-    @rule
-    def scale(s):
-        return scale_in_round(s, clock(s))
-
-
-def scale_in_round(s, t):
-    """Return the radius of an arm after one pull; factored so that large t do not overflow."""
-    return math.sqrt((s.log_ratio + 4 * math.log(t)) / 2)
-
-
-@dataclass(frozen=True)
 class KLLUCB(Floored):
     r"""`LUCB1` with Kullback-Leibler bounds, which need far fewer pulls near 0 and 1.
 
@@ -311,10 +153,10 @@ class KLLUCB(Floored):
     with the fewest pulls is pulled instead.
 
     By sides the guarantee holds whatever is withdrawn or joins, when and for whatever reason: a
-    tenth of delta is reserved for it (`topk.confidence.sides`).  The first withdrawal of an arm that is not
-    clearly worse than k others lowers the level of the upper bounds; that of any other arm changes
-    nothing.  By arms the two bounds of an arm together fail with probability at most delta / n, so
-    the guarantee remains valid when arms are withdrawn: if i is returned and j is not,
+    tenth of delta is reserved for it (`topk.confidence.sides`).  The first withdrawal of an arm
+    that is not clearly worse than k others lowers the level of the upper bounds; that of any other
+    arm changes nothing.  By arms the two bounds of an arm together fail with probability at most
+    delta / n, so the guarantee remains valid when arms are withdrawn: if i is returned and j not,
     :math:`\mu_j \leq U_j \leq U_l < L_h + \epsilon \leq L_i + \epsilon \leq \mu_i + \epsilon`.
     (With the published bounds, which are one-sided, up to n + w are used after w withdrawals: delta
     becomes delta (1 + w/n).)
@@ -322,12 +164,12 @@ class KLLUCB(Floored):
     With sigma-sub-Gaussian instead of bounded rewards the bounds are those of normal mixtures: by
     sides :math:`m \pm \frac\sigma u\sqrt{(u+1)(2\ln\frac{1 + 1/\alpha}2 + \ln(1+u))}`, by arms
     with :math:`n/\delta` in place of :math:`(1 + 1/\alpha)/2`; the published rate does not allow
-    them.  On a finite test set of N items (`topk_eval.TestSet`, or ``start(..., items=N)``) the bounds
-    are those of `topk.confidence.finite`, and the run ends when the upper bound of l is at most epsilon above
-    the lower bound of h; an arm whose N results are all known is not pulled again.  Such a run
-    always ends, after at most n N pulls, and ties are certified.  The certificate is about these N
-    items, not about a population from which they come.  Ties go to the arm with the lower index.
-    If a pair would exceed the budget, only h is pulled.
+    them.  On a finite test set of N items (`topk_eval.TestSet`, or ``start(..., items=N)``) the
+    bounds are those of `topk.confidence.finite`, and the run ends when the upper bound of l is at
+    most epsilon above the lower bound of h; an arm whose N results are all known is not pulled
+    again.  Such a run always ends, after at most n N pulls, and ties are certified.  The
+    certificate is about these N items, not about a population from which they come.  Ties go to the
+    arm with the lower index.  If a pair would exceed the budget, only h is pulled.
 
     Examples
     --------
@@ -393,11 +235,11 @@ class KLLUCB(Floored):
             found[base.on_withdraw] = withdraw_from_pair
         return found
 
-    def bounds(self, seen: Any) -> tuple[Floats, Floats]:
+    def intervals(self, seen: Any) -> tuple[Floats, Floats]:
         """Return two-sided bounds, all valid at all times with probability 1 - delta."""
         if self.stops_by == "sides":
             return interval(seen.pulls, seen.sums, self.delta / seen.n)
-        return super().bounds(seen)
+        return super().intervals(seen)
 
     @rule
     def on_withdraw(s, arm):
@@ -434,5 +276,3 @@ def renew(s, scale):
     """Update the search after the bounds of all arms have changed."""
     for j in range(s.now.n_active):
         arm_pulled(s, s.active[j])
-
-
