@@ -180,10 +180,10 @@ def test_fixed_budgets_ask_each_cell_at_most_once(strategy):
     assert (models.means[reps.selected[known, 0]] >= best).all()
     for row in np.argwhere(reps.pulls == 50):
         assert reps.sums[tuple(row)] == models.matrix[row[1]].sum()
-    session = strategy.start(5, items=50, rng=1)
+    session = topk_eval.Evaluation(strategy, 5, items=50, rng=1)
     while not session.done:
-        arms, items = session.ask_cells(9)
-        session.tell_cells(arms, items, models.matrix[arms, items])
+        arms, items = session.ask(9)
+        session.tell(arms, items, models.matrix[arms, items])
     assert session.pulls.max() <= 50 and session.stopped == "budget"
 
 
@@ -198,7 +198,8 @@ def certifying():
 @pytest.mark.parametrize("strategy", certifying(), ids=lambda x: type(x).__name__)
 def test_strategies_that_certify_draws_with_replacement_refuse_by_name(strategy):
     models = topk_eval.TestSet(matrix((4, 30)))
-    for attempt in (lambda: topk.run(strategy, models, rng=0), lambda: strategy.start(4, items=30),
+    for attempt in (lambda: topk.run(strategy, models, rng=0),
+                    lambda: topk_eval.Evaluation(strategy, 4, items=30),
                     lambda: topk.replicate(strategy, models, 2, seed=0)):
         with pytest.raises(ValueError, match=f"items .*{type(strategy).__name__}"):
             attempt()
@@ -208,17 +209,15 @@ def test_budgets_beyond_all_cells_and_several_bandits_are_refused():
     models = topk_eval.TestSet(matrix((4, 30)))
     for attempt in (lambda: topk.run(topk.Uniform(1, 121), models, rng=0),
                     lambda: topk.replicate(topk.SAR(1, 121), models, 2, seed=0),
-                    lambda: topk.Uniform(1, 121).start(4, items=30)):
+                    lambda: topk_eval.Evaluation(topk.Uniform(1, 121), 4, items=30)):
         with pytest.raises(ValueError, match="budget .* from 1 to 120"):
             attempt()
     with pytest.raises(ValueError, match="items .*several bandits"):
-        topk.MultiBanditSAR(100).start((2, 3), items=30)
-    with pytest.raises(ValueError, match="cells must be 0 or 1 for KLLUCB; run BettingLUCB"):
-        topk.KLLUCB(1, 0, 0.1).start(3, items=30, bounds=(0, 10))
-    with pytest.raises(ValueError, match="sigma"):
-        topk.KLLUCB(1, 0, 0.1).start(3, items=30, sigma=1.0)
+        topk_eval.Evaluation(topk.MultiBanditSAR(100), (2, 3), items=30)
+    with pytest.raises(ValueError, match="bounds must be left out for KLLUCB.*BettingLUCB takes"):
+        topk_eval.Evaluation(topk.KLLUCB(1, 0, 0.1), 3, items=30, bounds=(0, 10))
     with pytest.raises(ValueError, match="items"):
-        topk.UGapEb(1, 6, 0, variance=True).start(3, items=1)
+        topk_eval.Evaluation(topk.UGapEb(1, 6, 0, variance=True), 3, items=1)
 
 
 def test_a_test_set_is_made_of_arrays_and_tables():

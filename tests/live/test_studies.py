@@ -463,7 +463,7 @@ def test_worker_threads_do_not_change_results():
     assert 0 <= 600 - session.engine.total <= 6
 
 
-USED = ["pulls", "means", "selected", "in_flight", "surplus", "bounds", "evidence", "report",
+USED = ["pulls", "means", "selected", "in_flight", "surplus", "intervals", "evidence", "report",
         "plot", "state", "ask", "__repr__"]  # fmt: skip
 USED = [(name,) for name in USED] + [("ask", 2), ("tell", [0], [1]), ("observe", [0], [1])]
 
