@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 
 import topk
-import topk_book
 from topk import confidence, instances, stats
 from topk import guarantees as g
 from topk import hardness as h
 from topk import lower_bounds as lb
 from topk.bandits import reward_range_of
+from topk.simulate.algorithm_b import algorithm_b
 from topk_book import claims, experiments, glue_all, recording, verdicts
 from topk_book.replay import replay_phases
 
@@ -132,14 +132,14 @@ SPECIAL = {  # what is right for this function alone, and what else is wrong
     stats.paired_difference: ({"a": np.ones((2, 2)), "b": np.ones((2, 2))},
                               {"b": [[0.1, 0.2, 0.3], np.ones((2, 3))]}),
     stats.proportion_interval: ({}, {"trials": [0], "successes": [0.5, 3, -1]}),
-    experiments.algorithm_b: ({}, {"epsilon": [0.125], "pulls": [0]}),
+    algorithm_b: ({}, {"epsilon": [0.125], "pulls": [0]}),
     experiments.change_of_measure: (
         {"strategy": topk.Uniform(1, 9)},
         {"nu": [[0.5, 1.5, 0.1]], "nu_prime": [[0.5, 0.5]], "runs": [1], "false_alarm": [0],
          "event": [lambda reps: reps.sums]}),
     experiments.smallest_budget: ({"n": 6, "epsilon": 0.1}, {"k": [4], "ratio": [1.0]}),
     experiments.group_plays: ({"n": 6}, {"epsilon": [1 / 16], "hypothesis": [4]}),
-    topk_book.experiments.kth_arm: (
+    experiments.kth_arm: (
         {"eta": 0.2},
         {"bandit": [[0.1, 0.2]], "k": [4], "eta": [*NOT_REAL, 0, 1], "slack": [-1, 1, 0.5]},
     ),
@@ -269,8 +269,8 @@ REFUSED = [
       for x in ([0.5, math.nan], "ab", [[0.5, 0.4]])),
     *((lambda x=x: g.ugape_step([0.5, 0.4], x, 1), "radii") for x in ([0.1], [0.1, 0.0])),
     (lambda: g.ugape_step([0.5, 0.4], [0.1, 0.1], 2), "k"),
-    (lambda: experiments.algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10, seed=0), "k"),
-    (lambda: experiments.algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0, seed=0), "plays"),
+    (lambda: algorithm_b(topk.Uniform(4, 100), 6, 0.01, 10, seed=0), "k"),
+    (lambda: algorithm_b(topk.Uniform(2, 100), 6, 0.01, 0, seed=0), "plays"),
     (lambda: experiments.group_plays(topk.Uniform(4, 100), 6, 0.01, 4, seed=0), "k"),
     (lambda: replay_phases(topk.SAR(1, budget=3), 3, [[0, 0, 0]] * 2), "budget"),
     (lambda: stats.mean_interval([0.1]), "the number of runs in values"),

@@ -10,6 +10,7 @@ import topk
 from topk import guarantees as g
 from topk import lower_bounds as lb
 from topk import store
+from topk.simulate.algorithm_b import algorithm_b
 from topk_book import experiments
 from topk_book.replay import replay_phases
 
@@ -34,9 +35,8 @@ WILD = {
     "arm 2": ("arm", lambda: topk.GaussianBandit([1, 2], 1.0).rewards(2, 3, RNG(0))),
     "count -1": ("count", lambda: REPLAY.sample(0, -1, RNG(0))),
     "no array": ("answers", lambda: topk.ReplayBandit(np.array(3))),
-    "no strategy": ("strategy", lambda: experiments.algorithm_b(None, 6, 0.01, 10)),
-    "no number of plays": ("plays", lambda: experiments.algorithm_b(topk.Uniform(2, 60), 6, 0.01,
-                                                                    plays="x")),
+    "no strategy": ("strategy", lambda: algorithm_b(None, 6, 0.01, 10)),
+    "no number of plays": ("plays", lambda: algorithm_b(topk.Uniform(2, 60), 6, 0.01, plays="x")),
     "no strategy of groups": ("strategy", lambda: experiments.group_plays(7, 6, 0.01, 4)),
     "no function": ("make", lambda: experiments.smallest_budget(3, 6, 2, 0.1)),
     "no strategy made": ("what make returns", lambda: experiments.smallest_budget(

@@ -10,6 +10,7 @@ from scale import amount
 import topk
 from topk import hardness
 from topk import lower_bounds as lb
+from topk.simulate.algorithm_b import algorithm_b
 from topk.stats import Interval, proportion_interval
 from topk_book import experiments as ex
 
@@ -20,8 +21,8 @@ NU, NU_PRIME = [0.7, 0.5, 0.3], [0.5, 0.7, 0.3]
 def test_lemma_5_2_with_optmai_at_the_budget_of_corollary_4_4_and_starved():
     few, many = amount(200, 500), amount(500, 1500)
     found = ex.smallest_budget(lambda q: topk.OptMAI(K, q), N, K, EPSILON, plays=few, seed=1)
-    enough = ex.algorithm_b(topk.OptMAI(K, found.budget), N, EPSILON, plays=many, seed=2)
-    starved = ex.algorithm_b(topk.OptMAI(K, found.budget // 30), N, EPSILON, plays=many, seed=3)
+    enough = algorithm_b(topk.OptMAI(K, found.budget), N, EPSILON, plays=many, seed=2)
+    starved = algorithm_b(topk.OptMAI(K, found.budget // 30), N, EPSILON, plays=many, seed=3)
     assert enough.reliable.min() > 0.75  # found at .8, on other plays
     assert min(side.low for side in enough.right) > 0.51  # on both sides, at level 1 - 1e-6
     assert min(side.high for side in starved.right) < 0.51
@@ -35,7 +36,7 @@ def test_lemma_5_2_with_optmai_at_the_budget_of_corollary_4_4_and_starved():
 
 def test_algorithm_b_with_a_fixed_confidence_strategy():
     strategy = topk.LUCB1(2, epsilon=0.2, delta=0.1)
-    result = ex.algorithm_b(strategy, 6, 0.06, plays=300, seed=5)
+    result = algorithm_b(strategy, 6, 0.06, plays=300, seed=5)
     assert result.pulls > 6 and result.reliable.min() > 0.8  # Q measured: LUCB1 has no budget
     assert min(side.estimate for side in result.right) > 0.51
     assert result.cap == pytest.approx(200 * result.pulls / 6)
@@ -43,7 +44,7 @@ def test_algorithm_b_with_a_fixed_confidence_strategy():
 
 def test_algorithm_b_stops_at_the_cap_and_then_says_high():
     # With Q given absurdly small the cap is one sample: always "high".
-    result = ex.algorithm_b(topk.Uniform(2, budget=60), 6, 0.05, plays=50, pulls=6 / 200, seed=0)
+    result = algorithm_b(topk.Uniform(2, budget=60), 6, 0.05, plays=50, pulls=6 / 200, seed=0)
     assert result.cap == 1 and result.capped.tolist() == [1, 1]
     assert [side.estimate for side in result.right] == [0, 1]
     assert result.samples.tolist() == [1, 1]
@@ -141,7 +142,7 @@ def test_the_likelihood_ratio_connects_the_hypotheses_in_simulations(strategy):
 
 @pytest.mark.parametrize(
     ("study", "instances"),
-    [(lambda seed: ex.algorithm_b(topk.Uniform(2, 60), 4, 0.1, 2, seed=seed),
+    [(lambda seed: algorithm_b(topk.Uniform(2, 60), 4, 0.1, 2, seed=seed),
       [[0.5, 0.9, 0.5, 0.5], [0.9, 0.9, 0.5, 0.5]]),
      (lambda seed: ex.change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, runs=2, seed=seed),
       [NU, NU_PRIME])],

@@ -9,22 +9,23 @@ import numpy as np
 import pytest
 
 import topk
-import topk_book
 from topk import store
-from topk_book import experiments, workers
+from topk.simulate import workers
+from topk.simulate.algorithm_b import algorithm_b
+from topk_book import experiments
 
 plt.switch_backend("Agg")
 BANDIT = topk.BernoulliBandit([0.2, 0.8, 0.5, 0.4])
 FIXED, SURE = topk.SAR(2, 200), topk.LUCB1(2, 0.2, 0.1)
 DRAWS = {  # what draws, and the name of its seed
-    topk.run: "rng", topk.replicate: "seed", topk.compare: "seed", topk_book.experiments.kth_arm: "rng",
-    experiments.algorithm_b: "seed", experiments.smallest_budget: "seed",
+    topk.run: "rng", topk.replicate: "seed", topk.compare: "seed", experiments.kth_arm: "rng",
+    algorithm_b: "seed", experiments.smallest_budget: "seed",
     experiments.change_of_measure: "seed", experiments.group_plays: "seed",
 }  # fmt: skip
 CALLS = {
     topk.run: (FIXED, BANDIT), topk.replicate: (FIXED, BANDIT, 3),
-    topk.compare: ({"a": FIXED}, BANDIT, 3), topk_book.experiments.kth_arm: (BANDIT, 1, 0.5, 0.1),
-    experiments.algorithm_b: (topk.Uniform(2, 60), 6, 0.05, 20),
+    topk.compare: ({"a": FIXED}, BANDIT, 3), experiments.kth_arm: (BANDIT, 1, 0.5, 0.1),
+    algorithm_b: (topk.Uniform(2, 60), 6, 0.05, 20),
     experiments.smallest_budget: (lambda budget: topk.Uniform(2, budget), 6, 2, 0.1),
     experiments.change_of_measure: (topk.Uniform(1, 60), [0.7, 0.3], [0.4, 0.6]),
     experiments.group_plays: (topk.Uniform(2, 60), 6, 0.05, 4),
@@ -70,7 +71,7 @@ def test_generators_and_seed_sequences_are_taken_wherever_a_seed_is(function):
     first, second = (called(function, *given, **{name: rng}) for _ in range(2))
     same = called(function, *given, **{name: np.random.default_rng(3)})
     assert told(same) == told(first)
-    assert function is topk_book.experiments.kth_arm or first.seed == same.seed != second.seed
+    assert function is experiments.kth_arm or first.seed == same.seed != second.seed
     for bad in (-1, 0.5, "a", True, [1], np.random.RandomState(0), np.float64(2)):
         with pytest.raises(ValueError, match=f"^{name} must be an integer of at least 0, a numpy"):
             called(function, *given, **{name: bad})
