@@ -25,7 +25,8 @@ from topk.confidence.finite import check_items
 from topk.live import files
 from topk.live.drafts import changes, locked
 from topk.live.intake import in_reward_units
-from topk.live.study import MANY_ARMS, Study, checked_generator
+from topk.live.membership import MANY_ARMS
+from topk.live.study import Study, checked_generator
 from topk.live.told import MOST, Arms, check_names, named
 from topk.rules.numbered import Numbered
 from topk.rules.numbered_state import NumberedRunState

@@ -7,11 +7,89 @@ from fractions import Fraction
 import numpy as np
 
 from topk._checks import check_arms
-from topk._json import restore_arrays, to_json_list
+from topk._json import from_json_list, restore_arrays, to_json_list
 from topk.live.exact import ExactSums
 
-COUNTS = {"wanted": "count", "new": "count", "flight": "count"}  # stored arrays (n,)
+COUNTS = {"wanted": "count", "flight": "count"}  # stored arrays (n,)
 SPLIT = 10**9  # larger numbers of rewards are not split at random
+
+
+class Fresh:
+    """Rewards that were received and that the rule has not counted yet.
+
+    Parameters
+    ----------
+    n : int
+        Number of arms.
+    products : topk.confidence.capital.Products, optional
+        The products of these rewards, if the rule uses them.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (n,)
+        Number of these rewards of each arm.
+    sums, squares : ExactSums
+        Their sums, and the sums of their squares.
+    """
+
+    def __init__(self, n, products=None):
+        self.counts = np.zeros(n, dtype=np.int64)
+        self.sums, self.squares, self.products = ExactSums(n), ExactSums(n), products
+
+    def copy(self):
+        """Return a copy, which may change."""
+        other = object.__new__(type(self))
+        other.counts, other.sums = self.counts.copy(), self.sums.copy()
+        other.squares, other.products = self.squares.copy(), self.products and self.products.copy()
+        return other
+
+    def add(self, arms, counts, sums, squares):
+        """Add rewards, with an entry for each of some arms."""
+        np.add.at(self.counts, arms, counts)
+        self.sums.add(arms, sums)
+        self.squares.add(arms, squares)
+        if self.products:
+            self.products.add(arms, counts, sums, squares)
+
+    def told(self):
+        """Return the counts, sums, and sums of squares, (n,) each."""
+        return self.counts.copy(), self.sums.rounded(), self.squares.rounded()
+
+    def settle(self, arms):
+        """Return and clear the counts, sums, and sums of squares of some arms."""
+        told = [values[arms] for values in self.told()]
+        self.counts[arms] = 0
+        self.sums.clear(arms)
+        self.squares.clear(arms)
+        return told
+
+    def settle_products(self, arms):
+        """Return and clear the products of some arms; None without products."""
+        return self.products and self.products.taken(arms)
+
+    def go_on(self, earlier):
+        """Take over the rewards of a session with fewer arms."""
+        self.counts[: earlier.counts.size] = earlier.counts
+        self.sums.go_on(earlier.sums)
+        self.squares.go_on(earlier.squares)
+        if self.products:
+            self.products = earlier.products.copy()
+
+    def dump(self):
+        """Return the state as JSON values."""
+        arms = np.flatnonzero(self.counts)
+        sums = zip(arms.tolist(), self.sums.texts(arms), self.squares.texts(arms), strict=True)
+        stored = {"products": self.products.dump()} if self.products else {}
+        return stored | {"new": to_json_list(self.counts), "sums": [*map(list, sums)]}
+
+    def load(self, stored):
+        """Restore a stored state."""
+        self.counts.flat = from_json_list(stored.get("new"), "new", "count", self.counts.size)
+        for arm, rewards, squares in stored["sums"]:
+            self.sums.put(arm, Fraction(rewards))
+            self.squares.put(arm, Fraction(squares))
+        if self.products:
+            self.products.load(stored["products"])
 
 
 class Arrivals:
@@ -30,33 +108,33 @@ class Arrivals:
     ----------
     arms : ndarray of int64, shape (m,)
         The arms of the batch.
-    wanted, new, flight : ndarray of int64, shape (n,)
-        For each arm the number of rewards that the batch needs, of rewards received for it so far,
-        and of pulls that were handed out and not answered yet.
-    sums, squares : ExactSums
-        Sums of the new rewards of each arm, and of their squares.
+    wanted, flight : ndarray of int64, shape (n,)
+        For each arm the number of rewards that the batch needs, and of pulls that were handed out
+        and not answered yet.
+    fresh : Fresh
+        The rewards received for the batch so far.
     kept : dict
         arm -> results for later batches, in order of arrival.
-    products : topk.confidence.capital.Products or None
-        The products of the new rewards, if the rule uses them.
     """
 
     def __init__(self, n, bounded, rng=None, products=None):
-        self.arms, (self.wanted, self.new, self.flight) = None, np.zeros((3, n), dtype=np.int64)
-        self.sums, self.squares = ExactSums(n), ExactSums(n)
+        self.arms, (self.wanted, self.flight) = None, np.zeros((2, n), dtype=np.int64)
+        self.fresh = Fresh(n, products)
         self.kept, self.bounded, self.rng, self.is_copy = {}, bounded, rng, False
-        self.products = products
 
     def copy(self):
         """Return a copy, which may change."""
         other = object.__new__(type(self))
         other.arms, other.bounded, other.rng = self.arms, self.bounded, self.rng
-        other.wanted = self.wanted.copy()
-        other.new, other.flight = self.new.copy(), self.flight.copy()
-        other.sums, other.squares = self.sums.copy(), self.squares.copy()
+        other.wanted, other.flight = self.wanted.copy(), self.flight.copy()
+        other.fresh, other.is_copy = self.fresh.copy(), True
         other.kept = {arm: results.copy() for arm, results in self.kept.items()}
-        other.is_copy, other.products = True, self.products and self.products.copy()
         return other
+
+    @property
+    def new(self):
+        """Number of rewards received for the batch so far, (n,)."""
+        return self.fresh.counts
 
     def open(self, arms, counts, capacity):
         """Start a batch, and count results that were kept for it."""
@@ -108,24 +186,16 @@ class Arrivals:
         self.flight -= np.minimum(told, self.flight)
         fits, some = told[arms] <= capacity(arms), counts > 0
         results = arms, counts, sums, squares
-        self._count(*(values[fits & some] for values in results))
+        self.fresh.add(*(values[fits & some] for values in results))
         others = (values[~fits & some].tolist() for values in results)
         for arm, *result in zip(*others, strict=True):
             self.take(arm, result, capacity(arm))
-
-    def _count(self, arms, counts, sums, squares):
-        """Count results as new."""
-        np.add.at(self.new, arms, counts)
-        self.sums.add(arms, sums)
-        self.squares.add(arms, squares)
-        if self.products:
-            self.products.add(arms, counts, sums, squares)
 
     def take(self, arm, result, capacity):
         """Count up to ``capacity`` rewards of a result as new, and keep the rest for later."""
         part, rest = divided(result, int(capacity), self._draws if self.bounded else None)
         if part:
-            self._count(np.array([arm]), *(np.array([value]) for value in part))
+            self.fresh.add(np.array([arm]), *(np.array([value]) for value in part))
         if rest:
             self.kept.setdefault(arm, []).append(rest)
 
@@ -136,48 +206,25 @@ class Arrivals:
         self.rng = self.rng or np.random.default_rng()
         return self.rng
 
-    def told(self):
-        """Return the counts, sums, and sums of squares of the new rewards, (n,) each."""
-        return self.new.copy(), self.sums.rounded(), self.squares.rounded()
-
-    def settle(self, arms):
-        """Return and clear the counts, sums, and sums of squares of new rewards of some arms."""
-        told = [values[arms] for values in self.told()]
-        self.new[arms] = 0
-        self.sums.clear(arms)
-        self.squares.clear(arms)
-        return told
-
-    def settle_products(self, arms):
-        """Return and clear the products of new rewards of some arms; None without products."""
-        return self.products and self.products.taken(arms)
-
     def drop(self, arm):
         """Remove an arm from the batch."""
         self.arms, self.wanted[arm] = self.arms[self.arms != arm], 0
 
     def go_on(self, earlier):
         """Take over the batch, the pulls in flight and the results of a session with fewer arms."""
-        n = earlier.new.size
+        n = earlier.wanted.size
         self.arms = earlier.arms.copy()
         for name in COUNTS:
             getattr(self, name)[:n] = getattr(earlier, name)
             getattr(self, name)[n:] = 0
-        self.sums.go_on(earlier.sums)
-        self.squares.go_on(earlier.squares)
+        self.fresh.go_on(earlier.fresh)
         self.kept = {arm: [[*result] for result in kept] for arm, kept in earlier.kept.items()}
         self.rng = copy.deepcopy(earlier.rng)
-        if self.products:
-            self.products = earlier.products.copy()
 
     def dump(self):
         """Return the state as JSON values."""
-        arms = np.flatnonzero(self.new)
-        sums = zip(arms.tolist(), self.sums.texts(arms), self.squares.texts(arms), strict=True)
-        stored = {"products": self.products.dump()} if self.products else {}
-        return stored | {name: to_json_list(getattr(self, name)) for name in COUNTS} | {
+        return self.fresh.dump() | {x: to_json_list(getattr(self, x)) for x in COUNTS} | {
             "batch": self.arms.tolist(),
-            "sums": [*map(list, sums)],
             "kept": [[arm, [*results]] for arm, results in sorted(self.kept.items())],
             "splits": self.rng and self.rng.bit_generator.state,
         }
@@ -185,14 +232,10 @@ class Arrivals:
     def load(self, stored):
         """Restore a stored state."""
         restore_arrays(self, COUNTS, stored)
-        self.arms = check_arms(stored["batch"], self.new.size, "batch")
-        for arm, rewards, squares in stored["sums"]:
-            self.sums.put(arm, Fraction(rewards))
-            self.squares.put(arm, Fraction(squares))
+        self.arms = check_arms(stored["batch"], self.wanted.size, "batch")
+        self.fresh.load(stored)
         for arm, results in stored["kept"]:
             self.kept[arm] = [[count, *map(float, sums)] for count, *sums in results]
-        if self.products:
-            self.products.load(stored["products"])
         if stored["splits"]:
             self._draws().bit_generator.state = stored["splits"]
 

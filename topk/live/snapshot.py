@@ -21,12 +21,11 @@ from topk.rules.strategy import Strategy
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
-    """A copy of a session's data at one moment, made by `topk.Session.snapshot`.
+class Moment:
+    """A copy of a study's data at one moment.
 
-    Arms have numbers 0 to n - 1 here, one bandit after the other.  Rewards
-    and intervals are on the strategy's scale: ``reward_range.from_unit(1, x)`` gives the user's
-    units.
+    Arms have numbers 0 to n - 1 here, one bandit after the other.  Rewards and intervals are on
+    the strategy's scale: ``reward_range.from_unit(1, x)`` gives the user's units.
 
     Attributes
     ----------
@@ -140,6 +139,30 @@ class Snapshot:
         """Number of arms among which delta is divided."""
         return self.most_arms or self.n
 
+    @cached_property
+    def means(self) -> Floats:
+        """Mean reward of each arm in the user's units, shape (n,); nan without rewards."""
+        return self.reward_range.from_unit(1, means_of(self.pulls, self.sums))
+
+    @property
+    def reward_sums(self) -> Floats:
+        """Sum of the rewards of each arm in the user's units, shape (n,)."""
+        return self.reward_range.from_unit(self.pulls, self.sums)
+
+    def named(self, arms: Integers) -> NDArray[Any]:
+        """Return the names of arms, or their numbers if arms have no names."""
+        return named(self.names, arms)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot(Moment):
+    """The data of a session at one moment, with intervals and evidence; see `Moment`.
+
+    `topk.Session.snapshot` makes it.
+    """
+
+    give_back: ClassVar[str] = "session.lost(session.names, session.in_flight)"
+
     @property
     def error(self) -> float:
         """Upper bound on the failure probability, even if joining depended on rewards."""
@@ -171,20 +194,6 @@ class Snapshot:
         by_counts = self.reward_range.bounded and self.squares is None
         share = confidence.prior_share(epsilon) if by_counts else 1.0
         return confidence.PairForm(count, share, self.late)
-
-    @cached_property
-    def means(self) -> Floats:
-        """Mean reward of each arm in the user's units, shape (n,); nan without rewards."""
-        return self.reward_range.from_unit(1, means_of(self.pulls, self.sums))
-
-    @property
-    def reward_sums(self) -> Floats:
-        """Sum of the rewards of each arm in the user's units, shape (n,)."""
-        return self.reward_range.from_unit(self.pulls, self.sums)
-
-    def named(self, arms: Integers) -> NDArray[Any]:
-        """Return the names of arms, or their numbers if arms have no names."""
-        return named(self.names, arms)
 
     def intervals(self, delta: float | None = None) -> Floats:
         """Return lower and upper confidence bounds of the means, shape (2, n).
@@ -263,8 +272,6 @@ class Snapshot:
             return 1.0
         return sides.evidence(self.levels, self.side_ends, inside, outside, epsilon)
 
-    # What a report shows beyond this; snapshots of other studies override it
-
     @property
     def margin(self) -> float:
         """Tolerance of the strategy's rule, on its scale."""
@@ -286,5 +293,3 @@ class Snapshot:
     def notes(self) -> list[str]:
         """Return further lines of a summary."""
         return []
-
-    give_back: ClassVar[str] = "session.lost(session.names, session.in_flight)"
