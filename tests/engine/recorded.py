@@ -101,7 +101,7 @@ def made(name, n, k, budget):
 def suits(strategy, bandit):
     """Return whether a strategy allows these rewards."""
     try:
-        return bool(strategy.on(bandit.reward_range))
+        return bool(bandit.form(strategy).on(bandit.reward_range))
     except ValueError:
         return False
 

@@ -33,7 +33,7 @@ def found(play):
         gain = call(play, clucb_trees.gain, 0.0)
         return [call(play, clucb_trees.widest), gain <= 0.0], gain
     if play.search in (UGAPE_TREES, PLAIN[UGAPE_TREES]):
-        return call(play, members).tolist(), 0.0
+        return call(play, members, 0, play.s.n).tolist(), 0.0
     low, high = call(play, lowest), call(play, highest)
     bounds = [call(play, lower, low), call(play, upper, high), call(play, kth)]
     sides = [call(play, inside, arm) for arm in range(play.s.n)]

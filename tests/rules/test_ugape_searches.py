@@ -116,7 +116,7 @@ def definitions(play, s):
 
 
 def candidates(play):
-    return np.flatnonzero(call(play, members)).tolist()
+    return np.flatnonzero(call(play, members, 0, play.s.n)).tolist()
 
 
 def check(play, s):
@@ -174,7 +174,7 @@ def test_rewards_that_nearly_tie_do_not_go_round_in_circles():
             sums = pulls * (0.25 + rng.integers(0, 7, n) * step * TIE)
             play = begin(UGAPE_TREES, pulls, sums, k, s)
             for _ in range(3):
-                inside = call(play, members)
+                inside = call(play, members, 0, play.s.n)
                 high, low = (
                     play.s.sums / pulls + sign * s * (1 / np.sqrt(pulls)) for sign in (1, -1)
                 )

@@ -14,6 +14,15 @@ UNKNOWN = 1e300  # instead of minus the mean of an arm without pulls
 FEW = 40  # largest number of keys for which insertion sort is faster
 
 
+def precedes(lead, arm, other, tie):
+    """Return whether an arm that leads another by ``lead`` comes first.
+
+    Leads of at most ``tie`` count as none, and then the lower number comes first.  All searches,
+    in plain Python and compiled, compare two arms by this function.
+    """
+    return lead > tie or (lead >= -tie and arm < other)
+
+
 @allocates
 def order_by_digits(keys):
     """Return `order`, by insertion sort of few keys, else by radix sort.

@@ -84,7 +84,7 @@ class Candidates(Indices):
         if s.now.rounds == 0:
             recommend_best(s, chosen)
         else:
-            chosen[:] = np.flatnonzero(s.kept if s.kept.any() else members(s))
+            chosen[:] = np.flatnonzero(s.kept if s.kept.any() else members(s, 0, s.n))
 
 
 class FixedBudget(Candidates):

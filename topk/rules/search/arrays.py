@@ -11,7 +11,7 @@ from topk.rules import indices
 from topk.rules.base import NO_ARM
 from topk.rules.indices import INSIDE, OUTSIDE, bound, line
 from topk.rules.marks import Functions
-from topk.rules.ranking import rank
+from topk.rules.ranking import precedes, rank
 from topk.rules.search import clucb_trees
 from topk.rules.search.clucb_trees import CLUCB_TREES
 from topk.rules.search.interface import Search
@@ -71,8 +71,7 @@ def move_arms(s):
     while True:
         last = s.n - 1 - s.near[INSIDE, ::-1].argmax()
         first = s.near[OUTSIDE].argmax()
-        lead = -s.near[INSIDE, last] - s.near[OUTSIDE, first]
-        if lead > 0 or (lead == 0 and last < first):
+        if precedes(-s.near[INSIDE, last] - s.near[OUTSIDE, first], last, first, 0.0):
             return
         for side, arm in ((INSIDE, last), (OUTSIDE, first)):
             s.near[side, arm] = s.fixed[side, arm] = -np.inf

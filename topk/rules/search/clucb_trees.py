@@ -15,6 +15,7 @@ import numpy as np
 from topk._marks import allocates
 from topk.rules.base import NO_ARM
 from topk.rules.marks import replaceable
+from topk.rules.ranking import precedes
 from topk.rules.search.interface import Search
 from topk.rules.search.top_k_trees import INSIDE, OUTSIDE, misplaced
 from topk.rules.search.top_k_trees import setup as set_up_ranks
@@ -128,10 +129,10 @@ def order_exchange(trees, gained):
         enter, away = best(trees, LOWEST_ENTER), best(trees, HIGHEST_AWAY)
         low_stay, high_leave = -bound(trees, LOWEST_STAY, stay), bound(trees, HIGHEST_LEAVE, leave)
         low_enter, high_away = -bound(trees, LOWEST_ENTER, enter), bound(trees, HIGHEST_AWAY, away)
-        if leave != NO_ARM and comes_before(high_leave - low_stay, stay, leave):
+        if leave != NO_ARM and precedes(high_leave - low_stay, stay, leave, 0.0):
             place(trees, gained, stay, LEAVE)
             place(trees, gained, leave, STAY)
-        elif enter != NO_ARM and comes_before(high_away - low_enter, away, enter):
+        elif enter != NO_ARM and precedes(high_away - low_enter, away, enter, 0.0):
             place(trees, gained, away, ENTER)
             place(trees, gained, enter, AWAY)
         elif high_away > low_stay:
@@ -147,11 +148,6 @@ def order_exchange(trees, gained):
 def bound(trees, tree, arm):
     """Return the key of ``arm``, a tree's winner; minus infinity if the tree has none."""
     return key(trees, tree, arm) if arm != NO_ARM else -np.inf
-
-
-def comes_before(lead, arm, other):
-    """Return whether an arm that leads by ``lead`` precedes another; the lower number wins ties."""
-    return lead > 0 or (lead == 0 and arm < other)
 
 
 @replaceable

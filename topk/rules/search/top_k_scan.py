@@ -20,7 +20,7 @@ from topk.rules import indices
 from topk.rules.base import NO_ARM
 from topk.rules.indices import INSIDE, OUTSIDE, bound
 from topk.rules.marks import larger
-from topk.rules.ranking import rank
+from topk.rules.ranking import precedes, rank
 from topk.rules.search.interface import Search
 
 WIDTH = 32  # rows are padded to a multiple of this, so that vectorised loops have no remainder
@@ -119,13 +119,11 @@ def restore_partition(s):
     """Exchange arms until all inside rank above all outside; then find the winners."""
     while s.edge[INSIDE] + s.edge[OUTSIDE] >= 0:  # otherwise no arm is misplaced
         lead = kth(s) - following(s)
-        if lead > 0:
-            break
         last, first = s.at_edge[INSIDE], s.at_edge[OUTSIDE]
-        if lead == 0:  # among equal means the first arms are inside
+        if lead == 0:  # the last and the first of those with equal means
             last, first = top(s.near[INSIDE], s.arms, 1.0), top(s.near[OUTSIDE], s.arms, -1.0)
-            if last < first:
-                break
+        if precedes(lead, last, first, 0.0):
+            break
         for side in (INSIDE, OUTSIDE):
             arm = last if side == INSIDE else first
             s.near[side, arm], s.fixed[side, arm] = -np.inf, -np.inf

@@ -9,7 +9,7 @@ import numpy as np
 from topk._marks import allocates
 from topk.rules import indices
 from topk.rules.base import NO_ARM
-from topk.rules.ranking import rank
+from topk.rules.ranking import precedes, rank
 from topk.rules.search import tournament
 from topk.rules.search.interface import Search
 from topk.rules.search.tournament import (
@@ -68,7 +68,7 @@ def misplaced(trees):
     if last == NO_ARM or first == NO_ARM:
         return NO_ARM, NO_ARM
     lead = trees.line[last, MEAN] - trees.line[first, MEAN]
-    return (last, first) if lead < 0 or (lead == 0 and first < last) else (NO_ARM, NO_ARM)
+    return (NO_ARM, NO_ARM) if precedes(lead, last, first, 0.0) else (last, first)
 
 
 def arm_withdrawn(s, arm):

@@ -22,6 +22,7 @@ import numpy as np
 from topk._marks import allocates, apart, in_loops
 from topk.rules.base import ACTIVE, NO_ARM
 from topk.rules.marks import larger, open_function, replaceable
+from topk.rules.ranking import precedes
 from topk.rules.search.interface import Search
 
 TIE = 1e-12  # closer indices count as equal: the same numbers may have been added in another order
@@ -114,8 +115,8 @@ def find_candidates(s, bandit):
     low, high = largest_member(below, radii, inside, 1.0), largest_member(upper, radii, inside, 0.0)
     s.index[bandit], s.favourite[bandit] = -np.inf, first + low
     if high != NO_ARM:
-        s.index[bandit], lead = -edge, radii[high] - radii[low]
-        if lead > TIE or (lead > -TIE and high < low):
+        s.index[bandit] = -edge
+        if precedes(radii[high] - radii[low], high, low, TIE):
             s.favourite[bandit] = first + high
 
 
@@ -252,27 +253,31 @@ def wider(s):
 
 
 @replaceable
-@allocates
-def members(s):
-    """Return whether each arm is in its bandit's candidate set, (n,)."""
-    return s.inside == 1.0
+def index_of(s, bandit):
+    """Return the index of a bandit's candidate set."""
+    return s.index[bandit]
 
 
 @replaceable
+@allocates
+def members(s, first, last):
+    """Return whether the arms ``first``, ..., ``last - 1`` are in candidate sets."""
+    return s.inside[first:last] == 1.0
+
+
 def keep_smallest(s):
     """Keep each J whose index is smaller than that of every earlier J of its bandit."""
     for bandit in range(s.bandits):
-        if s.now.rounds == 1 or s.index[bandit] < s.smallest[bandit] - TIE:
+        if s.now.rounds == 1 or index_of(s, bandit) < s.smallest[bandit] - TIE:
             keep(s, bandit)
 
 
-@replaceable
 @allocates
 def keep(s, bandit):
     """Store the present J of a bandit in ``s.kept``, and its index in ``s.smallest``."""
-    s.smallest[bandit] = max(s.index[bandit], -1e300)  # finite even if all arms are inside
-    n = s.n // s.bandits
-    s.kept[bandit * n : (bandit + 1) * n] = s.inside[bandit * n : (bandit + 1) * n] == 1.0
+    s.smallest[bandit] = max(index_of(s, bandit), -1e300)  # finite even if all arms are inside
+    first, last = bandit * (s.n // s.bandits), (bandit + 1) * (s.n // s.bandits)
+    s.kept[first:last] = members(s, first, last)
 
 
 UGAPE_SCAN = Search(

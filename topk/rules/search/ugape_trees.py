@@ -11,6 +11,7 @@ import numpy as np
 
 from topk._marks import allocates
 from topk.rules.base import NO_ARM
+from topk.rules.ranking import precedes
 from topk.rules.search import ugape_scan
 from topk.rules.search.interface import Search
 from topk.rules.search.top_k_trees import INSIDE, OUTSIDE
@@ -83,8 +84,8 @@ def order_candidates(trees):
         outside, smallest = extreme(trees, BEST_TOP_ONLY, BEST_NEITHER, -1.0)
         if inside == NO_ARM or outside == NO_ARM:
             return
-        lead = worst - smallest  # a single difference, so that no exchange is undone
-        if lead < -TIE or (lead <= TIE and outside > inside):
+        # a single difference, so that no exchange is undone
+        if not precedes(worst - smallest, outside, inside, TIE):
             return
         regroup(trees, inside, TOP_ONLY if trees.line[inside, GROUP] == BOTH else NEITHER)
         regroup(trees, outside, BOTH if trees.line[outside, GROUP] == TOP_ONLY else J_ONLY)
@@ -105,13 +106,18 @@ def extreme(trees, top, rest, sign):
     other = best(trees, rest)
     if other != NO_ARM:
         value = -sign * key(trees, LAST_TOP, last_top) + key(trees, rest, other)
-        if value > most + TIE or (value > most - TIE and (other > arm) == (sign > 0)):
+        if precedes(value - most, -sign * other, -sign * arm, TIE):
             arm, most = other, value
     return arm, sign * most
 
 
 def largest_index(s):
     """Return the largest index in J."""
+    return index_of(s, 0)
+
+
+def index_of(s, bandit):
+    """Return the largest index in J, the candidate set of the only bandit."""
     return extreme(s.trees, WORST_BOTH, WORST_J_ONLY, 1.0)[1]
 
 
@@ -122,27 +128,14 @@ def wider(s):
     if high == NO_ARM:
         return low
     weight_low, weight_high = trees.line[low, WEIGHT], trees.line[high, WEIGHT]
-    return high if weight_high > weight_low or (weight_high == weight_low and high < low) else low
+    return high if precedes(weight_high - weight_low, high, low, 0.0) else low
 
 
 @allocates
-def members(s):
-    """Return whether each arm is in J, (n,)."""
-    group = s.trees.line[:, GROUP]
+def members(s, first, last):
+    """Return whether the arms ``first``, ..., ``last - 1`` are in J."""
+    group = s.trees.line[first:last, GROUP]
     return (group == BOTH) | (group == J_ONLY)
-
-
-def keep_smallest(s):
-    """Keep J if its index is smaller than that of every earlier J."""
-    if s.now.rounds == 1 or largest_index(s) < s.smallest[0]:
-        keep(s, 0)
-
-
-@allocates
-def keep(s, bandit):
-    """Store the present J and its index."""
-    s.smallest[0] = max(largest_index(s), -1e300)  # finite even if all arms are in J
-    s.kept[:] = members(s)
 
 
 UGAPE_TREES = Search(
@@ -155,8 +148,7 @@ UGAPE_TREES = Search(
     words={
         ugape_scan.largest_index: largest_index,
         ugape_scan.wider: wider,
+        ugape_scan.index_of: index_of,
         ugape_scan.members: members,
-        ugape_scan.keep_smallest: keep_smallest,
-        ugape_scan.keep: keep,
     },
 )
