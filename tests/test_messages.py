@@ -1,7 +1,7 @@
 """Every refusal of a public callable names its parameter in at most 300 characters and one line.
 
 A table has a right call of each: of every strategy, bandit, formula and measure, and of the methods
-of sessions, tiers and gates.  Each argument in turn takes values that are wrong or very long.
+of sessions.  Each argument in turn takes values that are wrong or very long.
 """
 
 import dataclasses
@@ -16,7 +16,6 @@ import test_refusals
 from strategies.registry import ENTRIES
 
 import topk
-import topk_eval
 from topk import metrics
 from topk._checks import LONGEST
 
@@ -38,22 +37,9 @@ def session():
     return topk.BettingLUCB(1, 0.1, 0.1).start(names, bounds=(0, 10), rng=0)
 
 
-def cells(asked=0):
-    found = topk.BettingLUCB(1, 0, 0.1).start(["a", "b"], items=9, rng=0)
-    if asked:
-        found.ask_cells(asked)
-    return found
-
-
 def asked():
     found = session()
     found.ask(20)
-    return found
-
-
-def gate():
-    found = topk_eval.Gate("base").offer("new", items=5, rng=0)
-    found.ask_cells(9)
     return found
 
 
@@ -62,7 +48,6 @@ def three():
 
 
 SUMS = {"arms": ARMS, "sums": [3, 4], "counts": [3, 4], "squares": [3, 4]}
-TABLE = [[0, 1, 1], [1, 0, 0]]
 METHODS = {
     "tell": (lambda: session().tell, {"arms": ARMS, "rewards": [1, 2]}),
     "observe": (lambda: session().observe, {"arms": ARMS, "rewards": [1, 2]}),
@@ -80,25 +65,6 @@ METHODS = {
     "with_arms without names": (lambda: topk.KLLUCB(1, 0, 0.1).start(3).with_arms, {"names": 1}),
     "resume": (lambda: topk.resume, {"state": session().state()}),
     "from_state": (lambda: topk.Session.from_state, {"state": session().state()}),
-    "ask_cells": (lambda: cells().ask_cells, {"size": 3}),
-    "tell_cells": (lambda: cells().tell_cells, {"arms": ["a", "b"], "items": [0, 1],
-                                                "results": [1, 0]}),
-    "lost_cells": (lambda: cells(18).lost_cells, {"arms": ["a"], "items": [0]}),
-    "void_cells": (lambda: cells().void_cells, {"arms": ["a"], "items": [0]}),
-    "TestSet": (lambda: topk_eval.TestSet, {"matrix": TABLE}),
-    "ItemPool": (lambda: topk_eval.ItemPool, {"matrix": TABLE}),
-    "TestSet.from_frame": (lambda: topk_eval.TestSet.from_frame, {
-        "frame": pd.DataFrame({"arm": ["a", "b"], "item": [1, 1], "reward": [1, 0]})}),
-    "tiers": (lambda: topk_eval.tiers, {"table": TABLE}),
-    "tiers.evidence": (lambda: topk_eval.tiers(TABLE).evidence, {"k": 1}),
-    "tiers.decided": (lambda: topk_eval.tiers(TABLE).decided, {"k": 1}),
-    "Gate": (lambda: topk_eval.Gate, {"champion": "base"}),
-    "Gate.offer": (lambda: topk_eval.Gate("base").offer, {"candidate": "new"}),
-    "Trial.tell": (lambda: topk_eval.Gate("base").offer("new").tell, {"champion": [1],
-                                                                 "candidate": [0]}),
-    "Trial.ask_cells": (lambda: gate().ask_cells, {"size": 3}),
-    "Trial.tell_cells": (lambda: gate().tell_cells, {"models": ["base"], "items": [0],
-                                                       "results": [1]}),
 }  # fmt: skip
 
 
@@ -130,6 +96,11 @@ def calls():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("make", "right"), calls().values(), ids=[*calls()])
 def test_refusals_are_short_and_name_a_parameter(make, right):
+    check_refusals(make, right)
+
+
+def check_refusals(make, right):
+    """Call what ``make`` returns with wrong values of each argument."""
     make()(**right)
     refused = 0
     kinds = inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import topk
-import topk_eval
 from topk.bandits import UNIT_RANGE, RewardRange, reward_range_of
 
 RNG = np.random.default_rng
@@ -30,13 +29,6 @@ def test_rewards_at_the_bounds_are_possible(bounds):
     session = topk.BettingLUCB(1, 0, 0.1).start(2, bounds=bounds)
     session.observe([0, 1], sums=[5 * high, 5 * low], counts=[5, 5])  # squares follow
     assert session.means.tolist() == pytest.approx([high, low])
-    table = [[low, high], [high, high]]
-    assert topk_eval.TestSet(table, bounds=bounds).means[1] == high
-    assert topk_eval.tiers(table, bounds=bounds).frame()["mean"].tolist()[0] == pytest.approx(high)
-    trial = topk_eval.Gate(bounds=bounds).offer("new", items=2, champion_results=[low, high])
-    assert trial.tell_cells(*trial.ask_cells(2), [high, high]).candidate_results.max() <= high
-    session = topk.BettingLUCB(1, 0, 0.1).start(2, items=2, bounds=bounds)
-    assert session.tell_cells([0, 0, 1, 1], [0, 1, 0, 1], np.ravel(table)).certified
 
 
 @pytest.mark.parametrize("bad", [1.5, -0.1, np.nan])

@@ -11,12 +11,13 @@ from book.build import ROOT
 CONFIG = ROOT / "pyproject.toml"
 README = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)[1]
 EVERY_MODULE = """\
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
 
 import topk
+import topk_eval
 from topk import guarantees, hardness, lower_bounds, metrics, plots, stats
 from topk_book import claims, recording, scientific, verdicts
 
@@ -34,8 +35,9 @@ sprt = assert_type(lower_bounds.sprt(0.5, 0.6, threshold=3.0), lower_bounds.Sprt
 lower, upper = topk.confidence.interval(outcome.pulls, outcome.sums, delta=0.05)
 session = assert_type(topk.KLLUCB(1, epsilon=0.1, delta=0.1).start(3), topk.Session)
 asked = assert_type(session.ask(plain=True)[1], list[int])
-finite = topk.KLLUCB(1, epsilon=0.1, delta=0.1).start(3, items=9)
-items = assert_type(finite.ask_cells(9, plain=True)[1], list[int])
+study = topk_eval.Evaluation(topk.KLLUCB(1, epsilon=0.1, delta=0.1), 3, items=9)
+items = assert_type(study.ask(9, plain=True)[1], list[Any])
+study = assert_type(study.tell([0], [0], [1]), topk_eval.Evaluation)
 racing = topk.Racing(1, 0.1, 0.1, budget=1e5)
 resumed = topk.resume(session.tell([0, 1, 2], [1, 0, 0]).state())
 order, rng = topk.streams(seed=1, play=0, n=topk.data.rte_counts().answers.size)
@@ -105,12 +107,13 @@ def test_notebooks_complete_what_users_hold():
 
 
 @pytest.mark.parametrize("held", [
-    "KLLUCB(1, 0, .1)", "KLLUCB(1, 0, .1).start(3)", "load('f')", "run(1, 2)", "compare(1, 2)",
-    "replicate(1, 2)", "tiers(1)", "Gate()"])
+    "topk.KLLUCB(1, 0, .1)", "topk.KLLUCB(1, 0, .1).start(3)", "topk.load('f')", "topk.run(1, 2)",
+    "topk.compare(1, 2)", "topk.replicate(1, 2)", "topk_eval.tiers(1)", "topk_eval.Gate()",
+    "topk_eval.Evaluation(1, 2, 3)", "topk_eval.load('f')"])
 def test_editors_complete_without_running_the_code(held):
     """Jedi reads the stub, in which it takes only ``X as X`` for a name that is offered."""
     jedi = pytest.importorskip("jedi")
-    found = jedi.Script(f"import topk\ntopk.{held}.").complete()
+    found = jedi.Script(f"import topk, topk_eval\n{held}.").complete()
     assert sum(not completion.name.startswith("_") for completion in found) >= 5
 
 

@@ -31,6 +31,7 @@ from topk.live.told import MOST, Arms, check_names, named
 from topk.rules.numbered import Numbered
 from topk.rules.numbered_state import NumberedRunState
 from topk.rules.strategy import Strategy, warn_of_delta
+from topk.simulate.run import check_strategy
 from topk_eval._sources import SOURCES
 from topk_eval.cells import Cells, checked_items, checked_scores
 from topk_eval.feeding import ByCounts, BySingles, Feed, blocked, checked_trials
@@ -176,6 +177,7 @@ class Evaluation(Study):
         }  # fmt: skip
         if isinstance(models, int) and models > MANY_ARMS:
             refuse("models", models, f"at most {MANY_ARMS:,} models")
+        check_strategy(strategy)
         strategy.on(self._reward_range)  # refuses an epsilon beyond the range of scores
         if self._reward_range.graded and not takes_grades(strategy):
             allowed = f"left out for {type(strategy).__name__}, whose results on items are 0 or 1"

@@ -15,7 +15,6 @@ from strategies.plain import BigBatches, Coin, Doubling, Settled
 from strategies.test_own_rule import Counting, OverAll, Thompson
 
 import topk
-import topk_eval
 
 HERE = Path(__file__).parent
 RECOMMENDED = "KLLUCB", "TopTwo", "BettingLUCB"
@@ -52,7 +51,6 @@ def bandits(n, several):
     if several:
         return {"bernoulli": topk.MultiBandit(means.reshape(3, -1))}
     records = [np.round(means_of(5 + arm % 7, arm) * means[arm], 3) for arm in range(n)]
-    cells = np.random.default_rng(2).random((n, 60)) < means[:, None]
     return {
         "bernoulli": topk.BernoulliBandit(means),
         "beta": topk.BetaBandit(4 * means, 4 - 4 * means),
@@ -60,8 +58,15 @@ def bandits(n, several):
         "replay": topk.ReplayBandit(records),
         "own sampler": Skewed(means),
         "own pull": Paired(means),
-        "finite": topk_eval.TestSet(cells.astype(float)),
     }
+
+
+def test_set(n):
+    """Return models on items, by their law."""
+    import topk_eval  # here: whoever has the arms alone records and repeats all other runs
+
+    cells = np.random.default_rng(2).random((n, 60)) < means_of(n, 1)[:, None]
+    return {"finite": topk_eval.TestSet(cells.astype(float))}
 
 
 def made(name, n, k, budget):
@@ -101,15 +106,31 @@ def suits(strategy, bandit):
         return False
 
 
+def of_laws(name, laws):
+    """Yield ``(label, strategy, bandit, runs)`` of the runs of a strategy on few arms."""
+    for law, bandit in laws.items():
+        k = 1 if name in ("MultiBanditSAR", "MultiBanditGapE") else 2
+        for label, strategy in made(name, FEW, k, 400).items():
+            if suits(strategy, bandit):
+                yield f"{label} {law}", strategy, bandit, 2
+
+
+def is_several(name):
+    """Return whether a strategy samples several bandits."""
+    return name != "own" and getattr(topk, name).several
+
+
+def on_items(name):
+    """Yield the runs of a strategy on a test set, as `plays` does."""
+    if not is_several(name):
+        yield from of_laws(name, test_set(FEW))
+
+
 def plays(names):
-    """Yield ``(label, strategy, bandit, runs)`` of all runs of these strategies."""
+    """Yield ``(label, strategy, bandit, runs)`` of all runs of these strategies on arms."""
     for name in names:
-        several = name != "own" and getattr(topk, name).several
-        for law, bandit in bandits(FEW, several).items():
-            k = 1 if name in ("MultiBanditSAR", "MultiBanditGapE") else 2
-            for label, strategy in made(name, FEW, k, 400).items():
-                if suits(strategy, bandit):
-                    yield f"{label} {law}", strategy, bandit, 2
+        several = is_several(name)
+        yield from of_laws(name, bandits(FEW, several))
         for n in MANY[: 2 if several else 3]:
             n -= n % 3 if several else 0
             k = 1 if several or name == "TopTwo" or n > 1000 else 7
@@ -133,7 +154,8 @@ def result_of(strategy, bandit, runs):
 def main(files):
     """Make the runs of some files and store their results."""
     for file in files or FILES:  # they do not depend on how the rules are run
-        found = {label: result_of(*play) for label, *play in plays(FILES[file])}
+        each = [*plays(FILES[file]), *(play for name in FILES[file] for play in on_items(name))]
+        found = {label: result_of(*play) for label, *play in each}
         lines = ",\n".join(f"{json.dumps(x)}: {json.dumps(y)}" for x, y in found.items())
         (HERE / file).write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 

@@ -300,3 +300,10 @@ def test_evidence_of_an_outcome_is_that_of_a_finite_set():
     assert outcome.certified and outcome.evidence() <= 0.05
     known = topk.run(topk.Uniform(2, 600), topk_eval.TestSet(matrix((6, 100))), rng=0)
     assert known.evidence() == 0
+
+
+def test_names_of_a_test_set_survive_its_dealing():
+    right = np.random.default_rng(0).random((3, 60)) < [[0.9], [0.5], [0.2]]
+    cells = topk_eval.TestSet(right, names=["a", ("b", 1), 3])
+    outcome = topk.run(topk.KLLUCB(1, epsilon=0, delta=0.05), cells, rng=0)
+    assert outcome.selected_names.tolist() == ["a"]

@@ -1,11 +1,6 @@
 """Names of a bandit's arms in the results of runs and replications."""
 
-import numpy as np
-
 import topk
-import topk_eval
-
-RIGHT = np.random.default_rng(0).random((3, 60)) < [[0.9], [0.5], [0.2]]
 
 
 def test_selected_names_have_the_shape_of_selected():
@@ -15,12 +10,6 @@ def test_selected_names_have_the_shape_of_selected():
     reps = topk.replicate(topk.Uniform(1, 60), bandit, 5, seed=0)
     assert reps.selected_names.shape == reps.selected.shape
     assert set(reps.selected_names.ravel()) <= {"low", "high"}
-
-
-def test_names_of_a_test_set_survive_its_dealing():
-    cells = topk_eval.TestSet(RIGHT, names=["a", ("b", 1), 3])
-    outcome = topk.run(topk.KLLUCB(1, epsilon=0, delta=0.05), cells, rng=0)
-    assert outcome.selected_names.tolist() == ["a"]
 
 
 def test_without_names_they_are_numbers():

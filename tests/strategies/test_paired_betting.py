@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-import topk
-import topk_eval
 from topk.confidence.paired import BETS, WEIGHTS, log_evidence
 from topk.rules.base import BY_BUDGET, BY_RULE, OPEN, RUNNING
-from topk.rules.numbered_state import NumberedRunState
 from topk.strategies.paired import PairedBetting
 
 
@@ -17,6 +14,13 @@ def pool(n=5, size=400, seed=0):
     hard = rng.normal(size=size)
     skill = np.linspace(0.6, -0.6, n)[:, None]
     return 1 / (1 + np.exp(-2 * (skill - hard + rng.normal(0, 0.3, (n, size)))))
+
+
+def begun(strategy, n, size):
+    """Return a run of n models with ``size`` rewards each."""
+    state = strategy.begin(n)
+    state.limit(np.full(n, size))
+    return state
 
 
 def transcribed(cells, k, epsilon, delta):
@@ -58,7 +62,7 @@ def transcribed(cells, k, epsilon, delta):
 def test_a_run_is_that_of_a_plain_transcription(k, epsilon):
     for seed in range(2):
         drawn = pool(seed=seed)[:, np.random.default_rng(seed).integers(400, size=1500)]
-        state = NumberedRunState(PairedBetting(k, epsilon, 0.3), 5, 1500)
+        state = begun(PairedBetting(k, epsilon, 0.3), 5, 1500)
         arms, counts = np.empty((2, 5), dtype=np.int64)
         while m := state.ask(arms, counts):
             asked = arms[:m].tolist()
@@ -72,14 +76,13 @@ def test_a_run_is_that_of_a_plain_transcription(k, epsilon):
 def test_a_budget_is_spent_to_the_last_cell(budget):
     """In one batch of all models, and then in pairs of cells."""
     cells, sizes = pool(), []
-    state = NumberedRunState(PairedBetting(2, 0, 1e-9, budget), 5)
+    state = PairedBetting(2, 0, 1e-9, budget).begin(5)
     arms, counts = np.empty((2, 5), dtype=np.int64)
     while m := state.ask(arms, counts):
         sizes.append(m)
         state.extend([(a, cells[a, [state.table.size[a]]]) for a in arms[:m].tolist()])
     assert sum(sizes) == state.total == budget and state.ended == BY_BUDGET
     assert sizes[0] == 5 and max(sizes[1:], default=0) == min(2, budget - 5)
-    assert topk.run(state.strategy, topk_eval.ItemPool(cells), rng=0).total_pulls == budget
 
 
 def test_capitals_are_those_of_the_table_whatever_the_order_of_arrival():
@@ -113,7 +116,7 @@ def test_tables_are_equal_only_with_equal_cells():
     cells = (0, [1, 1]), (1, [1, 0]), (2, [0, 0])
     assert table(*cells) == table(*cells[::-1])
     others = [table(*cells, (0, [1])), table(*cells[:2], (2, [0, 1])), table(*cells, gone=[2]),
-              NumberedRunState(PairedBetting(1, 0, 0.05), 3).table, None]
+              PairedBetting(1, 0, 0.05).begin(3).table, None]
     assert all(table(*cells) != other for other in others)
 
 
@@ -131,7 +134,7 @@ def test_a_missing_cell_counts_as_worst_for_each_claim():
 
 def test_items_that_are_used_up_leave_the_set_open():
     cells = np.tile(pool()[:1, :30], (3, 1))  # equal models
-    state = NumberedRunState(PairedBetting(1, 0, 0.05), 3, 30)
+    state = begun(PairedBetting(1, 0, 0.05), 3, 30)
     arms, counts = np.empty((2, 3), dtype=np.int64)
     while m := state.ask(arms, counts):
         state.extend([(a, cells[a, [state.table.size[a]]]) for a in arms[:m].tolist()])
@@ -140,7 +143,7 @@ def test_items_that_are_used_up_leave_the_set_open():
 
 def test_a_batch_leaves_prefixes_and_goes_to_the_weakest_pairs():
     cells = pool()
-    state = NumberedRunState(PairedBetting(2, 0, 0.05), 5, 400)
+    state = begun(PairedBetting(2, 0, 0.05), 5, 400)
     state.extend([(a, cells[a, :10]) for a in range(5)])
     none, left = np.zeros(5, dtype=np.int64), np.full(5, 390)
     two = state.shares(none, left, 2)
@@ -155,30 +158,12 @@ def test_a_batch_leaves_prefixes_and_goes_to_the_weakest_pairs():
 
 def test_a_model_far_behind_comes_first_if_it_is_undecided():
     cells = pool()
-    state = NumberedRunState(PairedBetting(2, 0, 0.05), 5, 400)
+    state = begun(PairedBetting(2, 0, 0.05), 5, 400)
     state.extend([(a, cells[a, : [100, 100, 100, 5, 100][a]]) for a in range(5)])
     assert state.ended == RUNNING
     if state.table.largest[:3, 3].min() < state.table.level:
         shares = state.shares(np.zeros(5, dtype=np.int64), np.full(5, 300), 20)
         assert shares[3] == 20
-
-
-def test_certified_sets_have_evidence_of_at_most_delta():
-    models = topk_eval.ItemPool(pool(), names=list("abcde"))
-    for seed in range(4):
-        for strategy in (PairedBetting(1, 0, 0.1), PairedBetting(2, 0.05, 0.1)):
-            outcome = topk.run(strategy, models, rng=seed)
-            assert outcome.certified and outcome.evidence() <= 0.1
-            assert outcome == topk.run(strategy, models, rng=seed)
-    with pytest.raises(ValueError, match="epsilon"):
-        outcome.evidence(0.2)
-
-
-def test_fewer_cells_than_without_pairs_where_models_err_together():
-    models = topk_eval.ItemPool(pool())
-    paired, single = (topk.replicate(strategy(1, 0.0, 0.05), models, 4, seed=2).total_pulls.mean()
-                      for strategy in (topk.PairedBetting, topk.BettingLUCB))
-    assert paired < single / 2
 
 
 def test_withdrawals_cost_evidence_and_need_epsilon_zero():
@@ -191,24 +176,3 @@ def test_withdrawals_cost_evidence_and_need_epsilon_zero():
     with pytest.raises(ValueError, match="epsilon"):
         PairedBetting(1, 0.1, 0.05).table(5, None).withdraw(0)
     assert PairedBetting(2, 0.1, 0.05).table(5, None).count == 6
-
-
-def test_a_pool_is_for_new_items_only():
-    models = topk_eval.ItemPool(pool(), bounds=(0, 1))
-    for strategy in (topk.TopTwo(1, 0.1, 0.1), topk.Uniform(1, 100)):
-        with pytest.raises(ValueError, match="ReplayBandit"):
-            topk.run(strategy, models, rng=0)
-    for other in (topk_eval.TestSet([[1, 0], [0, 0]]), topk.BernoulliBandit([0.1, 0.9])):
-        with pytest.raises(ValueError, match="ItemPool"):
-            topk.run(PairedBetting(1, 0, 0.1), other, rng=0)
-    with pytest.raises(ValueError, match="deal"):
-        models.pull([0], [1], np.random.default_rng(0))
-    with pytest.raises(ValueError, match="matrix"):
-        topk_eval.ItemPool([[1, np.nan], [0, 0]])
-    with pytest.raises(ValueError, match="rng"):
-        models.deal(1)
-    scaled = topk_eval.ItemPool(10 * pool(), bounds=(0, 10))
-    given = (0.02, models), (0.2, scaled)
-    runs = [topk.run(PairedBetting(1, x, 0.1), y, rng=3) for x, y in given]
-    assert runs[0].pulls.tolist() == runs[1].pulls.tolist()
-    assert runs[1].means == pytest.approx(10 * runs[0].means)

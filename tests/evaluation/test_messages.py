@@ -1,0 +1,62 @@
+"""Every refusal of a public callable names its parameter in at most 300 characters and one line."""
+
+import pandas as pd
+import pytest
+from test_messages import check_refusals
+
+import topk
+import topk_eval
+
+TABLE = [[0, 1, 1], [1, 0, 0]]
+
+
+def evaluation(asked=0):
+    study = topk_eval.Evaluation(topk.BettingLUCB(1, 0, 0.1), ["a", "b"], items=9, rng=0)
+    if asked:
+        study.ask(asked)
+    return study
+
+
+def counts():
+    return topk_eval.Evaluation(topk.KLLUCB(1, 0, 0.1), ["a", "b", "c"], items=9, rng=0)
+
+
+def gate():
+    found = topk_eval.Gate("base").offer("new", items=5, rng=0)
+    found.ask_cells(9)
+    return found
+
+
+CALLS = {
+    "Evaluation": (lambda: topk_eval.Evaluation, {
+        "strategy": topk.BettingLUCB(1, 0, 0.1), "models": 3, "items": 5, "bounds": (0, 10),
+        "trials": 2, "withdrawals": 1}),
+    "ask": (lambda: evaluation().ask, {"size": 3}),
+    "tell": (lambda: evaluation().tell, {"models": ["a", "b"], "items": [0, 1], "scores": [1, 0]}),
+    "lost": (lambda: evaluation(18).lost, {"models": ["a"], "items": [0]}),
+    "evidence": (lambda: counts().evidence, {}),
+    "report": (lambda: evaluation().report, {}),
+    "withdraw": (lambda: counts().withdraw, {"model": "a"}),
+    "with_models": (lambda: counts().with_models, {"names": ["d"]}),
+    "from_state": (lambda: topk_eval.Evaluation.from_state, {"state": counts().state()}),
+    "TestSet": (lambda: topk_eval.TestSet, {"matrix": TABLE}),
+    "ItemPool": (lambda: topk_eval.ItemPool, {"matrix": TABLE}),
+    "TestSet.from_frame": (lambda: topk_eval.TestSet.from_frame, {
+        "frame": pd.DataFrame({"arm": ["a", "b"], "item": [1, 1], "reward": [1, 0]})}),
+    "tiers": (lambda: topk_eval.tiers, {"table": TABLE}),
+    "tiers.evidence": (lambda: topk_eval.tiers(TABLE).evidence, {"k": 1}),
+    "tiers.decided": (lambda: topk_eval.tiers(TABLE).decided, {"k": 1}),
+    "Gate": (lambda: topk_eval.Gate, {"champion": "base"}),
+    "Gate.offer": (lambda: topk_eval.Gate("base").offer, {"candidate": "new"}),
+    "Trial.tell": (lambda: topk_eval.Gate("base").offer("new").tell, {"champion": [1],
+                                                                 "candidate": [0]}),
+    "Trial.ask_cells": (lambda: gate().ask_cells, {"size": 3}),
+    "Trial.tell_cells": (lambda: gate().tell_cells, {"models": ["base"], "items": [0],
+                                                       "results": [1]}),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("make", "right"), CALLS.values(), ids=[*CALLS])
+def test_refusals_are_short_and_name_a_parameter(make, right):
+    check_refusals(make, right)
