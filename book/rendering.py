@@ -208,12 +208,12 @@ def run(command: list, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, preexec_fn=ends_with_parent if linux else None, **options)
 
 
-def jupyter_book(source: Path, output: Path) -> None:
-    """Run Jupyter Book with warnings as errors, and report all of them."""
+def jupyter_book(source: Path, output: Path, builder: str = "html") -> None:
+    """Run Jupyter Book; on the site warnings are errors, of which all are reported."""
     program = Path(sys.executable).with_name("jupyter-book")
     command = [program, "build", source, "--config", source / "_config.yml"]
-    command += ["--toc", source / "book/_toc.yml", "--path-output", output]
-    command += ["-W", "-n", "--keep-going", "--all", "-q"]
+    command += ["--toc", source / "book/_toc.yml", "--path-output", output, "--all", "-q"]
+    command += ["-W", "-n", "--keep-going"] if builder == "html" else ["--builder", builder]
     _render_with(command)
 
 
@@ -225,11 +225,11 @@ def plain_sphinx(python: str, source: Path, output: Path) -> None:
 
 
 def _render_with(command: list) -> None:
-    """Run a command that renders the site; SystemExit if it fails."""
-    print("rendering the site", flush=True)
+    """Run a command that renders the pages; SystemExit if it fails."""
+    print("rendering the pages", flush=True)
     environment = {**os.environ, **KERNEL_ENVIRONMENT}
     if run(command, env=environment, stdout=subprocess.DEVNULL).returncode:
-        raise SystemExit("the site was not built: see the warnings above")
+        raise SystemExit("the pages were not rendered: see the warnings above")
 
 
 def pack(site: Path, target: Path) -> None:
