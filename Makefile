@@ -101,7 +101,7 @@ dist: $(STAMP) ## build sdist and wheel into _build/dist
 coverage: $(STAMP) ## measure the coverage of the library's tests, loops uncompiled (an hour)
 	$(BIN)/python -m coverage erase
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q \
-	  -m "not browser and not slow" tests/commands tests/live tests/reading tests/rules \
+	  -m "not browser and not slow" tests/confidence tests/evaluation tests/live tests/rules \
 	  tests/simulate tests/strategies tests/theory tests/test_*.py
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
@@ -116,7 +116,7 @@ lowest: ## run the library's tests with the oldest allowed dependencies (needs u
 	uv pip install --quiet --python _build/lowest --no-deps -e book
 	uv pip install --quiet --python _build/lowest pytest hypothesis pyyaml
 	_build/lowest/bin/python -m pytest -q -W default tests/engine/test_recorded_plays.py \
-	  tests/engine/test_reward_laws.py tests/test_bandits.py tests/test_confidence.py \
+	  tests/engine/test_reward_laws.py tests/test_bandits.py tests/confidence/test_confidence.py \
 	  tests/test_store.py tests/live/test_session.py tests/simulate/test_buffer.py \
 	  tests/simulate/test_compare.py tests/simulate/test_results.py
 
