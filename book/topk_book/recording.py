@@ -9,7 +9,8 @@ import numpy as np
 from topk._checks import check_integer, refuse
 from topk.bandits import Bandit, BernoulliBandit, check_bandit
 from topk.rules.allocation import water_fill
-from topk.rules.strategy import Indices, Strategy
+from topk.rules.forms import Indices
+from topk.rules.strategy import Strategy
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 244, 34, 14, 40  # of the drawing, in SVG units
 

@@ -16,6 +16,7 @@ from topk.rules.base import (
     least_pulled,
 )
 from topk.rules.declaration import Arms, Stored
+from topk.rules.forms import Indices, Rounds
 from topk.rules.indices import (
     arm_pulled,
     clock,
@@ -41,7 +42,7 @@ from topk.rules.rounds import (
     reject,
     whole_pulls,
 )
-from topk.rules.strategy import Indices, Rounds, Strategy, clipped_intervals, positive
+from topk.rules.strategy import Strategy, clipped_intervals, positive
 from topk.rules.view import View
 
 __all__ = [

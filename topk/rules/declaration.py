@@ -65,7 +65,7 @@ class Declaration(NamedTuple):
 
 
 def sorted_out(state: dict[str, Any]) -> Declaration:
-    """Return the result of `topk.rules.strategy.Ruled.state` as a `Declaration`."""
+    """Return the result of `topk.rules.forms.Ruled.state` as a `Declaration`."""
     constants = {name: value for name, value in state.items() if name != "now"}
     stored = {name: value for name, value in constants.items() if isinstance(value, Stored)}
     for name in stored:

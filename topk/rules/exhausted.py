@@ -7,8 +7,8 @@ arm is known when all its items have been drawn; it stays in the run with its ex
 import numpy as np
 
 from topk._checks import check_integer, refuse
+from topk.rules.forms import Indices
 from topk.rules.plain import PlainRunState
-from topk.rules.strategy import Indices
 
 
 def limit_batch(state, items, arms, counts, m):

@@ -251,14 +251,14 @@ class RunState:
 
     Parameters
     ----------
-    strategy : topk.rules.strategy.Ruled
+    strategy : topk.rules.forms.Ruled
         The strategy.
     arms : topk.rules.declaration.Arms
         The arms, and how delta is divided among them.
     rng : numpy.random.Generator, optional
         The generator of a rule that draws random numbers.
     search : topk.rules.search.interface.Search, optional
-        The search for the arms at risk; see `topk.rules.strategy.Ruled.search_for`.
+        The search for the arms at risk; see `topk.rules.forms.Ruled.search_for`.
 
     Attributes
     ----------
@@ -358,7 +358,7 @@ class RunState:
         """Call a function of the form with the arms of a batch.
 
         A rule that reads all arms itself is given the state of the remaining arms, as in a smaller
-        run; see `topk.rules.strategy.Indices.cuts_withdrawn`.
+        run; see `topk.rules.forms.Indices.cuts_withdrawn`.
         """
         if s.now.n_active == s.n or not self.cuts_withdrawn:
             function(s, len(arms), arms)

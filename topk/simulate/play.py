@@ -28,6 +28,7 @@ from topk.rules import base, indices
 from topk.rules.allocation import water_fill
 from topk.rules.base import BY_RULE
 from topk.rules.exhausted import check_values, limit_batch
+from topk.rules.forms import Indices, Rounds, Ruled
 from topk.rules.numbered_state import NumberedRunState
 from topk.rules.ranking import best_of, recommend_best
 from topk.rules.state import (
@@ -37,7 +38,6 @@ from topk.rules.state import (
     explain_errors,
     recommend_with,
 )
-from topk.rules.strategy import Indices, Rounds, Ruled
 from topk.simulate.buffer import BufferedBandit, needs_buffer
 from topk.simulate.results import Outcome
 

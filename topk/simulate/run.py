@@ -33,7 +33,8 @@ from topk.bandits import Bandit, check_bandit
 from topk.engine import tiering
 from topk.engine.streams import INSTANCE, stream
 from topk.rules.exhausted import check_values
-from topk.rules.strategy import Ruled, Strategy
+from topk.rules.forms import Ruled
+from topk.rules.strategy import Strategy
 from topk.simulate.many import run_together
 from topk.simulate.play import Play, played
 from topk.simulate.results import SUMMED, VALUES, Outcome, Replications, Summary, summary_part

@@ -26,10 +26,10 @@ from topk.rules import (
     lowest,
     rule,
 )
+from topk.rules.forms import Ruled
 from topk.rules.indices import INSIDE, OUTSIDE
 from topk.rules.indices import on_withdraw as withdraw_from_pair
 from topk.rules.search.interface import Search
-from topk.rules.strategy import Ruled
 from topk.strategies.by_sides import level_of, note_withdrawal, sides_state
 from topk.strategies.lucb1 import Pair
 
