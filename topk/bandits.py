@@ -273,7 +273,7 @@ class Bandit(ABC):
     sizes: Integers | None = None  # number of rewards that each arm has, if they are limited
     aligned: bool = False  # whether the i-th rewards of all arms belong together
     drawn_ahead: bool = True  # whether `sample` is called for blocks, see above; not inherited
-    # rewards (n, N) of which `sample` gives the next ones, and how many are gone (n,); not inherited
+    # rewards (n, N), of which `sample` gives the next, and how many are gone (n,); not inherited
     dealt: tuple[NDArray[Any], Integers] | None = None
 
     def __init__(self, means: ArrayLike) -> None:

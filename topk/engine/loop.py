@@ -62,8 +62,8 @@ NO_CHAIN = Chain(
 # How rewards are drawn.  A single type for all laws, so that a rule has a single loop:
 #   kind, one of the numbers below; first and second (n,), the parameters of the distributions;
 #   values (v,), recorded rewards; start, end (n,) int64, each arm's part of them;
-#   results (n, N), rewards that were dealt beforehand; order (n,) int64, the bandit's numbers of arms;
-#   numbers, those of the bandit's `RewardRange`.
+#   results (n, N), rewards that were dealt beforehand; order (n,) int64, the bandit's numbers of
+#   arms; numbers, those of the bandit's `RewardRange`.
 Law = namedtuple("Law", "kind first second values start end results order numbers")
 BERNOULLI, BETA, NORMAL, RECORDED, DEALT, BUFFERED = range(6)
 NOTHING = {"first": np.zeros(0), "second": np.zeros(0), "values": np.zeros(0)}
