@@ -22,7 +22,7 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml $(LOCKED:%=--extra %) --
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help environment address book pdf preview serve lab sync test test-all browser-test bench evidence lock adapters clean \
-	dist coverage mutate lowest audit
+	dist coverage mutate lowest audit sphinx
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -48,6 +48,18 @@ pdf: book ## typeset the book into _build/topk.pdf (needs xelatex: see CONTRIBUT
 
 preview: $(STAMP) ## build at a fraction of the scale, for authors, into _build/preview/html
 	$(BIN)/python -m book.build --preview
+
+# The environment is separate, with the newest versions; Jupyter Book would hold Sphinx at 7.4.
+SPHINX := sphinx myst-nb numpydoc sphinx-book-theme sphinx-comments sphinx-copybutton sphinx-design \
+	sphinx-exercise sphinx-external-toc sphinx-jupyterbook-latex sphinx-multitoc-numbering \
+	sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
+
+sphinx: $(STAMP) ## render the pages of the last make book with the newest Sphinx, into _build/plain/html
+	rm -rf _build/sphinx && $(BIN)/python -m venv _build/sphinx
+	_build/sphinx/bin/python -m pip install --quiet --upgrade pip
+	_build/sphinx/bin/python -m pip install --quiet -e ".[plot]" $(SPHINX)
+	_build/sphinx/bin/python -m pip install --quiet --no-deps -e book
+	$(BIN)/python -m book.rendering _build/sphinx/bin/python
 
 serve: ## show the built site on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
@@ -89,7 +101,7 @@ dist: $(STAMP) ## build sdist and wheel into _build/dist
 coverage: $(STAMP) ## measure the coverage of the library's tests, loops uncompiled (an hour)
 	$(BIN)/python -m coverage erase
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q \
-	  -m "not browser and not slow" tests/commands tests/live tests/reading tests/rules \
+	  -m "not browser and not slow" tests/confidence tests/evaluation tests/live tests/rules \
 	  tests/simulate tests/strategies tests/theory tests/test_*.py
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
@@ -104,7 +116,7 @@ lowest: ## run the library's tests with the oldest allowed dependencies (needs u
 	uv pip install --quiet --python _build/lowest --no-deps -e book
 	uv pip install --quiet --python _build/lowest pytest hypothesis pyyaml
 	_build/lowest/bin/python -m pytest -q -W default tests/engine/test_recorded_plays.py \
-	  tests/engine/test_reward_laws.py tests/test_bandits.py tests/test_confidence.py \
+	  tests/engine/test_reward_laws.py tests/test_bandits.py tests/confidence/test_confidence.py \
 	  tests/test_store.py tests/live/test_session.py tests/simulate/test_buffer.py \
 	  tests/simulate/test_compare.py tests/simulate/test_results.py
 

@@ -21,7 +21,7 @@ import yaml
 from bs4 import BeautifulSoup
 
 from book.execution import KERNEL_ENVIRONMENT
-from book.rendering import Layout
+from book.rendering import Layout, jupyter_book
 
 ROOT = Path(__file__).resolve().parent.parent
 SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
@@ -49,10 +49,7 @@ def main(root: Path = ROOT) -> int:
     remove_reference(work / "stage/book")
     keep_chapter_numbers(work / "stage/book/intro.md")
     environment = {**os.environ, **KERNEL_ENVIRONMENT}
-    program = Path(sys.executable).with_name("jupyter-book")
-    command = [program, "build", work / "stage", "--builder", "latex", "--path-output", work]
-    command += ["--config", work / "stage/_config.yml", "--toc", work / "stage/book/_toc.yml"]
-    subprocess.run([*command, "--all", "-q"], env=environment, check=True)
+    jupyter_book(work / "stage", work, "latex")
     latex = work / "_build/latex"
     typeset = ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "-quiet"]
     subprocess.run([*typeset, "topk.tex"], cwd=latex, env=environment, check=True)

@@ -2,6 +2,11 @@
 
 The sources are first copied to a stage that mirrors the repository, so that page names equal
 repository paths. The finished site replaces the old one in one move.
+
+No other module knows what renders: Jupyter Book, or, with the Python of another environment as in
+`make sphinx`, plain Sphinx.
+
+python -m book.rendering PYTHON   render the stage of the last `make book` with plain Sphinx
 """
 
 from __future__ import annotations
@@ -203,17 +208,28 @@ def run(command: list, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, preexec_fn=ends_with_parent if linux else None, **options)
 
 
-def jupyter_book(source: Path, output: Path) -> None:
-    """Run Jupyter Book with warnings as errors, and report all of them."""
+def jupyter_book(source: Path, output: Path, builder: str = "html") -> None:
+    """Run Jupyter Book; on the site warnings are errors, of which all are reported."""
     program = Path(sys.executable).with_name("jupyter-book")
     command = [program, "build", source, "--config", source / "_config.yml"]
-    command += ["--toc", source / "book/_toc.yml", "--path-output", output]
-    command += ["-W", "-n", "--keep-going", "--all", "-q"]
-    print("rendering the site", flush=True)
+    command += ["--toc", source / "book/_toc.yml", "--path-output", output, "--all", "-q"]
+    command += ["-W", "-n", "--keep-going"] if builder == "html" else ["--builder", builder]
+    _render_with(command)
+
+
+def plain_sphinx(python: str, source: Path, output: Path) -> None:
+    """Run the Sphinx of another environment, with the same settings and warnings as errors."""
+    shutil.copy(Path(__file__).with_name("conf.py"), source)
+    command = [python, "-m", "sphinx", "-b", "html", source, output]
+    _render_with([*command, "-W", "-n", "--keep-going", "-E", "-q"])
+
+
+def _render_with(command: list) -> None:
+    """Run a command that renders the pages; SystemExit if it fails."""
+    print("rendering the pages", flush=True)
     environment = {**os.environ, **KERNEL_ENVIRONMENT}
-    done = run(command, env=environment, stdout=subprocess.DEVNULL)
-    if done.returncode:
-        raise SystemExit("the site was not built: see the warnings above")
+    if run(command, env=environment, stdout=subprocess.DEVNULL).returncode:
+        raise SystemExit("the pages were not rendered: see the warnings above")
 
 
 def pack(site: Path, target: Path) -> None:
@@ -243,3 +259,24 @@ def broken_links(site: Path) -> list[str]:
             if lost or not target.is_file():
                 broken.append(f"{path.relative_to(site)}: {link}")
     return broken
+
+
+def main() -> int:
+    """Render the stage of the last build with plain Sphinx, into ``_build/plain/html``."""
+    (python,) = sys.argv[1:]
+    layout = Layout(Path(__file__).resolve().parent.parent)
+    work = layout.base / "plain"
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(layout.stage, work / "stage")
+    plain_sphinx(python, work / "stage", work / "html")
+    finish(work / "html", STATUS)
+    toc = yaml.safe_load((work / "stage/book/_toc.yml").read_text(encoding="utf-8"))
+    pages = (work / "html" / Path(file).with_suffix(".html") for file in _files(toc))
+    wrong = [f"no page: {page.relative_to(work)}" for page in pages if not page.is_file()]
+    wrong += [f"broken link: {link}" for link in broken_links(work / "html")]
+    print(*wrong, "_build/plain/html is ready" if not wrong else "", sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

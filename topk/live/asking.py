@@ -141,7 +141,7 @@ class Asking(Study):
         else:
             counts = forms.read_counts(counts, arms, lambda place: f"entry {place}")
         flying = "counts: {} pull(s) of arm {} are lost, but {} are in flight"
-        self._check_most(arms, counts, self._arrivals.flight, flying)
+        check_most(self, arms, counts, self._arrivals.flight, flying)
         np.subtract.at(self._arrivals.flight, arms, counts)
         return self
 
@@ -159,14 +159,27 @@ class Asking(Study):
         self._arrivals.flight[:] = 0
         return self
 
-    def _check_most(self, arms, counts, most, message):
-        """Refuse counts of an arm that add up to more than its entry of ``most`` (n,)."""
-        told = np.bincount(arms, counts, self.n)  # exact up to MOST, the largest limit
-        if told.sum() + self.engine.total > ALL:
-            refuse("counts", Words(f"{told.sum():g}"), f"at most {ALL:g} results of all arms")
-        over = (told > most) | (told >= MOST)
-        for arm in dict.fromkeys(arms[over[arms]].tolist()):
-            count = sum(counts[arms == arm].tolist())
-            if count > most[arm]:
-                name = in_words(arm if self.names is None else self.names[arm])
-                raise ValueError(shortened(message.format(count, name, most[arm])))
+
+def check_most(session: Any, arms: Any, counts: Any, most: Any, message: str) -> None:
+    """Refuse counts of an arm that add up to more than its entry of ``most`` (n,).
+
+    Parameters
+    ----------
+    session : Asking
+        The session.
+    arms, counts : ndarray of int64, shape (m,)
+        Arms, of which one may occur several times, and numbers of results.
+    most : ndarray of int64, shape (n,)
+        The largest number of results of each arm.
+    message : str
+        What is wrong beyond that, with places for the number, the arm and the limit.
+    """
+    told = np.bincount(arms, counts, session.n)  # exact up to MOST, the largest limit
+    if told.sum() + session.engine.total > ALL:
+        refuse("counts", Words(f"{told.sum():g}"), f"at most {ALL:g} results of all arms")
+    over = (told > most) | (told >= MOST)
+    for arm in dict.fromkeys(arms[over[arms]].tolist()):
+        count = sum(counts[arms == arm].tolist())
+        if count > most[arm]:
+            name = in_words(arm if session.names is None else session.names[arm])
+            raise ValueError(shortened(message.format(count, name, most[arm])))

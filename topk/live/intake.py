@@ -19,7 +19,7 @@ from topk._types import Floats, Integers
 from topk._warnings import TopkWarning
 from topk.bandits import RewardRange
 from topk.live import told as forms
-from topk.live.records import Named, Squares, Totals
+from topk.live.records import Corrections, Named, Squares, Totals
 from topk.live.subgaussian import ODDS, SigmaTest
 from topk.live.told import Arms, Told
 
@@ -49,12 +49,10 @@ class Intake:
 
     Attributes
     ----------
-    squares, batches, totals
+    squares, batches, totals, corrections
         See `topk.live.records`.
     sigma_test : topk.live.subgaussian.SigmaTest or None
         The test of sigma, if it was declared.
-    corrections : list
-        ``[arm, count, sum, new count, new sum]`` of each correction, sums on the strategy's scale.
     """
 
     def __init__(
@@ -63,7 +61,7 @@ class Intake:
         self.arms, self.reward_range, self.needs_squares = arms, reward_range, needs_squares
         self.sigma_test = None if sigma is None else SigmaTest(arms.n, sigma)
         self.squares, self.batches, self.totals = Squares(arms.n), Named({}), Totals(reward_range)
-        self.corrections: list[list[Any]] = []
+        self.corrections = Corrections(reward_range)
 
     def copy(self) -> Intake:
         """Return a copy, which may change."""
@@ -86,17 +84,6 @@ class Intake:
         """Return results in canonical form, in the user's units; refuse what is impossible."""
         given = {"rewards": rewards, "sums": sums, "means": means}
         return forms.read(arms, given, counts, squares, self.arms, self.reward_range)
-
-    def warn_of_means(self, rewards: Any, told: Told, bounds: tuple[float, float]) -> None:
-        """Warn if ``rewards`` of several pulls each could be means instead of sums."""
-        number, values = told.counts, told.sums
-        if rewards is None or not self.reward_range.bounded or not (number > 1).any():
-            return
-        low, high = bounds
-        inside = ((low <= values) & (values <= high) & (values != 0)).all()
-        if inside and number.sum() > 20:
-            said = "rewards with counts are taken as sums, and each of these could be a mean"
-            warnings.warn(f"{said}: say sums= or means= to be sure", TopkWarning, stacklevel=5)
 
     def accept(self, told: Told) -> Accepted:
         """Record results; return them on the strategy's scale.
@@ -146,29 +133,13 @@ class Intake:
             refuse("arms", self.arms.name(int(told.arms[twice])), "different", told.where(twice))
         scaled = self.reward_range.from_unit(pulls, sums)
         squares = self.reward_squares(pulls, sums)
-        squares[[correction[0] for correction in self.corrections]] = np.nan
+        squares[[correction[0] for correction in self.corrections.made]] = np.nan
 
         def before(arm):
             square = float(squares[arm])
             return int(pulls[arm]), float(scaled[arm]), square if math.isfinite(square) else None
 
         return self.totals.increase(told, before)
-
-    def correct(self, told: Told, pulls: Integers, sums: Floats) -> None:
-        """Note the corrected totals of one arm; ``pulls`` and ``sums`` (n,) are those before."""
-        arm = int(told.arms[0])
-        after = float(self.reward_range.unit(told.counts, told.sums)[0])
-        change = [int(pulls[arm]), float(sums[arm]), int(told.counts[0]), after]
-        self.corrections.append([arm, *change])
-        self.totals.known.pop(arm, None)
-
-    def corrected(self, pulls: Integers, sums: Floats) -> tuple[Integers, Floats]:
-        """Return numbers and sums of rewards after all corrections."""
-        pulls, sums = pulls.copy(), sums.copy()
-        for arm, count, total, after, new_total in self.corrections:
-            pulls[arm] += after - count
-            sums[arm] = math.fsum([sums[arm], -total, new_total])
-        return pulls, sums
 
     def reward_squares(self, pulls: Integers, sums: Floats) -> Floats:
         """Return sums of squares (n,) in the user's units; see `topk.live.snapshot.Snapshot`."""
@@ -194,7 +165,7 @@ class Intake:
             "sigma_test": self.sigma_test and self.sigma_test.dump(),
             "records": {
                 "batches": self.batches.digests, "totals": self.totals.dump(),
-                "corrections": self.corrections,
+                "corrections": self.corrections.made,
                 "losses": [],  # a field of the format that sessions do not use
             },
         }  # fmt: skip
@@ -207,7 +178,7 @@ class Intake:
         records = stored["records"]
         self.batches = Named(records["batches"])
         self.totals.load(records["totals"])
-        self.corrections = [list(correction) for correction in records["corrections"]]
+        self.corrections.made = [list(correction) for correction in records["corrections"]]
 
 
 def in_reward_units(

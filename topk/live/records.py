@@ -219,3 +219,40 @@ class Totals:
         """Restore stored totals."""
         for arm, count, *sums in stored:
             self.known[arm] = [int(count), *(None if x is None else Fraction(x) for x in sums)]
+
+
+class Corrections:
+    """Totals of arms that were replaced, since results were taken back or were wrong.
+
+    Attributes
+    ----------
+    made : list
+        ``[arm, count, sum, new count, new sum]`` of each correction, sums on the strategy's scale.
+    """
+
+    def __init__(self, reward_range: RewardRange) -> None:
+        self.reward_range = reward_range
+        self.made: list[list[Any]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.made)
+
+    def copy(self) -> Corrections:
+        """Return a copy, which may change."""
+        other = Corrections(self.reward_range)
+        other.made = self.made.copy()
+        return other
+
+    def add(self, told: Told, pulls: Integers, sums: Floats) -> None:
+        """Note the corrected totals of one arm; ``pulls`` and ``sums`` (n,) are those before."""
+        arm = int(told.arms[0])
+        after = float(self.reward_range.unit(told.counts, told.sums)[0])
+        self.made.append([arm, int(pulls[arm]), float(sums[arm]), int(told.counts[0]), after])
+
+    def applied(self, pulls: Integers, sums: Floats) -> tuple[Integers, Floats]:
+        """Return numbers and sums of rewards (n,) after all corrections."""
+        pulls, sums = pulls.copy(), sums.copy()
+        for arm, count, total, after, new_total in self.made:
+            pulls[arm] += after - count
+            sums[arm] = math.fsum([sums[arm], -total, new_total])
+        return pulls, sums

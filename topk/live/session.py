@@ -19,14 +19,13 @@ from topk.live.membership import MANY_ARMS
 from topk.live.standing import Standing
 from topk.live.study import checked_generator
 from topk.live.told import check_names
-from topk.live.totals import Totalling
 from topk.rules.numbered_state import NumberedRunState
 from topk.rules.plain import PlainRunState
 from topk.rules.state import RunState
 from topk.rules.strategy import Strategy
 
 
-class Session(Totalling, Joining, Standing):
+class Session(Standing, Joining):
     """A live run: its rewards come from outside.
 
     ``strategy.start(n)`` makes a session.  `ask` returns the pulls that the current batch needs,

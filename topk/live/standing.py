@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from topk._types import Floats, Integers
 from topk.confidence.capital import log_products, multiply_arms
 from topk.live.drafts import locked
-from topk.live.intake import Intake
 from topk.live.snapshot import Snapshot
-from topk.live.study import Study
+from topk.live.totals import Totalling
 
 MANY = 1024  # pairs of arms up to which evidence may use squares; beyond, it would take seconds
 
 
-class Standing(Study):
+class Standing(Totalling):
     """What a session knows at any time."""
 
     most_arms: int | None
-    corrections: list[tuple[Any, int, float, int, float]]
-    _intake: Intake
     _method: str | None
 
     @property
@@ -37,14 +32,6 @@ class Standing(Study):
         if self._intake.corrections:
             return "corrected"
         return "sigma" if self._intake.refuted else super().stopped
-
-    @property
-    def certified(self) -> bool:
-        """Whether the strategy's own rule ended the run, so that its guarantee holds.
-
-        False from the moment at which rewards, even late ones, refute sigma, or are corrected.
-        """
-        return self.stopped == "rule"
 
     @property
     @locked
@@ -163,4 +150,4 @@ class Standing(Study):
 
     def _told(self):
         """Return pulls and sums (n,) of all results told."""
-        return self._intake.corrected(*super()._told())
+        return self._intake.corrections.applied(*super()._told())

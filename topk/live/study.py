@@ -39,7 +39,10 @@ class Study(Membership, Stored):
 
     @property
     def certified(self) -> bool:
-        """Whether the strategy's own rule ended the run, so that its guarantee holds."""
+        """Whether the strategy's own rule ended the run, so that its guarantee holds.
+
+        False from the moment at which rewards, even late ones, refute sigma, or are corrected.
+        """
         return self.stopped == "rule"
 
     @property

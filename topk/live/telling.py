@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from topk.live.asking import Asking
+from topk._warnings import TopkWarning
+from topk.bandits import RewardRange
+from topk.live.asking import Asking, check_most
 from topk.live.drafts import changes
 from topk.live.intake import Intake
 from topk.live.told import MOST, Told
@@ -71,7 +74,7 @@ class Telling(Asking):
         wanted = "arms: {} reward(s) of arm {} were told, but {} are wanted now; see Session.ask"
         told = self._intake.read(arms, rewards, counts, squares, sums, means)
         self._sort_in(told, allowed, wanted)
-        self._warn_of_means(rewards, told)
+        warn_of_means(self._reward_range, rewards, told)
         return self
 
     @changes
@@ -141,12 +144,8 @@ class Telling(Asking):
         if batch is not None and not self._own("_intake").batches.is_new(batch, told):
             return self
         self._sort_in(told, MOST - self._told()[0], FEW)
-        self._warn_of_means(rewards, told)
+        warn_of_means(self._reward_range, rewards, told)
         return self
-
-    def _warn_of_means(self, rewards, told):
-        """Warn if ``rewards`` of several pulls each could be means instead of sums."""
-        self._intake.warn_of_means(rewards, told, self._scale["bounds"] or (0, 1))
 
     def _sort_in(self, told: Told, most: Any, message: str) -> None:
         """Check and record results, and let the strategy move on.
@@ -160,6 +159,17 @@ class Telling(Asking):
         message : str
             What is wrong beyond that.
         """
-        self._check_most(told.arms, told.counts, most, message)
+        check_most(self, told.arms, told.counts, most, message)
         self._arrivals.take_all(*self._own("_intake").accept(told), self._capacity)
         self._go_on()
+
+
+def warn_of_means(reward_range: RewardRange, rewards: Any, told: Told) -> None:
+    """Warn if ``rewards`` of several pulls each could be means instead of sums."""
+    number, values = told.counts, told.sums
+    if rewards is None or not reward_range.bounded or not (number > 1).any():
+        return
+    inside = ((reward_range.low <= values) & (values <= reward_range.high) & (values != 0)).all()
+    if inside and number.sum() > 20:
+        said = "rewards with counts are taken as sums, and each of these could be a mean"
+        warnings.warn(f"{said}: say sums= or means= to be sure", TopkWarning, stacklevel=4)

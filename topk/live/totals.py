@@ -102,7 +102,9 @@ class Totalling(Telling):
             refuse("sums", None, "given")
         self._arms.read([arm], "arm")
         intake = self._own("_intake")
-        intake.correct(intake.read([arm], counts=counts, sums=sums), *self._told())
+        told = intake.read([arm], counts=counts, sums=sums)
+        intake.corrections.add(told, *self._told())
+        intake.totals.known.pop(int(told.arms[0]), None)
         return self
 
     @property
@@ -110,7 +112,7 @@ class Totalling(Telling):
     def corrections(self) -> list[tuple[Any, int, float, int, float]]:
         """Corrections: arm, number and sum of its rewards before, and after, in order."""
         listed = []
-        for arm, count, total, after, corrected in self._intake.corrections:
+        for arm, count, total, after, corrected in self._intake.corrections.made:
             sums = (float(self._reward_range.from_unit(*x)) for x in ((count, total),
                                                                       (after, corrected)))
             listed.append((self._arms.name(arm), count, next(sums), after, next(sums)))
