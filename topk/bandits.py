@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from topk._checks import (
     ULP,
@@ -273,6 +273,8 @@ class Bandit(ABC):
     sizes: Integers | None = None  # number of rewards that each arm has, if they are limited
     aligned: bool = False  # whether the i-th rewards of all arms belong together
     drawn_ahead: bool = True  # whether `sample` is called for blocks, see above; not inherited
+    # rewards (n, N), of which `sample` gives the next, and how many are gone (n,); not inherited
+    dealt: tuple[NDArray[Any], Integers] | None = None
 
     def __init__(self, means: ArrayLike) -> None:
         self.means = np.ascontiguousarray(means, dtype=np.float64)

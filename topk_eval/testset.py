@@ -307,6 +307,11 @@ class Deal(Bandit):
         """The `topk.bandits.RewardRange` of the test set."""
         return self._range
 
+    @property
+    def dealt(self) -> tuple[NDArray[Any], Integers]:  # type: ignore[override]
+        """The results and how many of each model's are observed, for the loop that draws them."""
+        return self.results, self.taken
+
     def form(self, strategy: Any) -> Any:
         """Return the form of a strategy that is valid on the test set."""
         return self._cells.form(strategy)

@@ -15,7 +15,6 @@ from topk.bandits import (
     unit_sums,
 )
 from topk.rules.base import WRONG, ask, count, update
-from topk_eval.testset import Deal
 
 DONE, CROSSING, PAUSED = 0, 1, 2  # why `run_batches` returned
 SHORT, BY_HAND = 3, 4  # ... rewards must be drawn first; an arm is pulled more than twice
@@ -63,13 +62,13 @@ NO_CHAIN = Chain(
 # How rewards are drawn.  A single type for all laws, so that a rule has a single loop:
 #   kind, one of the numbers below; first and second (n,), the parameters of the distributions;
 #   values (v,), recorded rewards; start, end (n,) int64, each arm's part of them;
-#   cells (n, N), the results of a finite test set; order (n,) int64, the bandit's numbers of arms;
-#   numbers, those of the bandit's `RewardRange`.
-Law = namedtuple("Law", "kind first second values start end cells order numbers")
+#   results (n, N), rewards that were dealt beforehand; order (n,) int64, the bandit's numbers of
+#   arms; numbers, those of the bandit's `RewardRange`.
+Law = namedtuple("Law", "kind first second values start end results order numbers")
 BERNOULLI, BETA, NORMAL, RECORDED, DEALT, BUFFERED = range(6)
 NOTHING = {"first": np.zeros(0), "second": np.zeros(0), "values": np.zeros(0)}
 NOTHING |= {"start": np.zeros(0, np.int64), "end": np.zeros(0, np.int64)}
-NOTHING |= {"cells": np.zeros((0, 0), np.int8)}
+NOTHING |= {"results": np.zeros((0, 0), np.int8)}
 
 
 def new_law(kind, bandit, order, **more):
@@ -90,8 +89,9 @@ def law_of(bandit, order):
         if kind.pull is not BernoulliBandit.pull:
             return None
         return new_law(BERNOULLI, bandit, order, first=bandit.means.ravel()[order])
-    if kind is Deal:
-        return new_law(DEALT, bandit, order, cells=bandit.results, start=bandit.taken)
+    if "dealt" in vars(kind):  # a derived class has its own `sample`
+        results, taken = bandit.dealt
+        return new_law(DEALT, bandit, order, results=results, start=taken)
     if kind is BetaBandit:
         return new_law(BETA, bandit, order, first=bandit.a[order], second=bandit.b[order])
     if kind is GaussianBandit:
@@ -205,7 +205,7 @@ def draw(law, arm, rng):
     own = law.order[arm]
     place = law.start[own]
     law.start[own] = place + 1
-    return float(law.cells[own, place]) if law.kind == DEALT else law.values[place]
+    return float(law.results[own, place]) if law.kind == DEALT else law.values[place]
 
 
 @allocates
