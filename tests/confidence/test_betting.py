@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import topk
-from topk.confidence import betting, confidence
+from topk.confidence import confidence
 from topk.confidence.betting import betting_bounds
 from topk.engine import jit
 

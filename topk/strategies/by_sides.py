@@ -13,9 +13,9 @@ from topk.rules.indices import INSIDE, rebuild
 def sides_state(arms, k, delta, by_sides):
     """Return what bounds by side need: the levels of the arms, and when an arm was settled.
 
-    Levels are logarithms of 1 / alpha, with `topk.confidence.sides.SLACK` added.  That of the upper bounds of
-    the arms of the start changes with withdrawals; ``spare`` plus ln(j (j + 1)) is that of the j-th
-    arm that has joined.
+    Levels are logarithms of 1 / alpha, with `topk.confidence.sides.SLACK` added.  That of the upper
+    bounds of the arms of the start changes with withdrawals; ``spare`` plus ln(j (j + 1)) is that
+    of the j-th arm that has joined.
     """
     first, level = arms.first or arms.n, SLACK - math.log(delta)
     found = {"by_sides": int(by_sides), "first": first, "log_level": level}
@@ -27,7 +27,7 @@ def sides_state(arms, k, delta, by_sides):
         "below": float(start.below(level)[0]),
         "spare_above": level - math.log(SPARE * c),
         "spare_below": level - math.log(SPARE * (1 - c)),
-        # withdrawn arm -> the largest level at which it was settled then, or `topk.confidence.sides.NEVER`
+        # withdrawn arm -> the largest level at which it was settled then, or `NEVER`
         "settled": Stored("real", arms.n),
         "now": {"above": float(start.above(level)[0])},
     }
