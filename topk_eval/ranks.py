@@ -1,11 +1,11 @@
-r"""What a table of results settles: rank intervals, tiers, and evidence for the K best.
+r"""What a table of results settles: rank intervals, tiers, and p-values for the K best.
 
 Models are ranked by their true values, ties by their place in the table.  The *claim* (a, b) says
 that a is before b in this ranking; of n models exactly n (n - 1)/2 claims are false, one of each
 pair.
 
 **Ranks, for all K at once.**  Claim (a, b) if :math:`e_{ab} \geq n(n-1)/\delta`, that is, the
-number of false claims divided by :math:`\delta/2`, with the evidence of `topk.confidence.paired`,
+number of false claims divided by :math:`\delta/2`, with the e-values of `topk.confidence.paired`,
 and add all claims that follow.  With probability at least :math:`1-\delta/2` all agree with the
 ranking, so a model's rank is at least 1 + (number of models before it) and at most n - (number of
 models after it).  The other half of delta is for sets: for each K the K first models are supported
@@ -20,14 +20,6 @@ if at least K others have claims over it.  With claims at :math:`e_{ab} \geq M/\
 
 all these statements are right with probability at least :math:`1-\delta`.
 
-*Proof.*  A model outside the K best has n - K - 1 companions there, so n - K claims include a false
-one over one of the best; likewise for out: K (n - K) pairs.  For the second number let y have the
-rank K - i + 1.  True claims over it come from the K - i models before it, so *out* needs at least i
-false ones.  Let x have the rank K + l: *in* needs at least l false ones.  Give a false claim
-(x, y) the weight max(1/i if y is one of the K best, 1/l if x is not): a wrong statement makes the
-weights of the false claims sum to at least 1.  The expected sum is at most :math:`\delta/M` times
-the sum of all weights, which is the second number.
-
 Half of delta is for these statements and half for the set, unless :math:`M \leq 2(n-1)`: then M
 with all of delta serves both, since claims across the whole boundary make every model in or out.
 With ``epsilon`` > 0 the K (n - K) claims across the boundary share delta.
@@ -37,6 +29,8 @@ With ``epsilon`` > 0 the K (n - K) claims across the boundary share delta.
 upper end of b, or they are equal and a is before b in the table.  For one K only n of the 2 n ends
 can make a statement wrong: the lower ends of models outside the K best and the upper ends of those
 inside, at :math:`\delta/n` each.
+
+The chapter "New questions: comparing models on shared items" has the proofs.
 """
 
 from __future__ import annotations
@@ -59,7 +53,7 @@ from topk._checks import (
 from topk._tables import cell_means, cell_of, columns_of, is_table, read_tidy, read_wide, row
 from topk._types import Flags, Floats
 from topk.bandits import RewardRange, reward_range_of
-from topk.confidence.paired import log_evidence
+from topk.confidence.paired import log_e_values
 from topk_eval.rows import OUTWARD, Row
 
 if TYPE_CHECKING:
@@ -73,7 +67,7 @@ TIDY = ("model", "item", "score")  # columns of a table with one row per result
 ALLOWED = "a table or matrix of models (rows) by items (columns), or with the columns " + ", ".join(
     map(repr, TIDY)
 )
-HALVINGS = 40  # steps of the search for the evidence about these items
+HALVINGS = 40  # steps of the search for the p-value about these items
 SLACK = 1e-6  # nats, more than the rounding errors of this search
 COLORS = {"in": plots.BLUE, "out": plots.GREY, "open": plots.RED}
 
@@ -146,8 +140,8 @@ def tiers(
 
     200 models and 10,000 items take some seconds, and memory of about five times the table.
 
-    The statements are derived in `topk_eval.ranks`; evidence is that of `topk.confidence.paired`
-    (new items) and `topk_eval.rows` (these items).
+    The statements are those of `topk_eval.ranks`, with the e-values of `topk.confidence.paired`
+    (new items) and the bounds of `topk_eval.rows` (these items).
 
     References
     ----------
@@ -296,13 +290,13 @@ def set_counts(n: int, k: int | None, epsilon: float) -> tuple[float, float]:
 
 
 class _NewItems:
-    """Claims and evidence about the population of the items."""
+    """Claims and p-values about the population of the items."""
 
     def __init__(self, results, k, epsilon, delta):
         self.n = len(results.values)
         self.of_claim, self.of_set = set_counts(self.n, k, epsilon)
-        logs = log_evidence(results.values, results.counted)
-        self.tolerant = log_evidence(results.values, results.counted, epsilon) if epsilon else logs
+        logs = log_e_values(results.values, results.counted)
+        self.tolerant = log_e_values(results.values, results.counted, epsilon) if epsilon else logs
         self.claims = logs >= math.log(max(self.of_claim, 1) / delta)
         self.delta, self.order = delta, by_score(results)
         self.about = f"new items like these {results.values.shape[1]:,}"
@@ -321,7 +315,7 @@ class _NewItems:
 
 
 class _TheseItems:
-    """Claims and evidence about the mean over N items; a row's cells are in random order."""
+    """Claims and p-values about the mean over N items; a row's cells are in random order."""
 
     def __init__(self, results, k, epsilon, delta, size):
         self.n, self.size = len(results.values), size
@@ -427,8 +421,7 @@ def closure(claims: Flags) -> Flags:
 
 
 class Tiers:
-    """Ranks, tiers and sets of best models that a table of results settles; made by
-    `topk_eval.tiers`.
+    """Ranks, tiers and sets of best models that a table settles; made by `topk_eval.tiers`.
 
     Attributes
     ----------

@@ -265,7 +265,7 @@ def test_evidence_by_intervals_is_the_least_delta_at_which_they_are_apart():
     assert evidence([3, 0], [3, 0], [0], withdrawn=[1], method="intervals") == 0
     assert evidence([3, 0], [3, 0], [0], method="intervals") == 1
     assert 0 < evidence([10**6] * 2, [10**6, 0], [0], method="intervals") < 1e-280
-    assert 1e-280 < evidence([450] * 2, [450, 0], [0], method="intervals") < 1e-230
+    assert 1e-280 < evidence([880] * 2, [880, 0], [0], method="intervals") < 1e-230
     with pytest.raises(ValueError, match="^method"):
         evidence([3, 3], [3, 0], [0], method="both")
     for method in ("pairs", "intervals"):

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from topk.confidence.paired import BETS, ROUNDING, WEIGHTS, bet, log_evidence
+from topk.confidence.paired import BETS, ROUNDING, WEIGHTS, bet, log_e_values
 
 
 def test_the_weights_sum_to_one_and_no_bet_can_lose_everything():
@@ -16,10 +16,10 @@ def test_the_weights_sum_to_one_and_no_bet_can_lose_everything():
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
-def test_the_evidence_of_a_table_is_that_of_its_items_one_by_one(epsilon):
+def test_the_e_values_of_a_table_are_those_of_its_items_one_by_one(epsilon):
     rng = np.random.default_rng(1)
     results, counted = rng.random((4, 300)), rng.random((4, 300)) < 0.8
-    found = log_evidence(results, counted, epsilon)
+    found = log_e_values(results, counted, epsilon)
     for a, b in itertools.permutations(range(4), 2):
         capitals, e = np.ones(BETS.size), 1.0
         for x, y in results[[a, b]].T[counted[[a, b]].all(axis=0)]:
@@ -32,7 +32,7 @@ def test_cells_that_do_not_count_are_not_looked_at():
     rng = np.random.default_rng(2)
     results, counted = rng.random((3, 40)), rng.random((3, 40)) < 0.5
     other = np.where(counted, results, np.nan)
-    assert (log_evidence(results, counted) == log_evidence(other, counted)).all()
+    assert (log_e_values(results, counted) == log_e_values(other, counted)).all()
 
 
 @pytest.mark.parametrize("values", [(-1, 1), (-1, 0, 1), (-0.5, -0.5, 1), (-1, 0.5, 0.5)])
@@ -64,7 +64,7 @@ def test_items_chosen_by_a_result_of_one_model_prove_what_is_false():
     for _ in range(50):
         results = (rng.random((2, 200)) < 0.5).astype(float)
         counted = np.array([np.ones(200, dtype=bool), results[0] == 0])
-        wrong += log_evidence(results, counted)[1, 0] >= math.log(1 / 0.05)
+        wrong += log_e_values(results, counted)[1, 0] >= math.log(1 / 0.05)
     assert wrong == 50
 
 

@@ -131,10 +131,15 @@ def test_one_pair_has_the_level_of_all():
     """The same number, to the last bit, as a search that looks at all pairs at every level."""
     rng = np.random.default_rng(9)
     for _ in range(200):
-        slopes, limits = rng.uniform(0.1, 9, 30), rng.uniform(-0.05, 1, 30) * 10 ** rng.uniform(0, 3)
-        excess = lambda level: slopes * (level - limits)  # noqa: B023, E731
+        slopes, limits = rng.uniform(0.1, 9, 30), rng.uniform(-0.05, 1, 30)
+        limits *= 10 ** rng.uniform(0, 3)
+
+        def excess(level):
+            return slopes * (level - limits)  # noqa: B023
+
         found = sides.level_of_all(
-            lambda level: excess(level).argmax(), lambda pair, level: excess(level)[pair] <= 0  # noqa: B023
+            lambda level: excess(level).argmax(),  # noqa: B023
+            lambda pair, level: excess(level)[pair] <= 0,  # noqa: B023
         )
         assert found == sides.largest_level(lambda level: excess(level).max() <= 0)  # noqa: B023
 

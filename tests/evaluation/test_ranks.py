@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import topk_eval
-from topk.confidence.paired import log_evidence
+from topk.confidence.paired import log_e_values
 from topk_eval.ranks import closure, components, member_count, set_counts
 
 
@@ -45,7 +45,7 @@ def falsely(found, values):
 
 def test_ranks_and_sets_have_half_of_delta_each():
     table, delta = graded(), 0.05
-    logs = log_evidence(table, np.ones(table.shape, dtype=bool))
+    logs = log_e_values(table, np.ones(table.shape, dtype=bool))
     n, found = len(table), topk_eval.tiers(table, delta)
     claims = logs >= math.log(n * (n - 1) / delta)
     for k in range(1, n):
@@ -61,7 +61,7 @@ def test_ranks_and_sets_have_half_of_delta_each():
 @pytest.mark.parametrize("k", [1, 3])
 def test_all_of_delta_is_for_one_k(k):
     table, delta = graded(seed=1, spread=0.035), 0.05
-    logs = log_evidence(table, np.ones(table.shape, dtype=bool))
+    logs = log_e_values(table, np.ones(table.shape, dtype=bool))
     found, n = topk_eval.tiers(table, delta, k=k), len(table)
     single, of_set = set_counts(n, k, 0)
     frame, claims = found.frame(), logs >= math.log(single / delta)

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
+<<<<<<< HEAD
 from topk.confidence.paired import BETS, WEIGHTS, log_evidence
+=======
+import topk
+import topk_eval
+from topk.confidence.paired import BETS, WEIGHTS, log_e_values
+>>>>>>> confidence
 from topk.rules.base import BY_BUDGET, BY_RULE, OPEN, RUNNING
 from topk.strategies.paired import PairedBetting
 
@@ -101,7 +107,7 @@ def test_capitals_are_those_of_the_table_whatever_the_order_of_arrival():
     counted = np.arange(60) < lengths[:, None]
     off = ~np.eye(5, dtype=bool)
     found = np.log(tables[0].capitals @ WEIGHTS)
-    assert found[off] == pytest.approx(log_evidence(cells, counted)[off], abs=1e-9)
+    assert found[off] == pytest.approx(log_e_values(cells, counted)[off], abs=1e-9)
     assert (np.log(tables[0].largest)[off] >= found[off] - 1e-12).all()
 
 

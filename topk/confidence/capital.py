@@ -1,38 +1,40 @@
 r"""One-sided bounds from the exact capital of bets, for rewards in [0, 1].
 
-For :math:`c > 0` the capital :math:`K_c(m) = \prod_i (1 + c\,x_i)/(1 + c\,m)` of the bet with the
-odds c m on a mean above m (see `topk.confidence.betting`) is a non-negative martingale from 1 at
-the true mean :math:`m = \mu`.  With c fixed, all that it needs of the rewards is the product
+For :math:`c > 0` the capital of the bet with the odds c m on a mean above m (see
+`topk.confidence.betting`) is, after u rewards,
 
-.. math:: P_c = \prod_i (1 + c\,x_i), \qquad \bar P_c = \prod_i (1 + c\,(1 - x_i)),
+.. math:: K_c(m) = \prod_i\frac{1 + c\,x_i}{1 + c\,m} = \frac{P_c}{(1 + c\,m)^u}, \qquad
+   P_c = \prod_i (1 + c\,x_i), \tag{1}
 
-which does not depend on their order, and the products of two studies multiply.  With the 30 odds
-:math:`c_j = 2^{20-j}`, j = 0, ..., 29, let
+and :math:`\bar P_c` is the product for the rewards 1 - x.  A product does not depend on the order
+of the rewards, and the products of two studies multiply.  With the 30 odds :math:`c_j = 2^{20-j}`,
+j = 0, ..., 29, let
 
-.. math:: W(m) = \tfrac12\,\mathrm{KT}^+(m)
-   + \tfrac12\sum_j \tfrac1{30}\,\frac{P_{c_j}}{(1 + c_j\,m)^u},
-   \qquad \mathrm{KT}^+ = \frac{M - F}{1 - F} \ \text{where this is positive},
+.. math:: W(m) = \tfrac12\,\mathrm{KT}^+(m) + \tfrac12\sum_j \tfrac1{30}\,K_{c_j}(m),
+   \qquad \mathrm{KT}^+ = \frac{\mathrm{KT}/L - F}{1 - F} \ \text{where this is positive}, \tag{2}
 
-with M and F of `topk.confidence.sides`.  At :math:`\mu` it is at most an average of
-supermartingales that start at 1, and each of these decreases in m.  Hence every :math:`m \leq \hat
-m` at which some terms of W sum to :math:`1/\beta` is a lower bound at level :math:`\beta`.  At
-:math:`\hat m` W is at most 1, since :math:`\ln(1 + c\,x)` is concave.  The upper bound is the
-mirror image.  The bounds lie inside the one-sided ones of `topk.confidence.sides` at half of the
-level.
+with KT, L and F of `topk.confidence.sides`.  Every m up to the empirical mean at which some terms
+of W sum to :math:`1/\beta` is a lower bound at level :math:`\beta`; the upper bound is the mirror
+image.  The bounds lie inside those of `topk.confidence.sides` at half of the level.
+
+A rule sums the largest terms only, evidence and reports sum all of them: these bounds lie inside
+those of the rule, so that evidence is at most delta when a rule stops.
 
 The bound from count, sum and squares in `topk.confidence.betting` is, for each c, the least capital
 that these three numbers allow: it gives away what the products keep, most where the standard
 deviation is 0.05 to 0.1.
 
-**Sums.**  A batch of w rewards told as a sum S with the sum of squares Q multiplies :math:`P_c` by
-:math:`(1 + c\,r)^{S/r}`, r = Q/S, which is at most its true factor (lemma (1) of
-`topk.confidence.betting`).
+**Sums.**  A batch of rewards told as a sum S with the sum of squares Q multiplies :math:`P_c` by
+:math:`(1 + c\,r)^{S/r}`, r = Q/S, which is at most its true factor, by (1) of
+`topk.confidence.betting`.
 
 **Numerics.**  A product is a mantissa and a power of :math:`2^{512}`.  Each factor and each
 multiplication together have a relative error of at most :math:`2^{-51}`, so the error of
 :math:`\ln P_c` is at most :math:`u\,2^{-51}`, whatever c: :math:`u\,2^{-46}` is deducted, which
 covers the other terms too.  (A sum of logarithms would lose more, since its rounding grows with the
 sum.)
+
+The chapter "BettingLUCB: confidence intervals for any bounded reward" has the proofs.
 """
 
 import math
@@ -41,7 +43,7 @@ import numpy as np
 
 from topk._marks import apart
 from topk.confidence.betting import DEVIATION_SLACK, MIN_SUM, UNDERFLOW, mean_and_variance
-from topk.confidence.kl import mixture_cost, mixture_cost_scalar
+from topk.confidence.kl import mixture_cost_scalar
 from topk.confidence.sides import Ends
 
 COUNT, HIGHEST = 30, 20  # number of odds c; the largest is 2**20
@@ -52,7 +54,8 @@ ROUNDING = 2.0**-46  # deducted from ln P, for each reward
 BATCH_ROUNDING = 1 - 2.0**-50  # factor of the logarithm of a batch's product
 LOG_2, LOG_4 = math.log(2.0), math.log(4.0)
 FARTHEST = 200.0  # largest s; means exp(-200) times as large are treated as 0
-ACCEPTED = 1e-4  # distance above the level at which a rule's search ends
+ACCEPTED = 1e-4  # distance above the level at which a rule's search ends, and ...
+PRECISION = 1e-9  # ... that of other searches, which is increased by the rounding error
 ODDS = 2.0 ** np.arange(HIGHEST, HIGHEST - COUNT, -1)
 
 
@@ -147,19 +150,32 @@ def capital_log_ratio(u, mean, other, spread, cost, mantissas, exponents, arm, f
 
     ``terms`` (30,) is overwritten.  The result depends on the arm's state only, not on ``terms``.
     """
-    s = math.sqrt(2 * (level + 3) * spread / u) + (level + 3) / u / 2
+    s = guess(u, spread, level)
     start, end = choose_terms(u, mean, spread, mantissas, exponents, arm, first, s, terms)
+    return reaching(u, mean, other, cost, start, end, s, level, terms, ACCEPTED, True)
+
+
+def guess(u, spread, level):
+    """Return about the s at which the best odds reach the level, by the first two moments."""
+    return math.sqrt(2 * (level + 3) * spread / u) + (level + 3) / u / 2
+
+
+def reaching(u, mean, other, cost, start, end, s, level, terms, accepted, one_sided):
+    """Return s such that terms of W exceed level by less than ``accepted``, starting from s.
+
+    It is a larger s, up to `FARTHEST`, if none is found.
+    """
     near, far = 0.0, FARTHEST
     for _ in range(100):  # Newton's method within a bracket
-        reached, slope = log_capital(u, mean, other, cost, start, end, s, terms)
+        reached, slope = log_capital(u, mean, other, cost, start, end, s, terms, one_sided)
         excess = reached - level
-        if 0 <= excess < ACCEPTED:
+        if 0 <= excess < accepted:
             return s
         if excess < 0:
             near = s
         else:
             far = s
-        s -= (excess - ACCEPTED / 2) / slope
+        s -= (excess - accepted / 2) / slope
         if not near < s < far:
             s = (near + far) / 2 if far < FARTHEST else min(2 * near, FARTHEST)
         if far - near <= 1e-14 * far:
@@ -202,18 +218,23 @@ def write_term(u, m, mantissas, exponents, arm, first, j, terms):
     return terms[j] - u * math.log1p(2.0 ** (HIGHEST - j) * m)
 
 
-def log_capital(u, mean, other, cost, start, end, s, terms):
-    """Return the logarithm of terms of W at mean exp(-s), and its derivative in s."""
+def log_capital(u, mean, other, cost, start, end, s, terms, one_sided):
+    """Return the logarithm of terms of W at mean exp(-s), and its derivative in s.
+
+    W is (2), or if it is not ``one_sided`` the part of (2) of `topk.confidence.betting` that bets
+    on a larger mean, with these odds.
+    """
     m, down = mean * math.exp(-s), -mean * math.expm1(-s)
     mixed = mean * s - (other * math.log1p(down / other) if other > MIN_SUM else 0.0)
     mixed = u * mixed - cost
     top, total, slope = -1e300, 0.0, 0.0
-    below = 2 / math.pi * math.atan2(math.sqrt(m), math.sqrt(other + down))
+    below = 2 / math.pi * math.atan2(math.sqrt(m), math.sqrt(other + down)) if one_sided else 0.0
     kept = 1 - math.exp(-mixed) * below if mixed > -40 else 0.0
     if kept > 0:
         top = mixed + math.log(kept / (1 - below)) - LOG_2
         total, slope = 1.0, u * down / (other + down) / kept
-    odds, fixed = 2.0 ** (HIGHEST - start), LOG_WEIGHT + LOG_2 + u * ROUNDING
+    odds = 2.0 ** (HIGHEST - start)
+    fixed = LOG_WEIGHT + (LOG_2 if one_sided else LOG_4) + u * ROUNDING
     for j in range(start, end):
         log_term = terms[j] - u * math.log1p(odds * m) - fixed
         own = u * odds * m / (1 + odds * m)
@@ -316,15 +337,7 @@ def capital_ends(pulls, sums, logs):
     logs : ndarray of float, shape (n, 60)
         See `log_products`.
     """
-    down, up = ends_of(pulls, sums, logs)
-
-    def low(arms, levels):
-        return end_from([x[arms] for x in down], levels, truncated=True)
-
-    def high(arms, levels):
-        return 1 - end_from([x[arms] for x in up], levels, truncated=True)
-
-    return Ends(pulls.size, low, high)
+    return ends_of_all_terms(pulls, sums, logs, one_sided=True)
 
 
 def capital_interval(pulls, sums, logs, level):
@@ -332,53 +345,31 @@ def capital_interval(pulls, sums, logs, level):
 
     It is that of `topk.confidence.betting`, (2), with the exact capital of these bets.
     """
-    low, high = (end_from(arms, level, truncated=False) for arms in ends_of(pulls, sums, logs))
-    return low, 1 - high
+    return ends_of_all_terms(pulls, sums, logs, one_sided=False)(level, level)
 
 
-def ends_of(pulls, sums, logs):
-    """Return pulls, mean, 1 - mean, ln g and ln P for lower bounds, and for upper ones."""
-    u = np.maximum(pulls, 1.0)
-    mean, other, cost = sums / u, (u - sums) / u, mixture_cost(u, sums)
-    logs = logs - u[:, None] * ROUNDING
-    return (pulls, mean, other, cost, logs[:, :COUNT]), (pulls, other, mean, cost, logs[:, COUNT:])
+def ends_of_all_terms(pulls, sums, logs, one_sided):
+    """Return the `Ends` of arms for `capital_ends`, or for `capital_interval`."""
+    seen, ones, zeros = pulls.tolist(), sums.tolist(), (pulls - sums).tolist()  # of plain floats
+    rows = logs.reshape(-1, 2, COUNT).tolist()
+
+    def low(arm, level):
+        return lowest(seen[arm], ones[arm], rows[arm][0], level, one_sided)
+
+    def high(arm, level):
+        return 1 - lowest(seen[arm], zeros[arm], rows[arm][1], level, one_sided)
+
+    return Ends(pulls.size, *(np.vectorize(end, otypes=[float]) for end in (low, high)))
 
 
-def end_from(arms, level, truncated):
-    """Return the lower bounds (n,) at which W reaches exp(level), by bisection on ln m.
-
-    Newton's method would need fewer steps; bisection keeps a point where the level is reached.
-    """
-    pulls, mean, other, cost, logs = arms
-    u = np.maximum(pulls, 1.0)[:, None]
-    weights = (LOG_2, LOG_2) if truncated else (LOG_2, LOG_4)
-    positive = np.maximum(mean, MIN_SUM)
-
-    def reached(s):
-        m, fallen = positive * np.exp(-s), -positive * np.expm1(-s)
-        lost = other * np.log1p(fallen / np.maximum(other, MIN_SUM))
-        mixed = pulls * (mean * s - lost) - cost
-        if truncated:
-            below = 2 / np.pi * np.arctan2(np.sqrt(m), np.sqrt(np.maximum(1 - m, 0.0)))
-            kept = np.maximum(1 - np.exp(np.minimum(-mixed, 50)) * below, 0)
-            with np.errstate(divide="ignore"):
-                mixed = mixed + np.log(kept / (1 - below))
-        terms = logs - u * np.log1p(ODDS * m[:, None]) - LOG_WEIGHT - weights[1]
-        terms = np.concatenate([mixed[:, None] - weights[0], terms], axis=1)
-        top = terms.max(axis=1)
-        return top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
-
-    near, far = np.zeros(mean.size), np.full(mean.size, 1e-6)
-    for _ in range(40):  # double until the level is reached
-        more = (reached(far) < level) & (far < FARTHEST)
-        if not more.any():
-            break
-        near, far = np.where(more, far, near), np.where(more, np.minimum(2 * far, FARTHEST), far)
-    for _ in range(60):
-        if (far - near <= 1e-10 * far).all():
-            break
-        middle = (near + far) / 2
-        enough = reached(middle) >= level
-        near, far = np.where(enough, near, middle), np.where(enough, middle, far)
-    found = np.where(reached(far) >= level, mean * np.exp(-far), 0.0)
-    return np.where((pulls > 0) & (mean > MIN_SUM), found, 0.0)
+def lowest(u, ones, terms, level, one_sided):
+    """Return the largest mean below ones / u at which all terms of W reach exp(level)."""
+    if ones <= MIN_SUM:
+        return 0.0
+    c = 2.0 ** (HIGHEST - COUNT + 1)
+    squares = max(2 * (c * ones - terms[-1]) / c**2, 0.0)  # nearly: ln P_c = c S - c**2 Q/2 + ...
+    mean, other, variance = mean_and_variance(u, ones, squares)  # which only guides the search
+    s, cost = guess(u, variance / mean / mean, level), mixture_cost_scalar(u, ones)
+    s, accepted = min(s, FARTHEST / 2), PRECISION + u * ROUNDING / 4
+    s = reaching(u, mean, other, cost, 0, COUNT, s, level, terms, accepted, one_sided)
+    return mean * math.exp(-s) if s < FARTHEST else 0.0

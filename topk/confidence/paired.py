@@ -1,4 +1,4 @@
-r"""Paired bets: evidence on shared items that one model is better than another.
+r"""Paired bets: e-values from shared items, for claims that one model is better than another.
 
 Items are independent draws from a population.  Models a and b, run on the same item, have the
 results :math:`x_a, x_b` in [0, 1], and :math:`d = x_a - x_b`, which may depend on the item in any
@@ -29,12 +29,12 @@ follows a y outside, and the claim (x, y) has reached it.
 With :math:`\epsilon > 0` two neighbours may be closer than :math:`\epsilon`, and the argument
 fails; for one K fixed beforehand the K (n - K) claims across the boundary share delta.
 
-`bet` updates capitals by one item, and `log_evidence` computes those of a whole table.
+`bet` updates capitals by one item, and `log_e_values` computes those of a whole table.
 """
 
 import numpy as np
 
-__all__ = ["BETS", "WEIGHTS", "MOST", "bet", "log_evidence", "set_count"]
+__all__ = ["BETS", "WEIGHTS", "MOST", "bet", "log_e_values", "set_count"]
 
 BETS = np.array([0.9, 0.6, 0.4, 0.25, 0.15, 0.09, 0.05, 0.025, *(0.012 / 2.0 ** np.arange(7))])
 WEIGHTS = np.array([0.1] * 9 + [0.1 / 6] * 6)  # the smaller bets find small differences
@@ -65,7 +65,7 @@ def bet(capitals, gains):
     return (capitals * WEIGHTS).sum(axis=-1)  # the same to the last bit for any number of claims
 
 
-def log_evidence(results, counted, epsilon=0.0):
+def log_e_values(results, counted, epsilon=0.0):
     """Return ln e of (1) for all ordered pairs of models, rounded down.
 
     Parameters

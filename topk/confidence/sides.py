@@ -47,7 +47,7 @@ delta, whatever joins or is withdrawn, when, and for whatever reason.
 as settled if it was settled at d when it was withdrawn: the least such d is kept with each
 withdrawal.
 
-The chapter "KL-LUCB and top-two sampling" proves these statements.
+The chapter "KL-LUCB and top-two sampling" has the proofs.
 """
 
 import math
@@ -212,12 +212,12 @@ def level_of_all(
     holds
         Whether the condition holds for a pair at a level.
     """
-    pair = hardest(0.0)
-    while True:
-        level = largest_level(lambda level, pair=pair: holds(pair, level), most)
+    pair, last = hardest(0.0), math.inf
+    while True:  # the level falls each time, also if rounding lets a pair hold at a larger one
+        level = largest_level(lambda x: x < last and holds(pair, x), most)  # noqa: B023
         if level == NEVER:
             return level
-        pair = hardest(level)
+        pair, last = hardest(level), level
         if holds(pair, level):
             return level
 

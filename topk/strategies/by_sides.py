@@ -27,7 +27,7 @@ def sides_state(arms, k, delta, by_sides):
         "below": float(start.below(level)[0]),
         "spare_above": level - math.log(SPARE * c),
         "spare_below": level - math.log(SPARE * (1 - c)),
-        # withdrawn arm -> the largest level at which it was settled then, or NEVER
+        # withdrawn arm -> the largest level at which it was settled then, or `NEVER`
         "settled": Stored("real", arms.n),
         "now": {"above": float(start.above(level)[0])},
     }
