@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
-from topk.confidence.paired import BETS, WEIGHTS, log_evidence
-=======
-import topk
-import topk_eval
 from topk.confidence.paired import BETS, WEIGHTS, log_e_values
->>>>>>> confidence
 from topk.rules.base import BY_BUDGET, BY_RULE, OPEN, RUNNING
 from topk.strategies.paired import PairedBetting
 
