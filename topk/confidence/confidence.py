@@ -473,11 +473,12 @@ def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None
     if not outside.any():
         return 0.0
     size = pulls.size
-    arms = [None if x is None else x.ravel() for x in (pulls.astype(np.int64), sums, squares)]
+    arms: list[Any] = [None if x is None else x.ravel()
+                       for x in (pulls.astype(np.int64), sums, squares)]
 
     def ends(level, at):
         """Return the ends of some arms, shape (2, ...)."""
-        u, ones, q = (None if x is None else x[at] for x in arms)
+        u, ones, q = [None if x is None else x[at] for x in arms]
         return np.array(interval(u, ones, math.exp(-level) / size, sigma, squares=q))
 
     def hardest(level):
