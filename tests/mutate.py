@@ -45,7 +45,8 @@ TESTS = {  # module -> arguments of pytest, quick tests first
     "topk/confidence/confidence.py": [
         "tests/confidence/test_confidence.py",
         *("--deselect=" + name for name in named(
-            "confidence/test_confidence", "walks_leave_their_intervals_with_probability_at_most_delta",
+            "confidence/test_confidence",
+            "walks_leave_their_intervals_with_probability_at_most_delta",
             "top_two_stops_when_the_evidence_does", "intervals_grow_with_confidence")),
         *named("test_refusals", "a_wrong_argument_is_refused_by_name",
                only=("interval", "evidence")),
@@ -58,7 +59,8 @@ TESTS = {  # module -> arguments of pytest, quick tests first
                "squares_rounded_upwards_only_widen_the_interval",
                "the_ends_are_on_the_safe_side_of_the_definition_and_close_to_it",
                "compiled_and_plain_bounds_agree"),
-        *named("confidence/test_confidence", "evidence_by_pairs_with_squares_is_that_of_its_definition"),
+        *named("confidence/test_confidence",
+               "evidence_by_pairs_with_squares_is_that_of_its_definition"),
     ],
     "topk/confidence/finite.py": [
         "tests/confidence/test_finite.py",
@@ -188,8 +190,8 @@ TESTS = {  # module -> arguments of pytest, quick tests first
     "topk_eval/cells.py": [
         "tests/evaluation/test_cells.py",
         "--deselect=tests/evaluation/test_cells.py::TestHarness::runTest",
-        "--deselect=" + named("evaluation/test_cells", "a_study_of_one_cell_at_a_time_makes_the_same_"
-                              "requests_as_a_run")[0],
+        "--deselect=" + named("evaluation/test_cells", "a_study_of_one_cell_at_a_time_makes_the_"
+                              "same_requests_as_a_run")[0],
         *named("evaluation/test_joining", "a_finite_study_keeps_the_orders_of_its_models"),
     ],
     "topk/rules/exhausted.py": [
@@ -201,8 +203,9 @@ TESTS = {  # module -> arguments of pytest, quick tests first
                "a_request_never_exceeds_the_number_of_cells"),
     ],
     "topk/confidence/kl.py": [
-        "tests/confidence/test_kl.py", *named("confidence/test_confidence", "bounds_are_outside_by_rounding_only",
-                                   "evidence_is_that_of_its_definition"),
+        "tests/confidence/test_kl.py",
+        *named("confidence/test_confidence", "bounds_are_outside_by_rounding_only",
+               "evidence_is_that_of_its_definition"),
     ],
 }
 SWAPS = {  # operators and functions, and what replaces them

@@ -106,7 +106,8 @@ def test_runs_do_not_depend_on_jobs_chunks_and_how_many_there_are():
 
 
 def test_a_checkpoint_has_the_set_of_a_run_with_that_many_pulls():
-    models, strategy, marks = topk_eval.TestSet(matrix((6, 60))), topk.KLLUCB(2, 0, 0.1), [7, 30, 101]
+    models, marks = topk_eval.TestSet(matrix((6, 60))), [7, 30, 101]
+    strategy = topk.KLLUCB(2, 0, 0.1)
     reps = topk.replicate(strategy, models, 4, seed=1, checkpoints=marks)
     for mark, chosen in zip(marks, reps.selected.swapaxes(0, 1), strict=True):
         cut = topk.replicate(strategy, models, 4, seed=1, max_pulls=mark)
@@ -272,7 +273,8 @@ def test_an_invalid_test_set_is_refused():
         topk_eval.TestSet([[0, 1], [1, 0]], bounds=(1, 0))
     table = pd.DataFrame({"arm": ["a", "a", "b"], "item": [0, 1, 0], "reward": [1, 0, 1]})
     twice = pd.concat([table, table.iloc[:1]])
-    assert np.isnan(topk_eval.TestSet.from_frame(table).matrix).tolist() == [[False] * 2, [False, True]]
+    found = topk_eval.TestSet.from_frame(table).matrix
+    assert np.isnan(found).tolist() == [[False] * 2, [False, True]]
     for frame in (twice, [1, 2]):
         with pytest.raises(ValueError, match="frame"):
             topk_eval.TestSet.from_frame(frame)
