@@ -42,37 +42,42 @@ def named(file, *names, only=()):
 
 
 TESTS = {  # module -> arguments of pytest, quick tests first
-    "topk/confidence.py": [
-        "tests/test_confidence.py",
+    "topk/confidence/confidence.py": [
+        "tests/confidence/test_confidence.py",
         *("--deselect=" + name for name in named(
-            "test_confidence", "walks_leave_their_intervals_with_probability_at_most_delta",
+            "confidence/test_confidence",
+            "walks_leave_their_intervals_with_probability_at_most_delta",
             "top_two_stops_when_the_evidence_does", "intervals_grow_with_confidence")),
         *named("test_refusals", "a_wrong_argument_is_refused_by_name",
                only=("interval", "evidence")),
-        *named("test_finite", "evidence_is_the_least_delta_at_which_the_intervals_part",
+        *named("confidence/test_finite", "evidence_is_the_least_delta_at_which_the_intervals_part",
                "impossible_values_are_refused_by_name"),
     ],
-    "topk/betting.py": [
-        *named("test_betting", "edges", "an_arm_without_pulls_has_the_whole_interval",
+    "topk/confidence/betting.py": [
+        *named("confidence/test_betting", "edges", "an_arm_without_pulls_has_the_whole_interval",
                "incompatible_arguments_are_refused",
                "squares_rounded_upwards_only_widen_the_interval",
                "the_ends_are_on_the_safe_side_of_the_definition_and_close_to_it",
-               "compiled_plain_and_array_forms_agree"),
-        *named("test_confidence", "evidence_by_pairs_with_squares_is_that_of_its_definition"),
+               "compiled_and_plain_bounds_agree"),
+        *named("confidence/test_confidence",
+               "evidence_by_pairs_with_squares_is_that_of_its_definition"),
     ],
-    "topk/finite.py": [
-        "tests/test_finite.py",
-        *named("test_sides", "the_two_forms_of_a_finite_bound_agree",
+    "topk/confidence/finite.py": [
+        "tests/confidence/test_finite.py",
+        *named("confidence/test_sides",
                "bounds_of_a_finite_set_are_crossed_no_more_often_than_their_level_says"),
     ],
-    "topk/graded.py": ["tests/test_graded.py"],
-    "topk/strategies/graded.py": ["tests/test_graded.py", "tests/live/test_cells_of_models.py"],
-    "topk/strategies/paired.py": ["tests/test_paired_betting.py"],
-    "topk/engine/cells.py": ["tests/test_paired_betting.py", "tests/live/test_cells_of_models.py"],
-    "topk/paired.py": ["tests/test_paired.py"],
-    "topk/leaderboard.py": ["tests/test_leaderboard.py", "--deselect=" + named(
-        "test_leaderboard", "new_items_all_tables_looked_at_after_every_item")[0]],
-    "topk/live/gate.py": ["tests/live/test_gate.py"],
+    "topk_eval/rows.py": ["tests/evaluation/test_graded.py"],
+    "topk_eval/graded.py": ["tests/evaluation/test_graded.py",
+                            "tests/evaluation/test_cells_of_models.py"],
+    "topk/strategies/paired.py": ["tests/strategies/test_paired_betting.py"],
+    "topk/rules/numbered_state.py": ["tests/strategies/test_paired_betting.py",
+                                     "tests/evaluation/test_cells_of_models.py"],
+    "topk/confidence/paired.py": ["tests/confidence/test_paired.py"],
+    "topk_eval/ranks.py": ["tests/evaluation/test_ranks.py", "--deselect=" + named(
+        "evaluation/test_ranks", "new_items_all_tables_looked_at_after_every_item")[0]],
+    "topk_eval/gate.py": ["tests/evaluation/test_gate.py"],
+    "topk_eval/trial.py": ["tests/evaluation/test_gate.py"],
     "topk/rules/base.py": [
         "tests/test_many_arms.py",
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
@@ -105,8 +110,9 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
                "pseudo_code", only=("SuccessiveRejects", "MultiBanditUGapEc")),
     ],
-    "topk/rules/cells.py": ["tests/test_graded.py", "tests/test_paired_betting.py",
-                            "tests/live/test_cells_of_models.py"],
+    "topk/rules/numbered.py": ["tests/evaluation/test_graded.py",
+                               "tests/strategies/test_paired_betting.py",
+                               "tests/evaluation/test_cells_of_models.py"],
     "topk/rules/search/arrays.py": [
         "tests/rules/test_arrays.py",
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
@@ -126,7 +132,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         *named("strategies/test_transcriptions", "the_pulls_and_the_set_are_those_of_the_papers_"
                "pseudo_code", only=("TopTwo",)),
     ],
-    "topk/engine/allocation.py": [
+    "topk/rules/allocation.py": [
         *named("simulate/test_run", "water_fill_hands_out_one_pull_at_a_time"),
         *named("live/test_studies", "pulls_go_to_the_arms_with_the_fewest"),
     ],
@@ -137,7 +143,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         *named("simulate/test_run", "checkpoints_never_change_a_run",
                only=("LUCB1", "AdaptiveTopK")),
     ],
-    "topk/engine/plain.py": [
+    "topk/rules/plain.py": [
         *OWN, *named("strategies/test_agreement", "run_replicate_a_trace_and_a_session_driven_by_"
                      "hand_agree", only=("BigBatches",)),
         *named("simulate/test_run", "an_invalid_answer_of_a_plain_python_strategy_is_refused",
@@ -147,7 +153,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         *named("live/test_withdraw", "a_strategy_of_ones_own_must_say_how_to_go_on"),
         *named("live/test_files", "a_state_is_a_snapshot", only=("BigBatches",)),
     ],
-    "topk/engine/state.py": [
+    "topk/rules/state.py": [
         *OWN, *named("strategies/test_agreement", "run_replicate_a_trace_and_a_session_driven_by_"
                      "hand_agree", only=("OptMAI", "LUCB1", "MultiBanditUGapEc")),
         *named("live/test_withdraw", "sessions_are_stored_and_arms_leave_at_any_moment",
@@ -157,7 +163,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
                "pseudo_code", only=("LUCB1", "BettingLUCB")),
     ],
     "topk/engine/tiering.py": ["tests/engine/test_tiering.py"],
-    "topk/live/inbox.py": [
+    "topk/live/arrivals.py": [
         *named("live/test_studies", "a_part_of_a_sum_and_the_rest_are_the_whole",
                "a_restart_does_not_change_the_split_of_sums",
                "surplus_results_of_a_round_count_in_the_next",
@@ -181,23 +187,25 @@ TESTS = {  # module -> arguments of pytest, quick tests first
         "probability",
         *named("live/test_joining", "a_sigma_that_was_refuted_stays_so"),
     ],
-    "topk/live/cells.py": [
-        "tests/live/test_cells.py", "--deselect=tests/live/test_cells.py::TestHarness::runTest",
-        "--deselect=tests/live/test_cells.py::test_a_study_of_one_cell_at_a_time_makes_the_same_requests_"
-        "as_a_run",
-        *named("live/test_joining", "a_finite_study_keeps_the_orders_of_its_arms"),
+    "topk_eval/cells.py": [
+        "tests/evaluation/test_cells.py",
+        "--deselect=tests/evaluation/test_cells.py::TestHarness::runTest",
+        "--deselect=" + named("evaluation/test_cells", "a_study_of_one_cell_at_a_time_makes_the_"
+                              "same_requests_as_a_run")[0],
+        *named("evaluation/test_joining", "a_finite_study_keeps_the_orders_of_its_models"),
     ],
-    "topk/engine/known.py": [
-        *named("test_testset", "epsilon_is_in_items_and_a_bound_that_touches_is_enough",
+    "topk/rules/exhausted.py": [
+        *named("evaluation/test_testset", "epsilon_is_in_items_and_a_bound_that_touches_is_enough",
                "exact_ties_are_certified_and_everything_known_ends_a_run",
                "budgets_beyond_all_cells_and_several_bandits_are_refused",
                "fixed_budgets_ask_each_cell_at_most_once"),
-        *named("live/test_cells", "a_lost_cell_does_not_block_a_study",
+        *named("evaluation/test_cells", "a_lost_cell_does_not_block_a_study",
                "a_request_never_exceeds_the_number_of_cells"),
     ],
-    "topk/kl.py": [
-        "tests/test_kl.py", *named("test_confidence", "bounds_are_outside_by_rounding_only",
-                                   "evidence_is_that_of_its_definition"),
+    "topk/confidence/kl.py": [
+        "tests/confidence/test_kl.py",
+        *named("confidence/test_confidence", "bounds_are_outside_by_rounding_only",
+               "evidence_is_that_of_its_definition"),
     ],
 }
 SWAPS = {  # operators and functions, and what replaces them
@@ -325,12 +333,12 @@ def main():
     What the tests need is imported here, but not topk, of which every child has its own variant.
     """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("modules", nargs="*", default=[*TESTS], help="such as topk/kl.py")
+    parser.add_argument("modules", nargs="*", default=[*TESTS], help="such as topk/rules/base.py")
     parser.add_argument("--count", type=int, default=40, help="most mutants of a module")
     parser.add_argument("--seed", type=int, default=0, help="of the samples")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("topk", "tests", "benchmarks"):
+        for name in ("topk", "topk_eval", "tests", "benchmarks"):
             shutil.copytree(ROOT / name, Path(folder, name),
                             ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", folder)

@@ -28,7 +28,7 @@ SLOW = {"run", "replicate", "compare", "warm", "graded_models", "beta41", "algor
         "change_of_measure", "smallest_budget", "group_plays", "sprt_with_error"}  # they play
 # what a message may begin with instead of a parameter: parts of one, or of its contents
 PARTS = {"n", "budget", "answers", "format", "arms", "rewards"}
-ELSEWHERE = {"path", "rng"}  # refused by Python or NumPy
+ELSEWHERE = {"path", "rng", "joined"}  # refused by Python or NumPy, and what only files tell
 ARMS = ["arm 1", "arm 2"]
 
 

@@ -236,7 +236,10 @@ def test_one_more_trial_is_refused():
 
 
 def test_what_does_not_fit_is_refused_and_names_what_does():
-    grade = {"items": 9, "bounds": (0, 5)}
+    def of(make, *k, **more):
+        return Evaluation(make(*(k or (1, 0, 0.1))), 3, **{"items": 5} | more)
+
+    betting, kl, pairs = topk.BettingLUCB, topk.KLLUCB, topk.PairedBetting
     for call, words in [
         (lambda: Evaluation(topk.KLLUCB(1, 0, 0.1), 3, **grade), "bounds.*BettingLUCB"),
         (lambda: Evaluation(topk.Uniform(1, 9), 3, **grade), "bounds.*BettingLUCB"),
