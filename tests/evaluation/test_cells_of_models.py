@@ -241,18 +241,15 @@ def test_what_does_not_fit_is_refused_and_names_what_does():
 
     betting, kl, pairs = topk.BettingLUCB, topk.KLLUCB, topk.PairedBetting
     for call, words in [
-        (lambda: Evaluation(topk.KLLUCB(1, 0, 0.1), 3, **grade), "bounds.*BettingLUCB"),
-        (lambda: Evaluation(topk.Uniform(1, 9), 3, **grade), "bounds.*BettingLUCB"),
-        (lambda: Evaluation(topk.KLLUCB(1, 0, 0.1), 3, items=9, trials=2), "trials.*BettingLUCB"),
-        (lambda: Evaluation(topk.KLLUCB(1, 0, 0.1), 3, items=9).tell([0], [0], [0.5]), "Betting"),
-        (lambda: Evaluation(topk.KLLUCB(1, 0, 0.1), 3, items=9).tell([0], [0], [np.nan]),
-         "BettingLUCB"),
-        (lambda: Evaluation(topk.BettingLUCB(1, 0, 0.1), 3, items=["x", "x"]), "items"),
-        (lambda: Evaluation(topk.BettingLUCB(1, 0, 0.1), 3, items=5).with_models(1),
-         "no model can"),
-        (lambda: Evaluation(topk.BettingLUCB(1, 0, 0.1), 3, items=5).withdraw(0),
-         "all models stay"),
-        (lambda: Evaluation(topk.PairedBetting(1, 0.1, 0.1), 3, items=5).withdraw(0), "epsilon"),
+        (lambda: of(kl, bounds=(0, 5)), "bounds.*BettingLUCB"),
+        (lambda: of(topk.Uniform, 1, 9, bounds=(0, 5)), "bounds.*BettingLUCB"),
+        (lambda: of(kl, trials=2), "trials.*BettingLUCB"),
+        (lambda: of(kl).tell([0], [0], [0.5]), "Betting"),
+        (lambda: of(kl).tell([0], [0], [np.nan]), "BettingLUCB"),
+        (lambda: of(betting, items=["x", "x"]), "items"),
+        (lambda: of(betting).with_models(1), "no model can join"),
+        (lambda: of(betting).withdraw(0), "all models stay"),
+        (lambda: of(pairs, 1, 0.1, 0.1).withdraw(0), "epsilon"),
     ]:
         with pytest.raises(ValueError, match=words):
             call()

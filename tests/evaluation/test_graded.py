@@ -155,9 +155,8 @@ def test_certificates_hold_for_every_completion():
     for seed in range(20):
         cells = np.where(rng.random((3, 20)) < [[0.9], [0.5], [0.3]], 1.0, 0.0)
         gaps = rng.random((3, 20)) < 0.15
-        holes = topk_eval.TestSet(np.where(gaps, np.nan, cells))
-        outcome = topk.run(topk.BettingLUCB(1, 0, 0.2), holes,
-                           rng=seed)
+        models = topk_eval.TestSet(np.where(gaps, np.nan, cells))
+        outcome = topk.run(topk.BettingLUCB(1, 0, 0.2), models, rng=seed)
         worst = np.where(gaps, 0, cells).sum(axis=1)
         best = np.where(gaps, 1, cells).sum(axis=1)
         if outcome.certified and outcome.evidence() == 0:

@@ -24,7 +24,7 @@ def test_a_finite_study_keeps_the_orders_of_its_models():
     assert (orders_of(seed, 3, 30)[:2] == orders_of(seed, 2, 30)).all()
     joined.tell(models[:-1], items[:-1], (models == "a")[:-1])
     assert joined.pulls.tolist() == [of_a.size, 12 - of_a.size - 1, 0]
-    seen = {*zip(models, items, strict=True)} - {(models[-1], items[-1])}
+    seen = {*zip(models.tolist(), items.tolist(), strict=True)} - {(models[-1], items[-1])}
     joined = Evaluation.from_state(joined.state())
     while not joined.done:
         models, items = joined.ask(5)
@@ -35,9 +35,9 @@ def test_a_finite_study_keeps_the_orders_of_its_models():
     assert joined.selected.tolist() in (["a"], ["c"]) and joined.certified
 
 
-@pytest.mark.parametrize("strategy", [topk.SAR(1, 20), topk.BettingLUCB(1, 0, 0.1),
-                                      topk.PairedBetting(1, 0, 0.1)],
-                         ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("strategy", [
+    topk.SAR(1, 20), topk.BettingLUCB(1, 0, 0.1), topk.PairedBetting(1, 0, 0.1),
+], ids=lambda x: type(x).__name__)
 def test_others_refuse_and_say_why(strategy):
     study = Evaluation(strategy, ["a", "b"], items=9, rng=0)
     before = study.state()

@@ -1,4 +1,4 @@
-"""Files of evaluations: JSON for any reader, one writer at a time, cells in flight at a crash."""
+"""Files of evaluations: JSON for any reader, one writer at a time, cells after a crash."""
 
 import json
 import shutil

@@ -273,8 +273,8 @@ def test_an_invalid_test_set_is_refused():
         topk_eval.TestSet([[0, 1], [1, 0]], bounds=(1, 0))
     table = pd.DataFrame({"arm": ["a", "a", "b"], "item": [0, 1, 0], "reward": [1, 0, 1]})
     twice = pd.concat([table, table.iloc[:1]])
-    holes = np.isnan(topk_eval.TestSet.from_frame(table).matrix)
-    assert holes.tolist() == [[False] * 2, [False, True]]
+    found = topk_eval.TestSet.from_frame(table).matrix
+    assert np.isnan(found).tolist() == [[False] * 2, [False, True]]
     for frame in (twice, [1, 2]):
         with pytest.raises(ValueError, match="frame"):
             topk_eval.TestSet.from_frame(frame)

@@ -16,9 +16,8 @@ def changes():
     yield "ask counts", study, lambda s: s.ask(3)
     yield "lose_all counts", study, lambda s: s.lose_all()
     yield "withdraw counts", with_three(topk.KLLUCB(1, 0, 0.1))[0], lambda s: s.withdraw("b")
-    some = {"graded": (topk.BettingLUCB(1, 0, 0.05), 1),
-            "pairs": (topk.PairedBetting(1, 0, 0.1), None)}
-    for name, (strategy, most) in some.items():
+    graded, pairs = topk.BettingLUCB(1, 0, 0.05), topk.PairedBetting(1, 0, 0.1)
+    for name, strategy, most in (("graded", graded, 1), ("pairs", pairs, None)):
         study, asked = with_three(strategy, most)
         yield f"failed {name}", study, lambda s, a=asked: s.tell(*a, [float("nan")] * 5)
         yield f"tell {name}", study, lambda s, a=asked: s.tell(*a, [1, 0, 0.5, 0, 1])

@@ -1,4 +1,4 @@
-"""``Evaluation(..., withdrawals=)``: the gain if no model can leave, and the cost if some can."""
+"""``Evaluation(..., withdrawals=)``: what is gained if no model can leave, and what it costs."""
 
 import copy
 import functools

@@ -478,7 +478,8 @@ def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None
 
     def ends(level, at):
         """Return the ends of some arms, shape (2, ...)."""
-        u, ones, q = [None if x is None else x[at] for x in arms]
+        some: list[Any] = [None if x is None else x[at] for x in arms]
+        u, ones, q = some
         return np.array(interval(u, ones, math.exp(-level) / size, sigma, squares=q))
 
     def hardest(level):
