@@ -160,8 +160,8 @@ def interval(
     seen, level = np.maximum(pulls, 1), -math.log(delta)
     if sigma is not None:
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
-        mean, level = sums / seen, np.log1p(seen) + 2 * level
-        radius = sigma * np.sqrt((seen + 1) * level) / seen * LEVEL_SLACK + (ULPS - 1) * abs(mean)
+        mean, spread = sums / seen, np.log1p(seen) + 2 * level
+        radius = sigma * np.sqrt((seen + 1) * spread) / seen * LEVEL_SLACK + (ULPS - 1) * abs(mean)
         radius = np.where(pulls > 0, radius, np.inf)
         return mean - radius, mean + radius
     if squares is None:
