@@ -333,8 +333,8 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
     if method == "sides":
         if size > 1:
             refuse("method", method, "'pairs' or 'intervals' for several bandits")
-        gone = dict.fromkeys(np.flatnonzero(withdrawn_arms).tolist(), sides.NEVER)
-        levels = sides.Levels(n, k, n, gone)
+        left = dict.fromkeys(np.flatnonzero(withdrawn_arms).tolist(), sides.NEVER)
+        levels = sides.Levels(n, k, n, left)
         squared = None if squares is None else squares[0]
         ends = side_ends(pulls[0], sums[0], sigma, squared, items)
         allowed = epsilon if items is None else finite.tolerated_items(epsilon, items)
