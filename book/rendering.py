@@ -155,6 +155,7 @@ def render(layout: Layout, status: str) -> bool:
     jupyter_book(layout.stage, work)
     site = work / "_build/html"
     finish(site, status)
+    light.lighten(site)
     shutil.rmtree(layout.html, ignore_errors=True)
     os.replace(site, layout.html)
     shutil.rmtree(work)
@@ -171,7 +172,6 @@ def finish(site: Path, status: str) -> None:
     reading.postprocess(site)
     link_index(site)
     search.write_documents(site)
-    light.lighten(site)
     (site / ".buildinfo").unlink(missing_ok=True)
     for leftover in site.glob("_static/*webpack-macros.html"):
         leftover.unlink()
@@ -269,6 +269,7 @@ def main() -> int:
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(layout.stage, work / "stage")
     plain_sphinx(python, work / "stage", work / "html")
+    # Not lightened: newer themes have their icons in woff2, which cannot be read without brotli.
     finish(work / "html", STATUS)
     toc = yaml.safe_load((work / "stage/book/_toc.yml").read_text(encoding="utf-8"))
     pages = (work / "html" / Path(file).with_suffix(".html") for file in _files(toc))

@@ -63,7 +63,7 @@ def small(path):
 def copy(tmp_path_factory):
     """A copy of the files that JupyterLab needs, with preview parameters in two chapters."""
     root = tmp_path_factory.mktemp("copy")
-    for name in ("benchmarks", "book", "notebooks", "topk"):
+    for name in ("benchmarks", "book", "notebooks", "topk", "topk_eval"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in SMALL:
         path = root / f"notebooks/{name}.md"

@@ -49,14 +49,14 @@ def imported(files):
     nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))]
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
-    return {name.split(".")[0] for name in names} - {"topk", *sys.stdlib_module_names}
+    return {name.split(".")[0] for name in names} - {"topk", "topk_eval", *sys.stdlib_module_names}
 
 
 def test_requirements_agree_with_imports():
     extras = PROJECT["project"]["optional-dependencies"]
     core = {Requirement(line).name.replace("-", "_") for line in PROJECT["project"]["dependencies"]}
     wanted = {name: {Requirement(line).name for line in lines} for name, lines in extras.items()}
-    library = imported((ROOT / "topk").rglob("*.py"))
+    library = imported([*(ROOT / "topk").rglob("*.py"), *(ROOT / "topk_eval").rglob("*.py")])
     pages = imported((ROOT / "book/topk_book").glob("*.py")) - {"topk_book"}
     extras = ("cluster", "gepa", "inspect", "parquet", "plot")
     optional = {name.replace("-", "_") for extra in extras for name in wanted[extra]}

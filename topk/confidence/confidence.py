@@ -160,8 +160,8 @@ def interval(
     seen, level = np.maximum(pulls, 1), -math.log(delta)
     if sigma is not None:
         sigma = check_real(sigma, "sigma", 0, 1e300, low_open=True)
-        mean, spread = sums / seen, np.log1p(seen) + 2 * level
-        radius = sigma * np.sqrt((seen + 1) * spread) / seen * LEVEL_SLACK + (ULPS - 1) * abs(mean)
+        mean, most = sums / seen, np.log1p(seen) + 2 * level
+        radius = sigma * np.sqrt((seen + 1) * most) / seen * LEVEL_SLACK + (ULPS - 1) * abs(mean)
         radius = np.where(pulls > 0, radius, np.inf)
         return mean - radius, mean + radius
     if squares is None:
@@ -322,8 +322,8 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
     np.put_along_axis(inside, arms[: size * k].reshape(size, k), True, axis=1)
     if inside.sum() < max(1, arms.size):
         refuse("chosen", chosen, f"{size} row(s) of different arms, equally many in each")
-    left = check_integers(list(withdrawn), "withdrawn", pulls.size - 1, ndim=None)
-    withdrawn_arms.flat[left] = True
+    gone = check_integers(list(withdrawn), "withdrawn", pulls.size - 1, ndim=None)
+    withdrawn_arms.flat[gone] = True
     if (pulls == 0)[~withdrawn_arms].any():
         return 1.0
     outside = ~inside & ~withdrawn_arms
@@ -333,8 +333,8 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
     if method == "sides":
         if size > 1:
             refuse("method", method, "'pairs' or 'intervals' for several bandits")
-        gone = dict.fromkeys(np.flatnonzero(withdrawn_arms).tolist(), sides.NEVER)
-        levels = sides.Levels(n, k, n, gone)
+        left = dict.fromkeys(np.flatnonzero(withdrawn_arms).tolist(), sides.NEVER)
+        levels = sides.Levels(n, k, n, left)
         squared = None if squares is None else squares[0]
         ends = side_ends(pulls[0], sums[0], sigma, squared, items)
         allowed = epsilon if items is None else finite.tolerated_items(epsilon, items)
@@ -473,14 +473,12 @@ def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None
     if not outside.any():
         return 0.0
     size = pulls.size
-    arms: list[Any] = [None if x is None else x.ravel()
-                       for x in (pulls.astype(np.int64), sums, squares)]
+    u, ones = pulls.astype(np.int64).ravel(), sums.ravel()
 
     def ends(level, at):
         """Return the ends of some arms, shape (2, ...)."""
-        some: list[Any] = [None if x is None else x[at] for x in arms]
-        u, ones, q = some
-        return np.array(interval(u, ones, math.exp(-level) / size, sigma, squares=q))
+        q = None if squares is None else squares.flat[at]
+        return np.array(interval(u[at], ones[at], math.exp(-level) / size, sigma, squares=q))
 
     def hardest(level):
         """Return the arms inside and outside of the bandit whose ends overlap the most."""
