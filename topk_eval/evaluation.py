@@ -41,7 +41,7 @@ from topk_eval.snapshot import CountSnapshot, ItemSnapshot, TableSnapshot, large
 __all__ = ["Evaluation", "load"]
 
 KIND = files.Kind(
-    "topk-evaluation", 1, "an evaluation", "Evaluation.state",
+    "topk-evaluation", 1, "an evaluation", "Evaluation.state", "topk_eval.load",
     "load it with the sources that wrote it, and tell its results to a new evaluation", SOURCES,
 )
 AGAIN = 3  # losses of a cell from which it may be one that can never be had

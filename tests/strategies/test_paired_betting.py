@@ -176,3 +176,14 @@ def test_withdrawals_cost_evidence_and_need_epsilon_zero():
     with pytest.raises(ValueError, match="epsilon"):
         PairedBetting(1, 0.1, 0.05).table(5, None).withdraw(0)
     assert PairedBetting(2, 0.1, 0.05).table(5, None).count == 6
+
+
+def test_no_arm_gets_more_rewards_than_are_left():
+    """A regression test: an arm far behind got some as such, and again in its pairs."""
+    cells = pool(4, 5)
+    state = begun(PairedBetting(1, 0, 0.1), 4, 5)
+    state.extend([(a, cells[a, : [5, 1, 5, 5][a]]) for a in range(4)])
+    for left in ([0, 1, 0, 0], [0, 2, 0, 0], [0, 4, 0, 0]):  # others are known, and wait
+        for size in range(1, 9):
+            shares = state.shares(np.zeros(4, dtype=np.int64), np.array(left), size)
+            assert (shares <= left).all() and shares.sum() <= size

@@ -46,6 +46,8 @@ class Kind:
         What it is, in words.
     writer : str
         The method that makes a state.
+    reader : str
+        The function that reads a file.
     anew : str
         What to do with a state of another version.
     sources : str
@@ -56,12 +58,13 @@ class Kind:
     version: int
     noun: str
     writer: str
+    reader: str
     anew: str
     sources: str = SOURCES
 
 
 SESSION = Kind(
-    "topk-session", 10, "a session", "Session.state",
+    "topk-session", 10, "a session", "Session.state", "topk.load",
     "load it with the sources that wrote it, and pass the sums and counts of its report to "
     "`observe` of a new session",
 )
@@ -89,7 +92,7 @@ def sealed(kind: Kind, strategy: Strategy, stored: dict[str, Any]) -> dict[str, 
 def opened(kind: Kind, state: dict[str, Any] | str) -> tuple[Strategy, dict[str, Any]]:
     """Return the strategy of a state, and the state; refuse a damaged or changed one."""
     if isinstance(state, str):
-        state = parsed(state, "state", " (for the path of a file use load)")
+        state = parsed(state, "state", f" (for the path of a file use {kind.reader})")
     if not isinstance(state, dict):
         refuse("state", type(state).__name__, f"a dict made by {kind.writer}")
     if state.get("format") != kind.format:

@@ -116,7 +116,7 @@ class NumberedRunState:
         width = min(MOST_PAIRS, -(-(size + int(flight.sum())) // 2))
         ahead = (flight + self.trials * table.size * table.aligned).tolist()
         for pairs, most in table.stages(flight // self.trials, left):
-            room = most.tolist()
+            room = np.minimum(most, left - shares).tolist()  # an earlier stage has given some
             able = [[arm for arm in pair if arm >= 0] for pair in pairs[:width].tolist()]
             while size > 0 and able:
                 able = [found for pair in able if (found := [arm for arm in pair if room[arm] > 0])]
