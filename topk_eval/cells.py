@@ -228,7 +228,7 @@ class Cells:
 
     def _grown(self, arms):
         """Count the cells that extend the models' complete prefixes, and return them."""
-        found = []
+        grown = []
         for arm in np.unique(arms).tolist():
             begin = self.counted[arm] * self.trials
             gaps = self.status[arm, begin:] < TOLD
@@ -236,9 +236,9 @@ class Cells:
             if size:
                 part = slice(begin, begin + size * self.trials)
                 values = np.where(self.status[arm, part] == FAILED, np.nan, self.values[arm, part])
-                found.append((arm, values.reshape(size, self.trials).mean(axis=1)))
+                grown.append((arm, values.reshape(size, self.trials).mean(axis=1)))
                 self.counted[arm] += size
-        return found
+        return grown
 
     def lose(self, arms, items, called):
         """Mark cells in flight as lost."""
@@ -250,8 +250,8 @@ class Cells:
             at = used[cell] = used.get(cell, -1) + 1
             if at >= out.size:
                 name, item = called(arms[j], items[j])
-                told = f"the cell of model {name} and item {item} is not in flight"
-                raise ValueError(f"items: {told}")
+                message = f"the cell of model {name} and item {item} is not in flight"
+                raise ValueError(f"items: {message}")
             slots[j] = begin + out[at]
         self.status[arms, slots] = LOST
         moved = np.bincount(arms, minlength=self.lost.size)
@@ -341,11 +341,11 @@ def checked_scores(scores, size, where, scale, strategy, feed):
     each = "0 or 1" if feed.zero_one else f"in [{scale.low:g}, {scale.high:g}]"
     allowed = f"{size} scores, each {each}{', or nan if it failed' * feed.takes_failed}"
     fits = as_array(scores, "scores", allowed).size == size
-    found = np.atleast_1d(as_numbers(scores, "scores", allowed, where if fits else entry))
-    if found.shape != (size,):
-        refuse("scores", f"an array of shape {found.shape}", allowed)
-    right = (found == 0) | (found == 1) if feed.zero_one else (
-        (scale.low <= found) & (found <= scale.high) | np.isnan(found))
+    values = np.atleast_1d(as_numbers(scores, "scores", allowed, where if fits else entry))
+    if values.shape != (size,):
+        refuse("scores", f"an array of shape {values.shape}", allowed)
+    right = (values == 0) | (values == 1) if feed.zero_one else (
+        (scale.low <= values) & (values <= scale.high) | np.isnan(values))
     more = f" for {strategy}; BettingLUCB takes grades" if feed.zero_one else ""
-    refuse_first("scores", found, ~right, allowed + more, where)
-    return found
+    refuse_first("scores", values, ~right, allowed + more, where)
+    return values

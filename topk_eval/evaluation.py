@@ -203,10 +203,10 @@ class Evaluation(Study):
 
     @locked
     def __repr__(self) -> str:
-        told, flying = int(self.pulls.sum()), int(self._cells.in_flight.sum())
+        results, flying = int(self.pulls.sum()), int(self._cells.in_flight.sum())
         now = self._state_in_words("running", flying)
         size = f"{self.n} models, {self.items:,} items"
-        return f"<Evaluation by {self.strategy}: {size}, {told:,} results, {now}>"
+        return f"<Evaluation by {self.strategy}: {size}, {results:,} results, {now}>"
 
     # What it says
 
@@ -418,14 +418,14 @@ class Evaluation(Study):
         if again := self._own("_losses").add(*pairs):
             arm, item, times = max(again, key=itemgetter(2))
             name, thing = self._called(arm, item)
-            told = f"{len(again)} cell(s) were lost again and again, model {name} and item {thing} "
-            told += f"{times} times: a cell that can never be had "
+            message = f"{len(again)} cell(s) were lost again and again, model {name} and item "
+            message += f"{thing} {times} times: a cell that can never be had "
             if self._feed.takes_failed:
-                told += "has failed: tell nan"
+                message += "has failed: tell nan"
             else:
-                told += "holds up all later results of its model; if that counts as a failure, "
-                told += "tell 0"
-            warnings.warn(told, TopkWarning, stacklevel=3)
+                message += "holds up all later results of its model; if that counts as a failure, "
+                message += "tell 0"
+            warnings.warn(message, TopkWarning, stacklevel=3)
         return self
 
     def lose_all(self) -> Self:

@@ -263,8 +263,8 @@ class Gate(Drafted):
         columns = ["candidate", "champion", "pool", "items", "gain", "evidence", "level", "status",
                    "budget"]
         kinds = dict.fromkeys(["gain", "evidence", "level", "budget"], float) | {"pool": "Int64"}
-        table = pandas.DataFrame(self._rows, columns=columns).astype(kinds)
-        return table.rename(columns={"budget": "delta_left"})  # files have the older name
+        frame = pandas.DataFrame(self._rows, columns=columns).astype(kinds)
+        return frame.rename(columns={"budget": "delta_left"})  # files have the older name
 
     @locked
     def save(self, path: str | Path, overwrite: bool = False) -> None:

@@ -141,8 +141,8 @@ class GradedTable(RewardTable):
         """Return the mean of each arm's cells, with 1/2 for missing ones; nan without cells."""
         low, high = np.array([[row.total for row in rows] for rows in self.rows]).T
         size = np.maximum(self.size, 1)
-        found = np.where(self.missing > 0, (low + self.size - high) / 2, low) / size
-        return np.where(self.size > 0, found, np.nan)
+        means = np.where(self.missing > 0, (low + self.size - high) / 2, low) / size
+        return np.where(self.size > 0, means, np.nan)
 
     def _sides(self):
         """Return High and the other arms that have not been withdrawn, those at risk first."""
@@ -186,15 +186,15 @@ class GradedTable(RewardTable):
         pairs[: outside.size, 1] = np.where(full[outside], -1, outside)
         yield pairs, left
 
-    def gaps(self) -> Floats:
+    def lacking(self) -> Floats:
         """Return by how much bounds of pairs across the boundary overlap beyond epsilon."""
-        found = np.full((self.n, self.n), -np.inf)
+        lacking = np.full((self.n, self.n), -np.inf)
         inside, outside = self._sides()
         excess = self._excess(inside[:, None], outside, self.epsilon)
         known = np.array([self.is_known(arm) for arm in range(self.n)])
         excess = np.where(known[inside][:, None] & known[outside], -np.inf, excess)
-        found[np.ix_(inside, outside)] = excess
-        return np.maximum(found, found.T)
+        lacking[np.ix_(inside, outside)] = excess
+        return np.maximum(lacking, lacking.T)
 
     def least_epsilon(self) -> float:
         """Return by how much the bounds of l and h overlap, at least 0."""
@@ -205,14 +205,14 @@ class GradedTable(RewardTable):
 
     def intervals(self, delta: float) -> tuple[Floats, Floats]:
         """Return two-sided intervals of the means from all cells so far, 1 - ``delta`` jointly."""
-        level, found = math.log(2 * self.n / delta), self.ends.copy()
+        level, ends = math.log(2 * self.n / delta), self.ends.copy()
         for arm, rows in enumerate(self.rows):
             if self.size[arm] < self.items[arm]:
                 items = int(self.items[arm])
                 low, high = (max(row.total, row.last_step(0, level) / STEPS * items - 1e-9 * items)
                              for row in rows)
-                found[:, arm] = low / items, 1 - high / items
-        return found[0], found[1]
+                ends[:, arm] = low / items, 1 - high / items
+        return ends[0], ends[1]
 
     def evidence(self, epsilon: float) -> float:
         r"""Return the smallest delta at which the intervals separate the set up to epsilon.

@@ -236,14 +236,14 @@ def _tidy(table, repeated):
     i = np.array([items[x] for x in columns["item"]], dtype=np.int64)
     shape = len(models), len(items)
     trials, means = cell_means(a, i, columns["score"], shape)
-    told = trials[trials > 0]
-    if told.size and (other := (trials > 0) & (trials != (told.max() if repeated else 1))).any():
+    sizes = trials[trials > 0]
+    if sizes.size and (other := (trials > 0) & (trials != (sizes.max() if repeated else 1))).any():
         place = int(np.flatnonzero(other)[0])
         where = cell_of(place, shape, [*models], [*items])
         if not repeated:
             refuse("table", int(trials.flat[place]), "a table with 1 row per cell, or with a column"
                    " 'trial'", where)
-        refuse("table", int(trials.flat[place]), f"a table with {told.max()} trials of each cell: "
+        refuse("table", int(trials.flat[place]), f"a table with {sizes.max()} trials of each cell: "
                "their number is fixed before any result", where)
     return means, [*models], [*items]
 
@@ -404,8 +404,8 @@ def by_score(results: Results) -> list[int]:
     for a, both in enumerate(common):
         size = int(both.sum())
         if size:
-            own, other = (math.fsum(row[both].tolist()) for row in (results.values[a], base))
-            scores.append((own - other) / size)
+            total, base_total = (math.fsum(row[both].tolist()) for row in (results.values[a], base))
+            scores.append((total - base_total) / size)
         else:
             scores.append(sums[a] / sizes[a] - sums[reference] / sizes[reference] if sizes[a]
                           else -2.0)
@@ -414,10 +414,10 @@ def by_score(results: Results) -> list[int]:
 
 def closure(claims: Flags) -> Flags:
     """Return all claims that follow from claims (n, n), except those that contradict each other."""
-    found = claims.copy()
-    for middle in range(len(found)):
-        found |= found[:, [middle]] & found[middle]
-    return found & ~found.T
+    closed = claims.copy()
+    for middle in range(len(closed)):
+        closed |= closed[:, [middle]] & closed[middle]
+    return closed & ~closed.T
 
 
 class Tiers:
@@ -505,8 +505,8 @@ class Tiers:
             With probability at least 1 - delta it is never at most delta for a wrong set, of any
             size; with epsilon, a set that misses a model better by more than epsilon.
         """
-        found = math.exp(min(0.0, self._source.log_p(*self._sides(k))))
-        return min(found, self.delta) if self.decided(k) else found
+        p_value = math.exp(min(0.0, self._source.log_p(*self._sides(k))))
+        return min(p_value, self.delta) if self.decided(k) else p_value
 
     def decided(self, k: int) -> bool:
         """Return whether the k first models are settled as the k best: evidence is at most delta.
@@ -540,14 +540,15 @@ class Tiers:
     def summary(self) -> str:
         """Return in a few lines what is settled."""
         n, sure = len(self.names), f"{1 - self.delta:g}"
-        lines = [f"{_count(n, 'model')}, {_count(int(self._cells.sum()), 'result')}",
+        lines = [f"{_quantity(n, 'model')}, {_quantity(int(self._cells.sum()), 'result')}",
                  f"about {self._source.about}, with probability {sure} for all together:"]
         if self._ignored:
-            lines.append(f"{_count(self._ignored, 'result')} after a model's first gap not counted")
+            lines.append(f"{_quantity(self._ignored, 'result')} after a model's first gap "
+                         "not counted")
         if self.k is None:
             first = [name for name, low in zip(self.names, self._low, strict=True) if low == 1]
             settled = [k for k in range(1, n) if self.decided(k)]
-            lines.append(f"{_count(max(self._tier), 'tier')}; rank 1 is possible for "
+            lines.append(f"{_quantity(max(self._tier), 'tier')}; rank 1 is possible for "
                          f"{_some(first)}")
             lines.append(f"settled: the best {', '.join(map(str, settled))}" if settled else
                          "settled: no set of best models")
@@ -561,12 +562,12 @@ class Tiers:
 
     def __repr__(self) -> str:
         what = "" if self.k is None else f", k={self.k}"
-        return f"Tiers({_count(len(self.names), 'model')}{what}, delta={self.delta:g})"
+        return f"Tiers({_quantity(len(self.names), 'model')}{what}, delta={self.delta:g})"
 
     def _repr_html_(self) -> str:
-        table = self.frame()
-        table = table.drop(columns=["rank_low", "rank_high"]) if self.k is not None else table
-        return f"<pre>{escape(self.summary())}</pre>{table.to_html(escape=True, max_rows=60)}"
+        frame = self.frame()
+        frame = frame.drop(columns=["rank_low", "rank_high"]) if self.k is not None else frame
+        return f"<pre>{escape(self.summary())}</pre>{frame.to_html(escape=True, max_rows=60)}"
 
     def plot(self, ax: Axes | None = None) -> Figure | Axes:
         """Draw for each model the ranks that are possible, and the tiers as bands.
@@ -617,14 +618,14 @@ def components(over: Flags) -> list[int]:
 
     A tier ends where every model so far has claims over all later ones.
     """
-    n, found, tier = len(over), [], 1
+    n, tier_of, tier = len(over), [], 1
     for place in range(n):
-        found.append(tier)
+        tier_of.append(tier)
         tier += bool(place + 1 < n and over[: place + 1, place + 1 :].all())
-    return found
+    return tier_of
 
 
-def _count(number, noun):
+def _quantity(number, noun):
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

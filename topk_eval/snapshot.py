@@ -103,7 +103,7 @@ class TableSnapshot(ItemSnapshot):
 
     def lacking(self) -> Floats:
         """Return what each pair lacks to be separated, (n, n)."""
-        return self.table.gaps()
+        return self.table.lacking()
 
     def least_epsilon(self) -> float:
         """Return the smallest epsilon that is reached, in units of score."""

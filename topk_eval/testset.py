@@ -130,9 +130,9 @@ class TestSet(Bandit):
             refuse("matrix", f"no result of model {name}", f"{ROWS}, with a result of each model")
         super().__init__(np.where(gaps, 0.0, cells).sum(axis=1) / (self.items - self.absent))
         if missing == "drop" and gaps.any():
-            told = "models are compared on different items, those for which each has a result; "
-            told += "which results are missing must not depend on what they would have been"
-            warnings.warn(told, TopkWarning, stacklevel=2)
+            message = "models are compared on different items, those for which each has a result; "
+            message += "which results are missing must not depend on what they would have been"
+            warnings.warn(message, TopkWarning, stacklevel=2)
         zero_one = self.bounds == [0, 1] and bool(((cells == 0) | (cells == 1)).all())
         self.matrix = cells.astype(np.int8) if zero_one else cells
         self.matrix.setflags(write=False)
@@ -181,22 +181,22 @@ class TestSet(Bandit):
         >>> models.names, models.item_names, models.matrix.tolist()
         (['b', 'a'], [7, 9], [[1, 0], [0, 0]])
         """
-        told = read_tidy(frame, {"arm": arm, "item": item}, {"reward": reward}, missing=True)
-        arms, items = ([*dict.fromkeys(told[name])] for name in ("arm", "item"))
+        results = read_tidy(frame, {"arm": arm, "item": item}, {"reward": reward}, missing=True)
+        arms, items = ([*dict.fromkeys(results[name])] for name in ("arm", "item"))
         rows, columns = ({name: x for x, name in enumerate(names)} for names in (arms, items))
-        place = np.array([rows[x] * len(items) for x in told["arm"]], dtype=np.int64)
-        place += np.array([columns[x] for x in told["item"]], dtype=np.int64)
+        place = np.array([rows[x] * len(items) for x in results["arm"]], dtype=np.int64)
+        place += np.array([columns[x] for x in results["item"]], dtype=np.int64)
         _, first = np.unique(place, return_index=True)
         if first.size < place.size:
             twice = np.setdiff1d(np.arange(place.size), first)[0]
-            cell = Words(f"two rows of the cell {[told['arm'][twice], told['item'][twice]]}")
+            cell = Words(f"two rows of the cell {[results['arm'][twice], results['item'][twice]]}")
             refuse("frame", cell, "a table with one row for each cell", row(int(twice)))
         cells = np.full(len(arms) * len(items), np.nan)
-        cells[place] = told["reward"]
+        cells[place] = results["reward"]
         matrix: Any = cells.reshape(len(arms), len(items))
-        found = cls(matrix, arms, shared, bounds, missing)
-        found.item_names = items
-        return found
+        test_set = cls(matrix, arms, shared, bounds, missing)
+        test_set.item_names = items
+        return test_set
 
     @property
     def reward_range(self) -> RewardRange:
@@ -212,11 +212,11 @@ class TestSet(Bandit):
         ValueError
             If there is none, see `topk_eval.forms.on_these_items`.
         """
-        found = on_these_items(strategy, self.items, self.reward_range.graded)
-        if self.absent.any() and not isinstance(found, Numbered):
+        form = on_these_items(strategy, self.items, self.reward_range.graded)
+        if self.absent.any() and not isinstance(form, Numbered):
             name = type(strategy).__name__
             refuse("bandit", self, f"without missing cells for {name}; BettingLUCB allows them")
-        return found
+        return form
 
     def deal(self, rng: np.random.Generator) -> "Deal":
         """Return the bandit of one run: the same models, with newly drawn orders.

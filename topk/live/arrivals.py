@@ -181,10 +181,10 @@ class Arrivals:
         capacity : callable
             Function of arms that returns how many rewards of each can count now.
         """
-        told = np.zeros_like(self.new)
-        np.add.at(told, arms, counts)
-        self.flight -= np.minimum(told, self.flight)
-        fits, some = told[arms] <= capacity(arms), counts > 0
+        per_arm = np.zeros_like(self.new)
+        np.add.at(per_arm, arms, counts)
+        self.flight -= np.minimum(per_arm, self.flight)
+        fits, some = per_arm[arms] <= capacity(arms), counts > 0
         results = arms, counts, sums, squares
         self.fresh.add(*(values[fits & some] for values in results))
         others = (values[~fits & some].tolist() for values in results)
@@ -275,9 +275,9 @@ def divided(result, most, rng):
     if most == 0 or rng is None or squares != total or count > SPLIT:
         return None, result
     ones, rng = math.floor(total), rng()
-    found = float(rng.hypergeometric(ones, count - ones, most))
-    if total > ones and rng.random() * (count - ones) < most - found:
-        found += total - ones
-    return [most, found, found], [count - most, total - found, total - found]
+    drawn = float(rng.hypergeometric(ones, count - ones, most))
+    if total > ones and rng.random() * (count - ones) < most - drawn:
+        drawn += total - ones
+    return [most, drawn, drawn], [count - most, total - drawn, total - drawn]
 
 

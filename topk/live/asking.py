@@ -174,10 +174,10 @@ def check_most(session: Any, arms: Any, counts: Any, most: Any, message: str) ->
     message : str
         What is wrong beyond that, with places for the number, the arm and the limit.
     """
-    told = np.bincount(arms, counts, session.n)  # exact up to MOST, the largest limit
-    if told.sum() + session.engine.total > ALL:
-        refuse("counts", Words(f"{told.sum():g}"), f"at most {ALL:g} results of all arms")
-    over = (told > most) | (told >= MOST)
+    per_arm = np.bincount(arms, counts, session.n)  # exact up to MOST, the largest limit
+    if per_arm.sum() + session.engine.total > ALL:
+        refuse("counts", Words(f"{per_arm.sum():g}"), f"at most {ALL:g} results of all arms")
+    over = (per_arm > most) | (per_arm >= MOST)
     for arm in dict.fromkeys(arms[over[arms]].tolist()):
         count = sum(counts[arms == arm].tolist())
         if count > most[arm]:

@@ -55,9 +55,9 @@ class Batches(Drafted):
         self._arms = Arms(n, self.names, one, new)
         self.layout = (self.engine.bandits, n // self.engine.bandits) if strategy.several else n
         self._withdrawn, self._clock = [], 0
-        own = generator and generator.spawn(1)[0]
+        rng = generator and generator.spawn(1)[0]
         products = Products() if has_products(self.engine.seen) else None
-        self._arrivals = Arrivals(n, self._reward_range.bounded, own, products)
+        self._arrivals = Arrivals(n, self._reward_range.bounded, rng, products)
 
     def _draft(self) -> Self:
         """Return a study with the same lock that may change while this one does not."""

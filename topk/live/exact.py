@@ -90,10 +90,10 @@ class ExactSums:
 
     def rounded(self):
         """Return the sums as floats, each rounded once, (n,)."""
-        found = self.floats.copy()
+        sums = self.floats.copy()
         for arm, exact in self.fractions.items():
-            found[arm] = float(exact)
-        return found
+            sums[arm] = float(exact)
+        return sums
 
     def texts(self, arms):
         """Return the sums of some arms as text, such as ``"3"`` or ``"1/2"``."""

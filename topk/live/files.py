@@ -80,11 +80,11 @@ def sealed(kind: Kind, strategy: Strategy, stored: dict[str, Any]) -> dict[str, 
     """Return a state: the stored values of a study with strategy, format, version and digest."""
     name = f"{type(strategy).__module__}.{type(strategy).__name__}"
     head = {"format": kind.format, "version": kind.version, "strategy": name}
-    found = parameters(strategy)
-    plain = {x: [*y] if isinstance(y, tuple) else y for x, y in found.items()}
+    values = parameters(strategy)
+    plain = {x: [*y] if isinstance(y, tuple) else y for x, y in values.items()}
     exact = to_json({x: check_json(y, x) for x, y in plain.items()}, exact=True)
     whole: dict[str, Any] = {**head, "parameters": exact, **to_json(stored)}
-    if tuples := [name for name, value in found.items() if isinstance(value, tuple)]:
+    if tuples := [name for name, value in values.items() if isinstance(value, tuple)]:
         whole["tuples"] = tuples  # JSON turns tuples into lists
     return whole | {"digest": digest(whole)}
 
@@ -176,16 +176,16 @@ def check_revision(path: str | Path, target: Path, known: set[str], digest_now: 
         text = target.read_text(encoding="utf-8", errors="replace")
         try:
             stored = json.loads(text) if text.strip() else {"revision": None}
-            found = stored["revision"]
-            if found is not None and stored["session"]["digest"] == digest_now:
+            revision = stored["revision"]
+            if revision is not None and stored["session"]["digest"] == digest_now:
                 return  # nothing is lost
         except (ValueError, LookupError, TypeError, RecursionError):
-            found = "none: it is no study, or damaged"
-        if found is not None and found not in known:
+            revision = "none: it is no study, or damaged"
+        if revision is not None and revision not in known:
             raise ValueError(
                 f"path: {shortened(str(path), 80)} has a revision that this session neither loaded "
-                f"nor saved, {shortened(str(found), 40)}: load it to go on with that study, choose "
-                "another path, or replace it by save(path, overwrite=True)"
+                f"nor saved, {shortened(str(revision), 40)}: load it to go on with that study, "
+                "choose another path, or replace it by save(path, overwrite=True)"
             )
 
 
@@ -263,8 +263,9 @@ def loaded(cls: Any, path: str | Path) -> Any:
     if not isinstance(stored, dict) or stored.keys() != {"library", "revision", "session"}:
         refuse("path", str(path), f"a file written by {kind.writer.split('.')[0]}.save")
     if stored["library"] != kind.sources:
-        told = f"{path} was written by another version of this library's code; its format is known"
-        warnings.warn(told, TopkWarning, stacklevel=3)
+        message = f"{path} was written by another version of this library's code; its format is "
+        message += "known"
+        warnings.warn(message, TopkWarning, stacklevel=3)
     study = cls.from_state(stored["session"])
     study.revisions.add(str(stored["revision"]))
     return study
@@ -294,8 +295,8 @@ def parameters(strategy):
     """Return the parameters of a strategy by name, with NumPy scalars as Python scalars."""
     if not dataclasses.is_dataclass(strategy):
         refuse("strategy", type(strategy).__name__, "a dataclass, for its session to be stored")
-    found = {field.name: getattr(strategy, field.name) for field in dataclasses.fields(strategy)}
-    return {x: y.item() if isinstance(y, np.generic) else y for x, y in found.items()}
+    values = {field.name: getattr(strategy, field.name) for field in dataclasses.fields(strategy)}
+    return {x: y.item() if isinstance(y, np.generic) else y for x, y in values.items()}
 
 
 def named_strategy(full_name, values):

@@ -82,8 +82,8 @@ class Intake:
         sums: Any = None, means: Any = None,
     ) -> Told:
         """Return results in canonical form, in the user's units; refuse what is impossible."""
-        given = {"rewards": rewards, "sums": sums, "means": means}
-        return forms.read(arms, given, counts, squares, self.arms, self.reward_range)
+        alternatives = {"rewards": rewards, "sums": sums, "means": means}
+        return forms.read(arms, alternatives, counts, squares, self.arms, self.reward_range)
 
     def accept(self, told: Told) -> Accepted:
         """Record results; return them on the strategy's scale.

@@ -76,8 +76,8 @@ class Membership(Batches):
                 refuse("names", names, allowed)
             arms: Any = self.n + number
         else:
-            given = [names] if isinstance(names, str) or not np.iterable(names) else list(names)
-            plain, kind = [as_name(name) for name in given], type(self.names[0])
+            listed = [names] if isinstance(names, str) or not np.iterable(names) else list(names)
+            plain, kind = [as_name(name) for name in listed], type(self.names[0])
             arms = [*self.names, *plain]
             if not plain or {*map(type, plain)} != {kind} or len({*arms}) < len(arms):
                 allowed = f"one new {kind.__name__} or several, each once, none of the {one}s' "

@@ -118,18 +118,18 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
     columns |= {"sum": snapshot.reward_sums, "squares": snapshot.reward_squares}
     columns |= {"withdrawn": gone, "in_flight": snapshot.in_flight, "surplus": snapshot.surplus}
     columns |= snapshot.more_columns()
-    table = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
-    table.attrs = {"delta": snapshot.delta, "certified": snapshot.certified, "evidence": evidence}
-    table.attrs["status"] = status(snapshot, evidence)
-    table.attrs["epsilon"] = least_epsilon(snapshot)
+    frame = pandas.DataFrame(columns).iloc[order].reset_index(drop=True)
+    frame.attrs = {"delta": snapshot.delta, "certified": snapshot.certified, "evidence": evidence}
+    frame.attrs["status"] = status(snapshot, evidence)
+    frame.attrs["epsilon"] = least_epsilon(snapshot)
     if snapshot.sigma_test:
-        table.attrs["sigma_test"] = snapshot.sigma_test
+        frame.attrs["sigma_test"] = snapshot.sigma_test
     if snapshot.joined or snapshot.most_arms:
-        table.attrs["joined"] = joining(snapshot)
+        frame.attrs["joined"] = joining(snapshot)
     if full:
-        table["rivals"] = [names[rivals.of(arm)].tolist() for arm in order]
-        table = table.assign(**table.attrs)
-    return table
+        frame["rivals"] = [names[rivals.of(arm)].tolist() for arm in order]
+        frame = frame.assign(**frame.attrs)
+    return frame
 
 
 class Rivals:
@@ -168,33 +168,33 @@ class Rivals:
             squares = None if snapshot.squares is None else snapshot.squares[None]
             rows = [x[None] for x in (snapshot.pulls, snapshot.sums, *sides)]
             self.known = np.full((self.n, self.n), -np.inf)  # ln(p / delta) of each pair
-            given = epsilon, snapshot.reward_range.sigma, squares, snapshot.pair_form(epsilon)
-            for _, a, b, found in by_pairs(*rows, *given):
-                self.known[a, b] = found + snapshot.log_reserve - np.log(snapshot.delta)
+            terms = epsilon, snapshot.reward_range.sigma, squares, snapshot.pair_form(epsilon)
+            for _, a, b, log_p in by_pairs(*rows, *terms):
+                self.known[a, b] = log_p + snapshot.log_reserve - np.log(snapshot.delta)
             self.known = np.maximum(self.known, self.known.T)
 
     def count(self):
         """Return the number of rivals of each arm, int (n,)."""
         if self.known is not None:
             return (self.known > 0).sum(axis=1)
-        found = np.zeros(self.n, dtype=np.int64)
+        counts = np.zeros(self.n, dtype=np.int64)
         high, low = np.sort(self.high[self.outside]), np.sort(self.low[self.inside])
         above = np.searchsorted(high - self.epsilon, self.low[self.inside], side="right")
         below = np.searchsorted(low, self.high[self.outside] - self.epsilon, side="left")
-        found[self.inside], found[self.outside] = high.size - above, below
-        found[self.open] = self.open.size - 1
-        return found
+        counts[self.inside], counts[self.outside] = high.size - above, below
+        counts[self.open] = self.open.size - 1
+        return counts
 
     def nearest(self):
         """Return the rival from which each arm is separated least, int (n,); -1 without rivals."""
         if self.known is not None:
             return np.where(self.count() > 0, self.known.argmax(axis=1), -1)
-        found = np.full(self.n, -1)
+        rivals = np.full(self.n, -1)
         if self.inside.size and self.outside.size:
-            found[self.inside] = self.outside[self.high[self.outside].argmax()]
-            found[self.outside] = self.inside[self.low[self.inside].argmin()]
-        found[self.open] = -1
-        return np.where(self.count() > 0, found, -1)
+            rivals[self.inside] = self.outside[self.high[self.outside].argmax()]
+            rivals[self.outside] = self.inside[self.low[self.inside].argmin()]
+        rivals[self.open] = -1
+        return np.where(self.count() > 0, rivals, -1)
 
     def of(self, arm):
         """Return the rivals of an arm, in the order of their numbers."""
@@ -232,7 +232,7 @@ def status(snapshot, evidence):
 
 def since_then(snapshot, late):
     """Return in words what ``late`` results that came after the certificate say about it."""
-    told = f"the {late:,} result(s) since then"
+    late_results = f"the {late:,} result(s) since then"
     inside = np.zeros(snapshot.n, dtype=bool)
     inside[snapshot.chosen] = True
     outside = ~inside
@@ -241,23 +241,23 @@ def since_then(snapshot, late):
     worst = np.flatnonzero(inside)[high[inside].argmin()]
     best = np.flatnonzero(outside)[low[outside].argmax()] if outside.any() else worst
     if low[best] <= high[worst]:
-        return f"with {told} evidence is above delta"
+        return f"with {late_results} evidence is above delta"
     above, below = (in_words(x) for x in snapshot.named(np.array([best, worst])).tolist())
     difference = (low[best] - high[worst]) * snapshot.reward_range.width
-    return f"contradicted by {told}: {above} is above {below} by at least {difference:.3g}"
+    return f"contradicted by {late_results}: {above} is above {below} by at least {difference:.3g}"
 
 
 def joining(snapshot):
     """Return in words the number of arms that joined, and the effect on the guarantee."""
     number = snapshot.n - (snapshot.joined or (snapshot.n,))[0]
-    told = f"{number} arm(s) joined after the start"
+    joined = f"{number} arm(s) joined after the start"
     delta, most = snapshot.delta, snapshot.most_arms
     if snapshot.by_sides:
-        return f"{told}; certificate and evidence hold at delta = {delta:g}, whatever the reason"
+        return f"{joined}; certificate and evidence hold at delta = {delta:g}, whatever the reason"
     if most:
-        return f"{told}; delta = {delta:g} holds for all joins up to most_arms = {most}"
+        return f"{joined}; delta = {delta:g} holds for all joins up to most_arms = {most}"
     return (
-        f"{told}; delta = {delta:g} holds for all current arms if joining depended neither on "
+        f"{joined}; delta = {delta:g} holds for all current arms if joining depended neither on "
         "rewards nor on a certificate; otherwise the failure probability is at most "
         f"{snapshot.error:.3g}"
     )
@@ -299,8 +299,9 @@ def reached(snapshot):
     outside[~inside] = True
     outside[[*snapshot.withdrawn]] = False
     ends = snapshot.deciding_ends(snapshot.delta * JUST)
-    found = overlap(*ends, inside, outside) if chosen is not None else np.inf
-    return reward_range.width * float(min(max(found, 0.0), 1.0 if reward_range.bounded else np.inf))
+    excess = overlap(*ends, inside, outside) if chosen is not None else np.inf
+    most = 1.0 if reward_range.bounded else np.inf
+    return reward_range.width * float(min(max(excess, 0.0), most))
 
 
 def summary(snapshot: Snapshot, waits: bool = False) -> str:
@@ -313,11 +314,11 @@ def summary(snapshot: Snapshot, waits: bool = False) -> str:
     waits : bool
         Whether nothing can be handed out before results that are in flight arrive.
     """
-    table, strategy = report(snapshot), snapshot.strategy
-    said = table.attrs
-    told = pulls_in_words(snapshot.pulls.sum())
-    lines = [f"{strategy}: {snapshot.n} arms, {told}; {said['status']}"]
-    chosen = table.name[table.chosen].astype(str).tolist()
+    frame, strategy = report(snapshot), snapshot.strategy
+    said = frame.attrs
+    pulls = pulls_in_words(snapshot.pulls.sum())
+    lines = [f"{strategy}: {snapshot.n} arms, {pulls}; {said['status']}"]
+    chosen = frame.name[frame.chosen].astype(str).tolist()
     lines.append(f"chosen: {', '.join(chosen) if chosen else f'none yet: {missing(snapshot)}'}")
     lines.append(
         f"evidence {said['evidence']:.3g} at epsilon = {strategy.tolerance:g}; "
@@ -383,17 +384,17 @@ def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:
     ModuleNotFoundError
         If matplotlib is missing, which ``pip install ".[plot]"`` installs.
     """
-    table, (figure, ax) = report(snapshot), plots.figure_or(ax)
-    for place, row in table.iterrows():
+    frame, (figure, ax) = report(snapshot), plots.figure_or(ax)
+    for place, row in frame.iterrows():
         color = plots.RED if row.undecided_with else plots.BLUE
         color = plots.GREY if row.withdrawn else color
         ax.plot([place, place], [row.low, row.high], color=color, linewidth=1.5)
         ax.plot(place, row["mean"], "o", color=color,
                 markerfacecolor=color if row.chosen else "white")
-    if table.chosen.any():
-        ax.axvline(table.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
-    label_arms(ax, [*map(plots.plain_text, table.name)])
-    ax.set(xlabel="arm, by rank", ylabel=f"mean, joint\n{1 - table.attrs['delta']:.0%} bounds")
+    if frame.chosen.any():
+        ax.axvline(frame.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
+    label_arms(ax, [*map(plots.plain_text, frame.name)])
+    ax.set(xlabel="arm, by rank", ylabel=f"mean, joint\n{1 - frame.attrs['delta']:.0%} bounds")
     return figure or ax
 
 

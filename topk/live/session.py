@@ -129,8 +129,8 @@ class Session(Standing, Joining):
         left = self._arrivals.left.sum()
         wanted = f"needs {left} more" if left else "running"
         now = self._state_in_words(wanted, int(self.in_flight.sum()))
-        told = pulls_in_words(self.pulls.sum())
-        return f"<Session of {self.strategy}: {self.n} arms, {told}, {now}>"
+        pulls = pulls_in_words(self.pulls.sum())
+        return f"<Session of {self.strategy}: {self.n} arms, {pulls}, {now}>"
 
     def _stored(self):
         """Return the state without the strategy, as JSON values."""
@@ -158,10 +158,10 @@ def _checked_most(most_arms, shape, strategy):
     if strategy.joins_by is None or strategy.several:
         name = type(strategy).__name__
         refuse("most_arms", most_arms, f"left out: no arm can join {name}{why_not(strategy)}")
-    found = check_integer(most_arms, "most_arms", shape)
-    if found > MANY_ARMS:
-        refuse("most_arms", found, f"at most {MANY_ARMS:,} arms")
-    return found
+    limit = check_integer(most_arms, "most_arms", shape)
+    if limit > MANY_ARMS:
+        refuse("most_arms", limit, f"at most {MANY_ARMS:,} arms")
+    return limit
 
 
 def _checked_withdrawals(withdrawals, strategy, method, most_arms):

@@ -212,8 +212,8 @@ class Snapshot(Moment):
             return np.full((2, self.n), ends)
         level = (delta or self.delta) / self.shared
         if self.log_products is not None:
-            told = self.pulls.astype(float), self.sums, self.log_products
-            return np.array(capital_interval(*told, -math.log(level)))
+            results = self.pulls.astype(float), self.sums, self.log_products
+            return np.array(capital_interval(*results, -math.log(level)))
         return np.array(confidence.interval(
             self.pulls, self.sums, level, self.reward_range.sigma, squares=self.squares
         ))
@@ -255,12 +255,12 @@ class Snapshot(Moment):
             return self.evidence_by_sides(epsilon)
         squares = None if self.squares is None else self.squares.reshape(self.layout)
         pulls, sums = self.pulls.reshape(self.layout), self.sums.reshape(self.layout)
-        found = confidence.found_evidence(
+        p_value = confidence.found_evidence(
             pulls, sums, self.chosen, epsilon, [*self.withdrawn], self.reward_range.sigma,
             squares=squares, method="intervals" if self.by_intervals else "pairs",
             form=self.pair_form(epsilon),
         )  # fmt: skip
-        return min(1.0, found * math.exp(self.log_reserve))
+        return min(1.0, p_value * math.exp(self.log_reserve))
 
     def evidence_by_sides(self, epsilon: float) -> float:
         """Return `evidence` from one-sided bounds, for epsilon on the strategy's scale."""

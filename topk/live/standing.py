@@ -140,12 +140,12 @@ class Standing(Totalling):
         """Return the logarithms of the products of all rewards told, if the rule uses products."""
         if not self._arrivals.fresh.products:
             return None
-        found, seen = self._arrivals.fresh.products.copy(), self.engine.seen
+        uncounted, seen = self._arrivals.fresh.products.copy(), self.engine.seen
         for arm, kept in self._arrivals.kept.items():
             for result in kept:
-                found.add([arm], *([x] for x in result))
-        products, new = (seen.mantissas.copy(), seen.exponents.copy()), list(found.rows)
-        multiply_arms(*products, new, *found.of(new))
+                uncounted.add([arm], *([x] for x in result))
+        products, new = (seen.mantissas.copy(), seen.exponents.copy()), list(uncounted.rows)
+        multiply_arms(*products, new, *uncounted.of(new))
         return log_products(*products)
 
     def _told(self):

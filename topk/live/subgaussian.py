@@ -98,10 +98,10 @@ class SigmaTest:
 
     def __str__(self):
         known, rest = int(self.counts.sum()), int(self.untested.sum())
-        told = f"{known:,} of {known + rest:,} rewards were tested"
+        tested = f"{known:,} of {known + rest:,} rewards were tested"
         if rest:
-            told += "; sums of several rewards without squares cannot be tested"
-        return f"{'refuted' if self.refuted else 'not refuted'}: {told}"
+            tested += "; sums of several rewards without squares cannot be tested"
+        return f"{'refuted' if self.refuted else 'not refuted'}: {tested}"
 
     def go_on(self, earlier):
         """Take over the test of a session with fewer arms, and its refutations."""

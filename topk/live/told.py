@@ -88,16 +88,16 @@ class Arms:
             return check_integers(arms if np.iterable(arms) else [arms], name, self.n - 1)
         if isinstance(arms, str) or not np.iterable(arms):
             arms = [arms]
-        given = as_labels(arms, name, f"made of the {self.called}s' names")
+        labels = as_labels(arms, name, f"made of the {self.called}s' names")
         try:
-            found = [self.numbers[arm] for arm in given]
+            numbers = [self.numbers[arm] for arm in labels]
         except (KeyError, TypeError):
-            found = [self._number(arm, name, place) for place, arm in enumerate(given)]
+            numbers = [self._number(arm, name, place) for place, arm in enumerate(labels)]
         else:
             # True equals 1, and a large integer may have been rounded to a float
-            if any(type(x) is bool or type(x) is float and abs(x) >= MOST for x in given):
-                found = [self._number(arm, name, place) for place, arm in enumerate(given)]
-        return np.array(found, dtype=np.int64)
+            if any(type(x) is bool or type(x) is float and abs(x) >= MOST for x in labels):
+                numbers = [self._number(arm, name, place) for place, arm in enumerate(labels)]
+        return np.array(numbers, dtype=np.int64)
 
     def _number(self, arm, name, place):
         """Return the number of an arm; refuse a name that does not exist, and say why."""
@@ -128,10 +128,10 @@ def named(names: Sequence[Any] | None, places: Integers) -> Any:
     """Return an array of the names at some places, or the places if there are no names."""
     if names is None:
         return places
-    found = np.array(names)
-    if found.dtype.kind == "f":  # integers that no type of numpy's has: they would be rounded
-        found = np.array(names, dtype=object)
-    return found[places]
+    labels = np.array(names)
+    if labels.dtype.kind == "f":  # integers that no type of numpy's has: they would be rounded
+        labels = np.array(names, dtype=object)
+    return labels[places]
 
 
 def folded(name: Any) -> str:
@@ -154,15 +154,15 @@ def check_names(arms: Any, noun: str = "arms") -> list[Any] | None:
     lists = isinstance(arms, list | tuple | np.ndarray)
     if lists and as_array(arms, noun, allowed).ndim > 1:
         refuse(noun, arms, allowed)
-    given = as_labels(arms, noun, allowed)
-    names = [as_name(arm) for arm in given]
-    for place, (name, arm) in enumerate(zip(names, given, strict=True)):
+    labels = as_labels(arms, noun, allowed)
+    names = [as_name(arm) for arm in labels]
+    for place, (name, arm) in enumerate(zip(names, labels, strict=True)):
         if name is None or type(name) is not type(names[0]):
             refuse(noun, arm, allowed, f"entry {place}")
         if isinstance(name, str) and "\0" in name:
             refuse(noun, arm, "names without NUL characters", f"entry {place}")
     if len(names) < 2:
-        refuse(noun, given, allowed)
+        refuse(noun, labels, allowed)
     if len({*names}) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         refuse(noun, Words(f"{in_words(twice)} twice"), allowed)
@@ -179,7 +179,7 @@ def read_counts(counts: Any, arms: Integers, where: Callable[[int], str]) -> Int
 
 def read(
     arms: Any,
-    given: Mapping[str, Any],
+    alternatives: Mapping[str, Any],
     counts: Any,
     squares: Any,
     known: Arms,
@@ -191,14 +191,15 @@ def read(
     ----------
     arms, counts, squares
         As in `topk.Session.tell`.
-    given : dict
+    alternatives : dict
         The parameters rewards, sums and means, of which one is not None.
     known : Arms
         The arms of the session.
     reward_range : topk.bandits.RewardRange
         Range of the rewards.
     """
-    (name, values), *others = [x for x in given.items() if x[1] is not None] or [("rewards", None)]
+    (name, values), *others = [x for x in alternatives.items() if x[1] is not None] or [
+        ("rewards", None)]
     if values is None:
         refuse(name, None, "given, or else sums or means by name")
     if others:
@@ -227,28 +228,28 @@ def read(
         number = read_counts(counts, numbers, where)
     name = "sums" if name == "rewards" and counts is not None else name
     if name == "means":
-        found = read_column(values, name, numbers, f", each {reward_range}", where)
-        bad = reward_range.impossible(found, 1)
-        refuse_first(name, found, bad, f"{numbers.size} number(s), each {reward_range}", where)
-        found = sums_of(found, number)
+        means = read_column(values, name, numbers, f", each {reward_range}", where)
+        bad = reward_range.impossible(means, 1)
+        refuse_first(name, means, bad, f"{numbers.size} number(s), each {reward_range}", where)
+        sums = sums_of(means, number)
     else:
         each = "" if name == "rewards" else "the sum of its number of rewards "
-        found = read_column(values, name, numbers, f", each {each}{reward_range}", where)
-    check_sums(found, number, name, reward_range, where)
+        sums = read_column(values, name, numbers, f", each {each}{reward_range}", where)
+    check_sums(sums, number, name, reward_range, where)
     if squares is not None:
         squares = read_column(squares, "squares", numbers, "", where)
-        check_squares(squares, found, number, reward_range, where)
-    return Told(numbers, number, found, squares, where)
+        check_squares(squares, sums, number, reward_range, where)
+    return Told(numbers, number, sums, squares, where)
 
 
 def read_column(values: Any, name: str, arms: Integers, each: str, where: Any) -> Floats:
     """Return values as a float array with an entry for each arm."""
     allowed = f"{arms.size} number(s){each}"
     fits = as_array(values, name, allowed).size == arms.size
-    found = np.atleast_1d(as_numbers(values, name, allowed, where if fits else entry))
-    if found.shape != arms.shape:
-        refuse(name, Words(f"an array of shape {found.shape}"), allowed)
-    return found
+    column = np.atleast_1d(as_numbers(values, name, allowed, where if fits else entry))
+    if column.shape != arms.shape:
+        refuse(name, Words(f"an array of shape {column.shape}"), allowed)
+    return column
 
 
 def check_sums(
@@ -267,8 +268,8 @@ def check_sums(
     if name == "means":
         name, allowed = "means", f"{sums.size} number(s), each {reward_range}"
         total = total / count
-    told = f"{total:.17g} of {count} reward(s), which add up to {low:g} to {high:g}"
-    refuse(name, Words(told), allowed, where(place))
+    words = f"{total:.17g} of {count} reward(s), which add up to {low:g} to {high:g}"
+    refuse(name, Words(words), allowed, where(place))
 
 
 def sums_of(means: Floats, counts: Integers) -> Floats:
@@ -286,16 +287,16 @@ def check_squares(
     scale = max(abs(reward_range.low), abs(reward_range.high)) if reward_range.bounded else 1.0
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         # divided by the scale, since squares of large numbers overflow
-        total, found = sums / scale, squares / scale / scale
+        total, square = sums / scale, squares / scale / scale
         least = total * total / size
-        slack = roundings(counts) * np.maximum(np.abs(found), least)
+        slack = roundings(counts) * np.maximum(np.abs(square), least)
         most = np.full(sums.size, np.inf)
         if reward_range.bounded:
             low, high = reward_range.low / scale, reward_range.high / scale
             most = (low + high) * total - low * high * counts
             slack = slack + ULP * 8 * (np.abs((low + high) * total) + abs(low * high) * counts)
-            slack = np.where(low == 0, roundings(counts) * np.maximum(np.abs(found), least), slack)
-        bad = ~((least - slack <= found) & (found <= most + slack) & np.isfinite(squares))
+            slack = np.where(low == 0, roundings(counts) * np.maximum(np.abs(square), least), slack)
+        bad = ~((least - slack <= square) & (square <= most + slack) & np.isfinite(squares))
     if not bad.any():
         return
     place = int(np.flatnonzero(bad)[0])

@@ -98,7 +98,7 @@ class RewardTable:
         """
         raise NotImplementedError
 
-    def gaps(self) -> Floats:
+    def lacking(self) -> Floats:
         """Return what each pair across the boundary lacks, (n, n): positive if undecided."""
         raise NotImplementedError
 

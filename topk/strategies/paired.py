@@ -212,7 +212,7 @@ class PairTable(RewardTable):
         pairs = np.column_stack([inside[rows[weakest]], outside[columns[weakest]]])
         yield pairs[(left[pairs] > 0).any(axis=1)], left
 
-    def gaps(self) -> Floats:
+    def lacking(self) -> Floats:
         """Return ln of the factor of evidence that pairs across the boundary lack."""
         found = np.full((self.n, self.n), -np.inf)
         cross = np.ix_(*self._sides())

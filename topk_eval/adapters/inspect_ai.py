@@ -39,7 +39,7 @@ class Race:
     def tiers(self) -> topk_eval.Tiers:
         """Return what the results settle now; the first samples of all tasks come first."""
         items = sorted(self.items)
-        cells = [[np.mean(told) if len(told := self.trials[model, item]) == self.items[item]
+        cells = [[np.mean(scores) if len(scores := self.trials[model, item]) == self.items[item]
                   else np.nan for item in items] for model in self.models]
         return topk_eval.tiers(pandas.DataFrame(cells, self.models), **self.options)
 
@@ -60,8 +60,8 @@ class _Entry(EarlyStopping):
 
     async def start_task(self, task, samples, epochs):
         if self.model is not None or task.model not in self.race.models:
-            told = f"one of {self.race.models}, with an entry of its own for each task"
-            raise ValueError(f"early_stopping: the model must be {told}, got {task.model!r}")
+            allowed = f"one of {self.race.models}, with an entry of its own for each task"
+            raise ValueError(f"early_stopping: the model must be {allowed}, got {task.model!r}")
         self.model = task.model
         self.places = {sample.id: (place, task.task) for place, sample in enumerate(samples)}
         self.race.items |= dict.fromkeys(self.places.values(), epochs)

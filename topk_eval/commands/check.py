@@ -22,18 +22,18 @@ def check(
 
     The exit code is 0 if `topk rank` would read them, and 2 otherwise.
     """
-    found = find_results(files, model, item, score, trial)
-    for each in found:
+    per_file = find_results(files, model, item, score, trial)
+    for each in per_file:
         output.say(each.in_words())
         for note in each.table.notes:
             output.say(note)
-    cells = [cell for each in found for cell in each.cells]
+    cells = [cell for each in per_file for cell in each.cells]
     if cells:
         for note in counted(cells):
             output.say(note)
         output.say("")
         output.show(_by_model(cells))
-    problems = [problem for each in found for problem in each.problems]
+    problems = [problem for each in per_file for problem in each.problems]
     if problems:
         output.say("")
         for problem in problems[:MOST]:
@@ -56,11 +56,11 @@ def _by_model(cells):
         if score == score:
             scores.setdefault(model, []).append(score)
     results = Counter(cell[0] for cell in cells)
-    return [{"model": model, "results": results[model], "items": len(own),
+    return [{"model": model, "results": results[model], "items": len(its_items),
              "missing": missing[model],
              **{name: function(scores[model]) if model in scores else float("nan")
                 for name, function in (("lowest", min), ("mean", _mean), ("highest", max))}}
-            for model, own in items.items()]
+            for model, its_items in items.items()]
 
 
 def _mean(values):

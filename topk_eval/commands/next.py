@@ -56,8 +56,8 @@ def next_cells(
     if size < 1:
         raise ValueError(f"-n must be at least 1, got {size}")
     if out is not None:
-        given = [items, models, *(todo or [])]
-        _check_output(out, files, [Path(path) for path in given if path is not None])
+        inputs = [items, models, *(todo or [])]
+        _check_output(out, files, [Path(path) for path in inputs if path is not None])
     names = None if models is None else read_names(models, "--models")
     asked = read_items(items, seed if shuffle else None) or []
     matrix = _matrix(files, asked, names, (model, item, score, trial))
@@ -69,9 +69,9 @@ def next_cells(
     handed = _handed_out(todo or [], matrix)
     cells, why = choose(matrix, handed, size, k, delta, epsilon, bounds, new)
     text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["model", "item"])
-    table.writerows((matrix.models[a], matrix.items[i]) for a, i in cells)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["model", "item"])
+    writer.writerows((matrix.models[a], matrix.items[i]) for a, i in cells)
     if out is None:
         typer.echo(text.getvalue(), nl=False)
     else:
@@ -125,10 +125,10 @@ def _handed_out(paths, matrix):
         for row, pair in enumerate(zip(table.columns["model"], table.columns["item"], strict=True)):
             for name, label, known in zip(("model", "item"), pair, (rows, columns), strict=True):
                 try:
-                    found = as_label(label) in known
+                    is_known = as_label(label) in known
                 except Unreadable as error:
                     refuse(table.where(row, name), f": {error}")
-                if not found:
+                if not is_known:
                     refuse(table.where(row, name), f": {label!r} is none of the {name}s; correct "
                                                    "it, or add it there")
             handed[rows[as_label(pair[0])], columns[as_label(pair[1])]] = True
@@ -145,8 +145,8 @@ def choose(
     give it; what was handed out, or waits behind a gap, is on the way.  The level is that of
     `topk_eval.tiers`, which decides when all is over.
     """
-    found = tiers_of(matrix, delta, k, epsilon, new, bounds, "prefix")
-    if found.decided(k):
+    tiers = tiers_of(matrix, delta, k, epsilon, new, bounds, "prefix")
+    if tiers.decided(k):
         return [], f"nothing is left to run: the {k} best are decided"
     n, width = len(matrix.models), bounds[1] - bounds[0]
     unit = ((matrix.scores - bounds[0]) / width).clip(0, 1)
@@ -161,5 +161,5 @@ def choose(
     if not cells:
         ways = "results are missing" if (handed & ~matrix.told).any() else "all items are used up"
         return [], f"nothing is left to run: {ways}, and the {k} best are open"
-    number = output.count(int((shares > 0).sum()), "model")
-    return cells, f"{output.count(len(cells), 'cell')} of {number}; p = {found.evidence(k):.2g}"
+    number = output.quantity(int((shares > 0).sum()), "model")
+    return cells, f"{output.quantity(len(cells), 'cell')} of {number}; p = {tiers.evidence(k):.2g}"

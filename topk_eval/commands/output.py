@@ -13,8 +13,8 @@ PIPED = 120  # columns of text that goes to a file or another program
 
 def console() -> Console:
     """Return standard output, as wide as the terminal."""
-    found = Console(highlight=False)
-    return found if found.is_terminal else Console(highlight=False, width=PIPED)
+    terminal = Console(highlight=False)
+    return terminal if terminal.is_terminal else Console(highlight=False, width=PIPED)
 
 
 def say(text: str, style: str = "") -> None:
@@ -41,7 +41,7 @@ def show(rows: list[dict[str, Any]], styles: dict[str, str] | None = None) -> No
     console().print(table)
 
 
-def count(number: int, noun: str) -> str:
+def quantity(number: int, noun: str) -> str:
     """Return a number and its noun."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

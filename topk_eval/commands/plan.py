@@ -45,10 +45,10 @@ def plan(
     check_k(k, models - 1, "-k")
     delta, epsilon = check_delta(delta, "--delta"), check_epsilon(epsilon, "--epsilon")
     means = _means(guess, models)
-    found = [_play(means, items, k, delta, epsilon, new, batch, np.random.default_rng([seed, run]))
-             for run in range(runs)]
-    cells = np.array([cells for cells, _ in found])
-    decided = sum(whether for _, whether in found)
+    played = [_play(means, items, k, delta, epsilon, new, batch, np.random.default_rng([seed, run]))
+              for run in range(runs)]
+    cells = np.array([cells for cells, _ in played])
+    decided = sum(whether for _, whether in played)
     low, middle, high = (int(x) for x in np.quantile(cells, (0.1, 0.5, 0.9), method="nearest"))
     every = models * items
     if as_json:
@@ -58,7 +58,7 @@ def plan(
         return
     output.say(f"{low:,} to {high:,} cells in 8 of 10 simulated evaluations, half of them with at "
                f"most {middle:,}; all are {every:,} ({models} models on "
-               f"{output.count(items, 'item')})")
+               f"{output.quantity(items, 'item')})")
     output.say(f"{decided} of {runs} were decided with these items" + (
         "" if decided == runs else "; more items, a larger epsilon or another K decides more"))
 

@@ -59,38 +59,38 @@ def rank(
     n = len(matrix.models)
     if k is not None and not 1 <= k < n:
         raise ValueError(f"-k must be at least 1 and less than the number of models, {n}, got {k}")
-    found = tiers_of(matrix, delta, k, epsilon, new, bounds, gaps.value)
-    decided = _is_decided(found, k)
-    more = None if decided or not new else more_items(matrix, found, k, epsilon, delta, bounds)
-    table = _rows(found, k)
+    tiers = tiers_of(matrix, delta, k, epsilon, new, bounds, gaps.value)
+    decided = _is_decided(tiers, k)
+    more = None if decided or not new else more_items(matrix, tiers, k, epsilon, delta, bounds)
+    rows = _rows(tiers, k)
     if as_json:
-        typer.echo(json.dumps(_as_json(found, k, table, decided, new, more), indent=1,
+        typer.echo(json.dumps(_as_json(tiers, k, rows, decided, new, more), indent=1,
                               ensure_ascii=False))
     elif markdown:
-        typer.echo(output.markdown(table))
+        typer.echo(output.markdown(rows))
     else:
         for note in frame.attrs["notes"]:
             output.say(note, "dim")
-        output.say(found.summary() + "\n")
-        output.show(table, STYLES)
-        _say_open(found, k, matrix, new, more)
+        output.say(tiers.summary() + "\n")
+        output.show(rows, STYLES)
+        _say_open(tiers, k, matrix, new, more)
     if plot is not None:
-        _save(found, plot)
+        _save(tiers, plot)
     raise typer.Exit(0 if decided else UNDECIDED)
 
 
-def _is_decided(found, k):
+def _is_decided(tiers, k):
     """Return whether the set, or every rank, is settled."""
     if k is not None:
-        return found.decided(k)
-    frame = found.frame()
+        return tiers.decided(k)
+    frame = tiers.frame()
     return bool((frame["rank_low"] == frame["rank_high"]).all())
 
 
-def _rows(found, k):
+def _rows(tiers, k):
     """Return a row for each model in rank order."""
     rows = []
-    for place, row in enumerate(found.frame().to_dict("records"), 1):
+    for place, row in enumerate(tiers.frame().to_dict("records"), 1):
         shown = {"rank": place} if k is not None else {
             "ranks": f"{row['rank_low']}" if row["rank_low"] == row["rank_high"] else
             f"{row['rank_low']} to {row['rank_high']}"}
@@ -99,20 +99,20 @@ def _rows(found, k):
     return rows
 
 
-def _say_open(found, k, matrix, new, more):
+def _say_open(tiers, k, matrix, new, more):
     """Say which pairs are open, and how many more items might settle them."""
     k = k if k is not None else next(
-        (size for size in range(1, len(found.names)) if not found.decided(size)), None)
-    if k is None or found.decided(k):
+        (size for size in range(1, len(tiers.names)) if not tiers.decided(size)), None)
+    if k is None or tiers.decided(k):
         return
-    pairs = found.undecided(k)
-    output.say(f"\nopen for the {k} best: {output.count(len(pairs), 'pair')}, the weakest "
+    pairs = tiers.undecided(k)
+    output.say(f"\nopen for the {k} best: {output.quantity(len(pairs), 'pair')}, the weakest "
                + "; ".join(f"{a} over {b}" for a, b in pairs[:PAIRS]))
     if more is not None:
         output.say(f"how many more items might decide: {_in_words(more)}")
     if not new:
         left = int((~matrix.told).sum())
-        output.say(f"{output.count(left, 'cell')} of {matrix.told.size} are not run yet")
+        output.say(f"{output.quantity(left, 'cell')} of {matrix.told.size} are not run yet")
 
 
 def _in_words(more):
@@ -125,22 +125,22 @@ def _in_words(more):
     return f"{low:,} to {high:,}, if the models differ as they do so far"
 
 
-def _as_json(found, k, table, decided, new, more):
+def _as_json(tiers, k, rows, decided, new, more):
     """Return everything that was found as plain values."""
-    sizes = range(1, len(found.names)) if k is None else [k]
+    sizes = range(1, len(tiers.names)) if k is None else [k]
     return {
-        "delta": found.delta, "k": k, "items": "new" if new else "these", "decided": decided,
-        "evidence": {size: found.evidence(size) for size in sizes},
-        "settled": [size for size in sizes if found.decided(size)],
+        "delta": tiers.delta, "k": k, "items": "new" if new else "these", "decided": decided,
+        "evidence": {size: tiers.evidence(size) for size in sizes},
+        "settled": [size for size in sizes if tiers.decided(size)],
         "more_items": None if more is None else [*more],
         "models": [{name: None if value != value else value for name, value in row.items()}
-                   for row in table],
+                   for row in rows],
     }
 
 
-def _save(found, path):
+def _save(tiers, path):
     """Draw the possible ranks into a file."""
-    figure = found.plot()
+    figure = tiers.plot()
     try:
         figure.savefig(path, bbox_inches="tight")
     except (OSError, ValueError) as error:
@@ -153,7 +153,7 @@ DRAWS = 20
 
 
 def more_items(
-    matrix: Matrix, found, k: int | None, epsilon: float, delta: float,
+    matrix: Matrix, tiers, k: int | None, epsilon: float, delta: float,
     bounds: tuple[float, float],
 ) -> tuple[int | None, int | None] | None:
     """Return how many more items might settle the weakest pair: in a quarter, and in most, draws.
@@ -166,8 +166,8 @@ def more_items(
     from topk_eval.ranks import set_counts
 
     n = len(matrix.models)
-    size = k if k is not None else next(size for size in range(1, n) if not found.decided(size))
-    if not (pairs := found.undecided(size)):
+    size = k if k is not None else next(size for size in range(1, n) if not tiers.decided(size))
+    if not (pairs := tiers.undecided(size)):
         return None, None
     rows = [matrix.models.index(name) for name in pairs[0]]
     values = (matrix.scores[rows] - bounds[0]) / (bounds[1] - bounds[0])

@@ -130,8 +130,8 @@ def tiers_of(
 
     from topk_eval.ranks import tiers
 
-    table = pandas.DataFrame(matrix.scores, index=matrix.models, columns=matrix.items)
+    frame = pandas.DataFrame(matrix.scores, index=matrix.models, columns=matrix.items)
     if new:
-        return tiers(table, delta, k, epsilon, "new", bounds, gaps)  # type: ignore[arg-type]
-    return tiers(table, delta, k, epsilon, "these", bounds, gaps,  # type: ignore[arg-type]
+        return tiers(frame, delta, k, epsilon, "new", bounds, gaps)  # type: ignore[arg-type]
+    return tiers(frame, delta, k, epsilon, "these", bounds, gaps,  # type: ignore[arg-type]
                  len(matrix.items))

@@ -96,5 +96,5 @@ def graded_models(rng: Seed, models: int = 21, items: int = 800) -> Floats:
     skill = np.append(np.linspace(2, -2, strong), np.linspace(-5, -9, models - strong))
     difficulty = generator.normal(0, 3, items)
     noise = generator.normal(0, 2, (models, items))
-    found: Floats = 1 / (1 + np.exp(difficulty - skill[:, None] - noise))
-    return found
+    grades: Floats = 1 / (1 + np.exp(difficulty - skill[:, None] - noise))
+    return grades

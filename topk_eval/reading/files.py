@@ -43,8 +43,8 @@ def _check_header(path, names, line):
     if len(names) == 1:
         mark = next((word for sign, word in {";": "semicolons", "\t": "tabs", "|": "bars"}.items()
                      if sign in names[0]), None)
-        told = f"columns are separated by {mark}" if mark else f"there is one column, {names[0]!r}"
-        refuse(path, f", line {line}: {told}; separate columns by commas, and write decimal points")
+        flaw = f"columns are separated by {mark}" if mark else f"there is one column, {names[0]!r}"
+        refuse(path, f", line {line}: {flaw}; separate columns by commas, and write decimal points")
     for name in names:
         if names.count(name) > 1:
             refuse(path, f", line {line}: column {name!r} occurs twice; rename or remove one")
@@ -56,9 +56,9 @@ def _check_row(path, line, row, names):
         refuse(path, f", line {line}: the header occurs again, as when files are joined; remove "
                      "the line")
     if len(row) != len(names):
-        told = ("a comma is missing, or the file is cut off" if len(row) < len(names) else
+        flaw = ("a comma is missing, or the file is cut off" if len(row) < len(names) else
                 "it has a comma too many, or decimal commas, or two lines in one")
-        refuse(path, f", line {line}: {len(row)} fields for {len(names)} columns: {told}; correct "
+        refuse(path, f", line {line}: {len(row)} fields for {len(names)} columns: {flaw}; correct "
                      "the line")
 
 
@@ -116,8 +116,8 @@ def read_parquet(path: object, data: bytes) -> RawTable:
         table.validate(full=True)
         names, columns = table.column_names, [column.to_pylist() for column in table.columns]
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
-        told = str(error).partition("\n")[0] or type(error).__name__
-        refuse(path, f" is damaged ({told}); copy or write it again")
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        refuse(path, f" is damaged ({reason}); copy or write it again")
     for name in names:
         if names.count(name) > 1:
             refuse(path, f": column {name!r} occurs twice; rename or remove one")

@@ -60,14 +60,14 @@ def _parsed(path, text):
 
 def _scores(path, sample):
     """Return the scores of a sample by scorer, letters and truth values as numbers."""
-    found = {}
+    scores = {}
     for scorer, score in (sample.get("scores") or {}).items():
         value = score.get("value") if isinstance(score, dict) else None
         named = value if isinstance(value, dict) else {None: value}
         for part, each in named.items():
             name = f"score_{scorer}" if part is None else f"score_{scorer}_{part}"
-            found[name] = LETTERS.get(each, each) if isinstance(each, str) else each
-    return found
+            scores[name] = LETTERS.get(each, each) if isinstance(each, str) else each
+    return scores
 
 
 def _archived(path, data):
@@ -90,8 +90,8 @@ def _archived(path, data):
     except Unreadable:
         raise
     except Exception as error:  # every way of unpacking has errors of its own
-        told = str(error).partition("\n")[0] or type(error).__name__
-        refuse(path, f" is a damaged archive ({told}); copy it again")
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        refuse(path, f" is a damaged archive ({reason}); copy it again")
 
 
 def _unpacked(path, archive, name):

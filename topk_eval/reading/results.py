@@ -112,12 +112,12 @@ def read_results(
     0     a    7    1.0     1
     1     b    7    0.0     1
     """
-    found = find_results(paths, model, item, score, trial)
-    problems = [problem for each in found for problem in each.problems]
+    per_file = find_results(paths, model, item, score, trial)
+    problems = [problem for each in per_file for problem in each.problems]
     if problems:
         more = len(problems) - 1
         raise Unreadable(problems[0] + (f" (and {more} more: see topk check)" if more else ""))
-    return as_frame(found)
+    return as_frame(per_file)
 
 
 def find_results(
@@ -138,20 +138,20 @@ def find_results(
             raise ValueError(f"{role} must be the name of a column of its own, got {name!r} twice")
     tables = [_opened(path) for path in _files(paths)]
     tasks = {task for table in tables for task in table.columns.get("task", []) if table.usual}
-    found = [_found(_with_tasks(table, len(tasks) > 1), asked) for table in tables]
-    _mark_twice(found)
-    return found
+    per_file = [_found(_with_tasks(table, len(tasks) > 1), asked) for table in tables]
+    _mark_twice(per_file)
+    return per_file
 
 
 def _files(paths):
     """Return the files that are meant, those of a folder in the order of their names."""
     one = isinstance(paths, str | os.PathLike | bytes) or not isinstance(paths, Iterable)
-    given: list[Any] = [paths] if one else list(paths)
+    listed: list[Any] = [paths] if one else list(paths)
     files: list[Path] = []
-    for path in given:
+    for path in listed:
         if not isinstance(path, str | os.PathLike):
             raise ValueError(f"paths must be a path, or a sequence of paths, got {in_words(path)}")
-    for path in map(Path, given):
+    for path in map(Path, listed):
         if path.is_dir():
             inside = sorted(each for each in path.rglob("*")
                             if each.suffix.lower() in READERS and not _is_summary(each))
@@ -235,12 +235,12 @@ def _found(table, asked):
         if roles[role] is None:
             refuse(table.path, f": no column has a usual name of the {role}; name one of "
                                f"{_listed(list(table.columns))} with {role}= or --{role}")
-    found = Found(table, {role: f"column {name!r}" for role, name in roles.items() if name})
+    results = Found(table, {role: f"column {name!r}" for role, name in roles.items() if name})
     raw = [table.columns[name] if name else None for name in roles.values()]
     for row in range(len(table.places)):
         values = [None if column is None else column[row] for column in raw]
-        _add(found, row, values, list(roles.values()), table.where(row))
-    return found
+        _add(results, row, values, list(roles.values()), table.where(row))
+    return results
 
 
 def _wide(table, roles):
@@ -248,9 +248,9 @@ def _wide(table, roles):
     across = "item" if roles["item"] is None else "model"
     down = "model" if across == "item" else "item"
     names = [name for name in table.columns if name not in (roles[down], roles["trial"])]
-    told = {down: f"column {roles[down]!r}", across: f"the names of the {len(names)} other columns",
-            "score": "their values"}
-    found = Found(table, told)
+    columns = {down: f"column {roles[down]!r}",
+               across: f"the names of the {len(names)} other columns", "score": "their values"}
+    results = Found(table, columns)
     labels = {}
     for name in names:
         try:
@@ -263,13 +263,13 @@ def _wide(table, roles):
         for name in names:
             value = table.columns[name][row]
             pair = (here, labels[name]) if across == "item" else (labels[name], here)
-            _add(found, row, [*pair, None if value is Absent else value, trial],
+            _add(results, row, [*pair, None if value is Absent else value, trial],
                  [roles["model"] or name, roles["item"] or name, name, roles["trial"]],
                  table.where(row, name))
-    return found
+    return results
 
 
-def _add(found, row, values, columns, place):
+def _add(results, row, values, columns, place):
     """Add a result, or what is wrong with it."""
     cell: list[Any] = []
     column = None
@@ -280,42 +280,43 @@ def _add(found, row, values, columns, place):
             else:
                 cell.append(convert(value))
     except Unreadable as error:
-        found.problems.append(f"{found.table.where(row, column)}: {error}")
+        results.problems.append(f"{results.table.where(row, column)}: {error}")
     else:
-        found.cells.append(tuple(cell))
-        found.places.append(place)
+        results.cells.append(tuple(cell))
+        results.places.append(place)
 
 
 _CONVERT = (as_label, as_label, as_score, as_label)
 
 
-def _mark_twice(found):
+def _mark_twice(per_file):
     """Note every result that is told a second time."""
     first: dict[Any, str] = {}
-    for each in found:
+    for each in per_file:
         for (model, item, _, trial), place in zip(each.cells, each.places, strict=True):
             key = model, item, trial
             if key in first:
                 has_trial = "trial" in each.columns
-                told = f", trial {trial!r}" if has_trial else ""
+                which_trial = f", trial {trial!r}" if has_trial else ""
                 hint = ("remove one of the rows" if has_trial else
                         "remove one of the rows, or number them in a column 'trial'")
                 if each.table.usual:
                     hint = "remove one of the logs, or tell them apart with --model log"
-                each.problems.append(f"{place}: model {model!r}, item {item!r}{told} is already "
-                                     f"in {first[key]}; {hint}")
+                each.problems.append(f"{place}: model {model!r}, item {item!r}{which_trial} is "
+                                     f"already in {first[key]}; {hint}")
             else:
                 first[key] = place
 
 
-def as_frame(found: list[Found]) -> "pandas.DataFrame":
+def as_frame(per_file: list[Found]) -> "pandas.DataFrame":
     """Return the results of files as a data frame with notes."""
     import pandas
 
-    cells = [cell for each in found for cell in each.cells]
+    cells = [cell for each in per_file for cell in each.cells]
     frame = pandas.DataFrame(cells, columns=["model", "item", "score", "trial"])
-    frame.attrs["notes"] = [each.in_words() for each in found]
-    frame.attrs["notes"] += [note for each in found for note in each.table.notes] + counted(cells)
+    frame.attrs["notes"] = [each.in_words() for each in per_file]
+    frame.attrs["notes"] += [note for each in per_file for note in each.table.notes]
+    frame.attrs["notes"] += counted(cells)
     return frame
 
 
@@ -328,7 +329,7 @@ def counted(cells: list[tuple[str, str, float, str]]) -> list[str]:
     for model, item, _, _ in cells:
         items.setdefault(model, set()).add(item)
     union = set().union(*items.values())
-    if less := [model for model, own in items.items() if len(own) < len(union)]:
+    if less := [model for model, its_items in items.items() if len(its_items) < len(union)]:
         fewest = min(len(items[model]) for model in less)
         notes.append(f"{len(less)} of {len(items)} models have results on less than all "
                      f"{len(union)} items, the least {fewest}: {_listed(less)}")

@@ -47,9 +47,9 @@ class RawTable:
         return f"{self.path}, {place}" + ("" if column is None else f", column {column!r}")
 
 
-def refuse(path: object, told: str) -> NoReturn:
+def refuse(path: object, message: str) -> NoReturn:
     """Refuse a file."""
-    raise Unreadable(f"{path}{told}")
+    raise Unreadable(f"{path}{message}")
 
 
 def no_number(value: object) -> str:
@@ -129,17 +129,17 @@ def loads(text: str | bytes) -> Any:
 
 def _once(pairs):
     """Return the entries of a JSON object as a dict."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise Unreadable(f"the name {twice!r} occurs twice in an object; remove one of the two")
-    return found
+    return entries
 
 
 def decoded(path: object, data: bytes) -> str:
     """Return the text of a file in UTF-8, with or without a mark at its start."""
-    for mark, told in (
+    for mark, message in (
         (b"\x1f\x8b", "is compressed with gzip; unpack it"),
         (b"PK", "is a zip archive, as Excel writes; save it as CSV"),
         (b"PAR1", "is a Parquet file; give it the ending .parquet"),
@@ -147,7 +147,7 @@ def decoded(path: object, data: bytes) -> str:
         (b"\xfe\xff", "is in UTF-16; save it as UTF-8"),
     ):
         if data.startswith(mark):
-            refuse(path, f" {told}")
+            refuse(path, f" {message}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
