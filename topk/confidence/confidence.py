@@ -333,8 +333,8 @@ def found_evidence(pulls, sums, chosen, epsilon=0.0, withdrawn=(), sigma=None, *
     if method == "sides":
         if size > 1:
             refuse("method", method, "'pairs' or 'intervals' for several bandits")
-        left = dict.fromkeys(np.flatnonzero(withdrawn_arms).tolist(), sides.NEVER)
-        levels = sides.Levels(n, k, n, left)
+        unsettled = dict.fromkeys(np.flatnonzero(withdrawn_arms).tolist(), sides.NEVER)
+        levels = sides.Levels(n, k, n, unsettled)
         squared = None if squares is None else squares[0]
         ends = side_ends(pulls[0], sums[0], sigma, squared, items)
         allowed = epsilon if items is None else finite.tolerated_items(epsilon, items)
@@ -467,8 +467,8 @@ def pair_multiplier(n, k, epsilon, absent):
 def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None):
     """Return the smallest delta at which the intervals at delta/n are separated.
 
-    It is 0 if there is no arm outside.  Otherwise it is at least n exp(-MAX_LEVEL), since smaller
-    values are not tried.
+    It is 0 if there is no arm outside.  Otherwise it is at least n exp(-`sides.MAX_LEVEL`), since
+    smaller values are not tried.
     """
     if not outside.any():
         return 0.0

@@ -25,12 +25,12 @@ class PairedBetting(Numbered):
     difference of two models varies far less than their results, and far fewer items separate them.
 
     Each model has answered a prefix of one common order.  For two models a and b,
-    :math:`e_{ab}` is the evidence of `topk.confidence.paired`, over their common prefix, that a is
+    :math:`e_{ab}` is the e-value of `topk.confidence.paired`, over their common prefix, that a is
     better, and the largest value so far counts.  High holds the k best scores; the score of a model
     is its mean difference to the model with the longest prefix, over its own prefix.  The run ends
     when :math:`e_{ab}` has reached :math:`C/\delta` for all a in High and all b outside, where
     :math:`C = (n - 1)/0.9` if epsilon is 0 and otherwise :math:`k(n - k)`.  Until then the pair
-    with the least evidence gets its next cell: of the two models the one with the shorter prefix,
+    with the least e-value gets its next cell: of the two models the one with the shorter prefix,
     or both if they are equal.  An undecided model with less than a quarter of the longest prefix
     comes first.
 
@@ -104,7 +104,7 @@ class PairTable(RewardTable):
     capitals : ndarray of float, shape (n, n, 15)
         Capital of each bet on "a is better than b", over the common prefix.
     largest : ndarray of float, shape (n, n)
-        The largest evidence so far for "a is better than b".
+        The largest e-value so far of "a is better than b".
     """
 
     aligned = True
@@ -128,7 +128,7 @@ class PairTable(RewardTable):
 
     @property
     def level(self) -> float:
-        """The evidence that each claim across the boundary needs."""
+        """The e-value that each claim across the boundary needs."""
         return self.count / self.delta * SLACK
 
     def extend(self, grown: Sequence[tuple[int, Floats]]) -> None:
@@ -195,7 +195,7 @@ class PairTable(RewardTable):
         return self._sides()[0]
 
     def decided(self) -> bool:
-        """Return whether all claims across the boundary have enough evidence."""
+        """Return whether all claims across the boundary have a large enough e-value."""
         return bool((self.largest[np.ix_(*self._sides())] >= self.level).all())
 
     def stages(self, flight: Integers, left: Integers) -> Iterator[tuple[Integers, Integers]]:
@@ -213,7 +213,7 @@ class PairTable(RewardTable):
         yield pairs[(left[pairs] > 0).any(axis=1)], left
 
     def lacking(self) -> Floats:
-        """Return ln of the factor of evidence that pairs across the boundary lack."""
+        """Return ln of the factor by which e-values of pairs across the boundary are too small."""
         found = np.full((self.n, self.n), -np.inf)
         cross = np.ix_(*self._sides())
         found[cross] = np.log(self.level / self.largest[cross])
@@ -243,7 +243,7 @@ class PairTable(RewardTable):
         return float(min(1.0, self.count / least))
 
     def withdraw(self, arm: int) -> None:
-        """Continue without an arm; from now on all claims need more evidence.
+        """Continue without an arm; from now on all claims need larger e-values.
 
         Raises
         ------
