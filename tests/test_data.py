@@ -14,7 +14,6 @@ from topk import data
 ROOT = Path(__file__).resolve().parents[1]
 RAW = Path(os.environ.get("TOPK_RTE_RAW") or ROOT.parent / "shared/data/rte.standardized.tsv")
 CSV = Path(data.__file__).with_name("rte_workers.csv")
-DIGITS = CSV.with_name("digits.csv")
 
 
 def test_the_published_facts():
@@ -59,31 +58,3 @@ def test_the_csv_agrees_with_the_raw_answers():
     digest = hashlib.sha256(RAW.read_bytes()).hexdigest()
     assert digest in CSV.with_name("README.md").read_text(encoding="utf-8")
     assert counted(RAW).encode("ascii") == CSV.read_bytes()
-
-
-def test_the_digits_agree_with_the_readme():
-    right = data.digits()
-    assert right.shape == (43, 899) and right.index.is_unique
-    assert set(np.unique(right)) == {0, 1}
-    best = right.sum(axis=1).sort_values(ascending=False)
-    assert best.iloc[:6].tolist() == [890, 889, 888, 887, 887, 886]
-    assert best.iloc[19] == best.iloc[20] == 864  # the tie of chapter 27
-    digest = hashlib.sha256(DIGITS.read_bytes()).hexdigest()
-    assert digest in DIGITS.with_name("README.md").read_text(encoding="utf-8")
-
-
-def test_the_digits_are_packed_without_loss():
-    lines = DIGITS.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "model,right" and len(lines) == 44
-    for line, row in zip(lines[1:], data.digits().to_numpy(), strict=True):
-        assert np.packbits(row).tobytes().hex() == line.rsplit(",", 1)[1]
-
-
-def test_training_a_few_of_the_classifiers_again_gives_nearly_the_same_results():
-    """The quick ones; chapter 27 trains all of them and counts the cells."""
-    digits = pytest.importorskip("topk_book.digits")
-    pytest.importorskip("sklearn")
-    quick = [name for name in digits.classifiers() if "nearest" in name or "discriminant" in name]
-    recorded, again = data.digits().loc[quick], digits.results(quick)
-    assert again.index.tolist() == quick and len(quick) >= 10
-    assert (again != recorded).to_numpy().sum() <= 0.01 * recorded.size

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import topk
 from topk.live.arrivals import Arrivals
 from topk.live.exact import FEW, ExactSums
-from topk.rules import base, ranking, state
+from topk.rules import base, forms, ranking
 
 NUMBERS = st.one_of(
     st.integers(-5, 5).map(float),
@@ -101,7 +101,7 @@ def test_a_session_of_many_arms_is_that_of_the_tournaments(strategy, monkeypatch
     n, rng = 3500, np.random.default_rng(4)
     rewards = (rng.random(n) < rng.random(n)).astype(float)
     sessions = [strategy.start(n)]
-    monkeypatch.setattr(state, "PLAIN", {})
+    monkeypatch.setattr(forms, "PLAIN", {})
     sessions.append(strategy.start(n))
     assert sessions[0].engine.search is not sessions[1].engine.search
     for session, parts in zip(sessions, (1, 7), strict=True):

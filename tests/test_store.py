@@ -384,17 +384,16 @@ def test_ones_own_strategy_with_a_version_is_kept(played):
     assert played == [(0, 7)]
 
 
-def test_an_edit_of_the_library_is_another_digest(tmp_path, monkeypatch):
+def test_an_edit_of_the_library_is_another_digest(tmp_path):
     for name, text in (("a.py", "x = 1"), ("b/c.py", "y = 1")):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    monkeypatch.setattr(store, "__file__", str(tmp_path / "store.py"))
-    digests = [store._sources()]
+    digests = [store.sources_of(tmp_path, {"aside"})]
     (tmp_path / "b/c.py").write_text("y = 2")
-    digests.append(store._sources())
+    digests.append(store.sources_of(tmp_path, {"aside"}))
     (tmp_path / "b/c.py").rename(tmp_path / "b/d.py")
-    digests.append(store._sources())
+    digests.append(store.sources_of(tmp_path, {"aside"}))
     assert len(set(digests)) == 3
     assert store.versions()["topk"] not in digests  # of what was imported, not of what lies there
 

@@ -165,8 +165,7 @@ class Evaluation(Study):
         self._open()
         warn_of_delta(strategy, 3)
         self.revisions, self.strategy, self._joined = set(), strategy, [*joined]
-        self.names, self.item_names = check_names(models, "models"), check_names(items, "items")
-        generator = checked_generator(rng)
+        self.item_names, generator = check_names(items, "items"), checked_generator(rng)
         self.items = check_items(len(self.item_names) if self.item_names else items)
         scale = reward_range_of(bounds)
         self._reward_range = scale._replace(items=self.items, graded=scale != UNIT_RANGE)
@@ -175,14 +174,15 @@ class Evaluation(Study):
             "bounds": None if bounds is None else [*map(float, bounds)],
             "items": self.item_names or self.items, "trials": self.trials,
         }  # fmt: skip
-        if isinstance(models, int) and models > MANY_ARMS:
-            refuse("models", models, f"at most {MANY_ARMS:,} models")
         check_strategy(strategy)
         strategy.on(self._reward_range)  # refuses an epsilon beyond the range of scores
         if self._reward_range.graded and not takes_grades(strategy):
             allowed = f"left out for {type(strategy).__name__}, whose results on items are 0 or 1"
             refuse("bounds", self._scale["bounds"], f"{allowed}; BettingLUCB takes grades")
         form = on_these_items(strategy, self.items, self._reward_range.graded)
+        self.names = check_names(models, "models")
+        if isinstance(models, int) and models > MANY_ARMS:
+            refuse("models", models, f"at most {MANY_ARMS:,} models")
         if withdrawals is not None:
             limit = _checked_withdrawals(withdrawals, form)
             self.withdrawals = self._scale["withdrawals"] = limit

@@ -439,7 +439,7 @@ def kth_arm(
     --------
     >>> import topk
     >>> bandit = topk.BernoulliBandit([0.9] * 5 + [0.2] * 95)
-    >>> found = topk_book.experiments.kth_arm(bandit, 5, eta=0.2, delta=0.05, rng=0)
+    >>> found = kth_arm(bandit, 5, eta=0.2, delta=0.05, rng=0)
     >>> 0.5 < found.estimate < 1.1, found.candidates[:5].tolist()
     (True, [0, 1, 2, 3, 4])
     """

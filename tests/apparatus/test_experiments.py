@@ -113,7 +113,7 @@ def test_both_instances_are_run_and_neighbouring_seeds_share_no_runs(monkeypatch
         played.append(bandit.means.tolist())
         return topk.replicate(strategy, bandit, runs, seed=seed, jobs=jobs)
 
-    monkeypatch.setattr(ex, "replicate", replicate)
+    monkeypatch.setattr("topk.simulate.algorithm_b.replicate", replicate)  # for both
     for seed in range(5):
         ex.change_of_measure(topk.Uniform(1, 9), NU, NU_PRIME, runs=2, seed=seed)
     assert len(used) == len(set(used)) == 10

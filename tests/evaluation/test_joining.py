@@ -36,7 +36,7 @@ def test_a_finite_study_keeps_the_orders_of_its_models():
 
 
 @pytest.mark.parametrize("strategy", [
-    topk.SAR(1, 20), topk.BettingLUCB(1, 0, 0.1), topk.PairedBetting(1, 0, 0.1),
+    topk.SAR(1, 18), topk.BettingLUCB(1, 0, 0.1), topk.PairedBetting(1, 0, 0.1),
 ], ids=lambda x: type(x).__name__)
 def test_others_refuse_and_say_why(strategy):
     study = Evaluation(strategy, ["a", "b"], items=9, rng=0)

@@ -82,10 +82,10 @@ def test_scores_of_cells_are_joined_by_whichever_labels_they_have(order):
     session = Evaluation(topk.BettingLUCB(1, 0, 0.1), NAMES, items=items)
     arms = ["red", "red", NAMES[2]]
     for labels in (["q", "q", "p"], ["q", "p", "x"]):
-        assert "labelled" in refusal(session.tell_cells, arms, ["p", "q", "q"], pd.Series(
+        assert "labelled" in refusal(session.tell, arms, ["p", "q", "q"], pd.Series(
             grades, labels))
     numbers = Evaluation(topk.BettingLUCB(1, 0, 0.1), 3, items=5)
-    assert "another order" in refusal(numbers.tell_cells, [0, 0, 1], [3, 4, 3], pd.Series(
+    assert "another order" in refusal(numbers.tell, [0, 0, 1], [3, 4, 3], pd.Series(
         grades, [4, 3, 3]))
 
 

@@ -116,7 +116,7 @@ def test_no_arm_leaves_or_joins_and_copies_know_it(session, tmp_path):
         with pytest.raises(ValueError, match="^names: .*withdrawals=0"):
             twin.with_arms(["d"])
         assert twin.state() == before == session.state() and twin.withdrawals == 0
-        assert twin.engine.strategy.withdrawals == 0
+        assert twin.engine.arms.withdrawals == 0
 
 
 @pytest.mark.parametrize("start", [

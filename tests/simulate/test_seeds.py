@@ -34,8 +34,9 @@ CALLS = {
 
 def told(result):
     """Return what a result says, as text."""
-    return repr(result.frame().to_dict()) if hasattr(result, "frame") else repr(vars(result)) + (
-        repr(tuple(result)) if isinstance(result, tuple) else "")
+    if hasattr(result, "frame"):
+        return repr(result.frame().to_dict())
+    return repr(tuple(result) if isinstance(result, tuple) else vars(result))
 
 
 def called(function, *given, **options):

@@ -63,7 +63,7 @@ class Drafted:
         part = getattr(self, name)
         if name in self._shared:
             self._shared.discard(name)
-            part = part and part.copy()
+            part = None if part is None else part.copy()
             setattr(self, name, part)
         return part
 

@@ -262,11 +262,11 @@ def loaded(cls: Any, path: str | Path) -> Any:
         opened(kind, stored["session"])  # says what to do with an older version
     if not isinstance(stored, dict) or stored.keys() != {"library", "revision", "session"}:
         refuse("path", str(path), f"a file written by {kind.writer.split('.')[0]}.save")
+    study = cls.from_state(stored["session"])
     if stored["library"] != kind.sources:
         message = f"{path} was written by another version of this library's code; its format is "
         message += "known"
         warnings.warn(message, TopkWarning, stacklevel=3)
-    study = cls.from_state(stored["session"])
     study.revisions.add(str(stored["revision"]))
     return study
 

@@ -88,16 +88,13 @@ class Intake:
     def accept(self, told: Told) -> Accepted:
         """Record results; return them on the strategy's scale.
 
-        Squares are the largest that are possible where they are not known and not needed.  If the
-        results refute sigma, a warning says so.
+        Squares are the largest that are possible where they are not known and not needed.
         """
         arms, counts = told.arms, told.counts
         sums = self.reward_range.unit(counts, told.sums)
         squares = self._unit_squares(told, sums)
         self.totals.add(told)
-        if self.sigma_test:
-            self._test_sigma(told)
-        else:
+        if not self.sigma_test:
             self.squares.add(arms, sums, squares)
         return Accepted(arms, counts, sums, squares if self.needs_squares else sums)
 
@@ -113,8 +110,13 @@ class Intake:
             refuse("squares", None, allowed, told.where(int(np.flatnonzero(~known)[0])))
         return squares
 
-    def _test_sigma(self, told):
-        """Test sigma by results; a sum of several rewards without squares cannot be tested."""
+    def test_sigma(self, told: Told) -> None:
+        """Test sigma, if it was declared, by accepted results; a warning says that it is refuted.
+
+        A sum of several rewards without squares cannot be tested.
+        """
+        if not self.sigma_test:
+            return
         squares = [None] * told.arms.size if told.squares is None else told.squares.tolist()
         columns = told.arms.tolist(), told.counts.tolist(), told.sums.tolist(), squares
         for arm, count, total, square in zip(*columns, strict=True):
@@ -124,7 +126,7 @@ class Intake:
                 name, sigma = self.arms.name(arm), self.sigma_test.sigma
                 said = f"sigma = {sigma:g} is refuted by the rewards of arm {name}: with this "
                 said += f"sigma they occur in at most one of {ODDS:,.0f} studies; nothing is "
-                warnings.warn(f"{said}certified", TopkWarning, stacklevel=6)
+                warnings.warn(f"{said}certified", TopkWarning, stacklevel=5)
 
     def increase(self, told: Told, pulls: Integers, sums: Floats) -> Told:
         """Return what new totals add to ``pulls`` and ``sums`` (n,) on the strategy's scale."""

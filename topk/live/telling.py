@@ -160,7 +160,9 @@ class Telling(Asking):
             What is wrong beyond that.
         """
         check_most(self, told.arms, told.counts, most, message)
-        self._arrivals.take_all(*self._own("_intake").accept(told), self._capacity)
+        intake = self._own("_intake")
+        self._arrivals.take_all(*intake.accept(told), self._capacity)
+        intake.test_sigma(told)  # afterwards: a run that it ends has counted these results
         self._go_on()
 
 
