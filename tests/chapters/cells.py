@@ -57,6 +57,16 @@ def run(name, check, old=None, new=None):
         if sum(source.count(old) for _, source in chosen) != 1:
             raise LookupError(f"{old!r} is not there once")
         chosen = [(tags, source.replace(old, new)) for tags, source in chosen]
+    execute(name, chosen, parameters)
+
+
+def run_all(name):
+    """Run all cells of a notebook at the scale of a preview."""
+    execute(name, *read(name))
+
+
+def execute(name, chosen, parameters):
+    """Execute cells in their order; ``parameters`` replace those of the page."""
     space = {"__name__": "__main__", "display": lambda *shown: None}
     preview = mock.patch.dict(os.environ, TOPK_PREVIEW="1")
     try:
