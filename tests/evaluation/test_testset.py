@@ -214,7 +214,7 @@ def test_budgets_beyond_all_cells_and_several_bandits_are_refused():
         with pytest.raises(ValueError, match="budget .* from 1 to 120"):
             attempt()
     with pytest.raises(ValueError, match="items .*several bandits"):
-        topk_eval.Evaluation(topk.MultiBanditSAR(100), (2, 3), items=30)
+        topk_eval.Evaluation(topk.MultiBanditSAR(100), 3, items=30)
     with pytest.raises(ValueError, match="bounds must be left out for KLLUCB.*BettingLUCB takes"):
         topk_eval.Evaluation(topk.KLLUCB(1, 0, 0.1), 3, items=30, bounds=(0, 10))
     with pytest.raises(ValueError, match="items"):
