@@ -376,7 +376,7 @@ def test_kept_results_count_in_the_order_of_their_arrival():
     inbox = Arrivals(1, bounded=True)
     inbox.kept = {0: [[2, 2.0, 2.0], [1, 1.0, 1.0], [1, 0.0, 0.0]]}
     inbox.open(np.array([0]), np.array([3]), lambda arm: inbox.left[arm])
-    assert [values.tolist() for values in inbox.told()] == [[3], [3], [3]]
+    assert [values.tolist() for values in inbox.fresh.told()] == [[3], [3], [3]]
     assert inbox.kept == {0: [[1, 0.0, 0.0]]} and inbox.surplus.tolist() == [1]
 
 
