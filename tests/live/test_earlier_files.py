@@ -70,6 +70,6 @@ def test_a_session_by_cells_is_refused_with_what_to_do(tmp_path):
         json.dumps({"library": "0" * 64, "revision": "7", "session": CELLS}))
     with pytest.raises(ValueError, match=words):
         topk.resume(CELLS)
-    with pytest.raises(ValueError, match=words), pytest.warns(topk.TopkWarning):
+    with pytest.raises(ValueError, match=words):
         topk.load(tmp_path / "study.json")
     assert {*"".join(CELLS["cells"]["known"])} <= {*"01=x.?-"}

@@ -100,7 +100,7 @@ def opened(kind: Kind, state: dict[str, Any] | str) -> tuple[Strategy, dict[str,
     if state.get("version") != kind.version:
         refuse("version", state.get("version"), f"{kind.version} ({kind.anew})")
     if kind is SESSION and "cells" in state:
-        refuse("state", "one with cells", WITH_CELLS)
+        raise ValueError(f"state: it must be {WITH_CELLS}")  # longer than refusals may be
     if state.get("digest") != digest({x: y for x, y in state.items() if x != "digest"}):
         refuse("digest", state.get("digest"), "that of the state: it has been damaged or changed")
     try:
