@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from operator import itemgetter
@@ -438,7 +439,8 @@ class Evaluation(Study):
         Evaluation
             The evaluation itself.
         """
-        return self.lost(*self.in_flight())
+        with self.lock:  # no result may arrive in between
+            return self.lost(*self.in_flight())
 
     def _pairs(self, models, items):
         """Return the models and items of cells by their numbers."""
@@ -485,6 +487,12 @@ class Evaluation(Study):
             or if the limit that was set at the start is reached.
         """
         return super().withdraw(model)
+
+    def _leave(self, arm):
+        try:
+            super()._leave(arm)
+        except ValueError as reason:  # of the rule, which calls models arms
+            raise ValueError(re.sub(r"\barm(s?)\b", r"model\1", str(reason))) from reason
 
     def _dropped(self, arm):
         self._feed.dropped(self, arm)

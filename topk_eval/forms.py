@@ -52,8 +52,15 @@ def on_these_items(strategy: Strategy, items: int, graded: bool) -> Any:
     return strategy.without_replacement(items)
 
 
-def on_new_items(strategy: Strategy) -> Strategy:
+def on_new_items(strategy: Strategy, pool: Any) -> Strategy:
     """Return a strategy that may choose models by new items, which all models share.
+
+    Parameters
+    ----------
+    strategy : topk.Strategy
+        The strategy that was chosen.
+    pool : topk_eval.ItemPool
+        The items, for the message.
 
     Raises
     ------
@@ -63,5 +70,5 @@ def on_new_items(strategy: Strategy) -> Strategy:
     if strategy.stops_by not in ("intervals", "sides") and not strategy.paired:
         name = type(strategy).__name__
         wanted = f"a topk.ReplayBandit for {name}, which needs arms with independent results"
-        refuse("bandit", "a topk_eval.ItemPool", wanted)
+        refuse("bandit", pool, wanted)
     return strategy

@@ -412,7 +412,7 @@ class ItemPool(Bandit):
         ValueError
             If it compares models as if their results were independent.
         """
-        return on_new_items(strategy)
+        return on_new_items(strategy, self)
 
     def deal(self, rng: np.random.Generator) -> "DrawnItems":
         """Return the bandit of one run, with newly drawn items.

@@ -112,6 +112,6 @@ def shares(
         Number of cells.
     """
     table: Any = state.table
-    state.extend([(arm, scores) for arm, scores in grown])
+    state.extend(grown)
     table.forget()
     return state.shares(flight, left, size)

@@ -37,13 +37,14 @@ class Membership(Batches):
                 f"{one}: the {itself} was started with withdrawals={self.withdrawals}, and delta "
                 f"is divided accordingly: no further {one} can be withdrawn"
             )
-        try:
-            self._own("engine").withdraw(arm)
-        except ValueError as reason:  # rules know arms
-            raise ValueError(str(reason).replace("arm", one)) from reason
+        self._leave(arm)
         self._withdrawn.append(arm)
         self._dropped(arm)
         return self
+
+    def _leave(self, arm: int) -> None:
+        """Let the rule continue without an arm."""
+        self._own("engine").withdraw(arm)
 
     def _dropped(self, arm: int) -> None:
         """Process a withdrawal: the arm's results that are told count, and no others are needed."""

@@ -233,8 +233,8 @@ class Strategy:
         reward_range : topk.bandits.RewardRange
             The range of the rewards; what the run counts is rescaled, see `on`.
         reserve : 1 or pair (int, int or None)
-            How many arms delta is divided among: 1 times the n arms, or the number of arms at the
-            start of a session and, if it was given, the maximum number, if others may join.
+            1 if no arm joins: delta is divided among the n arms.  Otherwise the number of arms at
+            the start of the session, and the maximum number if it was given.
         withdrawals : int, optional
             Maximum number of withdrawals, if it was given at the start.
         normal : bool, optional
