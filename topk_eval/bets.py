@@ -37,7 +37,7 @@ from topk._types import Floats
 from topk.confidence.paired import BETS, MOST
 from topk_eval.rows import FRACTIONS
 
-EXACT = 1e-9  # part of the items: totals closer to the edge are not told apart by rounding errors
+EXACT = 1e-9  # part of the items: totals closer to the edge may be equal but for rounding errors
 
 
 def gains_for(d: Floats, epsilon: float) -> Floats:

@@ -63,7 +63,7 @@ class Cells:
     values : ndarray of float64, shape (n, items * trials)
         Known results.
     fresh, out, lost, known : ndarray of int64, shape (n,)
-        Number of each model's trials that nobody has asked for, that are in flight, that were
+        Number of each model's trials that have not been asked for, that are in flight, that were
         lost and not handed out again, and that are known or failed.
     counted : ndarray of int64, shape (n,)
         Number of counted cells of each model.

@@ -236,8 +236,8 @@ class Evaluation(Study):
         Returns
         -------
         models, items : ndarray, shape (m,) each
-            As `ask` returns them, in each model's order.  After a crash pass those on which nobody
-            works any more to `lost`.
+            As `ask` returns them, in each model's order.  After a crash pass those that are
+            no longer being worked on to `lost`.
         """
         arms, items = self._cells.in_order()
         return self._named(arms), self._item(items)

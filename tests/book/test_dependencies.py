@@ -154,7 +154,7 @@ def test_names_that_the_library_looks_up_are_known():
 def test_texts_that_the_library_shows_are_known():
     """`rule_of` shows sources, and an error in `open_function`, which no page prints, a docstring.
 
-    Whoever adds another reader of sources or docstrings enters it into `dependencies.SHOWING`.
+    A further reader of sources or docstrings must be added to `dependencies.SHOWING`.
     """
     readers = {module for module, code in Library(build.ROOT).modules.items()
                if {"getsource", "getdoc", "__doc__"} & code.words}

@@ -63,7 +63,7 @@ def bandits(n, several):
 
 def test_set(n):
     """Return models on items, by their law."""
-    import topk_eval  # here: whoever has the arms alone records and repeats all other runs
+    import topk_eval  # here: all other runs need the arms alone
 
     cells = np.random.default_rng(2).random((n, 60)) < means_of(n, 1)[:, None]
     return {"finite": topk_eval.TestSet(cells.astype(float))}

@@ -47,7 +47,7 @@ class Totalling(Telling):
         Raises
         ------
         ValueError
-            If a total falls, if more was added to a sum than so many rewards can be, or if an arm
+            If a total falls, if a sum grew by more than its new rewards allow, or if an arm
             occurs twice; the session is then unchanged.
 
         Notes
@@ -95,7 +95,7 @@ class Totalling(Telling):
         Raises
         ------
         ValueError
-            If the arm does not exist, or so many rewards cannot have this sum; the session is then
+            If the arm does not exist, or this number of rewards cannot have this sum; the session is then
             unchanged.
         """
         if sums is None:
