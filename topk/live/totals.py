@@ -95,8 +95,8 @@ class Totalling(Telling):
         Raises
         ------
         ValueError
-            If the arm does not exist, or this number of rewards cannot have this sum; the session is then
-            unchanged.
+            If the arm does not exist, or this number of rewards cannot have this sum; the session
+            is then unchanged.
         """
         if sums is None:
             refuse("sums", None, "given")
