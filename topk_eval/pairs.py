@@ -99,6 +99,8 @@ class HoledPairs(PairTable):
         for s of at least ``first``.
     missing : {'worst', 'fixed'}
         What an absent cell is: filled by the worst, or no result of either model of a pair.
+    claims : float, optional
+        The number that shares delta, if it is not that of `topk.PairedBetting`.
 
     Attributes
     ----------
@@ -111,9 +113,10 @@ class HoledPairs(PairTable):
     def __init__(
         self, strategy: PairedBetting, n: int, withdrawals: int | None = None, size: int = 0,
         first: int = 0, missing: Literal["worst", "fixed"] = "worst",
+        claims: float | None = None,
     ) -> None:
         super().__init__(strategy, n, withdrawals)
-        self.first, self.fixed = first, missing == "fixed"
+        self.first, self.fixed, self.claims = first, missing == "fixed", claims
         self.low, self.high = np.zeros((n, size)), np.ones((n, size))
         self.told = np.zeros((n, size), dtype=bool)
         self.whole, self.ends = np.zeros(n, dtype=np.int64), np.full(n, first)
@@ -190,6 +193,18 @@ class HoledPairs(PairTable):
                              np.nan_to_num(cells, nan=1.0)))
         self.put(told)
 
+    def judge(self, low: Floats, high: Floats, told: Flags, largest: Floats) -> None:
+        """Take over a table whose e-values have been computed."""
+        self.low, self.high, self.told, self.largest = low, high, told, largest
+        self.size = told.sum(axis=1)
+        self._scores = None
+
+    @property
+    def count(self) -> float:
+        """The number that shares delta in claims across the boundary."""
+        claims = self.claims if self.active.all() else None
+        return super().count if claims is None else claims
+
     def withdraw(self, arm: int) -> None:
         """Continue without a model; see `topk.strategies.paired.PairTable.withdraw`."""
         super().withdraw(arm)
@@ -258,19 +273,20 @@ class PairsOfItems(PairedBetting):
 
     Parameters
     ----------
-    first, missing
+    first, missing, claims
         As for `HoledPairs`.
     """
 
     first: int = 0
     missing: Literal["worst", "fixed"] = "worst"
+    claims: float | None = None
 
     def table(
         self, n: int, items: Integers | None, withdrawals: int | None = None,
     ) -> HoledPairs:
         """Return an empty table for n models with ``items`` (n,) cells each."""
         size = 0 if items is None else int(items.max())
-        return HoledPairs(self, n, withdrawals, size, self.first, self.missing)
+        return HoledPairs(self, n, withdrawals, size, self.first, self.missing, self.claims)
 
     def begin(
         self,

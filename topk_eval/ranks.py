@@ -1,34 +1,38 @@
 r"""What a table of results settles: rank intervals, tiers, and p-values for the K best.
 
-Models are ranked by their true values, ties by their place in the table.  The *claim* (a, b) says
-that a is before b in this ranking; of n models exactly n (n - 1)/2 claims are false, one of each
-pair.
+Models are ranked by their true values.  The *claim* (a, b) says that a is better than b; of n
+models at most n (n - 1)/2 claims about new items are false, one of each pair.
 
 **Ranks, for all K at once.**  Claim (a, b) if :math:`e_{ab} \geq n(n-1)/\delta`, that is, the
-number of false claims divided by :math:`\delta/2`, with the e-values of `topk.confidence.paired`,
-and add all claims that follow.  With probability at least :math:`1-\delta/2` all agree with the
-ranking, so a model's rank is at least 1 + (number of models before it) and at most n - (number of
-models after it).  The other half of delta is for sets: for each K the K first models are supported
-by the cut theorem (`topk.confidence.paired`), for all K at once, and each set that is settled adds
-its claims to the others.
+number of false claims divided by :math:`\delta/2`, with the e-values of `topk_eval.pairs`, and add
+all claims that follow.  With probability at least :math:`1-\delta/2` all agree with the ranking, so
+a model's rank is at least 1 + (number of models before it) and at most n - (number of models after
+it).  The other half of delta is for sets: for each K the K first models are supported by the cut
+theorem (`topk.confidence.paired`), for all K at once, and each set that is settled adds its claims
+to the others.
 
-**One K, fixed beforehand.**  A model is *in* if it has claims over at least n - K others, and *out*
-if at least K others have claims over it.  With claims at :math:`e_{ab} \geq M/\delta`,
+**One K, fixed beforehand.**  The K best are settled by claims at :math:`(n-1)/(0.9\,\delta)` across
+the whole boundary, the level of `topk.PairedBetting`.  The tenth of delta that is left is for
+single models.  A model is *in* if it has claims over at least n - K others, and *out* if at least K
+others have claims over it, at :math:`10 M/\delta` with
 
 .. math:: M = \min\Big(K(n-K),\ \sum_{v=1}^{\min(K,n-K)}\frac{n+1-2v}v + n - H_K - H_{n-K}\Big),
    \qquad H_m = 1 + \tfrac12 + \dots + \tfrac1m, \tag{1}
 
-all these statements are right with probability at least :math:`1-\delta`.
+and a settled set makes its members in and the others out.  For K = 1 and K = n - 1, where M is
+n - 1, the level of the set serves both.  With ``epsilon`` > 0 the K (n - K) claims across the
+boundary share delta; the set is then right up to epsilon, and *in* and *out* are claims without it.
 
-Half of delta is for these statements and half for the set, unless :math:`M \leq 2(n-1)`: then M
-with all of delta serves both, since claims across the whole boundary make every model in or out.
-With ``epsilon`` > 0 the K (n - K) claims across the boundary share delta.
+**A list of models.**  If the models come from a list of at most m that was fixed beforehand, and
+which of them are in the table may have been chosen by looking, all m (m - 1)/2 false claims share
+delta.
 
-**These items.**  The ends of single rows, drawn without replacement (`topk_eval.rows`), at
-:math:`\delta/(2n)` on each side hold together; (a, b) is claimed if the lower end of a exceeds the
-upper end of b, or they are equal and a is before b in the table.  For one K only n of the 2 n ends
-can make a statement wrong: the lower ends of models outside the K best and the upper ends of those
-inside, at :math:`\delta/n` each.
+**These items.**  The ends of single rows at :math:`\delta/(2n)` on each side hold together: exact
+sums of complete rows; bounds for draws without replacement (`topk_eval.rows`) of others, if the
+order of the items was drawn at random; else the sums of both fills.  (a, b) is claimed if the lower
+end of a exceeds the upper end of b; sums that are equal are said to be equal.  For one K only n of
+the 2 n ends can make a statement wrong: the lower ends of models outside the K best and the upper
+ends of those inside, at :math:`\delta/n` each.
 
 The chapter "New questions: comparing models on shared items" has the proofs.
 """
@@ -42,18 +46,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from topk import plots
-from topk._checks import (
-    check_choice,
-    check_delta,
-    check_integer,
-    check_k,
-    in_words,
-    refuse,
-)
-from topk._tables import cell_means, cell_of, columns_of, is_table, read_tidy, read_wide, row
-from topk._types import Flags, Floats
-from topk.bandits import RewardRange, reward_range_of
-from topk.confidence.paired import log_e_values
+from topk._checks import check_choice, check_delta, check_integer, check_k, in_words, refuse
+from topk._types import Flags
+from topk.strategies.paired import RESERVED, SLACK
+from topk_eval.pairs import MANY, PairsOfItems, Told, log_e_values, mean_differences
+from topk_eval.results import Fills, Results, as_results
 from topk_eval.rows import OUTWARD, Row
 
 if TYPE_CHECKING:
@@ -61,40 +58,39 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Tiers", "tiers", "member_count", "set_counts"]
+__all__ = ["Tiers", "tiers", "member_count", "levels"]
 
-TIDY = ("model", "item", "score")  # columns of a table with one row per result
-ALLOWED = "a table or matrix of models (rows) by items (columns), or with the columns " + ", ".join(
-    map(repr, TIDY)
-)
 HALVINGS = 40  # steps of the search for the p-value about these items
-SLACK = 1e-6  # nats, more than the rounding errors of this search
-COLORS = {"in": plots.BLUE, "out": plots.GREY, "open": plots.RED}
+NATS = 1e-6  # more than the rounding errors of this search
+TIE = 1e-9  # of N: difference of two sums of N scores that are equal
+COLORS = {"in": plots.BLUE, "out": plots.GREY, "open": plots.RED, "tied": plots.RED}
+About = Literal["new", "these"]
+Missing = Literal["worst", "fixed"]
 
 
 def tiers(
-    table: Any,
+    results: Any,
     delta: float = 0.05,
     k: int | None = None,
     epsilon: float = 0.0,
-    items: Literal["new", "these"] = "new",
-    bounds: tuple[float, float] = (0, 1),
-    gaps: Literal["prefix", "fixed"] = "prefix",
+    about: About = "new",
+    missing: Missing = "worst",
     n_items: int | None = None,
+    most_models: int | None = None,
 ) -> Tiers:
     r"""Return which ranks, tiers and sets of best models a table of results settles.
 
-    All statements hold at all times: the table may be looked at, and be continued, as often as you
-    like, and the models that are run next may be chosen by looking.
+    All statements hold at all times with probability 1 - delta: the table may be looked at, and
+    items be added, as often as you like, and the cells that are run next may be chosen by looking.
+    That needs what `Results` says of its order: with an order, that it was fixed before any result
+    was known; without one, that every item that any model was asked is in the table, and was first
+    asked without looking at results on it.  The models are fixed beforehand (see ``most_models``).
 
     Parameters
     ----------
-    table : DataFrame, pyarrow Table or array_like
-        Results of n models on shared items: a matrix (n, N) or a table with one row per model and
-        one column per item, where nan is a cell without a result; or a table with the columns
-        model, item and score, one row per result.  With a column trial, each cell has equally many
-        rows with different trials, and their mean counts.  Models and items are ordered as in the
-        table.
+    results : topk_eval.Results, DataFrame, pyarrow Table or array_like
+        Results of n models on shared items; a table or matrix is read with the defaults of
+        `Results`.
     delta : float
         Bound in (0, 1) on the probability that anything stated is ever wrong.
     k : int, optional
@@ -102,19 +98,21 @@ def tiers(
         before looking at results.
     epsilon : float
         Tolerance in units of score; if positive, ``k`` must be given.
-    items : {'new', 'these'}
+    about : {'new', 'these'}
         Whether statements are about the population from which the items were drawn independently,
         or about the mean over exactly these N items.
-    bounds : pair of float
-        The smallest and the largest possible score.
-    gaps : {'prefix', 'fixed'}
-        Which cells count.  With 'prefix', a model's cells up to its first gap, in the order of the
-        items.  With 'fixed' all cells: you say that which cells exist was fixed before any result
-        was known.  Cells that are still on their way are not such a pattern: with them, equal
-        models are declared different in a third of all tables.
+    missing : {'worst', 'fixed'}
+        What absent cells are.  By default they are bounded by the worst, as failed ones are.  With
+        ``'fixed'`` they are left out, and a pair uses what both have: you say that which cells
+        exist was fixed before any result was known.  Cells that are still on their way are not
+        such a pattern: with them, equal models are declared different in a third of all tables.
     n_items : int, optional
-        Number N of items for ``items="these"``, at least the number of items in the table, which is
+        Number N of items for ``about="these"``, at least the number of items in the table, which is
         the default.
+    most_models : int, optional
+        If which models are in the table, and when, may have been chosen by looking: the number of
+        models on a list that was fixed before any result was known.  A model made by looking at
+        results on these items may not be added at any price.
 
     Returns
     -------
@@ -124,24 +122,21 @@ def tiers(
     Raises
     ------
     ValueError
-        If an argument is out of range, a score is outside the bounds, or the table has no such form
-        (with the model, item and value).
+        If an argument is out of range, or the table is refused by `Results`.
 
     Notes
     -----
     *New items.*  The items are independent draws from the population; a random order of a finite
     pool is not enough, unless the pool is such a sample itself.  No model was made or chosen with
     results on these items.  Items that come in clusters (several questions about one document) are
-    one item, with the mean score.  Which items a model is run on must not depend on results on
-    them; in particular, cells that failed are given a score, not left out.
+    one item: give ``cluster`` to `Results`.  With an order, e-values over the first s items count
+    for every s; without one, only that over all items.
 
-    *These items.*  The order of the items is uniformly random, drawn before any result; it does not
-    matter for models with all N cells.
+    *These items.*  Incomplete rows have bounds for draws without replacement only if their order
+    was drawn at random beforehand (``drawn=True``); otherwise their mean lies between the two
+    fills.
 
     200 models and 10,000 items take some seconds, and memory of about five times the table.
-
-    The statements are those of `topk_eval.ranks`, with the e-values of `topk.confidence.paired`
-    (new items) and the bounds of `topk_eval.rows` (these items).
 
     References
     ----------
@@ -159,103 +154,27 @@ def tiers(
     (True, False, True)
     """
     delta = check_delta(delta)
-    scale = reward_range_of(bounds)
-    epsilon = scale.unit_epsilon(epsilon)
-    check_choice(items, "items", ("new", "these"))
-    check_choice(gaps, "gaps", ("prefix", "fixed"))
-    if epsilon > 0 and k is None:
+    check_choice(about, "about", ("new", "these"))
+    check_choice(missing, "missing", ("worst", "fixed"))
+    if epsilon != 0 and k is None:
         refuse("k", None, "given if epsilon is positive: ranks and several K need epsilon = 0")
-    if n_items is not None and items == "new":
-        refuse("n_items", n_items, 'omitted unless items="these"')
-    results = read(table, scale, gaps)
-    n, seen_items = results.values.shape
+    if n_items is not None and about == "new":
+        refuse("n_items", n_items, 'omitted unless about="these"')
+    results = as_results(results)
+    unit_epsilon = results.unit_epsilon(epsilon)
+    fills, n = results.fills(), len(results.models)
     k = None if k is None else check_k(k, n - 1)
-    if items == "new":
-        return Tiers(results, _NewItems(results, k, epsilon, delta), delta, k, scale)
-    size = seen_items if n_items is None else check_integer(n_items, "n_items", seen_items)
-    return Tiers(results, _TheseItems(results, k, epsilon, delta, size), delta, k, scale)
-
-
-class Results(NamedTuple):
-    """A table of results.
-
-    Attributes
-    ----------
-    values : ndarray of float, shape (n, N)
-        Results rescaled to [0, 1]; 0 where a cell does not count.
-    counted : ndarray of bool, shape (n, N)
-        Cells that count.
-    names : list
-        Names of the models.
-    ignored : int
-        Number of results that do not count.
-    """
-
-    values: Floats
-    counted: Flags
-    names: list[Any]
-    ignored: int
-
-
-def read(table: Any, scale: RewardRange, gaps: str) -> Results:
-    """Return the results of a table, tidy or wide; see `tiers`."""
-    columns = columns_of(table, "table") if is_table(table) else []
-    index = {*getattr(getattr(table, "index", None), "names", [])} & {*TIDY}
-    if index and {*TIDY} <= {*columns} | index:  # as after grouping
-        table = table.reset_index()
-        columns = list(table.columns)
-    if set(TIDY) <= set(columns):
-        cells, names, items = _tidy(table, "trial" in columns)
+    if most_models is not None:
+        most_models = check_integer(most_models, "most_models", n)
+    if about == "new":
+        counts = levels(n, k, unit_epsilon, most_models)
+        source: Any = _NewItems(results, fills, counts, unit_epsilon, delta, missing)
     else:
-        cells, names, items = read_wide(table, "table", ALLOWED, missing=True)
-    if cells.ndim != 2 or 0 in cells.shape:
-        refuse("table", f"an array of shape {cells.shape}", ALLOWED)
-    names = [*range(len(cells))] if names is None else names
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        refuse("table", f"two rows of the model {in_words(twice)}", "a table with different models")
-    present = ~np.isnan(cells)
-    unit = (cells - scale.low) / scale.width
-    if (bad := present & ~((cells >= scale.low) & (cells <= scale.high))).any():
-        place = int(np.flatnonzero(bad)[0])
-        where = cell_of(place, cells.shape, names, items)
-        refuse("table", float(cells.flat[place]), f"made of scores {scale}, or other bounds", where)
-    counted = np.logical_and.accumulate(present, axis=1) if gaps == "prefix" else present
-    values = np.where(counted, unit, 0.0).clip(0, 1)
-    return Results(values, counted, names, int(present.sum() - counted.sum()))
-
-
-def _tidy(table, repeated):
-    """Return cells (n, N), models and items of a table with one row per result."""
-    labels = {name: name for name in (*TIDY[:2], "trial")[: 2 + repeated]}
-    columns = read_tidy(table, labels, {"score": "score"}, "table", missing=True)
-    if repeated:
-        _check_trials(*(columns[name] for name in labels))
-    models, items = ({x: i for i, x in enumerate(dict.fromkeys(columns[y]))} for y in TIDY[:2])
-    a = np.array([models[x] for x in columns["model"]], dtype=np.int64)
-    i = np.array([items[x] for x in columns["item"]], dtype=np.int64)
-    shape = len(models), len(items)
-    trials, means = cell_means(a, i, columns["score"], shape)
-    sizes = trials[trials > 0]
-    if sizes.size and (other := (trials > 0) & (trials != (sizes.max() if repeated else 1))).any():
-        place = int(np.flatnonzero(other)[0])
-        where = cell_of(place, shape, [*models], [*items])
-        if not repeated:
-            refuse("table", int(trials.flat[place]), "a table with 1 row per cell, or with a column"
-                   " 'trial'", where)
-        refuse("table", int(trials.flat[place]), f"a table with {sizes.max()} trials of each cell: "
-               "their number is fixed before any result", where)
-    return means, [*models], [*items]
-
-
-def _check_trials(models, items, trials):
-    """Refuse a table in which a trial of a cell has several rows."""
-    seen = set()
-    for place, key in enumerate(zip(models, items, trials, strict=True)):
-        if key in seen:
-            where = f"{row(place)}, model {in_words(key[0])}, item {in_words(key[1])}"
-            refuse("table", key[2], "a table with different trials in the rows of a cell", where)
-        seen.add(key)
+        size = fills.low.shape[1]
+        size = size if n_items is None else check_integer(n_items, "n_items", size)
+        count = 2 * most_models if most_models else n * (2 if k is None else 1)
+        source = _TheseItems(results, fills, count, unit_epsilon, delta, size, missing)
+    return Tiers(results, source, delta, k, epsilon, most_models)
 
 
 def member_count(n: int, k: int) -> float:
@@ -276,34 +195,59 @@ def member_count(n: int, k: int) -> float:
     return min(float(k * (n - k)), weights)
 
 
-def set_counts(n: int, k: int | None, epsilon: float) -> tuple[float, float]:
-    """Return the counts for single models (ranks if k is None), and for sets.
+class Levels(NamedTuple):
+    """Counts of claims: one is made where its e-value is at least the count divided by delta.
 
-    A claim is made, or p is at most delta, where e is at least the count divided by delta.
+    Attributes
+    ----------
+    single : float
+        For single models, or ranks if no k is given.
+    of_set : float
+        For sets of best models.
     """
+
+    single: float
+    of_set: float
+
+
+def levels(n: int, k: int | None, epsilon: float, most_models: int | None = None) -> Levels:
+    """Return the counts that divide delta among claims about new items.
+
+    Parameters
+    ----------
+    n : int
+        Number of models.
+    k, epsilon, most_models
+        As for `tiers`.
+    """
+    if most_models is not None:
+        pairs = most_models * (most_models - 1) / 2
+        return Levels(pairs, pairs)
     if k is None:
-        return float(n * (n - 1)), 2.0 * (n - 1)
+        return Levels(float(n * (n - 1)), 2.0 * (n - 1))
     if epsilon > 0:
-        return float(k * (n - k)), float(k * (n - k))
-    count = member_count(n, k)
-    return (count, count) if count <= 2 * (n - 1) else (2 * count, 2.0 * (n - 1))
+        return Levels(float(k * (n - k)), float(k * (n - k)))
+    of_set = 1.0 if n == 2 else (n - 1) / RESERVED  # a pair has no other claims to pay for
+    return Levels(of_set if k in (1, n - 1) else member_count(n, k) / (1 - RESERVED), of_set)
 
 
 class _NewItems:
     """Claims and p-values about the population of the items."""
 
-    def __init__(self, results, k, epsilon, delta):
-        self.n = len(results.values)
-        self.of_claim, self.of_set = set_counts(self.n, k, epsilon)
-        logs = log_e_values(results.values, results.counted)
-        self.tolerant = log_e_values(results.values, results.counted, epsilon) if epsilon else logs
-        self.claims = logs >= math.log(max(self.of_claim, 1) / delta)
-        self.delta, self.order = delta, by_score(results)
-        self.about = f"new items like these {results.values.shape[1]:,}"
+    def __init__(self, results, fills, counts, epsilon, delta, missing):
+        self.counts, self.delta, self.missing = counts, delta, missing
+        self.logs = _log_e_values(results, fills, 0.0, missing)
+        self.tolerant = _log_e_values(results, fills, epsilon, missing) if epsilon else self.logs
+        self.claims = self.logs >= math.log(max(counts.single, 1) / delta * SLACK)
+        found = mean_differences(fills.low, fills.high, ~fills.absent)
+        found = np.where(np.isnan(found), -np.inf, found)
+        self.order = np.argsort(-found, kind="stable").tolist()
+        self.about = f"new items like these {fills.low.shape[1]:,}"
+        self.notes = _of_order(results)
 
     def log_p(self, inside, outside):
         """Return ln p of the hypothesis that the set is wrong."""
-        return math.log(self.of_set) - self.tolerant[np.ix_(inside, outside)].min()
+        return math.log(self.counts.of_set) - self.tolerant[np.ix_(inside, outside)].min()
 
     def strength(self, inside, outside):
         """Return how well each claim of a inside over b outside is supported."""
@@ -311,105 +255,192 @@ class _NewItems:
 
     def decided(self, inside, outside):
         """Return whether the set is settled."""
-        return self.log_p(inside, outside) <= math.log(self.delta)
+        return self.log_p(inside, outside) + math.log(SLACK) <= math.log(self.delta)
+
+    def equal(self, inside, outside):
+        """Return no pairs: nothing makes means of a population equal."""
+        return []
+
+    def pair(self, a, b):
+        """Return the p-value of the claim that a is better than b."""
+        return math.exp(min(0.0, -self.logs[a, b]))
+
+
+def _log_e_values(results, fills, epsilon, missing):
+    """Return ln e of all ordered pairs, (n, n), with an order the largest over its beginnings."""
+    n, items = fills.low.shape
+    asked = ~fills.absent
+    counted = asked if missing == "fixed" else None
+    if results.order is None:  # in an order that does not depend on that of the table
+        labels = [*dict.fromkeys(results.clusters or results.items)]
+        place = np.array(sorted(range(items), key=lambda i: (str(labels[i]), i)))
+        every = np.full(n, items)
+        return log_e_values(fills.low[:, place], fills.high[:, place], every, epsilon,
+                            None if counted is None else counted[:, place])
+    if n * n * items > MANY:
+        return log_e_values(fills.low, fills.high, fills.ends, epsilon, counted, largest=True)
+    table = PairsOfItems(1, epsilon, 0.05, missing=missing).table(n, np.full(n, items))
+    table.put(told_cells(fills))
+    return np.log(table.largest)
+
+
+def told_cells(fills: Fills) -> list[Told]:
+    """Return the cells that were asked, for `topk_eval.pairs.HoledPairs`."""
+    told = []
+    for arm, absent in enumerate(fills.absent):
+        places = np.flatnonzero(~absent)
+        told.append(Told(arm, places, fills.low[arm, places], fills.high[arm, places]))
+    return told
+
+
+def _of_order(results):
+    """Return what statements about new items assume of the order, in sentences."""
+    if results.order is None:
+        return ["no order of the items: this holds if the table has every item that any model was "
+                "asked (give all of them as order= or --items, and more of the results count)"]
+    if results.named in ("columns", "names"):
+        whose = {"columns": "the columns", "names": "their names"}[results.named]
+        return [f"items in the order of {whose}: this holds if the table has every item that any "
+                "model was asked, and no item is added between looks"]
+    return []
 
 
 class _TheseItems:
-    """Claims and p-values about the mean over N items; a row's cells are in random order."""
+    """Claims and p-values about the mean over N items."""
 
-    def __init__(self, results, k, epsilon, delta, size):
-        self.n, self.size = len(results.values), size
-        self.count = self.n * (2 if k is None else 1)
+    def __init__(self, results, fills, count, epsilon, delta, size, missing):
+        self.n, self.size, self.count = len(results.models), size, count
+        self.missing = missing
         self.delta, self.margin = delta, epsilon * size
-        level = math.log(self.count / delta)
-        rows = [(x[c], Row(size, level), Row(size, level))
-                for x, c in zip(results.values, results.counted, strict=True)]
-        for cells, low, high in rows:
-            for side, values in ((low, cells), (high, 1 - cells)):
-                side.add(values)
-                if not side.complete:
-                    side.step = side.last_step(0, level)
-        self.rows = [(low, high) for _, low, high in rows]
-        self.low = np.array([low.low for low, _ in self.rows])
-        self.high = np.array([low.low if low.complete else size - high.low
-                              for low, high in self.rows])
-        label = np.arange(self.n)
-        self.earlier = label[:, None] < label
-        self.claims = self._over(0.0)
-        means = [low.total / low.size if low.size else -1.0 for low, _ in self.rows]
-        self.order = sorted(range(self.n), key=lambda a: (-means[a], a))
+        level = math.log(count / delta)
+        known = fills.scored.all(axis=1) & (fills.low.shape[1] == size)
+        self.rows = [
+            _Sum(fills.low[a], fills.high[a], size) if exact or results.order != "drawn" else
+            _Draws(fills, a, size, level, missing) for a, exact in enumerate(known.tolist())
+        ]
+        self.exact = known
+        self.low, self.high = (np.array([getattr(row, end) for row in self.rows])
+                               for end in ("bottom", "top"))
+        self.claims = self.low[:, None] > self.high + TIE * size
+        scored = fills.scored
+        means = [math.fsum(x[s].tolist()) / max(int(s.sum()), 1) if s.any() else -1.0
+                 for x, s in zip(fills.low, scored, strict=True)]
+        means = np.where(known, self.low / size, means)
+        self.order = sorted(range(self.n), key=lambda a: (-round(means[a] / TIE) * TIE, a))
         self.about = f"exactly these {size:,} items"
-
-    def _over(self, margin):
-        """Return which a are before b, up to a margin of the total."""
-        low, high = self.low[:, None] + margin, self.high
-        return (low > high) | ((low == high) & (self.earlier | (margin > 0)))
+        self.notes = []
+        if not known.all() and results.order != "drawn":
+            self.notes.append("incomplete rows lie between their two fills; an order that was "
+                              "drawn at random beforehand (drawn=True, --drawn) says more")
 
     def strength(self, inside, outside):
         """Return how well each claim of a inside over b outside is supported."""
         return (self.low[:, None] - self.high)[np.ix_(inside, outside)]
 
     def decided(self, inside, outside):
-        """Return whether the set is settled."""
-        return bool(self._over(self.margin)[np.ix_(inside, outside)].all())
+        """Return whether the set is settled: equal sums at the boundary are."""
+        return bool((self.strength(inside, outside) + self.margin >= -TIE * self.size).all())
+
+    def equal(self, inside, outside):
+        """Return the pairs across the boundary that are exactly equal."""
+        exact = self.exact[inside][:, None] & self.exact[outside]
+        same = exact & (np.abs(self.strength(inside, outside)) <= TIE * self.size)
+        return [(inside[a], outside[b]) for a, b in zip(*np.nonzero(same), strict=True)]
 
     def log_p(self, inside, outside):
-        """Return ln of the least delta at which the ends of the rows settle the set.
+        """Return ln of the least delta at which the ends of the rows settle the set."""
+        level = math.log(self.count / self.delta)
+        best = self._reached(inside, outside)
+        decided = self.decided(inside, outside)
+        best = max(best, level) if decided else min(best, level - NATS)
+        return math.log(self.count) - best
+
+    def _reached(self, inside, outside):
+        """Return the largest level at which the ends of the rows settle the set, at least 0.
 
         Those inside have lower ends of at least x, and those outside upper ends of at most x +
         margin, at the level that the smaller of their capitals at x reaches: the first falls and
         the second grows with x.
         """
-        level, best = math.log(self.count / self.delta), 0.0
-        low, high = 0.0, float(self.size)
+        best, low, high = 0.0, 0.0, float(self.size)
         x = (self.low[inside].min() + self.high[outside].max() - self.margin) / 2
         for _ in range(HALVINGS):
             falling, growing = self._capitals(x, inside, outside)
-            best = max(best, min(falling, growing) - SLACK)
+            best = max(best, min(falling, growing) - NATS)
             low, high = (x, high) if falling > growing else (low, x)
             x = (low + high) / 2
-        reached = self.decided(inside, outside)
-        best = max(best, level) if reached else min(best, level - SLACK)
-        return math.log(self.count) - best
+        return best
 
     def _capitals(self, x, inside, outside):
         """Return the smallest log capitals against totals up to x inside, and from x outside."""
-        above = (_log_capital(self.rows[a][0], x, self.low[a] >= x) for a in inside)
-        below = (_log_capital(self.rows[b][1], self.size - x - self.margin,
-                              self.high[b] <= x + self.margin) for b in outside)
+        slack = TIE * self.size
+        above = (self.rows[a].against_below(x, slack) for a in inside)
+        below = (self.rows[b].against_above(x + self.margin, slack) for b in outside)
         return min(above), min(below)
+
+    def pair(self, a, b):
+        """Return the p-value of the claim that a is better than b: an end of each row."""
+        if self.claims[a, b] and all(isinstance(self.rows[x], _Sum) for x in (a, b)):
+            return 0.0
+        return min(1.0, 2 * math.exp(-self._reached([a], [b])))
+
+
+class _Sum:
+    """A row of which nothing but the two fills is known; they are equal if it is complete."""
+
+    def __init__(self, low, high, size):
+        self.bottom = math.fsum(low.tolist())
+        self.top = math.fsum(high.tolist()) + size - low.size
+
+    def against_below(self, total, slack):
+        """Return the log capital against totals up to ``total``: infinite if there are none."""
+        return math.inf if self.bottom >= total - slack else -math.inf
+
+    def against_above(self, total, slack):
+        """Return the log capital against totals from ``total`` on."""
+        return math.inf if self.top <= total + slack else -math.inf
+
+
+class _Draws:
+    """A row whose cells were asked in an order that was drawn at random beforehand.
+
+    Bounds are looked at where the row has no hole yet, and at its last cell.
+    """
+
+    def __init__(self, fills, arm, size, level, missing):
+        absent, end = fills.absent[arm], int(fills.ends[arm])
+        fixed = missing == "fixed"
+        places = np.flatnonzero(~absent) if fixed else np.arange(end)
+        whole = places.size if fixed or not absent[:end].any() else int(absent[:end].argmax())
+        self.sides = []
+        for cells in (fills.low[arm, places], 1 - fills.high[arm, places]):
+            side = Row(size, level)
+            for part in (cells[:whole], cells[whole:]):
+                side.add(part)
+                if not side.complete:
+                    side.step = side.last_step(side.step, level)
+            self.sides.append(side)
+        low, high = self.sides
+        self.bottom, self.top = low.low, size - high.low
+
+    def against_below(self, total, slack):
+        """Return the log capital against totals up to ``total``, moved outward."""
+        return _log_capital(self.sides[0], total, self.bottom >= total)
+
+    def against_above(self, total, slack):
+        """Return the log capital against totals from ``total`` on, moved outward."""
+        return _log_capital(self.sides[1], self.sides[1].items - total, self.top <= total)
 
 
 def _log_capital(row, total, beyond):
     """Return the log capital against totals of a row up to ``total``, moved outward.
 
-    If all cells are known, ``beyond`` says whether their sum is at least that.
+    If all cells are known or filled, ``beyond`` says whether their sum is at least that.
     """
     if row.complete:
         return math.inf if beyond else -math.inf
     total += OUTWARD * row.items
     return math.inf if total <= row.total else row.log_capital(total)
-
-
-def by_score(results: Results) -> list[int]:
-    """Return the models by their mean difference to the model with most results, ties by place.
-
-    A pair is compared on common items: means over own items would mix in how hard the items are.
-    """
-    sizes = results.counted.sum(axis=1)
-    sums = [math.fsum(row.tolist()) for row in results.values]
-    reference = max(range(len(sums)), key=lambda a: (sizes[a], sums[a], -a))
-    base, common = results.values[reference], results.counted & results.counted[reference]
-    scores = []
-    for a, both in enumerate(common):
-        size = int(both.sum())
-        if size:
-            total, base_total = (math.fsum(row[both].tolist()) for row in (results.values[a], base))
-            scores.append((total - base_total) / size)
-        else:
-            scores.append(sums[a] / sizes[a] - sums[reference] / sizes[reference] if sizes[a]
-                          else -2.0)
-    return sorted(range(len(sums)), key=lambda a: (-scores[a], a))
 
 
 def closure(claims: Flags) -> Flags:
@@ -429,6 +460,10 @@ class Tiers:
         Bound on the probability that anything stated is ever wrong.
     k : int or None
         The size for which models are stated to be in or out; None if ranks are stated.
+    epsilon : float
+        Tolerance of the set of the k best, in units of score; *in* and *out* have none.
+    results : topk_eval.Results
+        The table.
     names : list
         The models in rank order: by mean difference to the model with most results, on common
         items; ties in the order of the table.
@@ -436,35 +471,49 @@ class Tiers:
 
     delta: float
     k: int | None
+    epsilon: float
+    results: Results
     names: list[Any]
 
     def __init__(
-        self, results: Results, source: Any, delta: float, k: int | None, scale: RewardRange,
+        self, results: Results, source: Any, delta: float, k: int | None, epsilon: float,
+        most_models: int | None,
     ) -> None:
-        self.delta, self.k, self._source = delta, k, source
-        self._order, n = np.array(source.order), len(source.order)
-        self.names = [results.names[a] for a in self._order]
-        cells = results.counted.sum(axis=1)[self._order]
-        sums = np.array([math.fsum(results.values[a].tolist()) for a in self._order])
-        means = np.full(n, np.nan)
-        np.divide(sums, cells, out=means, where=cells > 0)
-        self._cells, self._means = cells, scale.low + means * scale.width
-        self._ignored = results.ignored
+        self.delta, self.k, self.epsilon, self.results = delta, k, epsilon, results
+        self._source, self._most, n = source, most_models, len(source.order)
+        self._order = np.array(source.order)
+        self.names = [results.models[a] for a in self._order]
+        self._cells = (~(results.failed | results.absent)).sum(axis=1)[self._order]
+        self._failed = results.failed.sum(axis=1)[self._order]
+        self._means = _means(results)[self._order]
         claims = source.claims[np.ix_(self._order, self._order)]
-        for size in range(1, n) if k is None else [k]:
-            if source.decided(self._order[:size], self._order[size:]):
-                claims[:size, size:] = True
         np.fill_diagonal(claims, False)
+        sizes = range(1, n) if k is None else [k]
+        self._decided = {size: source.decided(self._order[:size], self._order[size:])
+                         for size in sizes}
         if k is None:
-            self._over = over = closure(claims)
+            for size in sizes:
+                if self._decided[size] and not source.equal(self._order[:size],
+                                                            self._order[size:]):
+                    claims[:size, size:] = True
+            over = closure(claims)
             self._low, self._high = 1 + over.sum(axis=0), n - over.sum(axis=1)
             self._tier: list[Any] = components(over)
-        else:
-            self._over, losses = claims, claims.sum(axis=0)
-            inside = np.where(claims.sum(axis=1) >= n - k, "in", "open")
-            self._tier = np.where(losses >= k, "out", inside).tolist()
-            place = {"in": (1, k), "out": (k + 1, n), "open": (1, n)}
-            self._low, self._high = np.array([place[tier] for tier in self._tier]).T
+            return
+        equal = source.equal(self._order[:k], self._order[k:])
+        if self._decided[k] and epsilon == 0 and not equal:
+            claims[:k, k:] = True
+        self._tier = _of_set(claims, k)
+        if self._decided[k]:
+            tied = {self._place(a) for pair in equal for a in pair}
+            self._tier = ["tied" if place in tied else tier
+                          for place, tier in enumerate(self._tier)]
+        place = {"in": (1, k), "out": (k + 1, n), "open": (1, n), "tied": (1, n)}
+        self._low, self._high = np.array([place[tier] for tier in self._tier]).T
+
+    def _place(self, arm):
+        """Return the place of a model, by its number in the table, in rank order."""
+        return int(np.flatnonzero(self._order == arm)[0])
 
     def _sides(self, k):
         """Return the k first models, and the others; refuse another k than that stated."""
@@ -479,17 +528,18 @@ class Tiers:
         Returns
         -------
         pandas.DataFrame
-            Columns: model; cells, the number of results that count; mean, over these; rank_low and
-            rank_high, between which the rank of the true value is (missing if ``k`` was given);
-            tier: a number, 1 for the best, or for a given ``k`` "in", "out" or "open".  Every model
-            of a tier is better than every model of the next one.
+            Columns: model; cells, the number with a score; failed, the number without; mean, over
+            the cells with a score; rank_low and rank_high, between which the rank of the true value
+            is (missing if ``k`` was given); tier: a number, 1 for the best, or for a given ``k``
+            "in", "out", "open", or "tied" with a model on the other side of the boundary.  Every
+            model of a tier is better than every model of the next one.
         """
         import pandas
 
         ranks = {name: pandas.array(ends if self.k is None else [None] * len(ends), dtype="Int64")
                  for name, ends in (("rank_low", self._low), ("rank_high", self._high))}
-        return pandas.DataFrame({"model": self.names, "cells": self._cells, "mean": self._means,
-                                 **ranks, "tier": self._tier})
+        return pandas.DataFrame({"model": self.names, "cells": self._cells, "failed": self._failed,
+                                 "mean": self._means, **ranks, "tier": self._tier})
 
     def evidence(self, k: int) -> float:
         """Return an anytime-valid p-value for the hypothesis that the k first are not the k best.
@@ -517,7 +567,7 @@ class Tiers:
             As for `evidence`.
         """
         self._sides(k)
-        return bool(self._over[:k, k:].all())
+        return self._decided[k]
 
     def undecided(self, k: int) -> list[tuple[Any, Any]]:
         """Return the pairs (one of the k first, another model) that are not settled, weakest first.
@@ -532,33 +582,108 @@ class Tiers:
         list of pairs of names
         """
         inside, outside = self._sides(k)
-        still = ~self._over[:k, k:]
-        strength = self._source.strength(inside, outside)[still]
-        pairs = sorted(zip(strength, *np.nonzero(still), strict=True))
+        if self._decided[k]:
+            return []
+        strength = self._source.strength(inside, outside)
+        still = strength < self._needed()
+        pairs = sorted(zip(strength[still], *np.nonzero(still), strict=True))
         return [(self.names[a], self.names[b + k]) for _, a, b in pairs]
 
+    def _needed(self):
+        """Return the strength that claims across a boundary need."""
+        if isinstance(self._source, _TheseItems):
+            return -self._source.margin - TIE * self._source.size
+        return math.log(self._source.counts.of_set / self.delta * SLACK)
+
+    def pair(self, a: Any, b: Any) -> float:
+        """Return an anytime-valid p-value for the claim that model a is better than model b.
+
+        Parameters
+        ----------
+        a, b : names
+            The two models of one claim that was named before any result was known.
+
+        Returns
+        -------
+        float
+            With probability at least 1 - p it is never at most p if the claim is false.
+        """
+        places = []
+        for param, name in (("a", a), ("b", b)):
+            if name not in self.results.models:
+                refuse(param, name, f"one of the models {in_words(self.results.models)}")
+            places.append(self.results.models.index(name))
+        if places[0] == places[1]:
+            refuse("b", b, "another model than a")
+        return self._source.pair(*places)
+
+    def next_cells(self, size: int) -> tuple[list[Any], list[Any]]:
+        """Return the cells to run next, for the k that was given, by the rule of ``topk next``.
+
+        Parameters
+        ----------
+        size : int
+            Largest number of cells.
+
+        Returns
+        -------
+        models, items : list
+            None of them if the set is settled, or nothing is left that can settle it.
+        """
+        from topk_eval import wanted
+
+        if self.k is None:
+            refuse("k", None, "given to topk_eval.tiers: cells are chosen for one size")
+        cells, _ = wanted.next_cells(self, check_integer(size, "size", 1))
+        return ([self.results.models[a] for a, _ in cells],
+                [self.results.items[i] for _, i in cells])
+
     def summary(self) -> str:
-        """Return in a few lines what is settled."""
+        """Return in a few lines what is settled, and what that assumes."""
         n, sure = len(self.names), f"{1 - self.delta:g}"
-        lines = [f"{_quantity(n, 'model')}, {_quantity(int(self._cells.sum()), 'result')}",
-                 f"about {self._source.about}, with probability {sure} for all together:"]
-        if self._ignored:
-            lines.append(f"{_quantity(self._ignored, 'result')} after a model's first gap "
-                         "not counted")
+        results = self.results
+        lines = [f"{_quantity(n, 'model')}, {_quantity(int(self._cells.sum()), 'result')}"]
+        if holes := results.holes():
+            worst = "bounded by the worst" if self._source.missing == "worst" else (
+                "failed ones bounded by the worst, absent ones left out")
+            lines[0] += f"; {holes}, {worst}"
+        lines.append(f"about {self._source.about}, with probability {sure} for all together:")
+        lines += self._source.notes
+        if results.clusters is not None:
+            lines.append(f"means are over {_quantity(len({*results.clusters}), 'cluster')}, each "
+                         "the mean of its items")
+        if self._most is not None:
+            lines.append(f"the models are from a list of at most {self._most}, fixed before any "
+                         "result")
         if self.k is None:
             first = [name for name, low in zip(self.names, self._low, strict=True) if low == 1]
             settled = [k for k in range(1, n) if self.decided(k)]
             lines.append(f"{_quantity(max(self._tier), 'tier')}; rank 1 is possible for "
                          f"{_some(first)}")
-            lines.append(f"settled: the best {', '.join(map(str, settled))}" if settled else
-                         "settled: no set of best models")
+            lines.append("settled: the sets of the best " + ", ".join(map(str, settled))
+                         if settled else "settled: no set of best models")
+            lines += [line for k in settled for line in self._equal_in_words(k)]
             return "\n".join(lines)
-        for tier in ("in", "open", "out"):
+        for tier in ("in", "tied", "open", "out"):
             named = [x for x, y in zip(self.names, self._tier, strict=True) if y == tier]
-            lines.append(f"{tier}: {_some(named)}" if named else f"{tier}: none")
+            if named or tier != "tied":
+                lines.append(f"{tier}: {_some(named)}" if named else f"{tier}: none")
         whether = "settled" if self.decided(self.k) else "not settled"
-        lines.append(f"the {self.k} best {whether}: p = {self.evidence(self.k):.2g}")
-        return "\n".join(lines)
+        up_to = f" up to {self.epsilon:g}" if self.epsilon else ""
+        lines.append(f"the {self.k} best{up_to} {whether}: p = {self.evidence(self.k):.2g}")
+        if self.epsilon and self.decided(self.k):
+            lines.append(f"no other model is more than {self.epsilon:g} better than one of "
+                         f"{_some(self.names[: self.k])}")
+        return "\n".join(lines + self._equal_in_words(self.k))
+
+    def _equal_in_words(self, k):
+        """Return a sentence on models at the boundary that are exactly equal."""
+        pairs = self._source.equal(*self._sides(k)) if self.decided(k) else []
+        equal = [self.results.models[a] for a in dict.fromkeys(x for pair in pairs for x in pair)]
+        if not equal:
+            return []
+        which = "either" if len(equal) == 2 else "each"
+        return [f"{_listed(equal)} are exactly equal; {which} may be one of the {k} best"]
 
     def __repr__(self) -> str:
         what = "" if self.k is None else f", k={self.k}"
@@ -570,7 +695,7 @@ class Tiers:
         return f"<pre>{escape(self.summary())}</pre>{frame.to_html(escape=True, max_rows=60)}"
 
     def plot(self, ax: Axes | None = None) -> Figure | Axes:
-        """Draw for each model the ranks that are possible, and the tiers as bands.
+        """Draw the possible ranks of each model; for a given k its mean, and whether it is in.
 
         Parameters
         ----------
@@ -580,8 +705,9 @@ class Tiers:
         Returns
         -------
         matplotlib.figure.Figure or matplotlib.axes.Axes
-            The new figure, or ``ax`` if given.  The dot is the rank in the table.  For a given
-            ``k`` the dashed line separates the k best ranks: models in and out are on one side.
+            The new figure, or ``ax`` if given.  Without ``k`` a bar covers the possible ranks, a
+            dot is the rank in the table, and bands are tiers.  With ``k`` a dot is the mean score,
+            the line separates the k first, and the word at the right says what is settled.
 
         Raises
         ------
@@ -589,28 +715,57 @@ class Tiers:
             If matplotlib is missing, which ``pip install ".[plot]"`` installs.
         """
         n = len(self.names)
-        figure, ax = plots.figure_or(ax, height=min(1.1 + 0.19 * n, 12.0))
-        for place, (low, high, tier) in enumerate(zip(self._low, self._high, self._tier,
-                                                      strict=True)):
-            color = COLORS.get(tier, plots.BLUE)
-            ax.plot([low, high], [place, place], color=color, linewidth=3, solid_capstyle="round",
-                    alpha=0.7)
-            ax.plot(place + 1, place, "o", color=color, markersize=4)
-        if self.k is None:
-            for tier in range(2, max(self._tier) + 1, 2):
-                band = [place for place, its in enumerate(self._tier) if its == tier]
-                ax.axhspan(band[0] - 0.5, band[-1] + 0.5, color="#DDE6EE", zorder=0)
-        else:
-            ax.axvline(self.k + 0.5, color="#333333", linestyle="--", linewidth=1)
+        figure, ax = plots.figure_or(ax, height=min(1.4 + 0.19 * n, 12.0))
+        (self._draw_ranks if self.k is None else self._draw_means)(ax)
         step = 1 + (n - 1) // 60
         shown = range(0, n, step)
         ax.set_yticks(shown, [plots.plain_text(self.names[place], 32) for place in shown])
-        ax.set(ylim=(n - 0.5, -0.5), xlim=(0.5, n + 0.5),
-               xlabel=f"possible ranks, {1 - self.delta:.0%} for all together")
-        width = next(x for x in (1, 2, 5, 10, 20, 50, 10**9) if n <= 12 * x)
-        ax.set_xticks([1, *range(width, n + 1, width)] if width > 1 else range(1, n + 1))
+        ax.set_ylim(n - 0.5, -0.5)
         ax.grid(False, axis="y")
         return figure or ax
+
+    def _draw_ranks(self, ax):
+        """Draw the possible ranks, and the tiers as bands."""
+        n = len(self.names)
+        for place, ends in enumerate(zip(self._low, self._high, strict=True)):
+            ax.plot(ends, [place, place], color=plots.BLUE, linewidth=3, solid_capstyle="round",
+                    alpha=0.7)
+            ax.plot(place + 1, place, "o", color=plots.BLUE, markersize=4)
+        for tier in range(2, max(self._tier) + 1, 2):
+            band = [place for place, its in enumerate(self._tier) if its == tier]
+            ax.axhspan(band[0] - 0.5, band[-1] + 0.5, color="#DDE6EE", zorder=0)
+        width = next(x for x in (1, 2, 5, 10, 20, 50, 10**9) if n <= 12 * x)
+        ax.set_xticks([1, *range(width, n + 1, width)] if width > 1 else range(1, n + 1))
+        ax.set(xlim=(0.5, n + 0.5), xlabel="rank (1 is best)",
+               title=f"Possible ranks, {1 - self.delta:.0%} sure for all together")
+
+    def _draw_means(self, ax):
+        """Draw the means, and write beside each model whether it is in or out."""
+        for place, (mean, tier) in enumerate(zip(self._means, self._tier, strict=True)):
+            ax.plot(mean, place, "o", color=COLORS[tier], markersize=5)
+            ax.annotate(tier, (1.01, place), xycoords=("axes fraction", "data"), va="center",
+                        color=COLORS[tier], annotation_clip=False)
+        ax.axhline(self.k - 0.5, color="#333333", linestyle="--", linewidth=1)
+        better = " (lower is better)" if self.results.lower_is_better else ""
+        up_to = f" up to {self.epsilon:g}" if self.epsilon else ""
+        ax.set(xlabel=f"mean score{better}",
+               title=f"The {self.k} best of {len(self.names)}{up_to}, {1 - self.delta:.0%} sure")
+
+
+def _means(results):
+    """Return the mean of each model's scores, nan without any."""
+    known = ~(results.failed | results.absent)
+    sums = [math.fsum(x[k].tolist()) for x, k in zip(results.low, known, strict=True)]
+    cells, means = known.sum(axis=1), np.full(len(sums), np.nan)
+    np.divide(sums, cells, out=means, where=cells > 0)
+    return means
+
+
+def _of_set(claims: Flags, k: int) -> list[Any]:
+    """Return for each model whether it is in, out or open, by the claims about it, (n, n)."""
+    wins, losses = claims.sum(axis=1), claims.sum(axis=0)
+    inside = np.where(wins >= len(claims) - k, "in", "open")
+    return np.where(losses >= k, "out", inside).tolist()
 
 
 def components(over: Flags) -> list[int]:
@@ -629,9 +784,16 @@ def _quantity(number, noun):
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def _listed(names):
+    """Return names in words, the last one after "and"."""
+    words = [*map(str, names)]
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
 def _some(names):
     """Return names in words, of many the first ones and their number."""
     most = 8
     words = [*map(str, names[:most])]
     named = ("; " if any("," in word for word in words) else ", ").join(words)
-    return named if len(names) <= most else f"{named} and {len(names) - most} others"
+    more = len(names) - most
+    return named if more <= 0 else f"{named} and {_quantity(more, 'other')}"

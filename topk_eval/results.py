@@ -9,6 +9,7 @@ better, as an order of the items.
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -237,6 +238,46 @@ class Results:
         results.notes = [*notes, *results.notes]
         return results
 
+    @classmethod
+    def without_any(
+        cls, models: Sequence[Any], items: Sequence[Any], bounds: Sequence[float] = (0, 1),
+        lower_is_better: bool = False, drawn: bool = False,
+    ) -> Self:
+        """Return a table of which every cell is absent, with an order of its items."""
+        results = cls.__new__(cls)
+        results._scale(bounds, lower_is_better)
+        results._set([*models], [*items], *results._blank(len(models), len(items)), None)
+        results.order, results.named = "drawn" if drawn else "given", "list"
+        return results
+
+    def with_models(self, models: Sequence[Any]) -> Self:
+        """Return the results with the models of a list, in its order; new ones have no cells.
+
+        Raises
+        ------
+        ValueError
+            If a model with results is not in the list.
+        """
+        if other := [name for name in self.models if name not in {*models}]:
+            refuse("models", Words(f"no model {in_words(other[0])}, which has results"),
+                   "a list of all models")
+        place = {name: row for row, name in enumerate(self.models)}
+        other = copy.copy(self)
+        cells = self._blank(len(models), len(self.items))
+        empty = np.zeros_like(cells[2])
+        known = [(row, place[name]) for row, name in enumerate(models) if name in place]
+        for row_, mine in known:
+            for found, now in zip((*cells, empty), (self.low, self.high, self.absent, self.failed,
+                                                    self._empty), strict=True):
+                found[row_] = now[mine]
+        other._set([*models], self.items, *cells, empty)
+        return other
+
+    def _blank(self, n, size):
+        """Return fills of absent cells, and that they are absent and have not failed."""
+        none = np.zeros((n, size), dtype=bool)
+        return *(np.full((n, size), bound) for bound in self.bounds), ~none, none.copy()
+
     def _scale(self, bounds, lower_is_better):
         """Set the scale of the scores."""
         self._range: RewardRange = reward_range_of(bounds)
@@ -402,6 +443,10 @@ class Results:
     def scores(self) -> Floats:
         """Scores, nan where the two fills differ, (n, N)."""
         return np.where(self.low == self.high, self.low, np.nan)
+
+    def unit_epsilon(self, epsilon: float) -> float:
+        """Return a tolerance in units of score as one of values in [0, 1]."""
+        return self._range.unit_epsilon(epsilon)
 
     def fills(self) -> Fills:
         """Return the results as statements use them; see `Fills`."""

@@ -1,77 +1,41 @@
 """Which cells a table of results wants next, by the rule that judges the table.
 
-The rules are those of `Evaluation`, at the level of `topk_eval.tiers`: a table has no earlier
-looks, so evidence counts as it is now, and it is decided when `tiers` says so.  `topk next` and
-`topk plan` use them.
+The rules are those of `Evaluation`, with the evidence and the level of `topk_eval.tiers`; so ``topk
+next``, ``topk plan`` and ``Tiers.next_cells`` want what an evaluation that was told the same would
+ask for, and end when ``topk rank`` is decided.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from topk._types import Floats, Integers
-from topk.confidence.paired import ROUNDING, WEIGHTS
+from topk._types import Flags, Floats
+from topk.rules.numbered import Numbered
 from topk.rules.numbered_state import NumberedRunState
-from topk.strategies.paired import PairedBetting, PairTable
 from topk_eval.graded import FiniteBettingLUCB, GradedTable
-from topk_eval.ranks import set_counts
+from topk_eval.pairs import PairsOfItems, mean_differences
 
-
-@dataclass(frozen=True)
-class PairsOfTable(PairedBetting):
-    """`topk.PairedBetting` at the level of `topk_eval.tiers` for K best models on new items."""
-
-    def table(
-        self, n: int, items: Integers | None, withdrawals: int | None = None,
-    ) -> JudgedPairs:
-        """Return an empty table for n models."""
-        return JudgedPairs(self, n, withdrawals)
-
-
-class JudgedPairs(PairTable):
-    """The cells of a table of results about new items."""
-
-    @property
-    def count(self) -> float:
-        """The number that shares delta for the set, as in `topk_eval.tiers`."""
-        return set_counts(self.n, self.k, self.epsilon)[1]
-
-    @property
-    def level(self) -> float:
-        """The e-value that each claim needs; at it, `tiers`, which rounds down, is decided."""
-        return super().level * math.exp(2 * ROUNDING * int(self.size.max()))
-
-    def forget(self) -> None:
-        """Let evidence count as it is now: a table knows no earlier times."""
-        self.largest = self.capitals @ WEIGHTS
-
-
-@dataclass(frozen=True)
-class RowsOfTable(FiniteBettingLUCB):
-    """The rule of `topk.BettingLUCB` on exactly the items of a table of results."""
-
-    def table(
-        self, n: int, items: Integers | None, withdrawals: int | None = None,
-    ) -> JudgedRows:
-        """Return an empty table for n models with ``items`` (n,) cells each."""
-        assert items is not None
-        return JudgedRows(self, n, items, withdrawals)
+if TYPE_CHECKING:
+    from topk_eval.ranks import Tiers
 
 
 class JudgedRows(GradedTable):
-    """The cells of a table of results about its items."""
+    """Rows about exactly these items, with ends and means that have been computed.
 
-    def forget(self) -> None:
-        """Let the bounds be those of now: a table knows no earlier times."""
-        for arm, rows in enumerate(self.rows):
-            for row in rows:
-                row.step = 0 if row.complete else row.last_step(0, row.level)
-            self._set_ends(arm)
+    Attributes
+    ----------
+    found : ndarray of float, shape (n,)
+        Means of the cells that are known.
+    """
+
+    found: Floats
+
+    def means(self) -> Floats:
+        """Return the mean of each model's known cells; nan without any."""
+        return self.found
 
 
 def begin(
@@ -88,30 +52,88 @@ def begin(
     new : bool
         Whether statements are about new items; otherwise they are about these.
     """
-    rule = PairsOfTable(k, epsilon, delta) if new else RowsOfTable(k, epsilon, delta, items)
+    rule: Numbered = (PairsOfItems(k, epsilon, delta) if new else
+                      FiniteBettingLUCB(k, epsilon, delta, items))
     state = rule.begin(n)
     state.limit(np.full(n, items))
     return state
 
 
-def shares(
-    state: NumberedRunState, grown: Sequence[tuple[int, Floats]], flight: Integers, left: Integers,
-    size: int,
-) -> Integers:
-    """Return how many of the next cells each model gets, (n,), at most ``size`` together.
+def next_cells(
+    tiers: Tiers, size: int, handed: Flags | None = None,
+) -> tuple[list[tuple[int, int]], str]:
+    """Return the next cells, as numbers of models and items, and why there are none if so.
 
     Parameters
     ----------
-    state : NumberedRunState
-        The state that `begin` returns.
-    grown : sequence of pair
-        Models, and their results in [0, 1] up to the first cell without one; nan if it failed.
-    flight, left : ndarray of int64, shape (n,)
-        Number of each model's cells that are on the way, and that can still be handed out.
+    tiers : Tiers
+        What the table settles, for one k.
     size : int
-        Number of cells.
+        Largest number of cells; with clusters, all items of a cluster are handed out together.
+    handed : ndarray of bool, shape (n, N), optional
+        Cells that are on their way.
+
+    Returns
+    -------
+    cells : list of (int, int)
+    why : str
+        "" if there are cells.
     """
+    results, k = tiers.results, tiers.k
+    assert k is not None
+    if tiers.decided(k):
+        return [], f"the {k} best are decided"
+    handed = np.zeros_like(results.absent) if handed is None else handed & results.absent
+    state = _state(tiers)
+    groups = _groups(results)
+    asked, sent = (_whole(x, groups) for x in (~results.absent, ~results.absent | handed))
+    flight = (sent & ~asked).sum(axis=1)
+    shares = state.shares(flight, (~sent).sum(axis=1), size)
+    cells: list[tuple[int, int]] = []
+    for arm in np.flatnonzero(shares).tolist():
+        for group in np.flatnonzero(~sent[arm])[: shares[arm]].tolist():
+            cells += [(arm, i) for i in groups[group]
+                      if results.absent[arm, i] and not handed[arm, i]]
+            if len(cells) >= size:
+                return cells, ""
+    if cells:
+        return cells, ""
+    ways = "results are missing" if handed.any() else "all items are used up"
+    return [], f"{ways}, and the {k} best are open"
+
+
+def _groups(results):
+    """Return the items of each cluster, or of each item alone, as lists."""
+    place, count = results.cluster_places()
+    groups: list[list[int]] = [[] for _ in count]
+    for item, group in enumerate(place.tolist()):
+        groups[group].append(item)
+    return groups
+
+
+def _whole(cells, groups):
+    """Return which models have all items of which groups, (n, M)."""
+    if len(groups) == cells.shape[1]:
+        return cells
+    return np.stack([cells[:, group].all(axis=1) for group in groups], axis=1)
+
+
+def _state(tiers):
+    """Return the state of the rule, with the evidence that `topk_eval.tiers` has computed."""
+    results, source = tiers.results, tiers._source
+    fills, n = results.fills(), len(results.models)
+    epsilon = results.unit_epsilon(tiers.epsilon)
+    new = hasattr(source, "logs")
+    state = begin(n, fills.low.shape[1], tiers.k, tiers.delta, epsilon, new)
     table: Any = state.table
-    state.extend(grown)
-    table.forget()
-    return state.shares(flight, left, size)
+    if new:
+        table = replace(state.strategy, claims=source.counts.of_set).table(n, None)
+        table.judge(fills.low, fills.high, ~fills.absent, np.exp(source.tolerant))
+    else:
+        table = JudgedRows(state.strategy, n, state.items)
+        table.ends = np.stack([source.low, source.high]) / source.size
+        table.found = mean_differences(fills.low, fills.high, ~fills.absent)
+        table.size = (~fills.absent).sum(axis=1)
+        table.missing = (~fills.absent & ~fills.scored).sum(axis=1)
+    state.table = table
+    return state

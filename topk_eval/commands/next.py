@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 
 from topk_eval import wanted
 from topk_eval.commands import options, output
-from topk_eval.commands.tables import Matrix, as_matrix, read_items, read_names, tiers_of
-from topk_eval.reading import read_results
+from topk_eval.commands.tables import read_names, table_of
+from topk_eval.ranks import tiers
 from topk_eval.reading.files import read_csv
 from topk_eval.reading.results import READERS
 from topk_eval.reading.table import Unreadable, as_label, refuse
@@ -23,9 +22,8 @@ from topk_eval.reading.table import Unreadable, as_label, refuse
 def next_cells(
     files: options.Files,
     k: Annotated[int, typer.Option("-k", metavar="K", help="How many models are wanted.")],
-    items: Annotated[str, typer.Option(
-        metavar="FILE|N", help="The items in the order in which they are asked: a file with a name "
-        "on each line, or a number N for the names 1 to N.")],
+    items: options.Items = None,
+    order: options.OrderOption = None,
     size: Annotated[int, typer.Option("-n", metavar="N", help="Most cells to hand out.")] = 100,
     out: Annotated[Path | None, typer.Option(
         "-o", metavar="FILE", help="File for the cells; by default standard output.",
@@ -38,40 +36,58 @@ def next_cells(
         "commas; by default those with results.", show_default=False)] = None,
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = 0.0,
-    bounds: options.Bounds = (0.0, 1.0),
     new: options.New = True,
+    drawn: options.Drawn = False,
     shuffle: options.Shuffle = False,
-    seed: options.Seed = 0,
+    seed: options.Seed = None,
+    most_models: options.MostModels = None,
+    bounds: options.Bounds = (0.0, 1.0),
+    lower_is_better: options.Lower = False,
+    empty: options.EmptyOption = options.Empty.auto,
     model: options.ModelColumn = None,
     item: options.ItemColumn = None,
     score: options.ScoreColumn = None,
     trial: options.TrialColumn = None,
+    cluster: options.ClusterColumn = None,
 ) -> None:
     """Write which cells to run next: models and items, to be appended with their scores.
 
     Repeat it until `topk rank` with the same options is decided.  Results of cells in any order, or
-    of none of them, may be appended; a cell that failed is given a score, or an empty one.  The
-    cells depend on the files and the options only.  An empty list means that all is decided or run.
+    of none of them, may be appended; a cell that failed is appended with an empty score, and counts
+    as the worst.  The cells depend on the files and the options only.  An empty list means that all
+    is decided or run.
     """
     if size < 1:
         raise ValueError(f"-n must be at least 1, got {size}")
+    if items is None and order is None:
+        raise ValueError("--items is missing: name all items that any model may be asked, in their "
+                         "order; for a wide table that has all of them, --order columns")
     if out is not None:
         inputs = [items, models, *(todo or [])]
         _check_output(out, files, [Path(path) for path in inputs if path is not None])
     names = None if models is None else read_names(models, "--models")
-    asked = read_items(items, seed if shuffle else None) or []
-    matrix = _matrix(files, asked, names, (model, item, score, trial))
-    if not 1 <= k < (n := len(matrix.models)):
+    columns = {"model": model, "item": item, "score": score, "trial": trial, "cluster": cluster,
+               "bounds": bounds, "lower_is_better": lower_is_better, "empty": empty.value}
+    results = table_of(files, columns, items, order, drawn, shuffle, seed, names)
+    if results is None:
+        raise ValueError("there are no results yet; name all models with --models")
+    if not 1 <= k < (n := len(results.models)):
         raise ValueError(f"-k must be from 1 to {n - 1}, less than the number of models, got {k}")
-    if not (new or shuffle or matrix.told.any()):
-        typer.echo("topk: the items are asked in the order of --items, which must be random and "
-                   "drawn before any result; --shuffle draws one", err=True)
-    handed = _handed_out(todo or [], matrix)
-    cells, why = choose(matrix, handed, size, k, delta, epsilon, bounds, new)
+    if not new and results.order != "drawn":
+        typer.echo("topk: cells are asked in the order of --items; only one that was drawn at "
+                   "random beforehand (--drawn, or --shuffle --seed N) says more of incomplete "
+                   "rows than their two fills", err=True)
+    if order is not None and (blank := int(results.absent.sum())):
+        typer.echo(f"topk: {output.quantity(blank, 'empty cell')} after the last score of a model "
+                   "are taken for not run; --empty failed says that they failed", err=True)
+    handed = _handed_out(todo or [], results)
+    about = "new" if new else "these"
+    found = tiers(results, delta, k, epsilon, about, most_models=most_models)  # type: ignore[arg-type]
+    cells, why = wanted.next_cells(found, size, handed)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["model", "item"])
-    writer.writerows((matrix.models[a], matrix.items[i]) for a, i in cells)
+    writer.writerows((results.models[a], results.items[i]) for a, i in cells)
     if out is None:
         typer.echo(text.getvalue(), nl=False)
     else:
@@ -79,6 +95,12 @@ def next_cells(
             out.write_text(text.getvalue(), encoding="utf-8")
         except OSError as error:
             refuse(out, f": {error.strerror}; name a file that can be written with -o")
+    if cells:
+        number = output.quantity(len({arm for arm, _ in cells}), "model")
+        why = (f"{output.quantity(len(cells), 'cell')} of {number}; "
+               f"p = {found.evidence(k):.2g}")
+    else:
+        why = f"nothing is left to run: {why}"
     typer.echo(f"topk: {why}", err=True)
 
 
@@ -91,27 +113,11 @@ def _check_output(out, files, others):
         refuse(out, " is read as well, and would be replaced; name another file with -o")
 
 
-def _matrix(files, asked, names, columns):
-    """Return the results so far; there may be none yet if the models are given."""
-    if names is not None and not any(_has_rows(path) for path in files):
-        none = np.zeros((len(names), len(asked)), dtype=bool)
-        return Matrix(names, asked, np.full(none.shape, math.nan), none)
-    return as_matrix(read_results(files, *columns), asked, names)
-
-
-def _has_rows(path):
-    """Return whether a file has more than a header; a folder and a file in binary have."""
-    if not path.is_file() or path.suffix.lower() not in (".csv", ".jsonl", ".ndjson"):
-        return path.exists()
-    lines = sum(bool(line.strip()) for line in path.read_bytes().splitlines()[:9])
-    return lines > (path.suffix.lower() == ".csv")
-
-
-def _handed_out(paths, matrix):
+def _handed_out(paths, results):
     """Return which cells earlier outputs have, (n, N)."""
-    rows = {label: row for row, label in enumerate(matrix.models)}
-    columns = {label: column for column, label in enumerate(matrix.items)}
-    handed = np.zeros(matrix.told.shape, dtype=bool)
+    rows = {label: row for row, label in enumerate(results.models)}
+    columns = {label: column for column, label in enumerate(results.items)}
+    handed = np.zeros(results.absent.shape, dtype=bool)
     for path in paths:
         try:
             data = path.read_bytes()
@@ -133,33 +139,3 @@ def _handed_out(paths, matrix):
                                                    "it, or add it there")
             handed[rows[as_label(pair[0])], columns[as_label(pair[1])]] = True
     return handed
-
-
-def choose(
-    matrix: Matrix, handed: Any, size: int, k: int, delta: float, epsilon: float,
-    bounds: tuple[float, float], new: bool,
-) -> tuple[list[tuple[int, int]], str]:
-    """Return the next cells, as numbers of models and items, and what is to be said.
-
-    The shares of the models are those of a session's rule, in the state that the complete prefixes
-    give it; what was handed out, or waits behind a gap, is on the way.  The level is that of
-    `topk_eval.tiers`, which decides when all is over.
-    """
-    tiers = tiers_of(matrix, delta, k, epsilon, new, bounds, "prefix")
-    if tiers.decided(k):
-        return [], f"nothing is left to run: the {k} best are decided"
-    n, width = len(matrix.models), bounds[1] - bounds[0]
-    unit = ((matrix.scores - bounds[0]) / width).clip(0, 1)
-    prefix = np.logical_and.accumulate(matrix.told, axis=1).sum(axis=1)
-    grown = [(arm, unit[arm, :end]) for arm, end in enumerate(prefix.tolist()) if end]
-    state = wanted.begin(n, len(matrix.items), k, delta, epsilon / width, new)
-    taken = matrix.told | handed
-    flight, left = taken.sum(axis=1) - prefix, (~taken).sum(axis=1)
-    shares = wanted.shares(state, grown, flight, left, size)
-    cells = [(arm, item) for arm in range(n)
-             for item in np.flatnonzero(~taken[arm])[: shares[arm]].tolist()]
-    if not cells:
-        ways = "results are missing" if (handed & ~matrix.told).any() else "all items are used up"
-        return [], f"nothing is left to run: {ways}, and the {k} best are open"
-    number = output.quantity(int((shares > 0).sum()), "model")
-    return cells, f"{output.quantity(len(cells), 'cell')} of {number}; p = {tiers.evidence(k):.2g}"

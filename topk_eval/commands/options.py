@@ -10,6 +10,9 @@ import typer
 
 Files = Annotated[list[Path], typer.Argument(
     metavar="FILES...", help="Files of results, or folders of them.", show_default=False)]
+
+# Which columns are read
+
 ModelColumn = Annotated[str | None, typer.Option(
     "--model", metavar="NAME", help="Column with the model.", show_default=False)]
 ItemColumn = Annotated[str | None, typer.Option(
@@ -18,33 +21,77 @@ ScoreColumn = Annotated[str | None, typer.Option(
     "--score", metavar="NAME", help="Column with the score.", show_default=False)]
 TrialColumn = Annotated[str | None, typer.Option(
     "--trial", metavar="NAME", help="Column with the trial.", show_default=False)]
+ClusterColumn = Annotated[str | None, typer.Option(
+    "--cluster", metavar="NAME", help="Column with the cluster of the item, such as a document: "
+    "the mean over its items is one result.", show_default=False)]
+
+# What the scores mean
+
+Bounds = Annotated[tuple[float, float], typer.Option(
+    metavar="LOW HIGH", help="The smallest and the largest score of the scale.")]
+Lower = Annotated[bool, typer.Option(
+    "--lower-is-better", help="Smaller scores are better, as with errors and costs.")]
+
+
+class Empty(StrEnum):
+    """What an empty cell of a wide table is; see `topk_eval.Results`."""
+
+    auto = "auto"
+    failed = "failed"
+    absent = "absent"
+
+
+EmptyOption = Annotated[Empty, typer.Option(
+    "--empty", help="What an empty cell of a wide table is: it failed, or it is absent, since "
+    "nobody has asked it; by default it failed if its model has a score in a later column.")]
+
+
+class Missing(StrEnum):
+    """What absent cells are; see `topk_eval.tiers`."""
+
+    worst = "worst"
+    fixed = "fixed"
+
+
+MissingOption = Annotated[Missing, typer.Option(
+    "--missing", help="Absent cells are bounded by the worst; or, if which cells exist was fixed "
+    "before any result, left out.")]
+
+# The items and their order
+
+ITEMS = ("All items that any model may be asked, in an order fixed before any result: a file with "
+         "a name on each line, or a number N for the names 1 to N.")
+Items = Annotated[str | None, typer.Option(metavar="FILE|N", help=ITEMS, show_default=False)]
+
+
+class Order(StrEnum):
+    """Orders that a complete wide table has by itself."""
+
+    columns = "columns"
+    names = "names"
+
+
+OrderOption = Annotated[Order | None, typer.Option(
+    "--order", help="The order of a wide table that has every asked item, and to which no item is "
+    "added between looks: that of its columns, or of their names.", show_default=False)]
+Drawn = Annotated[bool, typer.Option(
+    "--drawn", help="The order of --items was drawn at random before any result.")]
+Shuffle = Annotated[bool, typer.Option(
+    "--shuffle", help="Ask the items in a random order drawn from --seed, not in that of --items; "
+    "give it to `topk rank` and `topk next` alike.")]
+Seed = Annotated[int | None, typer.Option(
+    metavar="N", help="Seed of the order of --shuffle, one that no earlier study of these items "
+    "used.", show_default=False)]
+
+# What is stated
 
 Delta = Annotated[float, typer.Option(
     metavar="P", help="Bound on the probability that anything stated is wrong.")]
 Epsilon = Annotated[float, typer.Option(
     metavar="X", help="Tolerance in units of score; it needs -k.")]
-Bounds = Annotated[tuple[float, float], typer.Option(
-    metavar="LOW HIGH", help="The smallest and the largest possible score.")]
 New = Annotated[bool, typer.Option(
     "--new/--these", help="Whether statements are about new items like these, or about the mean "
     "over exactly the items of --items (by default those in the files).")]
-Items = Annotated[str | None, typer.Option(
-    metavar="FILE|N", help="The items in the order in which they are asked: a file with a name on "
-    "each line, or a number N for the names 1 to N.", show_default=False)]
-
-Shuffle = Annotated[bool, typer.Option(
-    "--shuffle", help="Ask the items in a random order drawn from --seed, not in that of --items; "
-    "give it to `topk rank` and `topk next` alike.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the order of --shuffle.")]
-
-
-class Gaps(StrEnum):
-    """Which cells count; see `topk_eval.tiers`."""
-
-    prefix = "prefix"
-    fixed = "fixed"
-
-
-GapsOption = Annotated[Gaps, typer.Option(
-    "--gaps", help="Which results count: those of a model up to its first gap in the order of "
-    "items, or, if which cells exist was fixed before any result, all.")]
+MostModels = Annotated[int | None, typer.Option(
+    metavar="N", help="Number of models on a list fixed before any result, if which of them are in "
+    "the files was chosen by looking.", show_default=False)]

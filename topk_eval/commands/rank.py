@@ -10,12 +10,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from topk.confidence.paired import BETS, WEIGHTS
 from topk_eval.commands import options, output
-from topk_eval.commands.tables import Matrix, as_matrix, read_items, tiers_of
-from topk_eval.reading import read_results
+from topk_eval.commands.tables import table_of
+from topk_eval.ranks import tiers
 
 UNDECIDED = 3  # exit code
-STYLES = {"in": "blue", "out": "dim", "open": "red"}
+STYLES = {"in": "blue", "out": "dim", "open": "red", "tied": "red"}
 PAIRS = 5  # undecided pairs that are shown
 
 
@@ -28,21 +29,27 @@ def rank(
         "--ranks", help="State rank intervals and tiers, as without -k.")] = False,
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = 0.0,
-    bounds: options.Bounds = (0.0, 1.0),
     new: options.New = True,
     items: options.Items = None,
+    order: options.OrderOption = None,
+    drawn: options.Drawn = False,
     shuffle: options.Shuffle = False,
-    seed: options.Seed = 0,
-    gaps: options.GapsOption = options.Gaps.prefix,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Write a Markdown table.")] = False,
-    plot: Annotated[Path | None, typer.Option(
-        metavar="FILE", help="Draw the possible ranks (needs matplotlib).",
-        show_default=False)] = None,
+    seed: options.Seed = None,
+    missing: options.MissingOption = options.Missing.worst,
+    most_models: options.MostModels = None,
+    bounds: options.Bounds = (0.0, 1.0),
+    lower_is_better: options.Lower = False,
+    empty: options.EmptyOption = options.Empty.auto,
     model: options.ModelColumn = None,
     item: options.ItemColumn = None,
     score: options.ScoreColumn = None,
     trial: options.TrialColumn = None,
+    cluster: options.ClusterColumn = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Write a Markdown table.")] = False,
+    plot: Annotated[Path | None, typer.Option(
+        metavar="FILE", help="Draw what is settled (needs matplotlib).",
+        show_default=False)] = None,
 ) -> None:
     """Say which models are certainly the K best, or which ranks are possible.
 
@@ -52,30 +59,34 @@ def rank(
         raise ValueError("-k and --ranks share delta in different ways; choose one of them")
     if as_json and markdown:
         raise ValueError("--json and --markdown exclude each other; choose one of them")
-    frame = read_results(files, model, item, score, trial)
-    if shuffle and items is None:
-        raise ValueError("--shuffle needs --items, whose order it replaces")
-    matrix = as_matrix(frame, read_items(items, seed if shuffle else None))
-    n = len(matrix.models)
+    columns = {"model": model, "item": item, "score": score, "trial": trial, "cluster": cluster,
+               "bounds": bounds, "lower_is_better": lower_is_better, "empty": empty.value}
+    results = table_of(files, columns, items, order, drawn, shuffle, seed)
+    if results is None:
+        output.say("no results yet, so that nothing is decided")
+        raise typer.Exit(UNDECIDED)
+    n = len(results.models)
     if k is not None and not 1 <= k < n:
         raise ValueError(f"-k must be at least 1 and less than the number of models, {n}, got {k}")
-    tiers = tiers_of(matrix, delta, k, epsilon, new, bounds, gaps.value)
-    decided = _is_decided(tiers, k)
-    more = None if decided or not new else more_items(matrix, tiers, k, epsilon, delta, bounds)
-    rows = _rows(tiers, k)
+    about = "new" if new else "these"
+    found = tiers(results, delta, k, epsilon, about, missing.value,  # type: ignore[arg-type]
+                  most_models=most_models)
+    decided = _is_decided(found, k)
+    more = None if decided or not new else more_items(found)
+    rows = _rows(found, k)
     if as_json:
-        typer.echo(json.dumps(_as_json(tiers, k, rows, decided, new, more), indent=1,
+        typer.echo(json.dumps(_as_json(found, k, rows, decided, new, more), indent=1,
                               ensure_ascii=False))
     elif markdown:
         typer.echo(output.markdown(rows))
     else:
-        for note in frame.attrs["notes"]:
+        for note in results.notes:
             output.say(note, "dim")
-        output.say(tiers.summary() + "\n")
+        output.say(found.summary() + "\n")
         output.show(rows, STYLES)
-        _say_open(tiers, k, matrix, new, more)
+        _say_open(found, k, new, more)
     if plot is not None:
-        _save(tiers, plot)
+        _save(found, plot)
     raise typer.Exit(0 if decided else UNDECIDED)
 
 
@@ -95,27 +106,43 @@ def _rows(tiers, k):
             "ranks": f"{row['rank_low']}" if row["rank_low"] == row["rank_high"] else
             f"{row['rank_low']} to {row['rank_high']}"}
         rows.append(shown | {"model": str(row["model"]), "cells": int(row["cells"]),
-                             "mean": float(row["mean"]), "tier": row["tier"]})
+                             "failed": int(row["failed"]), "mean": float(row["mean"]),
+                             "tier": row["tier"]})
     return rows
 
 
-def _say_open(tiers, k, matrix, new, more):
-    """Say which pairs are open, and how many more items might settle them."""
-    k = k if k is not None else next(
-        (size for size in range(1, len(tiers.names)) if not tiers.decided(size)), None)
+def _say_open(tiers, k, new, more):
+    """Say which pairs are open, what holds them up, and how many more items might settle them."""
+    k = k if k is not None else _first_open(tiers)
     if k is None or tiers.decided(k):
         return
-    pairs = tiers.undecided(k)
+    results, pairs = tiers.results, tiers.undecided(k)
     output.say(f"\nopen for the {k} best: {output.quantity(len(pairs), 'pair')}, the weakest "
                + "; ".join(f"{a} over {b}" for a, b in pairs[:PAIRS]))
+    held = [words for name in pairs[0] if (words := _holes_of(results, name))] if pairs else []
+    if held:
+        output.say(f"each hole counts as the worst: {'; '.join(held)}")
     if more is not None:
-        output.say(f"how many more items might decide: {_in_words(more)}")
+        output.say(f"how many more items might decide: {_more_in_words(more)}")
     if not new:
-        left = int((~matrix.told).sum())
-        output.say(f"{output.quantity(left, 'cell')} of {matrix.told.size} are not run yet")
+        left = int(results.absent.sum())
+        output.say(f"{output.quantity(left, 'cell')} of {results.absent.size} are not run yet")
 
 
-def _in_words(more):
+def _first_open(tiers):
+    """Return the smallest k whose set is not settled, or None."""
+    return next((k for k in range(1, len(tiers.names)) if not tiers.decided(k)), None)
+
+
+def _holes_of(results, name):
+    """Return how many cells of a model failed or are absent, in words; "" if none."""
+    arm = results.models.index(name)
+    parts = [f"{output.quantity(int(cells[arm].sum()), kind + ' cell')}" for kind, cells in
+             (("failed", results.failed), ("absent", results.absent)) if cells[arm].any()]
+    return f"{name} has {' and '.join(parts)}" if parts else ""
+
+
+def _more_in_words(more):
     """Return a range of numbers of items in words."""
     low, high = more
     if low is None:
@@ -133,6 +160,7 @@ def _as_json(tiers, k, rows, decided, new, more):
         "evidence": {size: tiers.evidence(size) for size in sizes},
         "settled": [size for size in sizes if tiers.decided(size)],
         "more_items": None if more is None else [*more],
+        "notes": [*tiers.results.notes], "summary": tiers.summary().split("\n"),
         "models": [{name: None if value != value else value for name, value in row.items()}
                    for row in rows],
     }
@@ -152,49 +180,49 @@ FACTORS = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # numbers of items that are tried, pe
 DRAWS = 20
 
 
-def more_items(
-    matrix: Matrix, tiers, k: int | None, epsilon: float, delta: float,
-    bounds: tuple[float, float],
-) -> tuple[int | None, int | None] | None:
+def more_items(found) -> tuple[int | None, int | None] | None:
     """Return how many more items might settle the weakest pair: in a quarter, and in most, draws.
 
-    New items are drawn from those that all of the pair have, with replacement; the capital of
-    claims is continued from what it is now.  A number is None if it is more than 55 times as many
-    as so far, and all is if the pair has no common items.
+    New items are drawn, with replacement, from those on which both of the pair have a score; the
+    capital of claims is continued from what it is now, with its holes.  A number is None if it is
+    more than 55 times as many as so far, and all is if the pair has no common items.
     """
-    from topk.confidence.paired import BETS, WEIGHTS
-    from topk_eval.ranks import set_counts
-
-    n = len(matrix.models)
-    size = k if k is not None else next(size for size in range(1, n) if not tiers.decided(size))
-    if not (pairs := tiers.undecided(size)):
+    k = found.k if found.k is not None else _first_open(found)
+    if not (pairs := found.undecided(k)):
         return None, None
-    rows = [matrix.models.index(name) for name in pairs[0]]
-    values = (matrix.scores[rows] - bounds[0]) / (bounds[1] - bounds[0])
-    d = np.subtract(*values[:, np.isfinite(values).all(axis=0)])
+    results = found.results
+    a, b = (results.models.index(name) for name in pairs[0])
+    fills, epsilon = results.fills(), results.unit_epsilon(found.epsilon)
+    d = (fills.low[a] - fills.low[b])[fills.scored[a] & fills.scored[b]]
     if not d.size:
         return None
-    epsilon /= bounds[1] - bounds[0]
-    level = math.log(set_counts(n, k, epsilon)[1] / delta)
-    rng = np.random.default_rng(0)
-    growth = np.log1p(np.multiply.outer(d + epsilon, BETS))
-    now = growth.sum(axis=0)
-    needed: list[int | None] = []
-    for _ in range(DRAWS):
-        logs, sizes = now, 0
-        for before, factor in zip((0, *FACTORS), FACTORS, strict=False):
-            drawn = growth[rng.integers(d.size, size=(factor - before) * d.size)]
-            path = logs + np.cumsum(drawn, axis=0)
-            top = path.max(axis=1)
-            reached = np.flatnonzero(
-                top + np.log(np.exp(path - top[:, None]) @ WEIGHTS) >= level)
-            if reached.size:
-                needed.append(sizes + int(reached[0]) + 1)
-                break
-            logs, sizes = path[-1], sizes + len(path)
-        else:
-            needed.append(None)
+    so_far = np.arange(fills.low.shape[1]) < min(fills.ends[a], fills.ends[b])
+    if results.order is None:
+        so_far[:] = True
+    now = _growth((fills.low[a] - fills.high[b])[so_far] + epsilon).sum(axis=0)
+    level = math.log(found._source.counts.of_set / found.delta)
+    needed = [_needed(_growth(d + epsilon), now, level, np.random.default_rng(draw))
+              for draw in range(DRAWS)]
     done = sorted(x for x in needed if x is not None)
     quarter, most = DRAWS // 4, (9 * DRAWS) // 10
     return (done[quarter] if len(done) > quarter else None,
             done[most] if len(done) > most else None)
+
+
+def _growth(gains):
+    """Return by how much items let the logarithm of each bet's capital grow, (s, J)."""
+    return np.log1p(np.multiply.outer(gains, BETS))
+
+
+def _needed(growth, logs, level, rng):
+    """Return after how many drawn items e reaches the level; None if they are too many."""
+    sizes = 0
+    for before, factor in zip((0, *FACTORS), FACTORS, strict=False):
+        drawn = growth[rng.integers(len(growth), size=(factor - before) * len(growth))]
+        path = logs + np.cumsum(drawn, axis=0)
+        top = path.max(axis=1)
+        reached = np.flatnonzero(top + np.log(np.exp(path - top[:, None]) @ WEIGHTS) >= level)
+        if reached.size:
+            return sizes + int(reached[0]) + 1
+        logs, sizes = path[-1], sizes + len(path)
+    return None

@@ -1,52 +1,62 @@
-"""Results as a matrix of models by items, in the order in which items are asked."""
+"""The table that a command is about: files of results, with the order of their items."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from topk._tables import cell_means
-from topk._types import Floats
-from topk_eval.reading.table import Unreadable, as_label, decoded, refuse
-
-if TYPE_CHECKING:
-    import pandas
-
-    from topk_eval.ranks import Tiers
+from topk_eval.commands import options
+from topk_eval.reading import read_results
+from topk_eval.reading.names import names_in
+from topk_eval.reading.table import as_label
+from topk_eval.results import Results
 
 LARGEST = 1_000_000  # most items
 
 
-class Matrix(NamedTuple):
-    """Results of models on items.
+def table_of(
+    files: Sequence[Path], columns: dict[str, Any], items: str | None, order: options.Order | None,
+    drawn: bool, shuffle: bool, seed: int | None, models: Sequence[str] | None = None,
+) -> Results | None:
+    """Return the results in files, or None if there are none yet and the models are not given.
 
-    Attributes
+    Parameters
     ----------
-    models, items : list of str
-        Labels of rows and columns: models by name, or as given; items in the order of first
-        appearance, or as given.
-    scores : ndarray of float, shape (n, N)
-        Scores, as means over trials; nan where there is none.
-    told : ndarray of bool, shape (n, N)
-        Cells that the results have, missing scores included.
+    files : sequence of path
+    columns : dict
+        Options of `topk_eval.read_results` on columns, scale and empty cells.
+    items, order, drawn, shuffle, seed
+        The options of the command line.
+    models : sequence of str, optional
+        All models; by default those with results, sorted.
     """
+    if items is not None and order is not None:
+        raise ValueError("--items and --order exclude each other; choose one of them")
+    if shuffle and items is None:
+        raise ValueError("--shuffle needs --items, whose order it replaces")
+    if drawn and items is None and order is None:
+        raise ValueError("--drawn needs --items or --order, of which it says that it was drawn")
+    if shuffle and seed is None:
+        raise ValueError("--shuffle needs --seed; choose one that was not used on these items")
+    listed: Any = read_items(items, seed if shuffle else None) if items else order and order.value
+    random = drawn or shuffle
+    if not any(has_rows(path) for path in files) and items is not None:
+        scale = {name: columns[name] for name in ("bounds", "lower_is_better")}
+        return None if models is None else Results.without_any(models, listed, drawn=random,
+                                                               **scale)
+    results = read_results(files, order=listed, drawn=random, **columns)
+    return results.with_models(sorted(results.models) if models is None else models)
 
-    models: list[str]
-    items: list[str]
-    scores: Floats
-    told: Any
 
-
-def read_items(items: str | None, seed: int | None = None) -> list[str] | None:
+def read_items(items: str, seed: int | None = None) -> list[str]:
     """Return the names of ``--items``: a file with a name on each line, or N for 1 to N.
 
     With a seed they are in a random order.
     """
-    if items is None:
-        return None
     if items.isdecimal():
         if not 1 <= int(items) <= LARGEST:
             allowed = f"a file, or a number from 1 to {LARGEST:,}"
@@ -58,6 +68,7 @@ def read_items(items: str | None, seed: int | None = None) -> list[str] | None:
         return names
     if seed < 0:
         raise ValueError(f"--seed must be at least 0, got {seed}")
+    names.sort()  # the order is a function of the seed and the names
     # NumPy guarantees the stream of random numbers, but not its shuffles
     order = np.random.PCG64(seed).random_raw(len(names)).argsort(kind="stable")
     return [names[place] for place in order.tolist()]
@@ -73,65 +84,9 @@ def read_names(words: str, option: str) -> list[str]:
     return names
 
 
-def names_in(path: Path, hint: str) -> list[str]:
-    """Return the names in a file, one on each line; blank lines do not count."""
-    try:
-        text = decoded(path, path.read_bytes())
-    except OSError as error:
-        refuse(path, f": {error.strerror}; {hint}")
-    names: dict[str, int] = {}
-    for line, name in enumerate(text.splitlines(), 1):
-        if not name.strip():
-            continue
-        try:
-            label = as_label(name)
-        except Unreadable as error:
-            refuse(path, f", line {line}: {error}")
-        if label in names:
-            refuse(path, f", line {line}: {label!r} is already in line {names[label]}; remove one "
-                         "of them")
-        names[label] = line
-    return [*names]
-
-
-def as_matrix(
-    frame: pandas.DataFrame, items: list[str] | None, models: list[str] | None = None,
-) -> Matrix:
-    """Return a frame of `read_results` as a matrix; every cell has equally many trials."""
-    known = sorted(set(frame["model"])) if models is None else models
-    rows = {label: row for row, label in enumerate(known)}
-    if other := next((label for label in frame["model"] if label not in rows), None):
-        raise Unreadable(f"model {other!r} has results and is not one of --models; add it there, "
-                         "or remove its results")
-    asked = dict.fromkeys(frame["item"]) if items is None else items
-    columns = {label: column for column, label in enumerate(asked)}
-    if other := next((label for label in frame["item"] if label not in columns), None):
-        raise Unreadable(f"item {other!r} has results and is not one of --items; add it there, or "
-                         "remove its results")
-    a = frame["model"].map(rows).to_numpy(dtype=np.int64)
-    i = frame["item"].map(columns).to_numpy(dtype=np.int64)
-    shape = len(rows), len(columns)
-    trials, scores = cell_means(a, i, frame["score"].to_numpy(dtype=float), shape)
-    told = trials > 0
-    most = int(trials.max())
-    if (fewer := told & (trials < most)).any():
-        row, column = np.argwhere(fewer)[0]
-        raise Unreadable(f"model {known[row]!r}, item {[*columns][column]!r}: "
-                         f"{trials[row, column]} of {most} trials; run the others, or remove it")
-    return Matrix(known, [*columns], scores, told)
-
-
-def tiers_of(
-    matrix: Matrix, delta: float, k: int | None, epsilon: float, new: bool,
-    bounds: tuple[float, float], gaps: str,
-) -> Tiers:
-    """Return what a matrix settles; see `topk_eval.tiers`."""
-    import pandas
-
-    from topk_eval.ranks import tiers
-
-    frame = pandas.DataFrame(matrix.scores, index=matrix.models, columns=matrix.items)
-    if new:
-        return tiers(frame, delta, k, epsilon, "new", bounds, gaps)  # type: ignore[arg-type]
-    return tiers(frame, delta, k, epsilon, "these", bounds, gaps,  # type: ignore[arg-type]
-                 len(matrix.items))
+def has_rows(path: Path) -> bool:
+    """Return whether a file has more than a header; a folder and a file in binary have."""
+    if not path.is_file() or path.suffix.lower() not in (".csv", ".jsonl", ".ndjson"):
+        return path.exists()
+    lines = sum(bool(line.strip()) for line in path.read_bytes().splitlines()[:9])
+    return lines > (path.suffix.lower() == ".csv")
