@@ -1,7 +1,8 @@
 r"""What a table of results settles: rank intervals, tiers, and p-values for the K best.
 
-Models are ranked by their true values.  The *claim* (a, b) says that a is better than b; of n
-models at most n (n - 1)/2 claims about new items are false, one of each pair.
+Models are ranked by their true values, ties by their place in the table.  The *claim* (a, b) says
+that a is before b in this ranking; of n models exactly n (n - 1)/2 claims are false, one of each
+pair.
 
 **Ranks, for all K at once.**  Claim (a, b) if :math:`e_{ab} \geq n(n-1)/\delta`, that is, the
 number of false claims divided by :math:`\delta/2`, with the e-values of `topk_eval.pairs`, and add
@@ -255,7 +256,7 @@ class _NewItems:
 
     def decided(self, inside, outside):
         """Return whether the set is settled."""
-        return self.log_p(inside, outside) + math.log(SLACK) <= math.log(self.delta)
+        return bool(self.log_p(inside, outside) + math.log(SLACK) <= math.log(self.delta))
 
     def equal(self, inside, outside):
         """Return no pairs: nothing makes means of a population equal."""
@@ -325,8 +326,8 @@ class _TheseItems:
         scored = fills.scored
         means = [math.fsum(x[s].tolist()) / max(int(s.sum()), 1) if s.any() else -1.0
                  for x, s in zip(fills.low, scored, strict=True)]
-        means = np.where(known, self.low / size, means)
-        self.order = sorted(range(self.n), key=lambda a: (-round(means[a] / TIE) * TIE, a))
+        rounded = np.where(known, self.low / size, means).round(9)  # as equal sums are equal
+        self.order = sorted(range(self.n), key=lambda a: (-rounded[a], a))
         self.about = f"exactly these {size:,} items"
         self.notes = []
         if not known.all() and results.order != "drawn":
@@ -745,6 +746,7 @@ class Tiers:
             ax.plot(mean, place, "o", color=COLORS[tier], markersize=5)
             ax.annotate(tier, (1.01, place), xycoords=("axes fraction", "data"), va="center",
                         color=COLORS[tier], annotation_clip=False)
+        assert self.k is not None
         ax.axhline(self.k - 0.5, color="#333333", linestyle="--", linewidth=1)
         better = " (lower is better)" if self.results.lower_is_better else ""
         up_to = f" up to {self.epsilon:g}" if self.epsilon else ""

@@ -258,8 +258,8 @@ class Results:
         ValueError
             If a model with results is not in the list.
         """
-        if other := [name for name in self.models if name not in {*models}]:
-            refuse("models", Words(f"no model {in_words(other[0])}, which has results"),
+        if lacking := [name for name in self.models if name not in {*models}]:
+            refuse("models", Words(f"no model {in_words(lacking[0])}, which has results"),
                    "a list of all models")
         place = {name: row for row, name in enumerate(self.models)}
         other = copy.copy(self)
@@ -273,10 +273,11 @@ class Results:
         other._set([*models], self.items, *cells, empty)
         return other
 
-    def _blank(self, n, size):
+    def _blank(self, n: int, size: int) -> tuple[Floats, Floats, Flags, Flags]:
         """Return fills of absent cells, and that they are absent and have not failed."""
+        low, high = (np.full((n, size), bound) for bound in self.bounds)
         none = np.zeros((n, size), dtype=bool)
-        return *(np.full((n, size), bound) for bound in self.bounds), ~none, none.copy()
+        return low, high, ~none, none.copy()
 
     def _scale(self, bounds, lower_is_better):
         """Set the scale of the scores."""
