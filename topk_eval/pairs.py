@@ -33,10 +33,13 @@ import numpy as np
 from topk._types import Flags, Floats, Integers
 from topk.bandits import UNIT_RANGE, RewardRange
 from topk.confidence.paired import BETS, ROUNDING, WEIGHTS, bet
+from topk.confidence.race import Race
+from topk.rules.allocation import spread
 from topk.rules.base import RUNNING
 from topk.rules.numbered_state import NumberedRunState
-from topk.strategies.paired import PairedBetting, PairTable
+from topk.strategies.paired import RESERVED, PairedBetting, PairTable
 
+Missing = Literal["worst", "fixed"]  # what an absent cell is
 BLOCK = 128  # items multiplied before a logarithm: 2 ** 128 and 0.1 ** 128 are representable
 MANY = 1e8  # n^2 N, above which e is computed after every 128th item and the last
 
@@ -112,7 +115,7 @@ class HoledPairs(PairTable):
 
     def __init__(
         self, strategy: PairedBetting, n: int, withdrawals: int | None = None, size: int = 0,
-        first: int = 0, missing: Literal["worst", "fixed"] = "worst",
+        first: int = 0, missing: Missing = "worst",
         claims: float | None = None,
     ) -> None:
         super().__init__(strategy, n, withdrawals)
@@ -193,6 +196,10 @@ class HoledPairs(PairTable):
                              np.nan_to_num(cells, nan=1.0)))
         self.put(told)
 
+    def wanted(self, flight: Integers, left: Integers, size: int) -> Integers | None:
+        """Return how many cells of each model to hand out, (n,); None if pairs say so."""
+        return None
+
     def judge(self, low: Floats, high: Floats, told: Flags, largest: Floats) -> None:
         """Take over a table whose e-values have been computed."""
         self.low, self.high, self.told, self.largest = low, high, told, largest
@@ -214,6 +221,100 @@ class HoledPairs(PairTable):
         """Return a copy, which may change."""
         other = super().copy()
         other._scores = None
+        return other
+
+
+class RacingPairs(HoledPairs):
+    """The cells of a run of `PairsOfItems` for the best model, or all but the worst: a race.
+
+    The race has 0.9 of delta, or all of it if no model can be withdrawn.  It goes on while no model
+    is withdrawn that is still in it; from then on claims about pairs decide, at the other tenth,
+    which all n (n - 1)/2 false ones share.
+
+    Attributes
+    ----------
+    race : topk.confidence.race.Race
+        The race, which reads rows as they become complete.
+    void : bool
+        Whether a model was withdrawn that was still in the race.
+    """
+
+    def __init__(
+        self, strategy: PairedBetting, n: int, withdrawals: int | None = None, size: int = 0,
+        missing: Missing = "worst",
+    ) -> None:
+        super().__init__(strategy, n, withdrawals, size, missing=missing)
+        self.race = Race(n, self.delta, 1.0 if self.all_stay else RESERVED,
+                         worst=self.k > 1, fixed=self.fixed)
+        self.void = False
+
+    def _bet_again(self, changed):
+        """Let the race read further rows; bet on pairs only if they decide."""
+        if self.void:
+            super()._bet_again(changed)
+            return
+        low, high, size = self.low, self.high, self.whole
+        if self.fixed:
+            low, high = (np.where(self.told, x, np.nan) for x in (low, high))
+            size = np.full(self.n, self.told.shape[1])
+        self.race.count(low, high, size)
+
+    @property
+    def count(self) -> float:
+        """The number that shares delta in claims about pairs, which decide if the race is void."""
+        return 5 * self.n * (self.n - 1)
+
+    def _sides(self):
+        """Return the k models that would be returned, and the others."""
+        inside, outside = super()._sides()
+        if self.void:
+            return inside, outside
+        leader = np.array([self.race.leaders()[0]])
+        every = np.concatenate([inside, outside])
+        others = every[every != leader]
+        return (others, leader) if self.race.worst else (leader, others)
+
+    def chosen(self) -> Integers:
+        """Return the k models that would be returned now."""
+        return self._sides()[0]
+
+    def decided(self) -> bool:
+        """Return whether one model is left in the race, or the pairs decide."""
+        return super().decided() if self.void else int(self.race.left.sum()) == 1
+
+    def wanted(self, flight: Integers, left: Integers, size: int) -> Integers | None:
+        """Return how many cells of each model in the race to hand out, (n,): equally many."""
+        if self.void or self.decided():
+            return None
+        return spread(self.size + flight, np.where(self.race.left, left, 0), size)
+
+    def lacking(self) -> Floats:
+        """Return ln of the factor by which e-values of models in the race are too small."""
+        if self.void:
+            return super().lacking()
+        found = np.full((self.n, self.n), -np.inf)
+        if not self.decided():
+            leader, still = self.race.leaders()[0], np.flatnonzero(self.race.left)
+            still = still[still != leader]
+            found[leader, still] = np.log(self.race.level / self.race.largest[still])
+        return np.maximum(found, found.T)
+
+    def evidence(self, epsilon: float) -> float:
+        """Return an anytime-valid p-value for the hypothesis that `chosen` is wrong."""
+        return super().evidence(epsilon) if self.void or epsilon else self.race.evidence()
+
+    def withdraw(self, arm: int) -> None:
+        """Continue without a model; if it is still in the race, claims about pairs decide."""
+        begins = not self.void and bool(self.race.left[arm])
+        super().withdraw(arm)
+        if begins:
+            self.void = True
+            super()._bet_again(np.arange(self.n))
+
+    def copy(self) -> Self:
+        """Return a copy, which may change."""
+        other = super().copy()
+        other.race = self.race.copy()
         return other
 
 
@@ -241,6 +342,12 @@ class PairsRunState(NumberedRunState):
         self.table.put(cells)
         self._sum([arm for arm, *_ in cells])
         self._end()
+
+    def shares(self, flight: Integers, left: Integers, size: int) -> Integers:
+        """Return how many cells of each model to hand out next, (n,), at most ``size`` together."""
+        if (found := self.table.wanted(flight, left, size)) is not None:
+            return found
+        return super().shares(flight, left, size)
 
     def _sum(self, arms):
         """Set numbers and sums of known results, which do not depend on the order of arrival."""
@@ -277,8 +384,9 @@ class PairsOfItems(PairedBetting):
         As for `HoledPairs`.
     """
 
+    race: bool = True
     first: int = 0
-    missing: Literal["worst", "fixed"] = "worst"
+    missing: Missing = "worst"
     claims: float | None = None
 
     def table(
@@ -286,7 +394,17 @@ class PairsOfItems(PairedBetting):
     ) -> HoledPairs:
         """Return an empty table for n models with ``items`` (n,) cells each."""
         size = 0 if items is None else int(items.max())
+        if self.races(n):
+            return RacingPairs(self, n, withdrawals, size, self.missing)
         return HoledPairs(self, n, withdrawals, size, self.first, self.missing, self.claims)
+
+    def races(self, n: int) -> bool:
+        """Return whether n models race: for the best of three or more, or all but the worst.
+
+        Of two models the race is the pair's own claim, which may fill absent cells.
+        """
+        return (self.race and self.k in (1, n - 1) and self.epsilon == 0 and n > 2
+                and self.first == 0 and self.claims is None)
 
     def begin(
         self,

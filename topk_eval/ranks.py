@@ -21,8 +21,10 @@ others have claims over it, at :math:`10 M/\delta` with
    \qquad H_m = 1 + \tfrac12 + \dots + \tfrac1m, \tag{1}
 
 and a settled set makes its members in and the others out.  For K = 1 and K = n - 1, where M is
-n - 1, the level of the set serves both.  With ``epsilon`` > 0 the K (n - K) claims across the
-boundary share delta; the set is then right up to epsilon, and *in* and *out* are claims without it.
+n - 1, the level of the set serves both.  If the items have an order, these two are races
+(`topk.confidence.race`) at :math:`1/(0.9\,\delta)`: *in* is the only model left, *out* what has
+left, or the reverse.  With ``epsilon`` > 0 the K (n - K) claims across the boundary share delta;
+the set is then right up to epsilon, and *in* and *out* are claims without it.
 
 **A list of models.**  If the models come from a list of at most m that was fixed beforehand, and
 which of them are in the table may have been chosen by looking, all m (m - 1)/2 false claims share
@@ -49,7 +51,9 @@ import numpy as np
 from topk import plots
 from topk._checks import check_choice, check_delta, check_integer, check_k, in_words, refuse
 from topk._types import Flags
-from topk.strategies.paired import RESERVED, SLACK
+from topk.confidence.paired import SLACK
+from topk.confidence.race import prefixes
+from topk.strategies.paired import RESERVED
 from topk_eval.pairs import MANY, PairsOfItems, Told, log_e_values, mean_differences
 from topk_eval.results import Fills, Results, as_results
 from topk_eval.rows import OUTWARD, Row
@@ -170,6 +174,9 @@ def tiers(
     if about == "new":
         counts = levels(n, k, unit_epsilon, most_models)
         source: Any = _NewItems(results, fills, counts, unit_epsilon, delta, missing)
+        rule = PairsOfItems(k or 1, unit_epsilon, delta, missing=missing)
+        if k is not None and results.order and most_models is None and rule.races(n):
+            source = _Racing(results, fills, source, rule, delta)
     else:
         size = fills.low.shape[1]
         size = size if n_items is None else check_integer(n_items, "n_items", size)
@@ -233,7 +240,7 @@ def levels(n: int, k: int | None, epsilon: float, most_models: int | None = None
 
 
 class _NewItems:
-    """Claims and p-values about the population of the items."""
+    """Claims and p-values about the population of the items, by pairs."""
 
     def __init__(self, results, fills, counts, epsilon, delta, missing):
         self.counts, self.delta, self.missing = counts, delta, missing
@@ -265,6 +272,66 @@ class _NewItems:
     def pair(self, a, b):
         """Return the p-value of the claim that a is better than b."""
         return math.exp(min(0.0, -self.logs[a, b]))
+
+
+class _Racing:
+    """The race for the best model, or for the worst one if all others are wanted."""
+
+    def __init__(self, results, fills, pairs, rule, delta):
+        self.pairs, self.delta, self.missing = pairs, delta, pairs.missing
+        self.counts, self.about, self.notes = pairs.counts, pairs.about, [*pairs.notes]
+        n, items = fills.low.shape
+        self.table = rule.table(n, np.full(n, items))
+        cells = fills._replace(absent=fills.absent | fills.empty)  # an empty cell stops the race
+        self.table.put(told_cells(cells))
+        self.race = self.table.race
+        leader = self.race.leaders()[0]
+        others = [a for a in pairs.order if a != leader]
+        self.order = [*others, leader] if self.race.worst else [leader, *others]
+        gone = np.flatnonzero(~self.race.left)
+        self.claims = np.zeros((n, n), dtype=bool)
+        self.claims[(gone, leader) if self.race.worst else (leader, gone)] = True
+        if self.race.left.sum() > 1:
+            self.notes += self._held_up(results, cells.absent)
+
+    def _held_up(self, results, absent):
+        """Return a sentence on the models whose cells the race waits for."""
+        arms = self.race.holding(prefixes(absent)).tolist()
+        row = self.race.rounds
+        if not arms or row >= absent.shape[1]:
+            return []
+        labels = [*dict.fromkeys(results.clusters or results.items)]
+        rest = int((absent[:, row:] & self.race.left[:, None]).sum())
+        names = _some([results.models[arm] for arm in arms])
+        found = [f"results before item {labels[row]} count, where {names} "
+                 f"{'lack' if len(arms) > 1 else 'lacks'} a cell ({_quantity(rest, 'cell')} to run "
+                 "from there)"]
+        if results.clusters is None and results.blank[arms, row].any():
+            found.append("an empty cell is one that is not there yet; if it failed, say so: "
+                         "empty='failed' (--empty failed)")
+        return found
+
+    def log_p(self, inside, outside):
+        """Return ln p of the hypothesis that the set is wrong."""
+        return math.log(self.race.evidence())
+
+    def strength(self, inside, outside):
+        """Return how well each claim of a inside over b outside is supported."""
+        found = np.log(self.race.largest)
+        one = np.zeros((len(inside), len(outside)))
+        return one + (found[inside][:, None] if self.race.worst else found[outside])
+
+    def decided(self, inside, outside):
+        """Return whether one model is left."""
+        return self.table.decided()
+
+    def equal(self, inside, outside):
+        """Return no pairs: nothing makes means of a population equal."""
+        return []
+
+    def pair(self, a, b):
+        """Return the p-value of the claim that a is better than b."""
+        return self.pairs.pair(a, b)
 
 
 def _log_e_values(results, fills, epsilon, missing):
@@ -594,6 +661,8 @@ class Tiers:
         """Return the strength that claims across a boundary need."""
         if isinstance(self._source, _TheseItems):
             return -self._source.margin - TIE * self._source.size
+        if isinstance(self._source, _Racing):
+            return math.log(self._source.race.level)
         return math.log(self._source.counts.of_set / self.delta * SLACK)
 
     def pair(self, a: Any, b: Any) -> float:

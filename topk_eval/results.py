@@ -138,6 +138,9 @@ class Results:
         Their common value; nan where they differ.
     failed, absent : ndarray of bool, shape (n, N)
         Cells that were asked and have no score, or lack that of a trial; cells that nobody asked.
+    blank : ndarray of bool, shape (n, N)
+        Empty cells of a wide table of which nobody has said that they failed; in a race they stand
+        for cells that are not there yet.
     order : {None, 'given', 'drawn'}
         Where the order of the items comes from.
     named : {None, 'list', 'columns', 'names'}
@@ -179,6 +182,7 @@ class Results:
     high: Floats
     failed: Flags
     absent: Flags
+    blank: Flags
     order: str | None
     named: str | None
     bounds: tuple[float, float]
@@ -268,7 +272,7 @@ class Results:
         known = [(row, place[name]) for row, name in enumerate(models) if name in place]
         for row_, mine in known:
             for found, now in zip((*cells, empty), (self.low, self.high, self.absent, self.failed,
-                                                    self._empty), strict=True):
+                                                    self.blank), strict=True):
                 found[row_] = now[mine]
         other._set([*models], self.items, *cells, empty)
         return other
@@ -362,7 +366,8 @@ class Results:
         failed = missing & here & (~blank | as_failed[empty])
         absent = ~scored & ~failed
         low, high = (np.where(missing, bound, cells) for bound in self.bounds)
-        self._set(models, items, low, high, absent, failed, failed & blank)
+        self._set(models, items, low, high, absent, failed,
+                  failed & blank if empty == "auto" else None)
 
     def _check_scale(self, scores, where):
         """Refuse the first score that is outside the bounds."""
@@ -378,7 +383,7 @@ class Results:
     def _set(self, models, items, low, high, absent, failed, empty):
         self.models, self.items = models, items
         self.low, self.high, self.absent, self.failed = low, high, absent, failed
-        self._empty = np.zeros_like(failed) if empty is None else empty
+        self.blank = np.zeros_like(failed) if empty is None else empty
 
     def _set_order(self, order, drawn, wide, known=None):
         """Put the items in the order that is given."""
@@ -418,7 +423,7 @@ class Results:
 
         self._set([*self.models], [*listed], put(self.low, self.bounds[0]),
                   put(self.high, self.bounds[1]), put(self.absent, True), put(self.failed, False),
-                  put(self._empty, False))
+                  put(self.blank, False))
 
     def _set_clusters(self, cluster):
         """Set the cluster of each item."""
@@ -456,7 +461,7 @@ class Results:
         low, high = (1 - unit[1], 1 - unit[0]) if self.lower_is_better else unit
         low, high = np.where(self.absent, 0.0, low), np.where(self.absent, 1.0, high)
         if self.clusters is None:
-            return Fills(low, high, self.absent, self._empty)
+            return Fills(low, high, self.absent, self.blank)
         place, count = self.cluster_places()
         total = np.zeros((3, len(self.models), count.size))
         for found, cells in zip(total, (low, high, self.absent), strict=True):

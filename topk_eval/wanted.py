@@ -83,17 +83,19 @@ def next_cells(
     assert k is not None
     if tiers.decided(k):
         return [], f"the {k} best are decided"
-    handed = np.zeros_like(results.absent) if handed is None else handed & results.absent
-    state = _state(tiers)
-    groups = _groups(results)
-    asked, sent = (_whole(x, groups) for x in (~results.absent, ~results.absent | handed))
+    state, groups = _state(tiers), _groups(results)
+    absent = results.absent
+    if hasattr(tiers._source, "race"):  # an empty cell holds it up
+        absent = absent | results.blank
+    handed = np.zeros_like(absent) if handed is None else handed & absent
+    asked, sent = (_whole(x, groups) for x in (~absent, ~absent | handed))
     flight = (sent & ~asked).sum(axis=1)
     shares = state.shares(flight, (~sent).sum(axis=1), size)
     cells: list[tuple[int, int]] = []
     for arm in np.flatnonzero(shares).tolist():
         for group in np.flatnonzero(~sent[arm])[: shares[arm]].tolist():
             cells += [(arm, i) for i in groups[group]
-                      if results.absent[arm, i] and not handed[arm, i]]
+                      if absent[arm, i] and not handed[arm, i]]
             if len(cells) >= size:
                 return cells, ""
     if cells:
@@ -123,10 +125,12 @@ def _state(tiers):
     results, source = tiers.results, tiers._source
     fills, n = results.fills(), len(results.models)
     epsilon = results.unit_epsilon(tiers.epsilon)
-    new = hasattr(source, "logs")
+    new = hasattr(source, "counts")
     state = begin(n, fills.low.shape[1], tiers.k, tiers.delta, epsilon, new)
     table: Any = state.table
-    if new:
+    if hasattr(source, "race"):
+        table = source.table
+    elif new:
         table = replace(state.strategy, claims=source.counts.of_set).table(n, None)
         table.judge(fills.low, fills.high, ~fills.absent, np.exp(source.tolerant))
     else:

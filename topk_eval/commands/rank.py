@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -200,7 +199,7 @@ def more_items(found) -> tuple[int | None, int | None] | None:
     if results.order is None:
         so_far[:] = True
     now = _growth((fills.low[a] - fills.high[b])[so_far] + epsilon).sum(axis=0)
-    level = math.log(found._source.counts.of_set / found.delta)
+    level = found._needed()
     needed = [_needed(_growth(d + epsilon), now, level, np.random.default_rng(draw))
               for draw in range(DRAWS)]
     done = sorted(x for x in needed if x is not None)
