@@ -347,7 +347,8 @@ def _log_e_values(results, fills, epsilon, missing):
                             None if counted is None else counted[:, place])
     if n * n * items > MANY:
         return log_e_values(fills.low, fills.high, fills.ends, epsilon, counted, largest=True)
-    table = PairsOfItems(1, epsilon, 0.05, missing=missing).table(n, np.full(n, items))
+    rule = PairsOfItems(1, epsilon, 0.05, race=False, missing=missing)
+    table = rule.table(n, np.full(n, items))
     table.put(told_cells(fills))
     return np.log(table.largest)
 
