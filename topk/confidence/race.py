@@ -119,7 +119,8 @@ class Race:
         ahead: bool = False,
         items: int | None = None,
     ) -> None:
-        self.delta, self.share, self.items = delta, share, items
+        self.delta, self.share = delta, share
+        self.items, self.finite = items or MANY, items is not None
         self.worst, self.fixed, self.ahead = worst, fixed, ahead
         self.left, self.left_at = np.ones(n, dtype=bool), np.full(n, -1)
         self.capitals, self.largest, self.rounds = np.ones((n, BETS.size)), np.ones(n), 0
@@ -178,7 +179,7 @@ class Race:
             if self.ahead:
                 self._read(arms, self._round(arms, low, high))
             else:
-                end = min(int(size[arms].min()), self.rounds + BLOCK, self.items or MANY)
+                end = min(int(size[arms].min()), self.rounds + BLOCK, self.items)
                 rows = slice(self.rounds, end)
                 self._read(arms, np.array([low[arms, rows], high[arms, rows]]))
             if self.rounds == self.items and self.left.sum() > 1:
@@ -211,7 +212,7 @@ class Race:
         rivals = np.where(np.arange(arms.size)[:, None] == first, second, first)
         gains = fills[0][rivals, rows] - fills[1]
         sure = np.zeros(gains.shape, dtype=bool)
-        if self.items is not None:
+        if self.finite:
             gains, sure = self._without_replacement(gains, sums[..., :-1], rivals, rows)
         gains[~(there & there[rivals, rows])] = 0.0
         capitals = 1 + np.multiply.outer(gains, BETS)
