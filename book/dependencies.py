@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import jupytext
+import nbformat
 
 from topk_book import SHARED_MODULES
 
@@ -58,9 +59,15 @@ code = functools.cache(Code)  # a text is parsed once
 
 
 @functools.cache
+def notebook_of(source: str) -> nbformat.NotebookNode:
+    """Return a page as a notebook, which is not to be changed: a text is parsed once."""
+    return jupytext.reads(source, fmt="md:myst")
+
+
+@functools.cache
 def code_of(source: str) -> Code | None:
     """Return the code of a page, or None if it is not plain Python."""
-    cells = jupytext.reads(source, fmt="md:myst").cells
+    cells = notebook_of(source).cells
     try:
         return Code("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
     except SyntaxError:

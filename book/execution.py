@@ -30,7 +30,7 @@ import jupytext
 import nbformat
 from traitlets.config import Config
 
-from book.dependencies import Library, files_digest
+from book.dependencies import Library, files_digest, notebook_of
 
 # Part of every key. Increase it when a change to this file changes the executed notebooks.
 FORMAT = 1
@@ -83,14 +83,14 @@ class Result:
 def read_notebook(path: Path, preview: bool = False) -> Notebook:
     """Read a MyST notebook and its ``topk:`` front matter."""
     source = path.read_text(encoding="utf-8")
-    options = jupytext.reads(source, fmt="md:myst").metadata.get("topk", {})
+    options = notebook_of(source).metadata.get("topk", {})
     parameters = dict(options.get("preview", {})) if preview else {}
     return Notebook(path.stem, source, parameters, path.resolve().parent.parent)
 
 
 def seed_of(source: str) -> int | None:
     """Return the value of ``seed = ...`` in the cell tagged ``parameters``, if there is one."""
-    for cell in jupytext.reads(source, fmt="md:myst").cells:
+    for cell in notebook_of(source).cells:
         if cell.cell_type == "code" and "parameters" in cell.metadata.get("tags", []):
             for node in ast.parse(cell.source).body:
                 if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "seed":
