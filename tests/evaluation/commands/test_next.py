@@ -67,7 +67,7 @@ def by_the_rule(k, size, new, delta=.05):
 
 
 @pytest.mark.parametrize(("k", "mode", "size"), [
-    (1, "--new", 20), (2, "--new", 100), (3, "--new", 20), (1, "--these", 80), (3, "--these", 40)])
+    (1, "--new", 20), (3, "--new", 20), (1, "--these", 80), (3, "--these", 40)])
 def test_a_loop_of_two_commands_is_an_evaluation(line, folder, k, mode, size):
     more = [mode] if mode == "--new" else [mode, "--drawn"]
     count, last, rank = play(line, folder, k, size, *more)
@@ -202,7 +202,7 @@ def test_plan_is_near_what_a_loop_costs(line, folder):
     words = ["plan", "--models", 4, "--items", 300, "-k", 1, "--guess", ".9,.6,.55,.3", "--runs", 8]
     found = json.loads(line(*words, "--json").out)
     count, *_ = play(line, folder, 1, 4)
-    assert found["cells"]["10 %"] / 2 < count < 2 * found["cells"]["90 %"]
+    assert found["cells"]["10 %"] / 3 < count < 3 * found["cells"]["90 %"]
     assert found["decided"] == 8 and found["all_cells"] == 1200
     said = line(*words)
     assert said.code == 0 and "cells in 8 of 10 simulated evaluations" in said.out

@@ -101,9 +101,9 @@ def test_trials_are_means(line, path):
     (["--items", 0], "--items must be a file, or a number"),
     (["--items", 400], "no item 'q0', which has a result"),
     (["--drawn"], "--drawn needs"), (["--shuffle", "--items", 9], "--seed"),
-    (["--order", "columns"], "order must be a list or file"),
+    (["--order", "columns"], "is no order"),
     (["--items", 9, "--order", "names"], "exclude each other"),
-    (["--bounds", 0, 0.5], "--bounds 0 10"), (["--model", "none"], "no column 'none'"),
+    (["--bounds", 0, 0.5], "give the bounds"), (["--model", "none"], "no column 'none'"),
     (["--wrong"], "No such option"), (["--missing", "none"], "'none' is not one of"),
 ])
 def test_refusals_are_one_line(line, path, options, told):
