@@ -308,11 +308,14 @@ class Results:
 
     def _check_rows(self, listed, cells, models, items):
         """Refuse two rows of one trial of a cell."""
+        trials = listed.trials or [None]
+        codes = {trial: code for code, trial in enumerate(dict.fromkeys(trials))}
+        ordered = np.sort(cells * len(codes) + [codes[trial] for trial in trials])
+        if (ordered[1:] != ordered[:-1]).all():
+            return
         keys = cells if listed.trials is None else [*zip(cells.tolist(), listed.trials,
                                                          strict=True)]
         seen: set[Any] = set()
-        if listed.trials is None and np.unique(cells).size == cells.size:
-            return
         for place, key in enumerate(keys if isinstance(keys, list) else keys.tolist()):
             if key in seen:
                 cell = key if listed.trials is None else key[0]

@@ -12,9 +12,10 @@ import typer
 
 from topk_eval import wanted
 from topk_eval.commands import options, output
-from topk_eval.commands.tables import read_names, table_of
+from topk_eval.commands.tables import table_of
 from topk_eval.ranks import tiers
 from topk_eval.reading.files import read_csv
+from topk_eval.reading.names import read_names
 from topk_eval.reading.results import READERS
 from topk_eval.reading.table import Unreadable, as_label, refuse
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from topk_eval.reading.names import read_names
+
 Files = Annotated[list[Path], typer.Argument(
     metavar="FILES...", help="Files of results, or folders of them.", show_default=False)]
 
@@ -24,6 +26,21 @@ TrialColumn = Annotated[str | None, typer.Option(
 ClusterColumn = Annotated[str | None, typer.Option(
     "--cluster", metavar="NAME", help="Column with the cluster of the item, such as a document: "
     "the mean over its items is one result.", show_default=False)]
+
+Columns = Annotated[str | None, typer.Option(
+    metavar="FILE|A,B,...", help="Columns of a wide table that are its models or items: a file "
+    "with a name on each line, or names with commas; by default all beside the names.",
+    show_default=False)]
+Drop = Annotated[str | None, typer.Option(
+    metavar="FILE|A,B,...", help="Columns that are not read, such as those that hold no scores.",
+    show_default=False)]
+
+
+def wide(columns: str | None, drop: str | None) -> tuple[list[str] | None, list[str] | None]:
+    """Return the names of ``--columns`` and ``--drop``."""
+    return (None if columns is None else read_names(columns, "--columns"),
+            None if drop is None else read_names(drop, "--drop"))
+
 
 # What the scores mean
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import numpy as np
 from topk_eval.commands import options
 from topk_eval.reading import read_results
 from topk_eval.reading.names import names_in
-from topk_eval.reading.table import as_label
 from topk_eval.results import Results
 
 LARGEST = 1_000_000  # most items
@@ -72,16 +70,6 @@ def read_items(items: str, seed: int | None = None) -> list[str]:
     # NumPy guarantees the stream of random numbers, but not its shuffles
     order = np.random.PCG64(seed).random_raw(len(names)).argsort(kind="stable")
     return [names[place] for place in order.tolist()]
-
-
-def read_names(words: str, option: str) -> list[str]:
-    """Return different names: those in a file, one on each line, or words with commas."""
-    if os.path.isfile(words):  # False for words that are too long for a path
-        return names_in(Path(words), "")
-    names = [as_label(word) for word in words.split(",") if word.strip()]
-    if len(set(names)) < len(names) or not names:
-        raise ValueError(f"{option} must be a file, or different names with commas, got {words!r}")
-    return names
 
 
 def has_rows(path: Path) -> bool:

@@ -3,7 +3,11 @@
 import csv
 import io
 import json
+import sys
+from collections import Counter
 from typing import Any
+
+import numpy as np
 
 from topk_eval.reading.table import RawTable, Unreadable, columns_of, decoded, loads, refuse
 
@@ -13,29 +17,40 @@ EXAMPLE = 'write {"model": ..., "item": ..., "score": ...}'
 def read_csv(path: object, data: bytes) -> RawTable:
     """Read a table with commas, in UTF-8, whose first line names the columns."""
     text = decoded(path, data)
+    before = csv.field_size_limit(sys.maxsize)  # long answers may stand beside scores
+    try:
+        names, fields, places, end = _csv_rows(path, text)
+    finally:
+        csv.field_size_limit(before)
+    if not text.endswith(("\n", "\r")):
+        refuse(path, f", line {end}: the last line does not end, so the file may be cut off; add a "
+                     "line end if it is complete")
+    if not places:
+        refuse(path, " has a header and no rows; write a row for each result")
+    columns = {name: fields[place :: len(names)] for place, name in enumerate(names)}
+    return RawTable(str(path), "CSV", columns, places)
+
+
+def _csv_rows(path, text):
+    """Return names of columns, the fields of all rows, where each begins, and the last line."""
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         names = [name.strip() for name in next(row for row in lines if row)]
         _check_header(path, names, lines.line_num)
-        rows: list[list[str]] = []
-        places = []
+        fields, places = [], []  # one list, since many short ones take long
+        size, first = len(names), names[0]
         begin = lines.line_num + 1
         for row in lines:
-            place, begin = begin, lines.line_num + 1
             if row:
-                _check_row(path, place, row, names)
-                rows.append(row)
-                places.append(place)
+                if len(row) != size or row[0].strip() == first:
+                    _check_row(path, begin, row, names)
+                fields += row
+                places.append(begin)
+            begin = lines.line_num + 1
     except csv.Error as error:
         refuse(path, f", line {lines.line_num}: {error}; close the quotation mark, or complete "
                      "the file if it is cut off")
-    if not text.endswith(("\n", "\r")):
-        refuse(path, f", line {lines.line_num}: the last line does not end, so the file may be cut "
-                     "off; add a line end if it is complete")
-    if not rows:
-        refuse(path, " has a header and no rows; write a row for each result")
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    return RawTable(str(path), "CSV", columns, places)
+    return names, fields, places, lines.line_num
 
 
 def _check_header(path, names, line):
@@ -45,9 +60,14 @@ def _check_header(path, names, line):
                      if sign in names[0]), None)
         flaw = f"columns are separated by {mark}" if mark else f"there is one column, {names[0]!r}"
         refuse(path, f", line {line}: {flaw}; separate columns by commas, and write decimal points")
-    for name in names:
-        if names.count(name) > 1:
-            refuse(path, f", line {line}: column {name!r} occurs twice; rename or remove one")
+    if (twice := _twice(names)) is not None:
+        refuse(path, f", line {line}: column {twice!r} occurs twice; rename or remove one")
+
+
+def _twice(names):
+    """Return the first name that occurs twice, or None."""
+    counts = Counter(names)
+    return next((name for name in names if counts[name] > 1), None)
 
 
 def _check_row(path, line, row, names):
@@ -90,13 +110,12 @@ def _short(error):
 
 def read_objects(path: object, rows: list[Any]) -> RawTable:
     """Read the rows of a JSON file that is a list of objects."""
-    places = [f"object {number}" for number in range(1, len(rows) + 1)]
-    for place, row in zip(places, rows, strict=True):
+    for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            refuse(path, f", {place}: is no object; {EXAMPLE}")
+            refuse(path, f", object {number}: is no object; {EXAMPLE}")
     if not rows:
         refuse(path, " is an empty list; write an object for each result")
-    return RawTable(str(path), "JSON", columns_of(rows), places)
+    return RawTable(str(path), "JSON", columns_of(rows), range(1, len(rows) + 1), "object")
 
 
 def read_parquet(path: object, data: bytes) -> RawTable:
@@ -114,14 +133,21 @@ def read_parquet(path: object, data: bytes) -> RawTable:
         table = parquet.ParquetFile(
             pyarrow.BufferReader(data), page_checksum_verification=True).read()
         table.validate(full=True)
-        names, columns = table.column_names, [column.to_pylist() for column in table.columns]
+        names, values = table.column_names, [_values(column) for column in table.columns]
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         refuse(path, f" is damaged ({reason}); copy or write it again")
-    for name in names:
-        if names.count(name) > 1:
-            refuse(path, f": column {name!r} occurs twice; rename or remove one")
+    if (twice := _twice(names)) is not None:
+        refuse(path, f": column {twice!r} occurs twice; rename or remove one")
     if not table.num_rows:
         refuse(path, " has no rows; write a row for each result")
-    places = [f"row {row}" for row in range(1, table.num_rows + 1)]
-    return RawTable(str(path), "Parquet", dict(zip(names, columns, strict=True)), places)
+    columns = dict(zip(names, values, strict=True))
+    return RawTable(str(path), "Parquet", columns, range(1, table.num_rows + 1), "row")
+
+
+def _values(column):
+    """Return a column of a Parquet file: an array of numbers, or a list, None where it is null."""
+    numbers = ("bool", "float", "double", "int8", "int16", "int32", "int64")
+    if column.null_count or str(column.type) not in numbers:
+        return column.to_pylist()
+    return np.asarray(column)

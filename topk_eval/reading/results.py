@@ -1,70 +1,77 @@
-"""`read_results`: which columns are model, item, score and trial, and what is wrong with a file."""
+"""`read_results`: files of results as one table, and what is wrong with them."""
+
+from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import unicodedata
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from topk._checks import in_words
+from topk._tables import as_labels as as_list
+from topk.bandits import reward_range_of
+from topk_eval.reading.columns import Asked, Found, found_in, listed
 from topk_eval.reading.files import read_csv, read_json_lines, read_parquet
-from topk_eval.reading.harness import is_lm_eval, read_inspect, read_lm_eval
-from topk_eval.reading.table import (
-    Absent,
-    RawTable,
-    Reader,
-    Unreadable,
-    as_label,
-    as_score,
-    refuse,
-)
-
-if TYPE_CHECKING:
-    import pandas
+from topk_eval.reading.inspect_logs import read_eval, read_json
+from topk_eval.reading.lm_eval import is_lm_eval, read_lm_eval
+from topk_eval.reading.table import NoResults, RawTable, Reader, Unreadable, as_labels, refuse
+from topk_eval.results import Listed, Results, say_of_columns
 
 READERS: dict[str, Reader] = {
     ".csv": read_csv, ".jsonl": read_json_lines, ".ndjson": read_json_lines,
-    ".json": read_inspect, ".eval": read_inspect, ".parquet": read_parquet, ".pq": read_parquet,
+    ".json": read_json, ".eval": read_eval, ".parquet": read_parquet, ".pq": read_parquet,
 }
-USUAL = {  # names of columns, in small letters and without signs
-    "model": "model modelname modelid arm system candidate agent variant llm submission annotator",
-    "item": "item itemid sample sampleid question questionid task taskid instance instanceid docid "
-            "example exampleid problem problemid prompt promptid query queryid id",
-    "score": "score result correct right reward value accuracy acc exactmatch resolved passed pass "
-             "success rating grade preference",
-    "trial": "trial trialid epoch run runid repeat repetition replicate attempt",
-}
-SHOWN = 8  # most names in a message
 
 
-@dataclass
-class Found:
-    """The results of one file, and what is wrong with them.
+class Read(NamedTuple):
+    """What files hold.
 
     Attributes
     ----------
-    table : RawTable
-        The file.
-    columns : dict
-        Name of the column of each role; a word in parentheses for what has no column.
-    cells : list of tuple
-        Model, item, score and trial of each result.
-    places : list of str
-        Where each one stands.
-    problems : list of str
-        What is wrong, a line for each value or row.
+    found : list of Found
+        The results of each file.
+    notes : list of str
+        What was read, and from which files nothing was.
+    known : list of str or None
+        The items in the headers of logs, in their order; those of several tasks in turn.
     """
 
-    table: RawTable
-    columns: dict[str, str]
-    cells: list[tuple[str, str, float, str]] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    found: list[Found]
+    notes: list[str]
+    known: list[str] | None
 
-    def in_words(self) -> str:
-        """Return which columns were taken."""
-        taken = ", ".join(f"{role} from {name}" for role, name in self.columns.items())
-        return f"{self.table.path}: {self.table.kind}, {len(self.cells)} results; {taken}"
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong, a line for each value or row."""
+        return [problem for each in self.found for problem in each.problems]
+
+    def listed(self) -> Listed:
+        """Return all results."""
+        wide = any(each.empty is not None for each in self.found)
+        blank = [np.zeros(len(each.models), dtype=bool) if each.empty is None else each.empty
+                 for each in self.found]
+        return Listed(
+            _chained(each.models for each in self.found),
+            _chained(each.items for each in self.found),
+            np.concatenate([each.scores for each in self.found]), self._column("trials", "1"),
+            self._column("clusters", None), np.concatenate(blank) if wide else None, self.known)
+
+    def warn(self, clustered: bool, lower_is_better: bool) -> None:
+        """Warn of columns of clusters that are not used, and of scores named like errors."""
+        seen = {(each.score, () if each.empty is not None else tuple(each.table.columns)): None
+                for each in self.found}
+        for score, names in seen:
+            say_of_columns(score, names, clustered, lower_is_better)
+
+    def _column(self, name, fill):
+        """Return trials or clusters of all results, or None if no file has them."""
+        if all(getattr(each, name) is None for each in self.found):
+            return None
+        return _chained([fill] * len(each.models) if getattr(each, name) is None
+                        else getattr(each, name) for each in self.found)
 
 
 def read_results(
@@ -73,56 +80,91 @@ def read_results(
     item: str | None = None,
     score: str | None = None,
     trial: str | None = None,
-) -> "pandas.DataFrame":
-    """Read the results of models on items from files of any of six formats.
+    cluster: str | None = None,
+    bounds: Sequence[float] = (0, 1),
+    lower_is_better: bool = False,
+    order: Any = None,
+    drawn: bool = False,
+    empty: str = "auto",
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
+) -> Results:
+    """Read the results of models on items from files.
 
     Parameters
     ----------
     paths : path, or sequence of paths
         Files in CSV (``.csv``, with commas and in UTF-8), JSON lines (``.jsonl``, ``.ndjson``),
         JSON (``.json``, a list of objects), Parquet (``.parquet``; needs pyarrow), logs of
-        inspect_ai (``.eval``, ``.json``) or of lm-evaluation-harness (``samples_*.jsonl``).  A
-        folder stands for all of these in it.  A table has a row for each result; or it is wide,
-        with a row for each model and a column for each item, or the reverse.
-    model, item, score, trial : str, optional
+        inspect_ai (``.eval``, ``.json``) or of lm-evaluation-harness (``samples_*.jsonl``), or
+        results of promptfoo (``.json``).  A folder stands for all of these in it.  A table has a
+        row for each result; or it is wide, with a row for each model and a column for each item,
+        or the reverse.
+    model, item, score, trial, cluster : str, optional
         Names of the columns, where there is more than one choice, or none with a usual name.
+        ``"evaluation.score"`` is an entry of an object, and ``"grader/part"`` a part of a score of
+        inspect_ai.  A cluster is never taken without being named.
+    bounds, lower_is_better, order, drawn, empty
+        As for `Results`.  ``"columns"`` and ``"names"`` are orders of wide tables, and of logs
+        whose header lists all items.
+    columns, drop : sequence of str, optional
+        Columns of a wide table that are its models or items, by default all beside the names; and
+        columns that are not read.
 
     Returns
     -------
-    pandas.DataFrame
-        A row for each result, in the order of the files: ``model``, ``item`` and ``trial`` (labels
-        as text; ``"1"`` without trials), and ``score`` (float, nan where it is missing).
-        ``attrs["notes"]`` has sentences on the columns that were taken, on missing scores and on
-        models that have different items.
+    Results
+        Its ``notes`` say which columns were taken, which files have none, and what is missing.
 
     Raises
     ------
     ValueError
-        If a file cannot be read without a guess, or if a value is no number or no name, or if two
-        rows are the same model, item and trial.  The message is one line that names file, row and
-        column and says what to do; ``topk check`` lists all of them.
+        If a file cannot be read without a guess, or a value is no number, no name or outside the
+        bounds, or two rows are the same model, item and trial.  The message is one line that names
+        file, row and column and says what to do; ``topk check`` lists all of them.
+
+    Warns
+    -----
+    topk.TopkWarning
+        If a column names clusters and is not used, or scores are named like errors or costs.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "results.csv")
-    >>> _ = path.write_text("model,question,correct\\na,7,1\\nb,7,0\\n")
-    >>> read_results(path)
-      model item  score trial
-    0     a    7    1.0     1
-    1     b    7    0.0     1
+    >>> _ = path.write_text("model,question,correct\\na,7,1\\nb,7,0\\na,8,\\n")
+    >>> results = read_results(path)
+    >>> results
+    Results(2 models, 2 items, 1 cell failed, 1 absent)
+    >>> results.scores.tolist()
+    [[1.0, nan], [0.0, nan]]
     """
-    per_file = find_results(paths, model, item, score, trial)
-    problems = [problem for each in per_file for problem in each.problems]
-    if problems:
+    asked = Asked({"model": model, "item": item, "score": score, "trial": trial,
+                   "cluster": cluster}, columns, drop)
+    read = find_results(paths, asked, bounds)
+    if problems := read.problems:
         more = len(problems) - 1
         raise Unreadable(problems[0] + (f" (and {more} more: see topk check)" if more else ""))
-    return as_frame(per_file)
+    read.warn(cluster is not None, lower_is_better)
+    if isinstance(order, str) and order in ("columns", "names") and read.known is None and (
+            tidy := [each for each in read.found if each.empty is None]):
+        refuse(tidy[0].table.path, f" has a row for each result; what it has depends on what has "
+                                   f"arrived, so that {order!r} is no order: give a list of all "
+                                   "items")
+    return as_results(read, bounds, lower_is_better, order, drawn, empty)
 
 
-def find_results(
-    paths: Any, model: Any = None, item: Any = None, score: Any = None, trial: Any = None,
-) -> list[Found]:
+def as_results(
+    read: Read, bounds: Sequence[float], lower_is_better: bool = False, order: Any = None,
+    drawn: bool = False, empty: str = "auto",
+) -> Results:
+    """Return what files hold as results, with notes on what is missing."""
+    results = Results.from_list(read.listed(), bounds, lower_is_better, order, drawn, empty)
+    results.notes = [*_not_shared(results), *read.notes, *results.notes, *_missing(results)]
+    return results
+
+
+def find_results(paths: Any, asked: Asked, bounds: Sequence[float] = (0, 1)) -> Read:
     """Read files, and note what is wrong with their rows; see `read_results`.
 
     Raises
@@ -130,47 +172,96 @@ def find_results(
     Unreadable
         If a file as a whole cannot be read, or its columns are not clear.
     """
-    asked = {"model": model, "item": item, "score": score, "trial": trial}
-    for role, name in asked.items():
+    scale = reward_range_of(bounds)
+    asked = _checked(asked)
+    tables, notes = _tables(paths)
+    if missing := [name for name in asked.drop or ()
+                   if not any(name in table.columns for table in tables)]:
+        raise ValueError(f"drop must be made of names of columns, got {missing[0]!r}, which no "
+                         "file has")
+    tasks = [task for table in tables if table.usual for task in table.columns.get("task", [])]
+    several = len({*tasks}) > 1
+    scored = any(table.scores for table in tables)
+    found = [found_in(_with_tasks(table, several), asked, scored, scale) for table in tables]
+    _mark_twice(found)
+    said = [each.in_words() for each in found]
+    said += [note for each in found for note in each.table.notes]
+    known, why = _known(tables, several)
+    return Read(found, [*dict.fromkeys([*said, *notes, *why, *_alike(found)])], known)
+
+
+def _checked(asked):
+    """Return what is asked for with lists of names; refuse what names no columns."""
+    for role, name in asked.roles.items():
         if name is not None and not isinstance(name, str):
             raise ValueError(f"{role} must be the name of a column, got {in_words(name)}")
-        if name is not None and [*asked.values()].count(name) > 1:
+        if name is not None and [*asked.roles.values()].count(name) > 1:
             raise ValueError(f"{role} must be the name of a column of its own, got {name!r} twice")
-    tables = [_opened(path) for path in _files(paths)]
-    tasks = {task for table in tables for task in table.columns.get("task", []) if table.usual}
-    per_file = [_found(_with_tasks(table, len(tasks) > 1), asked) for table in tables]
-    _mark_twice(per_file)
-    return per_file
+    columns, drop = (
+        None if names is None else as_list(names, param, "a sequence of names of columns")
+        for param, names in (("columns", asked.columns), ("drop", asked.drop)))
+    if columns is not None and not columns:
+        raise ValueError("columns must be at least one name, got none")
+    return Asked(asked.roles, columns and [*dict.fromkeys(columns)], drop)
 
 
-def _files(paths):
-    """Return the files that are meant, those of a folder in the order of their names."""
+def _tables(paths):
+    """Return the tables of files, and notes on files that have no results."""
     one = isinstance(paths, str | os.PathLike | bytes) or not isinstance(paths, Iterable)
-    listed: list[Any] = [paths] if one else list(paths)
-    files: list[Path] = []
-    for path in listed:
+    given: list[Any] = [paths] if one else list(paths)
+    for path in given:
         if not isinstance(path, str | os.PathLike):
             raise ValueError(f"paths must be a path, or a sequence of paths, got {in_words(path)}")
-    for path in map(Path, listed):
-        if path.is_dir():
-            inside = sorted(each for each in path.rglob("*")
-                            if each.suffix.lower() in READERS and not _is_summary(each))
-            if not inside:
-                refuse(path, f" is a folder without files in {', '.join(READERS)}; name a file")
-            files += inside
-        else:
-            files.append(path)
-    if not files:
+    if not given:
         raise ValueError("paths must be at least one file, got none")
-    return files
+    files: dict[Path, tuple[Path, bool]] = {}  # a file is read once
+    for path in map(Path, given):
+        inside = _files_in(path) if path.is_dir() else [path]
+        for each in inside:
+            files.setdefault(each.resolve(), (each, path.is_dir()))
+    tables, without = [], []
+    for path, in_folder in files.values():
+        try:
+            tables.append(_opened(path))
+        except NoResults:
+            if not in_folder:
+                raise
+            without.append(path)
+    if not tables:
+        refuse(without[0], " and the other files of the folder have no results; name a file")
+    notes = []
+    if without:
+        notes.append(f"{len(without):,} file{'s' * (len(without) > 1)} of folders without results: "
+                     + listed([path.name for path in without]))
+    return _latest(tables, notes), notes
 
 
-def _is_summary(path):
-    """Return whether a file of lm-evaluation-harness has totals instead of samples."""
-    return path.name.startswith("results_") and path.suffix == ".json"
+def _files_in(folder):
+    """Return the files of a folder that may hold results, in the order of their names."""
+    inside = sorted(
+        path for path in folder.rglob("*") if path.suffix.lower() in READERS and path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and not (path.name.startswith("results_") and path.suffix == ".json"))  # totals
+    if not inside:
+        refuse(folder, f" is a folder without files in {', '.join(READERS)}; name a file")
+    return inside
 
 
-def _opened(path):
+def _latest(tables, notes):
+    """Return the tables without logs of runs that broke off and were repeated, which are noted."""
+    last: dict[Any, str] = {}
+    for run in (table.run for table in tables if table.run):
+        last[run.name] = max(last.get(run.name, ""), run.began)
+    kept = []
+    for table in tables:
+        if table.run and table.run.broken and table.run.began < last[table.run.name]:
+            notes.append(f"{table.path}: the run broke off and was repeated; it is not read")
+        else:
+            kept.append(table)
+    return kept
+
+
+def _opened(path: Path) -> RawTable:
     """Return the columns of one file."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
@@ -184,153 +275,125 @@ def _opened(path):
 
 def _with_tasks(table, several):
     """Name the items of a log ``task/item`` where there are logs of several tasks."""
-    if table.usual and several:
+    if table.usual and several and "task" in table.columns:
         column = table.usual["item"]
         table.columns[column] = [f"{task}/{label}" for task, label in zip(
             table.columns["task"], table.columns[column], strict=True)]
     return table
 
 
-def _plain(name):
-    """Return the name of a column in small letters and without signs."""
-    return "".join(letter for letter in str(name).lower() if letter.isalnum())
+def _known(tables, several):
+    """Return all items in the headers of logs, or None, and notes.
 
-
-def _column(table, role, asked, scores):
-    """Return the column of a role, or None if there is none; refuse to choose among several.
-
-    ``asked`` are the columns that were named; none of them has another role.
+    The longest list of a task has to have all items of the others.
     """
-    names = list(table.columns)
-    if asked[role] is not None:
-        if asked[role] not in names:
-            refuse(table.path, f": there is no column {asked[role]!r} for the {role}; choose one "
-                               f"of {_listed(names)}")
-        return asked[role]
-    names = [name for name in names if name not in asked.values()]
-    if role in table.usual:
-        return table.usual[role]
-    fit = scores if table.usual and role == "score" else [
-        name for name in names if _plain(name) in USUAL[role].split()]
-    fit = [name for name in fit if name == role] or fit
-    if len(fit) > 1:
-        refuse(table.path, f": the {role} may be any of the columns {_listed(fit)}; name one with "
-                           f"{role}= or --{role}")
-    return fit[0] if fit else None
+    longest: dict[Any, list[Any]] = {}
+    for table in tables:
+        if table.known is None:
+            return None, []
+        task = table.columns["task"][0]
+        if len(table.known) > len(longest.get(task, ())):
+            longest[task] = table.known
+    for table in tables:
+        task = table.columns["task"][0]
+        if not {*map(repr, table.known)} <= {*map(repr, longest[task])}:
+            return None, [f"{table.path}: its header lists other items than those of other logs, "
+                          "so that they give no order"]
+    turns = sorted((place, turn, f"{task}/{item}" if several else item)
+                   for turn, (task, items) in enumerate(longest.items())
+                   for place, item in enumerate(items))
+    labels, flaws = as_labels([item for *_, item in turns], lines=True)
+    return (None if flaws else labels), []
 
 
-def _listed(names):
-    """Return names in words, at most some of them."""
-    more = len(names) - SHOWN
-    return ", ".join(map(repr, names[:SHOWN])) + (f" and {more} more" if more > 0 else "")
-
-
-def _found(table, asked):
-    """Return the results of one file."""
-    scores = [name for name in table.columns if name not in {*table.usual.values(), "task", "log"}]
-    roles = {role: _column(table, role, asked, scores) for role in USUAL}
-    if roles["score"] is None and (roles["model"] is None) != (roles["item"] is None):
-        return _wide(table, roles)
-    for role in ("model", "item", "score"):
-        if roles[role] is None:
-            refuse(table.path, f": no column has a usual name of the {role}; name one of "
-                               f"{_listed(list(table.columns))} with {role}= or --{role}")
-    results = Found(table, {role: f"column {name!r}" for role, name in roles.items() if name})
-    raw = [table.columns[name] if name else None for name in roles.values()]
-    for row in range(len(table.places)):
-        values = [None if column is None else column[row] for column in raw]
-        _add(results, row, values, list(roles.values()), table.where(row))
-    return results
-
-
-def _wide(table, roles):
-    """Return the results of a table with a row for each model and a column for each item."""
-    across = "item" if roles["item"] is None else "model"
-    down = "model" if across == "item" else "item"
-    names = [name for name in table.columns if name not in (roles[down], roles["trial"])]
-    columns = {down: f"column {roles[down]!r}",
-               across: f"the names of the {len(names)} other columns", "score": "their values"}
-    results = Found(table, columns)
-    labels = {}
-    for name in names:
-        try:
-            labels[name] = as_label(name)
-        except Unreadable as error:
-            refuse(table.path, f": the name of a column {error}")
-    for row in range(len(table.places)):
-        trial = table.columns[roles["trial"]][row] if roles["trial"] else None
-        here = table.columns[roles[down]][row]
-        for name in names:
-            value = table.columns[name][row]
-            pair = (here, labels[name]) if across == "item" else (labels[name], here)
-            _add(results, row, [*pair, None if value is Absent else value, trial],
-                 [roles["model"] or name, roles["item"] or name, name, roles["trial"]],
-                 table.where(row, name))
-    return results
-
-
-def _add(results, row, values, columns, place):
-    """Add a result, or what is wrong with it."""
-    cell: list[Any] = []
-    column = None
-    try:
-        for value, column, convert in zip(values, columns, _CONVERT, strict=True):
-            if column is None:  # no column of trials
-                cell.append("1")
-            else:
-                cell.append(convert(value))
-    except Unreadable as error:
-        results.problems.append(f"{results.table.where(row, column)}: {error}")
-    else:
-        results.cells.append(tuple(cell))
-        results.places.append(place)
-
-
-_CONVERT = (as_label, as_label, as_score, as_label)
-
-
-def _mark_twice(per_file):
+def _mark_twice(found):
     """Note every result that is told a second time."""
-    first: dict[Any, str] = {}
-    for each in per_file:
-        for (model, item, _, trial), place in zip(each.cells, each.places, strict=True):
-            key = model, item, trial
-            if key in first:
-                has_trial = "trial" in each.columns
-                which_trial = f", trial {trial!r}" if has_trial else ""
-                hint = ("remove one of the rows" if has_trial else
-                        "remove one of the rows, or number them in a column 'trial'")
-                if each.table.usual:
-                    hint = "remove one of the logs, or tell them apart with --model log"
-                each.problems.append(f"{place}: model {model!r}, item {item!r}{which_trial} is "
-                                     f"already in {first[key]}; {hint}")
-            else:
-                first[key] = place
+    size = sum(len(each.models) for each in found)
+    codes: dict[str, dict[Any, int]] = {"models": {}, "items": {}, "trials": {}}
+    keys = np.zeros(size, dtype=np.int64)
+    for name, known in codes.items():
+        column = _chained(["1"] * len(each.models) if (x := getattr(each, name)) is None else x
+                          for each in found)
+        known.update((label, place) for place, label in enumerate(dict.fromkeys(column)))
+        keys = keys * max(len(known), 1) + np.fromiter(map(known.__getitem__, column), np.int64,
+                                                       size)
+    ordered = np.sort(keys)
+    if (ordered[1:] != ordered[:-1]).all():
+        return
+    begins = np.cumsum([0, *(len(each.models) for each in found)])
+    first: dict[int, tuple[Found, int]] = {}
+    for each, begin in zip(found, begins.tolist(), strict=False):
+        for result, key in enumerate(keys[begin : begin + len(each.models)].tolist()):
+            if key not in first:
+                first[key] = each, result
+                continue
+            other, earlier = first[key]
+            each.problems.append(_told_twice(each, result, other.where(earlier)))
 
 
-def as_frame(per_file: list[Found]) -> "pandas.DataFrame":
-    """Return the results of files as a data frame with notes."""
-    import pandas
+def _told_twice(each, result, where):
+    """Return in words that a result is told again."""
+    told = f"model {each.models[result]!r}, item {each.items[result]!r}"
+    told += f", trial {each.trials[result]!r}" if each.trials is not None else ""
+    hint = ("remove one of the rows" if each.trials is not None else
+            "remove one of the rows; if both are results, number them in a column 'trial'")
+    if "log" in each.table.columns:
+        hint = "remove one of the logs, or tell them apart with --model log"
+    return f"{each.where(result)}: {told} is already in {where}; {hint}"
 
-    cells = [cell for each in per_file for cell in each.cells]
-    frame = pandas.DataFrame(cells, columns=["model", "item", "score", "trial"])
-    frame.attrs["notes"] = [each.in_words() for each in per_file]
-    frame.attrs["notes"] += [note for each in per_file for note in each.table.notes]
-    frame.attrs["notes"] += counted(cells)
-    return frame
+
+def _chained(lists):
+    """Return the entries of lists one after another."""
+    return [entry for each in lists for entry in each]
 
 
-def counted(cells: list[tuple[str, str, float, str]]) -> list[str]:
-    """Return sentences on missing scores and on models that have different items."""
+def _alike(found):
+    """Return notes on different labels that read alike, as 7 and 7.0."""
     notes = []
-    if missing := sum(score != score for _, _, score, _ in cells):
-        notes.append(f"{missing} of {len(cells)} scores are missing")
-    items: dict[str, set[str]] = {}
-    for model, item, _, _ in cells:
-        items.setdefault(model, set()).add(item)
-    union = set().union(*items.values())
-    if less := [model for model, its_items in items.items() if len(its_items) < len(union)]:
-        fewest = min(len(items[model]) for model in less)
-        notes.append(f"{len(less)} of {len(items)} models have results on less than all "
-                     f"{len(union)} items, the least {fewest}: {_listed(less)}")
+    for name in ("models", "items"):
+        first: dict[str, str] = {}
+        labels = dict.fromkeys(_chained(getattr(each, name) for each in found))
+        pairs = [(other, label) for label in labels
+                 if (other := first.setdefault(_reading(label), label)) != label]
+        if pairs:
+            more = f" ({len(pairs):,} such pairs)" if len(pairs) > 1 else ""
+            notes.append(f"{pairs[0][0]!r} and {pairs[0][1]!r} read alike and are different "
+                         f"{name}{more}; write one name if they are one")
+    return notes
+
+
+def _reading(label):
+    """Return a label without case, blanks, forms of letters and a fraction of zeros."""
+    text = unicodedata.normalize("NFKC", label).casefold()
+    number, dot, zeros = text.partition(".")
+    if dot and number.lstrip("-").isdecimal() and not zeros.strip("0"):
+        text = number
+    return "".join(text.split())
+
+
+def _not_shared(results):
+    """Return a note on models that share no item with any other."""
+    asked = (~results.absent).astype(np.float32)
+    shared = asked @ asked.T > 0
+    np.fill_diagonal(shared, False)
+    alone = [name for name, its in zip(results.models, shared.any(axis=1).tolist(), strict=True)
+             if not its]
+    if not alone or len(results.models) == 1:
+        return []
+    if len(alone) == len(results.models):
+        return ["no two models share an item, so that nothing can be compared: if each has items "
+                "of its own, see the page 'Your data'"]
+    return [f"{listed(alone)} share{'s' * (len(alone) == 1)} no item with any other model, and "
+            "cannot be compared"]
+
+
+def _missing(results):
+    """Return notes on failed and absent cells."""
+    notes = [results.holes()] if results.holes() else []
+    fewer = results.absent.sum(axis=1)
+    less = [name for name, its in zip(results.models, fewer.tolist(), strict=True) if its]
+    if less:
+        size = len(results.items)
+        notes.append(f"{len(less)} of {len(results.models)} models have results on less than all "
+                     f"{size:,} items, the least {size - int(fewer.max()):,}: {listed(less)}")
     return notes

@@ -3,14 +3,34 @@
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from topk._types import Floats
 
 
 class Unreadable(ValueError):
     """A file, or a row of it, that is refused; the message is one line that says what to do."""
+
+
+class NoResults(Unreadable):
+    """A file that is intact and has no results, such as a manifest: folders may hold it."""
+
+
+Labels = list[str | None]  # None where there is none; what is wrong is said apart
+Flaws = list[tuple[int, str]]  # rows, and what is wrong with a value of theirs
+
+
+class Run(NamedTuple):
+    """What a log is of: a name that repetitions share, when it began, and whether it broke off."""
+
+    name: Any
+    began: str
+    broken: bool
 
 
 @dataclass
@@ -24,27 +44,80 @@ class RawTable:
     kind : str
         The format, for messages.
     columns : dict
-        Raw values by name of the column, in lists of equal length; text in a CSV file.
-    places : list of str or int
-        Where each row stands, such as ``"line 7"``; a number is that of a line.
+        Raw values by name of the column, in lists or arrays of equal length; text in a CSV file.
+    places : sequence of int or str
+        Where each row stands: numbers of what ``unit`` says, or words.
+    unit : str
+        ``"line"``, ``"row"`` or ``"object"``.
     usual : dict
         The columns of a known log that are the model, item and trial, by role.
+    scores : list of str
+        The columns of a known log that may be the score.
+    known : list or None
+        The raw items of a log's header, in their order.
+    run : tuple or None
+        A name that a log shares with its repetitions, and when it began.
+    run : Run or None
+        Which run a log is of.
     notes : list of str
         What is to be said about the file.
     """
 
     path: str
     kind: str
-    columns: dict[str, list[Any]]
-    places: list[Any]
+    columns: dict[str, Any]
+    places: Sequence[int | str]
+    unit: str = "line"
     usual: dict[str, str] = field(default_factory=dict)
+    scores: list[str] = field(default_factory=list)
+    known: list[Any] | None = None
+    run: Run | None = None
     notes: list[str] = field(default_factory=list)
 
     def where(self, row: int, column: object = None) -> str:
         """Return the file, row and column of a value in words."""
         place = self.places[row]
-        place = f"line {place}" if isinstance(place, int) else place
+        place = f"{self.unit} {place}" if isinstance(place, int) else place
         return f"{self.path}, {place}" + ("" if column is None else f", column {column!r}")
+
+    def names_of(self, name: str) -> list[str]:
+        """Return the columns that a name may mean.
+
+        They are the column itself; scores of a log without the words around their name; or what
+        stands inside of objects, by names with dots.
+        """
+        if name in self.columns:
+            return [name]
+        if fit := [score for score in self.scores
+                   if name in (score.removeprefix("score_"), score.rpartition(",")[0])]:
+            return fit
+        return [name] if _split(self.columns, name) else []
+
+    def values(self, name: str) -> Any:
+        """Return the raw values of a column, also of one inside of objects."""
+        if name in self.columns:
+            return self.columns[name]
+        outer, path = _split(self.columns, name)
+        return [_inside(value, path) for value in self.columns[outer]]
+
+
+def _split(columns, name):
+    """Return column and path of a name with dots, or None if no such column has objects."""
+    parts = name.split(".")
+    for size in range(len(parts) - 1, 0, -1):
+        outer, path = ".".join(parts[:size]), parts[size:]
+        if any(_inside(value, path) is not Absent for value in columns.get(outer, ())):
+            return outer, path
+    return None
+
+
+def _inside(value, path):
+    """Return the entry of nested objects at a path, or that it is absent."""
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return Absent
+        value = value[name]
+    return value
 
 
 def refuse(path: object, message: str) -> NoReturn:
@@ -60,13 +133,20 @@ def no_number(value: object) -> str:
         return f"is {value!r}; write a number without the percent sign"
     if isinstance(value, float) and math.isinf(value):
         return "is infinite; write a finite number, or leave it empty if it is missing"
+    if isinstance(value, dict):
+        return f"is an object; name what is meant in it, with a dot, such as {_example(value)}"
     if isinstance(value, str | int | float | bool):
         return f"is {value!r}, not a number; write a number, or leave it empty if it is missing"
     return f"is a {type(value).__name__}, not a number; name another column for the score"
 
 
+def _example(value):
+    """Return the dotted name of an entry of an object."""
+    return f"'....{next(iter(value), 'name')}'"
+
+
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
+MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "failed"}
 TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -97,10 +177,13 @@ def as_score(value: Any) -> float:
 
 
 BAD_LETTERS = re.compile("[\x00-\x1f\x7f-\x9f\ufeff\ufffd\ud800-\udfff]")
+LINE_ENDS = re.compile("[\t\n\v\f\r\x85]")
 
 
-def as_label(value: Any) -> str:
+def as_label(value: Any, lines: bool = False) -> str:
     """Return the label of a model, an item or a trial as text; spaces around it do not count.
+
+    With ``lines`` it may have line ends and tabs, as a prompt in JSON has.
 
     Raises
     ------
@@ -113,13 +196,84 @@ def as_label(value: Any) -> str:
         raise Unreadable("is not there; write it in every row")
     if value is None or value != value or (isinstance(value, str) and not value.strip()):
         raise Unreadable("is empty; write a name, or remove the row")
+    if isinstance(value, dict):
+        raise Unreadable("is an object; name what is meant in it, with a dot, such as "
+                         + _example(value))
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise Unreadable(f"is {value!r}, not a name; write text or an integer")
     label = str(value).strip()
-    if BAD_LETTERS.search(label):
+    if BAD_LETTERS.search(LINE_ENDS.sub("", label) if lines else label):
         raise Unreadable(f"is {label!r}, with a letter that no name has: a quotation mark is not "
                          "closed, or the encoding is wrong; save the file as UTF-8")
     return label
+
+
+def as_labels(values: Any, lines: bool = False) -> tuple[Labels, Flaws]:
+    """Return a column as labels, and what is wrong with it; see `as_label`."""
+    values = values.tolist() if isinstance(values, np.ndarray) else values
+    known: dict[Any, str | None] = {}
+    flaws: Flaws = []
+    if len({*map(type, values)}) == 1 and type(values[0]) in (str, int):
+        wrong = {}
+        for value in dict.fromkeys(values):  # equal values of one type have one label
+            try:
+                known[value] = as_label(value, lines)
+            except Unreadable as error:
+                known[value], wrong[value] = None, str(error)
+        if wrong:
+            flaws = [(row, wrong[value]) for row, value in enumerate(values) if value in wrong]
+        return [known[value] for value in values], flaws
+    labels: Labels = []
+    for row, value in enumerate(values):
+        try:
+            labels.append(as_label(value, lines))
+        except Unreadable as error:
+            labels.append(None)
+            flaws.append((row, str(error)))
+    return labels, flaws
+
+
+PLAIN = re.compile(r"[\d.+\-eE]*", re.ASCII)
+
+
+def as_scores(values: Any) -> tuple[Floats, Flaws]:
+    """Return a column as scores, nan where one is missing or wrong; see `as_score`."""
+    kinds = {values.dtype.type} if isinstance(values, np.ndarray) else {*map(type, values)}
+    if isinstance(values, np.ndarray) or kinds <= {int, float, bool}:
+        try:
+            scores = np.asarray(values, dtype=float)
+        except OverflowError:
+            pass
+        else:
+            if not np.isinf(scores).any():
+                return scores, []
+        values = values.tolist() if isinstance(values, np.ndarray) else values
+    if kinds == {str} and PLAIN.fullmatch("".join(values)):
+        try:
+            scores = np.array([float(value) if value else math.nan for value in values])
+        except ValueError:  # as with two points
+            pass
+        else:
+            if not np.isinf(scores).any():
+                return scores, []
+    known: dict[Any, float] = {}
+    flaws: Flaws = []
+    found = []
+    for row, value in enumerate(values):
+        key = value if type(value) is str else None
+        if key is not None and key in known:
+            found.append(known[key])
+            continue
+        try:
+            score = as_score(value)
+        except Unreadable as error:
+            score = math.nan
+            flaws.append((row, str(error)))
+        else:
+            if key is not None:
+                known[key] = score
+        found.append(score)
+    return np.array(found, dtype=float), flaws
 
 
 def loads(text: str | bytes) -> Any:
@@ -141,7 +295,8 @@ def decoded(path: object, data: bytes) -> str:
     """Return the text of a file in UTF-8, with or without a mark at its start."""
     for mark, message in (
         (b"\x1f\x8b", "is compressed with gzip; unpack it"),
-        (b"PK", "is a zip archive, as Excel writes; save it as CSV"),
+        (b"PK\x03\x04", "is a zip archive, as Excel writes; save it as CSV"),
+        (b"PK\x05\x06", "is an empty zip archive; write it again"),
         (b"PAR1", "is a Parquet file; give it the ending .parquet"),
         (b"\xff\xfe", "is in UTF-16; save it as UTF-8"),
         (b"\xfe\xff", "is in UTF-16; save it as UTF-8"),

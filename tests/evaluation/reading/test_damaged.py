@@ -29,8 +29,8 @@ def read(tmp_path, name, data, **columns):
     return read_results(path, **columns)
 
 
-def cells(frame):
-    return list(frame.itertuples(index=False, name=None))
+def cells(results):
+    return list(results.frame().itertuples(index=False, name=None))
 
 
 def check(tmp_path, name, variants, intact, **columns):
@@ -137,11 +137,12 @@ def test_csv(tmp_path):
 
 def test_every_cut_of_a_csv_file_is_refused_or_leaves_whole_lines(tmp_path):
     text = "model,item,score\n" + "".join(f"{m},{i},{s}\n" for m, i, s in ROWS)
-    data, whole = text.encode(), cells(read(tmp_path, "all.csv", text.encode()))
+    data, whole = text.encode(), {*cells(read(tmp_path, "all.csv", text.encode()))}
     for place in range(len(data)):
         if place > 17 and data[place - 1] == 10:
             kept = read(tmp_path, "cut.csv", data[:place])
-            assert cells(kept) == whole[: len(kept)]
+            assert {*cells(kept)} <= whole
+            assert len(cells(kept)) == data[:place].count(b"\n") - 1
         else:
             with pytest.raises(ValueError, match=r"cut\.csv"):
                 read(tmp_path, "cut.csv", data[:place])
@@ -162,7 +163,7 @@ def test_json_lines(tmp_path):
     located |= {f"score as {value}": with_row(cell(score=value)) for value in (
         "Infinity", "-Infinity", "1e999", "1" + "0" * 400, "[0.5]", "{}", "0,5")}
     located |= {f"model as {value}": with_row(cell(model=value)) for value in (
-        "null", '""', '" "', "NaN", "1.5", "true", "[]", '"a\\u0007"', '"a\\ud800"', '"a\\nb"')}
+        "null", '""', '" "', "NaN", "1.5", "true", "[]", "{}", '"a\\u0007"', '"a\\ud800"')}
     located |= {
         "no score": with_row('{"model": "b", "item": "q0"}\n'),
         "score misspelt": with_row('{"model": "b", "item": "q0", "scroe": 0.5}\n'),
@@ -253,7 +254,7 @@ def test_a_changed_byte_in_a_page_of_a_parquet_file_is_found(tmp_path):
 
 def members(path):
     """Return the members of a recorded log, as {name: text}."""
-    from topk_eval.reading.harness import _unpacked
+    from topk_eval.reading.inspect_logs import _unpacked
 
     with zipfile.ZipFile(path) as archive:
         return {name: _unpacked(path, archive, name) for name in archive.namelist()}
@@ -271,7 +272,6 @@ BROKEN_SAMPLES = {  # what is changed in the summaries of the samples of a log
     "blank id": lambda samples: samples[1].update(id=" "),
     "id in a list": lambda samples: samples[1].update(id=["word-1"]),
     "id with a fraction": lambda samples: samples[1].update(id=1.5),
-    "sample twice": lambda samples: samples.append(samples[0]),
     "null sample": lambda samples: samples.append(None),
     "number for a sample": lambda samples: samples.append(3),
 }
@@ -319,6 +319,7 @@ def test_inspect_archives(tmp_path):
         "samples null": archive(samples=b"null"), "two scorers": archive(samples=two),
         "no scores": archive(samples=changed(samples, lambda all: [s.pop("scores") for s in all])),
         "same without compression": archive(),
+        "same with a sample twice": archive(samples=[*samples, samples[0]]),
         "same from its samples": zipped({name: text for name, text in parts.items()
                                          if name == "header.json" or name.startswith("samples/")}),
     } | {f"cut at {place}": data[:place] for place in range(1, len(data), len(data) // 30)}
