@@ -33,11 +33,9 @@ import numpy as np
 from topk._types import Flags, Floats, Integers
 from topk.bandits import UNIT_RANGE, RewardRange
 from topk.confidence.paired import BETS, ROUNDING, WEIGHTS, bet
-from topk.confidence.race import Race
-from topk.rules.allocation import spread
 from topk.rules.base import RUNNING
 from topk.rules.numbered_state import NumberedRunState
-from topk.strategies.paired import RESERVED, PairedBetting, PairTable
+from topk.strategies.paired import PairedBetting, PairTable
 
 Missing = Literal["worst", "fixed"]  # what an absent cell is
 BLOCK = 128  # items multiplied before a logarithm: 2 ** 128 and 0.1 ** 128 are representable
@@ -120,6 +118,8 @@ class HoledPairs(PairTable):
     ) -> None:
         super().__init__(strategy, n, withdrawals)
         self.first, self.fixed, self.claims = first, missing == "fixed", claims
+        if self.race is not None:
+            self.race.fixed = self.fixed
         self.low, self.high = np.zeros((n, size)), np.ones((n, size))
         self.told = np.zeros((n, size), dtype=bool)
         self.whole, self.ends = np.zeros(n, dtype=np.int64), np.full(n, first)
@@ -148,8 +148,12 @@ class HoledPairs(PairTable):
         """Compute the evidence of all pairs with a changed model, as far as it is new.
 
         Up to the end of what both models have without a hole the capitals are final; beyond it
-        they are computed again with the present fills.
+        they are computed again with the present fills.  Where a race decides, it reads further
+        rows, and pairs need no evidence.
         """
+        if self.races:
+            self._race_on()
+            return
         if changed.size == self.n:
             x, y = np.nonzero(~np.eye(self.n, dtype=bool))
         else:
@@ -162,6 +166,14 @@ class HoledPairs(PairTable):
         self.capitals[x, y], self._settled[x, y], self._done[x, y] = capitals, settled, end
         self._follow(x, y, end, np.minimum(self.ends[x], self.ends[y]), capitals, settled)
         self.largest[x, y] = settled
+
+    def _race_on(self):
+        """Let the race read the rows that are complete."""
+        low, high, size = self.low, self.high, self.whole
+        if self.fixed:
+            low, high = (np.where(self.told, x, np.nan) for x in (low, high))
+            size = np.full(self.n, self.told.shape[1])
+        self.race.count(low, high, size)
 
     def _follow(self, x, y, begin, end, capitals, largest):
         """Bet the capitals of pairs on items from ``begin`` to before ``end``, all (P,), in place.
@@ -196,10 +208,6 @@ class HoledPairs(PairTable):
                              np.nan_to_num(cells, nan=1.0)))
         self.put(told)
 
-    def wanted(self, flight: Integers, left: Integers, size: int) -> Integers | None:
-        """Return how many cells of each model to hand out, (n,); None if pairs say so."""
-        return None
-
     def judge(self, low: Floats, high: Floats, told: Flags, largest: Floats) -> None:
         """Take over a table whose e-values have been computed."""
         self.low, self.high, self.told, self.largest = low, high, told, largest
@@ -214,107 +222,16 @@ class HoledPairs(PairTable):
 
     def withdraw(self, arm: int) -> None:
         """Continue without a model; see `topk.strategies.paired.PairTable.withdraw`."""
+        raced = self.races
         super().withdraw(arm)
         self._scores = None
+        if raced and not self.races:
+            self._bet_again(np.arange(self.n))
 
     def copy(self) -> Self:
         """Return a copy, which may change."""
         other = super().copy()
         other._scores = None
-        return other
-
-
-class RacingPairs(HoledPairs):
-    """The cells of a run of `PairsOfItems` for the best model, or all but the worst: a race.
-
-    The race has 0.9 of delta, or all of it if no model can be withdrawn.  It goes on while no model
-    is withdrawn that is still in it; from then on claims about pairs decide, at the other tenth,
-    which all n (n - 1)/2 false ones share.
-
-    Attributes
-    ----------
-    race : topk.confidence.race.Race
-        The race, which reads rows as they become complete.
-    void : bool
-        Whether a model was withdrawn that was still in the race.
-    """
-
-    def __init__(
-        self, strategy: PairedBetting, n: int, withdrawals: int | None = None, size: int = 0,
-        missing: Missing = "worst",
-    ) -> None:
-        super().__init__(strategy, n, withdrawals, size, missing=missing)
-        self.race = Race(n, self.delta, 1.0 if self.all_stay else RESERVED,
-                         worst=self.k > 1, fixed=self.fixed)
-        self.void = False
-
-    def _bet_again(self, changed):
-        """Let the race read further rows; bet on pairs only if they decide."""
-        if self.void:
-            super()._bet_again(changed)
-            return
-        low, high, size = self.low, self.high, self.whole
-        if self.fixed:
-            low, high = (np.where(self.told, x, np.nan) for x in (low, high))
-            size = np.full(self.n, self.told.shape[1])
-        self.race.count(low, high, size)
-
-    @property
-    def count(self) -> float:
-        """The number that shares delta in claims about pairs, which decide if the race is void."""
-        return 5 * self.n * (self.n - 1)
-
-    def _sides(self):
-        """Return the k models that would be returned, and the others."""
-        inside, outside = super()._sides()
-        if self.void:
-            return inside, outside
-        leader = np.array([self.race.leaders()[0]])
-        every = np.concatenate([inside, outside])
-        others = every[every != leader]
-        return (others, leader) if self.race.worst else (leader, others)
-
-    def chosen(self) -> Integers:
-        """Return the k models that would be returned now."""
-        return self._sides()[0]
-
-    def decided(self) -> bool:
-        """Return whether one model is left in the race, or the pairs decide."""
-        return super().decided() if self.void else int(self.race.left.sum()) == 1
-
-    def wanted(self, flight: Integers, left: Integers, size: int) -> Integers | None:
-        """Return how many cells of each model in the race to hand out, (n,): equally many."""
-        if self.void or self.decided():
-            return None
-        return spread(self.size + flight, np.where(self.race.left, left, 0), size)
-
-    def lacking(self) -> Floats:
-        """Return ln of the factor by which e-values of models in the race are too small."""
-        if self.void:
-            return super().lacking()
-        found = np.full((self.n, self.n), -np.inf)
-        if not self.decided():
-            leader, still = self.race.leaders()[0], np.flatnonzero(self.race.left)
-            still = still[still != leader]
-            found[leader, still] = np.log(self.race.level / self.race.largest[still])
-        return np.maximum(found, found.T)
-
-    def evidence(self, epsilon: float) -> float:
-        """Return an anytime-valid p-value for the hypothesis that `chosen` is wrong."""
-        return super().evidence(epsilon) if self.void or epsilon else self.race.evidence()
-
-    def withdraw(self, arm: int) -> None:
-        """Continue without a model; if it is still in the race, claims about pairs decide."""
-        begins = not self.void and bool(self.race.left[arm])
-        super().withdraw(arm)
-        if begins:
-            self.void = True
-            super()._bet_again(np.arange(self.n))
-
-    def copy(self) -> Self:
-        """Return a copy, which may change."""
-        other = super().copy()
-        other.race = self.race.copy()
         return other
 
 
@@ -342,12 +259,6 @@ class PairsRunState(NumberedRunState):
         self.table.put(cells)
         self._sum([arm for arm, *_ in cells])
         self._end()
-
-    def shares(self, flight: Integers, left: Integers, size: int) -> Integers:
-        """Return how many cells of each model to hand out next, (n,), at most ``size`` together."""
-        if (found := self.table.wanted(flight, left, size)) is not None:
-            return found
-        return super().shares(flight, left, size)
 
     def _sum(self, arms):
         """Set numbers and sums of known results, which do not depend on the order of arrival."""
@@ -384,7 +295,6 @@ class PairsOfItems(PairedBetting):
         As for `HoledPairs`.
     """
 
-    race: bool = True
     first: int = 0
     missing: Missing = "worst"
     claims: float | None = None
@@ -394,17 +304,14 @@ class PairsOfItems(PairedBetting):
     ) -> HoledPairs:
         """Return an empty table for n models with ``items`` (n,) cells each."""
         size = 0 if items is None else int(items.max())
-        if self.races(n):
-            return RacingPairs(self, n, withdrawals, size, self.missing)
         return HoledPairs(self, n, withdrawals, size, self.first, self.missing, self.claims)
 
     def races(self, n: int) -> bool:
-        """Return whether n models race: for the best of three or more, or all but the worst.
+        """Return whether n models race for the best one, or for the worst.
 
         Of two models the race is the pair's own claim, which may fill absent cells.
         """
-        return (self.race and self.k in (1, n - 1) and self.epsilon == 0 and n > 2
-                and self.first == 0 and self.claims is None)
+        return super().races(n) and n > 2 and self.first == 0 and self.claims is None
 
     def begin(
         self,

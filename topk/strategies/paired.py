@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -126,7 +126,8 @@ class PairTable(RewardTable):
     def __init__(self, strategy: PairedBetting, n: int, withdrawals: int | None = None) -> None:
         super().__init__(n)
         self.k, self.epsilon, self.delta = strategy.k, strategy.epsilon, strategy.delta
-        self.all_stay, self.race, self.void = withdrawals == 0, None, False
+        self.all_stay, self.void = withdrawals == 0, False
+        self.race: Any = None  # a `Race`, if the rule is one
         if strategy.races(n):
             share = 1.0 if self.all_stay or n == 2 else RESERVED
             self.race = Race(n, self.delta, share, worst=self.k > 1, ahead=self.independent)
