@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from topk_eval.ranks import Tiers
 
 
+LARGEST = 700.0  # nats, of which e has a float
+
+
 class JudgedRows(GradedTable):
     """Rows about exactly these items, with ends and means that have been computed.
 
@@ -132,7 +135,8 @@ def _state(tiers):
         table = source.table
     elif new:
         table = replace(state.strategy, claims=source.counts.of_set).table(n, None)
-        table.judge(fills.low, fills.high, ~fills.absent, np.exp(source.tolerant))
+        largest = np.exp(np.minimum(source.tolerant, LARGEST))
+        table.judge(fills.low, fills.high, ~fills.absent, largest)
     else:
         table = JudgedRows(state.strategy, n, state.items)
         table.ends = np.stack([source.low, source.high]) / source.size
