@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,16 @@ from topk_eval.reading.inspect_logs import MANAGER, number_of
 from topk_eval.results import Listed
 
 SCALE = ("bounds", "lower_is_better")  # options of results; the others are of tiers
-SPARE = 10  # later samples that come back before one without a score is taken for failed
+LATE = 8  # times as many later samples have come back as were ever under way together
 
 
 class Race:
     """Models that are compared on the same samples; each task of each takes an `entry`.
 
-    A sample that errored counts as the worst for every statement and holds nothing up: inspect_ai
-    does not tell of it, so that a sample has failed once `SPARE` samples more than were ever under
-    way together have started later and come back.  It then stays failed.  That assumes that what
-    fails, or takes that long, does not depend on the scores of later samples.
+    A sample that errored has failed: it counts as the worst for every statement and holds nothing
+    up.  So has one of which nothing is heard while, of the samples of its model that started later,
+    `LATE` times as many have come back as were ever under way together.  It then stays failed.
+    That assumes that what fails does not depend on the scores of later samples.
 
     Parameters
     ----------
@@ -87,17 +88,17 @@ class Race:
         self.items = {item: self.items[item] for item in order}
 
     def add(self, model: str, item: Any, epoch: int, scores: dict[str, Any]) -> None:
-        """Add the scores of a sample, and look at all results from time to time."""
+        """Add the scores of a sample, {} if it failed; look at all results from time to time."""
         runs = self.runs[model]
         if not runs.back((item, epoch)):
             return  # told before, or taken for failed
         try:
-            score = self._score(scores)
+            score = self._score(scores) if scores else math.nan
         except ValueError as error:
             self.note(f"a score is not taken, and its sample has failed: {error}")
             score = math.nan
         self.scores.setdefault((model, item), []).append(score)
-        for late, _ in runs.failed():
+        for late, _ in runs.late():
             self.scores.setdefault((model, late), []).append(math.nan)
         self._wait -= 1
         if self._wait <= 0:
@@ -170,9 +171,9 @@ class _Runs:
         self.gone.add(sample)
         return True
 
-    def failed(self):
+    def late(self):
         """Return samples that are taken for failed from now on."""
-        late = [x for x, passed in self.under_way.items() if passed >= self.most + SPARE]
+        late = [x for x, passed in self.under_way.items() if passed > LATE * self.most]
         for sample in late:
             del self.under_way[sample]
         self.gone |= {*late}
@@ -211,6 +212,7 @@ class _Entry(EarlyStopping):
             raise ValueError(f"the model must be {allowed}, got {task.model!r}, and its samples "
                              "are neither counted nor stopped")
         self.model, self.task = task.model, task.task
+        ENTRIES[getattr(task, "eval_id", "")] = self
         self.race.begin(task.task, [sample.id for sample in samples], epochs)
         return MANAGER
 
@@ -229,7 +231,26 @@ class _Entry(EarlyStopping):
         if scores and self.model is not None:
             self.race.add(self.model, (self.task, id), epoch, scores)
 
+    @_never_fails(None)
+    async def errored(self, id, epoch):
+        self.race.add(self.model, (self.task, id), epoch, {})
+
     @_never_fails({})
     async def complete_task(self):
         return {"tier": self.race.tier.get(self.model), "samples_not_run": self.stopped,
                 "decided": self.race.decided.get(self.model), "notes": [*self.race.notes]}
+
+
+ENTRIES: weakref.WeakValueDictionary[str, _Entry] = weakref.WeakValueDictionary()  # by evaluation
+
+try:
+    from inspect_ai.hooks import Hooks, SampleEnd, hooks
+except ImportError:  # an inspect_ai that tells of no sample that errored
+    pass
+else:
+    @hooks(name="topk", description="Tells early stopping of samples that errored.")
+    class _Errors(Hooks):
+        async def on_sample_end(self, data: SampleEnd) -> None:
+            entry = ENTRIES.get(data.eval_id)
+            if entry is not None and data.sample.error is not None and not data.sample.scores:
+                await entry.errored(data.sample.id, data.sample.epoch)

@@ -50,6 +50,8 @@ def next_cells(
     score: options.ScoreColumn = None,
     trial: options.TrialColumn = None,
     cluster: options.ClusterColumn = None,
+    columns: options.Columns = None,
+    drop: options.Drop = None,
 ) -> None:
     """Write which cells to run next: models and items, to be appended with their scores.
 
@@ -67,9 +69,11 @@ def next_cells(
         inputs = [items, models, *(todo or [])]
         _check_output(out, files, [Path(path) for path in inputs if path is not None])
     names = None if models is None else read_names(models, "--models")
-    columns = {"model": model, "item": item, "score": score, "trial": trial, "cluster": cluster,
-               "bounds": bounds, "lower_is_better": lower_is_better, "empty": empty.value}
-    results = table_of(files, columns, items, order, drawn, shuffle, seed, names)
+    taken, dropped = options.wide(columns, drop)
+    reading = {"model": model, "item": item, "score": score, "trial": trial, "cluster": cluster,
+               "bounds": bounds, "lower_is_better": lower_is_better, "empty": empty.value,
+               "columns": taken, "drop": dropped}
+    results = table_of(files, reading, items, order, drawn, shuffle, seed, names)
     if results is None:
         raise ValueError("there are no results yet; name all models with --models")
     if not 1 <= k < (n := len(results.models)):

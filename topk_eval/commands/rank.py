@@ -44,6 +44,8 @@ def rank(
     score: options.ScoreColumn = None,
     trial: options.TrialColumn = None,
     cluster: options.ClusterColumn = None,
+    columns: options.Columns = None,
+    drop: options.Drop = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Write a Markdown table.")] = False,
     plot: Annotated[Path | None, typer.Option(
@@ -58,9 +60,11 @@ def rank(
         raise ValueError("-k and --ranks share delta in different ways; choose one of them")
     if as_json and markdown:
         raise ValueError("--json and --markdown exclude each other; choose one of them")
-    columns = {"model": model, "item": item, "score": score, "trial": trial, "cluster": cluster,
-               "bounds": bounds, "lower_is_better": lower_is_better, "empty": empty.value}
-    results = table_of(files, columns, items, order, drawn, shuffle, seed)
+    taken, dropped = options.wide(columns, drop)
+    reading = {"model": model, "item": item, "score": score, "trial": trial, "cluster": cluster,
+               "bounds": bounds, "lower_is_better": lower_is_better, "empty": empty.value,
+               "columns": taken, "drop": dropped}
+    results = table_of(files, reading, items, order, drawn, shuffle, seed)
     if results is None:
         output.say("no results yet, so that nothing is decided")
         raise typer.Exit(UNDECIDED)
