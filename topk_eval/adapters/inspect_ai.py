@@ -95,7 +95,8 @@ class Race:
         try:
             score = self._score(scores) if scores else math.nan
         except ValueError as error:
-            self.note(f"a score is not taken, and its sample has failed: {error}")
+            self.note("a score is not taken, and its sample has failed: it "
+                      + str(error).partition(";")[0])
             score = math.nan
         self.scores.setdefault((model, item), []).append(score)
         for late, _ in runs.late():
@@ -103,29 +104,29 @@ class Race:
         self._wait -= 1
         if self._wait <= 0:
             self._wait = self.every
-            self._look()
+            self.look()
 
     def _score(self, scores):
         """Return the score that counts as a number within the bounds."""
         name, _, part = (self.scorer or "").partition("/")
         if not name and len(scores) > 1:
-            raise ValueError(f"there are several scorers, {[*scores]}; name one with scorer=")
+            raise ValueError(f"has several scorers, {[*scores]}: name one with scorer=")
         if name and name not in scores:
-            raise ValueError(f"there is no scorer {name!r}, but {[*scores]}")
+            raise ValueError(f"has no scorer {name!r}, but {[*scores]}")
         value = scores[name or next(iter(scores))].score.value
         if isinstance(value, dict):
             if part not in value:
-                raise ValueError(f"the score has the parts {[*value]}; name one with "
+                raise ValueError(f"has the parts {[*value]}: name one with "
                                  f"scorer='{name or next(iter(scores))}/{next(iter(value), '')}'")
             value = value[part]
         number = number_of(value)
         low, high = self.scale.get("bounds", (0, 1))
         if number < low or number > high:
-            raise ValueError(f"it is {number:g}, outside of the bounds; give those of the scale "
-                             "with bounds=")
+            raise ValueError(f"is {number:g}, outside of the bounds: give those of the scale with "
+                             "bounds=")
         return number
 
-    def _look(self):
+    def look(self) -> None:
         """Set the tiers of models that are certain now."""
         found = self.tiers()
         now = found.frame().set_index("model")["tier"].to_dict()
@@ -235,8 +236,14 @@ class _Entry(EarlyStopping):
     async def errored(self, id, epoch):
         self.race.add(self.model, (self.task, id), epoch, {})
 
+    @_never_fails(None)
+    async def look(self):
+        if self.race.scores:
+            self.race.look()
+
     @_never_fails({})
     async def complete_task(self):
+        await self.look()
         return {"tier": self.race.tier.get(self.model), "samples_not_run": self.stopped,
                 "decided": self.race.decided.get(self.model), "notes": [*self.race.notes]}
 

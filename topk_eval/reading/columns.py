@@ -83,6 +83,8 @@ class Found:
         What is wrong, a line for each value or row.
     score : str or None
         The column of the scores.
+    once : bool
+        Whether it is known that no result occurs twice.
     """
 
     table: RawTable
@@ -96,6 +98,7 @@ class Found:
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     problems: list[str] = field(default_factory=list)
     score: str | None = None
+    once: bool = False
 
     def in_words(self) -> str:
         """Return which columns were taken."""
@@ -348,6 +351,7 @@ def _placed(found, roles, down, columns, cells):
     found.trials = each("trial") if "trial" in labels else None
     found.clusters = each("cluster") if "cluster" in labels else None
     found.scores, found.empty = scores.ravel(), blank.ravel()
+    found.once = all(len({*x}) == len(x) for x in (columns, labels[down]))
     found.rows = np.repeat(np.arange(len(table.places)), width)
     if bad.any():
         keep = ~bad.ravel()

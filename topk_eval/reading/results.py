@@ -160,7 +160,8 @@ def as_results(
 ) -> Results:
     """Return what files hold as results, with notes on what is missing."""
     results = Results.from_list(read.listed(), bounds, lower_is_better, order, drawn, empty)
-    results.notes = [*_not_shared(results), *read.notes, *results.notes, *_missing(results)]
+    results.notes = [*_not_shared(results), *read.notes, *_alike(results), *results.notes,
+                     *_missing(results)]
     return results
 
 
@@ -187,7 +188,7 @@ def find_results(paths: Any, asked: Asked, bounds: Sequence[float] = (0, 1)) -> 
     said = [each.in_words() for each in found]
     said += [note for each in found for note in each.table.notes]
     known, why = _known(tables, several)
-    return Read(found, [*dict.fromkeys([*said, *notes, *why, *_alike(found)])], known)
+    return Read(found, [*dict.fromkeys([*said, *notes, *why])], known)
 
 
 def _checked(asked):
@@ -308,6 +309,8 @@ def _known(tables, several):
 
 def _mark_twice(found):
     """Note every result that is told a second time."""
+    if len(found) == 1 and found[0].once:
+        return
     size = sum(len(each.models) for each in found)
     codes: dict[str, dict[Any, int]] = {"models": {}, "items": {}, "trials": {}}
     keys = np.zeros(size, dtype=np.int64)
@@ -344,21 +347,21 @@ def _told_twice(each, result, where):
 
 def _chained(lists):
     """Return the entries of lists one after another."""
-    return [entry for each in lists for entry in each]
+    lists = [*lists]
+    return lists[0] if len(lists) == 1 else [entry for each in lists for entry in each]
 
 
-def _alike(found):
+def _alike(results):
     """Return notes on different labels that read alike, as 7 and 7.0."""
     notes = []
-    for name in ("models", "items"):
+    for noun, labels in (("models", results.models), ("items", results.items)):
         first: dict[str, str] = {}
-        labels = dict.fromkeys(_chained(getattr(each, name) for each in found))
         pairs = [(other, label) for label in labels
                  if (other := first.setdefault(_reading(label), label)) != label]
         if pairs:
             more = f" ({len(pairs):,} such pairs)" if len(pairs) > 1 else ""
             notes.append(f"{pairs[0][0]!r} and {pairs[0][1]!r} read alike and are different "
-                         f"{name}{more}; write one name if they are one")
+                         f"{noun}{more}; write one name if they are one")
     return notes
 
 
