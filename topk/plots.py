@@ -11,7 +11,7 @@ Matplotlib is imported only when a figure is drawn.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -222,10 +222,18 @@ def figure_or(ax: Axes | None = None, height: float = 3.2) -> tuple[Figure | Non
 
 
 def plain_text(name: object, most: int = 40) -> str:
-    """Return a name escaped for Matplotlib, truncated to ``most`` characters."""
+    """Return a name escaped for Matplotlib, without its middle if it is longer than ``most``."""
     text = str(name)
-    short = text if len(text) <= most else f"{text[: most - 1]}…"
+    begin = most // 2
+    short = text if len(text) <= most else f"{text[:begin]}…{text[begin + 1 - most:]}"
     return short.replace("\0", " ").replace("$", r"\$")
+
+
+def plain_texts(names: Iterable[object], most: int = 40) -> list[str]:
+    """Return names as `plain_text` does, whole if two of them would become the same."""
+    names = [*names]
+    short = [plain_text(name, most) for name in names]
+    return short if len({*short}) == len({*names}) else [plain_text(x, 10**6) for x in names]
 
 
 def curve_with_band(

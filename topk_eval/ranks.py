@@ -790,7 +790,7 @@ class Tiers:
         (self._draw_ranks if self.k is None else self._draw_means)(ax)
         step = 1 + (n - 1) // 60
         shown = range(0, n, step)
-        ax.set_yticks(shown, [plots.plain_text(self.names[place], 32) for place in shown])
+        ax.set_yticks(shown, plots.plain_texts([self.names[place] for place in shown], 32))
         ax.set_ylim(n - 0.5, -0.5)
         ax.grid(False, axis="y")
         return figure or ax

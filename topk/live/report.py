@@ -393,7 +393,7 @@ def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:
                 markerfacecolor=color if row.chosen else "white")
     if frame.chosen.any():
         ax.axvline(frame.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
-    label_arms(ax, [*map(plots.plain_text, frame.name)])
+    label_arms(ax, plots.plain_texts(frame.name))
     ax.set(xlabel="arm, by rank", ylabel=f"mean, joint\n{1 - frame.attrs['delta']:.0%} bounds")
     return figure or ax
 

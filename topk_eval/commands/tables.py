@@ -42,7 +42,7 @@ def table_of(
         raise ValueError("--shuffle needs --seed; choose one that was not used on these items")
     listed: Any = read_items(items, seed if shuffle else None) if items else order and order.value
     random = drawn or shuffle
-    if not any(has_rows(path) for path in files) and items is not None:
+    if items is not None and not any(has_rows(path) for path in files):
         scale = {name: columns[name] for name in ("bounds", "lower_is_better")}
         return None if models is None else Results.without_any(models, listed, drawn=random,
                                                                **scale)
@@ -73,8 +73,8 @@ def read_items(items: str, seed: int | None = None) -> list[str]:
 
 
 def has_rows(path: Path) -> bool:
-    """Return whether a file has more than a header; a folder and a file in binary have."""
+    """Return whether a file has more than a header; all others are left to the reader."""
     if not path.is_file() or path.suffix.lower() not in (".csv", ".jsonl", ".ndjson"):
-        return path.exists()
+        return True
     lines = sum(bool(line.strip()) for line in path.read_bytes().splitlines()[:9])
     return lines > (path.suffix.lower() == ".csv")

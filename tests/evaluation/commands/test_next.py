@@ -220,3 +220,8 @@ def test_the_level_of_next_is_that_of_tiers():
     race = wanted.begin(5, 100, 1, .05, 0, True).table.race
     assert race.level * .05 == pytest.approx(1 / 0.9)
     assert topk_eval.tiers(RIGHT, k=1).decided(1)
+
+
+def test_a_file_that_is_not_there_is_no_file_without_results(line, folder):
+    said = line("next", folder / "result.csv", *options(folder)[1:])
+    assert said.code == 2 and "result.csv: No such file" in said.err
