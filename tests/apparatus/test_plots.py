@@ -312,8 +312,15 @@ def test_without_matplotlib_the_way_to_install_it_is_named(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "shown"),
-    [("$x$", r"\$x\$"), (7, "7"), ("a" * 41, "a" * 39 + "…"), ("a\0b", "a b"),
+    [("$x$", r"\$x\$"), (7, "7"), ("a" * 21 + "b" * 20, "a" * 20 + "…" + "b" * 19), ("a\0b", "a b"),
      ("a" * 40, "a" * 40)],  # fmt: skip
 )
 def test_names_are_drawn_without_mathematics_and_not_too_long(name, shown):
     assert plots.plain_text(name) == shown
+
+
+def test_names_that_differ_are_drawn_differently():
+    long = ["a" * 50, "a" * 49 + "b"]
+    assert plots.plain_texts(long, 20) == ["a" * 10 + "…" + "a" * 9, "a" * 10 + "…" + "a" * 8 + "b"]
+    hidden = ["a" * 20 + "b" + "a" * 29, "a" * 50]
+    assert plots.plain_texts(hidden, 20) == hidden
