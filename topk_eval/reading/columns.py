@@ -394,6 +394,6 @@ def _outside(scores, scale):
 
 def _beyond(scores, score, scale):
     """Return in words that a score is outside the bounds."""
-    return (f"is {score:g}, and scores are {scale}; those of the file are from "
-            f"{np.nanmin(scores):g} to {np.nanmax(scores):g}: give the bounds of the scale, not of "
-            "the results at hand, with --bounds")
+    low, high = np.nanmin(scores) + 0, np.nanmax(scores) + 0
+    return (f"is {score:g}, and scores are {scale}; those of the file are from {low:g} to {high:g}: "
+            "give the bounds of the scale, not of the results at hand, with --bounds")

@@ -160,7 +160,9 @@ def as_results(
 ) -> Results:
     """Return what files hold as results, with notes on what is missing."""
     results = Results.from_list(read.listed(), bounds, lower_is_better, order, drawn, empty)
-    results.notes = [*_not_shared(results), *read.notes, *_alike(results), *results.notes,
+    wide = all(each.empty is not None for each in read.found)
+    ends = _early(results) if wide and order is None else []
+    results.notes = [*_not_shared(results), *ends, *read.notes, *_alike(results), *results.notes,
                      *_missing(results)]
     return results
 
@@ -388,6 +390,17 @@ def _not_shared(results):
                 "of its own, see the page 'Your data'"]
     return [f"{listed(alone)} share{'s' * (len(alone) == 1)} no item with any other model, and "
             "cannot be compared"]
+
+
+def _early(results):
+    """Return a note on models of a wide table that end before its last item."""
+    early = [name for name, its in zip(results.models, results.absent[:, -1].tolist(), strict=True)
+             if its]
+    if not early:
+        return []
+    return [f"{listed(early)} end{'s' * (len(early) == 1)} before the last item; if the items have "
+            "an order that was fixed before any result, say so with order='columns' (--order "
+            "columns): then any number of first items counts, and not only all together"]
 
 
 def _missing(results):

@@ -1,5 +1,8 @@
 """``topk check``: what is in files of results, and what is wrong with them."""
 
+import csv
+import json
+
 import pytest
 
 TABLE = "model,item,score\na,1,1\na,2,.5\nb,1,0\nb,2,\n"
@@ -62,3 +65,22 @@ def test_empty_cells_of_a_wide_table(line, tmp_path):
     for option, failed in (("auto", "1 cell failed, 1 absent"), ("failed", "2 cells failed"),
                            ("absent", "2 cells absent")):
         assert failed in line("check", path, "--empty", option).out
+
+
+def test_lists_of_items_with_a_header_and_with_other_ends_of_lines(line, tmp_path):
+    path = write(tmp_path / "r.csv", "model,item,score\n")
+    items = write(tmp_path / "items.csv", 'item\n"q, one"\nq2\n')
+    said = line("next", path, "-k", "1", "--items", items, "--models", "a,b", "-n", "6")
+    assert {row[1] for row in csv.reader(said.out.splitlines()[1:])} == {"q, one", "q2"}
+    name = "q\u2028one"
+    path = write(tmp_path / "r.jsonl", "".join(
+        json.dumps({"model": model, "item": name, "score": score}, ensure_ascii=False) + "\n"
+        for model, score in (("a", 1), ("b", 0))))
+    items = write(tmp_path / "items.txt", name + "\nq2\n")
+    assert line("next", path, "-k", "1", "--items", items, "-n", "3").code == 0
+
+
+def test_what_was_read_is_in_the_json(line, tmp_path):
+    path = write(tmp_path / "r.csv", TABLE)
+    notes = json.loads(line("rank", path, "-k", "1", "--json").out)["notes"]
+    assert "model from column 'model'" in notes[0] and "1 cell failed" in notes

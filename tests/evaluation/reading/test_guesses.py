@@ -3,6 +3,7 @@
 import json
 import warnings
 
+import numpy as np
 import pytest
 
 import topk
@@ -175,6 +176,23 @@ def test_entries_of_objects_are_named_with_dots(tmp_path):
     with pytest.raises(ValueError, match=r"no column 'evaluation.grade' for the score"):
         read(tmp_path, text, "r.jsonl", model="model.id", item="item.no.of",
              score="evaluation.grade")
+
+
+def test_models_that_end_early_are_told_of_the_order_of_columns(tmp_path):
+    """A file as people have it: grades from 0 to 10, some refused, and two models stopped."""
+    rng = np.random.default_rng(5)
+    grades = rng.integers(0, 11, (12, 400)).astype(str)
+    grades[rng.random((12, 400)) < .03] = "NA"
+    grades[10:, 150:] = ""
+    text = ",".join(["model", *(f"q{i}" for i in range(400))]) + "\n" + "".join(
+        ",".join([f"m{a}", *row]) + "\n" for a, row in enumerate(grades.tolist()))
+    results = read(tmp_path, text, bounds=(0, 10))
+    assert results.absent.sum() == 2 * 250
+    assert results.failed.sum() == (grades == "NA").sum()
+    assert results.notes[0].startswith("'m10', 'm11' end before the last item; if the items have")
+    assert "(--order columns)" in results.notes[0]
+    notes = read(tmp_path, text, bounds=(0, 10), order="columns").notes
+    assert not any("before the last item" in note for note in notes)
 
 
 def test_orders_of_files(tmp_path):
