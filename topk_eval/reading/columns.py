@@ -137,7 +137,8 @@ def found_in(table: RawTable, asked: Asked, scored: bool, scale: RewardRange) ->
     """
     for name in asked.drop or ():
         table.columns.pop(name, None)
-    _refuse_wins(table)
+    if asked.roles.get("model") is None:
+        _refuse_wins(table)
     roles = {role: _column(table, role, asked) for role in USUAL}
     if asked.columns is not None:
         return _wide(table, roles, asked.columns, scale)
@@ -173,7 +174,7 @@ def _column(table, role, asked):
             refuse(table.path, f": there is no column {name!r} for the {role}; choose one of "
                                f"{listed(list(table.columns))}")
         return _only(table, role, fit)
-    if role in table.usual:
+    if table.usual.get(role) in table.columns:
         return table.usual[role]
     others = {*asked.roles.values(), *(asked.columns or ())}
     names = [name for name in table.columns if name not in others]
@@ -197,9 +198,9 @@ def _only(table, role, fit):
 
 
 def _refuse_wins(table):
-    """Refuse a table of recorded wins of one model over another."""
+    """Refuse a table of recorded wins of one model over another, whose names are texts."""
     names = [name for name in table.columns if plain(name) in ("modela", "modelb")]
-    if len(names) > 1:
+    if len(names) > 1 and all(as_scores(table.columns[name])[1] for name in names):
         refuse(table.path, f": columns {listed(names)} compare two models in each row, and have no "
                            "scores of single models; the page 'Your data' has the recipe for "
                            "recorded wins")
@@ -395,5 +396,5 @@ def _outside(scores, scale):
 def _beyond(scores, score, scale):
     """Return in words that a score is outside the bounds."""
     low, high = np.nanmin(scores) + 0, np.nanmax(scores) + 0
-    return (f"is {score:g}, and scores are {scale}; those of the file are from {low:g} to {high:g}: "
+    return (f"is {score:g}, and scores are {scale}; those here are from {low:g} to {high:g}: "
             "give the bounds of the scale, not of the results at hand, with --bounds")

@@ -39,7 +39,7 @@ def test_check_reports_the_scale_and_warns_of_the_direction(line, tmp_path):
     path = write(tmp_path / "r.csv", "model,item,wer\na,1,3\na,2,70\n")
     said = line("check", path, "--score", "wer")
     assert said.code == 2 and "1 problem, so that" in said.err
-    assert "is 3, and scores are in [0, 1]; those of the file are from 3 to 70" in said.out
+    assert "is 3, and scores are in [0, 1]; those here are from 3 to 70" in said.out
     assert "--bounds" in said.out
     said = line("check", path, "--score", "wer", "--bounds", "0", "100")
     assert said.code == 0 and "--lower-is-better" in said.err

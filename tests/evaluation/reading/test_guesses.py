@@ -77,6 +77,11 @@ def test_columns_that_are_named_are_taken(tmp_path):
         read(tmp_path, "a,b\n1,0\n", columns=["a"])
 
 
+def test_models_may_be_named_a_and_b(tmp_path):
+    results = read(tmp_path, "question,Model A,Model B\n1,1,0\n2,1,\n")
+    assert results.models == ["Model A", "Model B"]
+
+
 def test_an_annotator_is_a_model_where_nothing_else_can_be(tmp_path):
     text = "annotator,item,score\nx,1,1\ny,1,0\n"
     assert read(tmp_path, text).models == ["x", "y"]
