@@ -23,9 +23,9 @@ LAYERS = {  # of each package: the parts that may import those of the same layer
         {"live", "simulate"},  # the two drivers, which do not import each other
     ],
     topk_eval: [
-        {"_sources", "cells", "data", "feeding", "reading", "rows", "snapshot"},
+        {"_sources", "cells", "data", "feeding", "pairs", "reading", "results", "rows", "snapshot"},
         {"bets", "graded", "ranks"},
-        {"forms", "trial", "wanted"},
+        {"beginning", "forms", "trial", "wanted"},
         {"evaluation", "gate", "testset"},
         {"adapters", "commands", "__main__"},
     ],

@@ -315,6 +315,10 @@ class Bandit(ABC):
         """
         return self
 
+    def deal_to(self, strategy: Any, rng: np.random.Generator) -> "Bandit":
+        """Return the bandit of one run of a strategy: by default that of `deal`."""
+        return self.deal(rng)
+
     @property
     def reward_range(self) -> RewardRange:
         """The `RewardRange` of the rewards, from ``bounds`` or ``sigma``."""

@@ -1,14 +1,17 @@
 """Cells of an evaluation: their order, and which are handed out, known or failed.
 
 Each model gets the items in its own order, drawn in advance, or all models in one.  Scores may
-arrive in any order, also of cells that were not handed out; those in the longest complete prefix of
-the model's order are counted.  The order is independent of all results, so neither the time of
-arrival nor which cells happen to be known can select which results count: at every length the
-prefix is a uniformly random part of the model's cells (or, on new items, a part of a table that
-exists whether or not it is looked at), and the bounds hold for all lengths at once.
+arrive in any order, also of cells that were not handed out.  Where a rule needs draws without
+replacement, those in the longest complete prefix of the model's order are counted; elsewhere every
+cell is counted at once, and those before it that are not known are holes.  The order is independent
+of all results, so neither the time of arrival nor which cells happen to be known can select which
+results count: at every length the prefix is a uniformly random part of the model's cells, and the
+bounds hold for all lengths at once.
 """
 
 import copy
+import hashlib
+import json
 
 import numpy as np
 
@@ -22,6 +25,8 @@ from topk._checks import (
     refuse_first,
 )
 from topk._json import to_json_list
+from topk_eval.pairs import Told
+from topk_eval.results import filled_means
 
 # status of a trial of a cell; known results have a status of at least 0
 FRESH, OUT, LOST, TOLD, FAILED = -1, -2, -3, 0, 1
@@ -30,13 +35,41 @@ KNOWN = {letter: status for status, letter in LETTERS.items()} | {"0": TOLD, "1"
 BITS = {0.0: "0", 1.0: "1"}  # ... where results of 0 and 1 have their own letters
 
 
-def orders_of(seed, n, items):
-    """Return each arm's order of the items, int32 (n, items), as a function of the seed.
+def drawn_orders(seed, owners, items):
+    """Return orders of the items, int32 (m, N), as a function of a seed and of names.
 
-    Random 64-bit numbers are sorted: NumPy guarantees their stream, but not its shuffles.
+    Parameters
+    ----------
+    seed : int
+        The seed.
+    owners : list of list of str or of int
+        For each order the names or numbers of the models that share it.
+    items : int, or list of str or of int
+        Number N of items, or their names.
+
+    Notes
+    -----
+    Random 64-bit numbers of the items, in the order of their names, are sorted: NumPy guarantees
+    their stream, but not its shuffles.  So the order does not depend on how models and items are
+    listed.
     """
-    numbers = np.random.PCG64(seed).random_raw(n * items).reshape(n, items)
-    return numbers.argsort(axis=1, kind="stable").astype(np.int32)
+    size, by_name = items, np.arange(0)
+    if not isinstance(items, int):
+        size, by_name = len(items), np.array(sorted(range(len(items)), key=items.__getitem__))
+        items = hashed([items[place] for place in by_name])
+    orders = np.empty((len(owners), size), dtype=np.int32)
+    for order, models in zip(orders, owners, strict=True):
+        key = int(hashed([seed, sorted(models), items]), 16)
+        numbers = np.random.PCG64(key).random_raw(size)
+        if by_name.size:
+            numbers[by_name] = numbers.copy()
+        order[:] = numbers.argsort(kind="stable")
+    return orders
+
+
+def hashed(values):
+    """Return a hash of JSON values, as 32 hexadecimal digits."""
+    return hashlib.blake2b(json.dumps(values).encode(), digest_size=16).hexdigest()
 
 
 class Cells:
@@ -44,15 +77,22 @@ class Cells:
 
     Parameters
     ----------
-    n, items : int
-        Number of models, and number of items of each.
+    models, items : int, or list of str or of int
+        Number of models n and of items N, or their names.
     seed : int
         Seed of the orders.
     trials : int
         Number of results of each cell; the cell counts when it has all of them, as their mean.
-    order : {'own', 'drawn', 'given'}
-        Whether each model has its own random order, or all have one, which is random or that of the
-        items' numbers.
+    order : {'own', 'shared'}
+        Whether each model has its own order, or all have one.
+    lead : int
+        Number of items that come first, by their numbers; the order of others is drawn.
+    given : list of list of int, optional
+        For each model the items that come first, since their results were known at the start.
+    prefix : bool
+        Whether only the cells of the longest complete prefix of a model's order count.
+    bounds : pair of float
+        Smallest and largest result.
 
     Attributes
     ----------
@@ -69,19 +109,21 @@ class Cells:
         Number of counted cells of each model.
     """
 
-    def __init__(self, n, items, seed, trials=1, order="own"):
-        self.items, self.trials, self.kind = items, trials, order
-        self._begin(n, seed)
+    def __init__(
+        self, models, items, seed, trials=1, order="own", lead=0, given=None, prefix=True,
+        bounds=(0, 1),
+    ):
+        self.models = [*range(models)] if isinstance(models, int) else models
+        self.items, self.labels = items if isinstance(items, int) else len(items), items
+        self.trials, self.kind, self.lead, self.given = trials, order, lead, given
+        self.prefix, self.bounds = prefix, bounds
+        self._begin(seed)
 
-    def _begin(self, n, seed):
+    def _begin(self, seed):
         """Draw the orders, and mark all cells as new."""
-        items, size = self.items, self.items * self.trials
+        n, items, size = len(self.models), self.items, self.items * self.trials
         self.seed = seed
-        if self.kind == "own":
-            self.order = orders_of(seed, n, items)
-        else:
-            one = orders_of(seed, 1, items)[0] if self.kind == "drawn" else np.arange(items)
-            self.order = np.tile(one.astype(np.int32), (n, 1))
+        self.order = self._orders()
         places = np.broadcast_to(np.arange(items, dtype=np.int32), (n, items))
         self.place = np.empty_like(self.order)  # place of each item in a model's order
         np.put_along_axis(self.place, self.order, places, axis=1)
@@ -90,6 +132,24 @@ class Cells:
         self.fresh, (self.out, self.lost, self.known, self.counted) = (
             np.full(n, size), np.zeros((4, n), dtype=np.int64)
         )  # fmt: skip
+
+    def _orders(self):
+        """Return the order of each model's items, int32 (n, items)."""
+        n, items, lead = len(self.models), self.items, self.lead
+        if self.kind == "shared":
+            order = np.arange(items, dtype=np.int32)
+            if lead < items:
+                rest = items - lead if isinstance(self.labels, int) else self.labels[lead:]
+                order[lead:] = lead + drawn_orders(self.seed, [self.models], rest)[0]
+            return np.tile(order, (n, 1))
+        orders = drawn_orders(self.seed, [[model] for model in self.models], self.labels)
+        if self.given is not None:
+            first = np.zeros((n, items), dtype=bool)
+            for arm, its in enumerate(self.given):
+                first[arm, its] = True
+            later = ~np.take_along_axis(first, orders, axis=1)
+            orders = np.take_along_axis(orders, later.argsort(axis=1, kind="stable"), axis=1)
+        return orders
 
     def copy(self):
         """Return a copy, which may change; the orders never do."""
@@ -113,6 +173,11 @@ class Cells:
     def in_flight(self):
         """Number of trials of each model that were handed out and not answered, (n,)."""
         return self.out.copy()
+
+    @property
+    def failed(self):
+        """Number of each model's trials that have failed, (n,)."""
+        return (self.status == FAILED).sum(axis=1)
 
     @property
     def waiting(self):
@@ -165,25 +230,25 @@ class Cells:
         arms, items : ndarray of int64, shape (m,)
             The cells; a cell may occur several times.
         results : ndarray of float, shape (m,)
-            Their results.
+            Their results, nan if they failed.
         called : callable
             Function from the number of a model and that of an item to their names.
 
         Returns
         -------
-        list of (int, ndarray of float64)
-            Models with newly counted cells, and their values in the model's order: the mean of the
-            trials, nan for a failed cell.
+        list of topk_eval.pairs.Told
+            Newly counted cells: their places in the model's order, and both fills of the mean of
+            their trials, in units of the results.
         """
         places = self.place[arms, items].astype(np.int64)
         slots = places if self.trials == 1 else self._free_slots(arms, places, called)
         if self.trials == 1:
             self._check_agreement(arms, items, places, results, called)
-        self._mark(arms, slots, TOLD, results)
-        return self._grown(arms)
+        new = self._mark(arms, slots, results)
+        return self._grown(arms) if self.prefix else self._complete(arms[new], places[new])
 
-    def _mark(self, arms, slots, status, results):
-        """Set the status and the results of trials, and the counts that follow."""
+    def _mark(self, arms, slots, results):
+        """Set the status and the results of trials, nan if they failed; return which are new."""
         if self.borrowed:
             self.values, self.borrowed = self.values.copy(), False
         width = self.status.shape[1]
@@ -192,8 +257,12 @@ class Cells:
         before = self.status[owners, slots]
         for count, was in ((self.fresh, FRESH), (self.out, OUT), (self.lost, LOST)):
             count -= np.bincount(owners[before == was], minlength=count.size)
-        self.known += np.bincount(owners[before < TOLD], minlength=self.known.size)
-        self.status[owners, slots], self.values[owners, slots] = status, results[first]
+        fresh = before < TOLD
+        self.known += np.bincount(owners[fresh], minlength=self.known.size)
+        failed = np.isnan(results[first])
+        self.status[owners, slots] = np.where(failed, FAILED, TOLD)
+        self.values[owners, slots] = np.where(failed, 0.0, results[first])
+        return first[fresh]
 
     def _free_slots(self, arms, places, called):
         """Return a trial of its cell for each entry: those in flight first, then lost ones."""
@@ -218,27 +287,47 @@ class Cells:
         status, known = self.status[arms, places], self.values[arms, places]
         cells = arms * self.items + places
         _, first, which = np.unique(cells, return_index=True, return_inverse=True)
-        other = (status == TOLD) & (known != results)
-        other |= results != results[first][which]
-        failed = status == FAILED
-        if (bad := other | failed).any():
+        none, told, failed = np.isnan(results), status == TOLD, status == FAILED
+        other = told & ~none & (known != results)
+        twice = results[first][which]
+        other |= (results != twice) & ~(none & np.isnan(twice))
+        failed &= ~none
+        if (bad := other | failed | (told & none)).any():
             name, item = called(arms[bad][0], items[bad][0])
-            why = "has failed" if failed[bad][0] else "was told with a different result"
+            why = "has failed" if failed[bad][0] else "has a result" if (told & none)[bad][0] else (
+                "was told with a different result")
             raise ValueError(f"scores: the cell of model {name} and item {item} {why}")
 
     def _grown(self, arms):
         """Count the cells that extend the models' complete prefixes, and return them."""
         grown = []
         for arm in np.unique(arms).tolist():
-            begin = self.counted[arm] * self.trials
-            gaps = self.status[arm, begin:] < TOLD
+            begin = int(self.counted[arm])
+            gaps = self.status[arm, begin * self.trials :] < TOLD
             size = (int(gaps.argmax()) if gaps.any() else gaps.size) // self.trials
             if size:
-                part = slice(begin, begin + size * self.trials)
-                values = np.where(self.status[arm, part] == FAILED, np.nan, self.values[arm, part])
-                grown.append((arm, values.reshape(size, self.trials).mean(axis=1)))
-                self.counted[arm] += size
+                grown.append(self._told(arm, np.arange(begin, begin + size)))
         return grown
+
+    def _complete(self, arms, places):
+        """Count those of some cells, told just now, all of whose trials are known."""
+        grown = []
+        for arm in np.unique(arms).tolist():
+            mine = np.unique(places[arms == arm])
+            whole = (self.status[arm].reshape(-1, self.trials)[mine] >= TOLD).all(axis=1)
+            if whole.any():
+                grown.append(self._told(arm, mine[whole]))
+        return grown
+
+    def _told(self, arm, places):
+        """Count cells of a model, and return them with both fills."""
+        self.counted[arm] += places.size
+        status, values = (x[arm].reshape(-1, self.trials)[places]
+                          for x in (self.status, self.values))
+        sums = np.add.accumulate(np.sort(values, axis=1), axis=1)[:, -1]
+        lack = (status == FAILED).sum(axis=1)
+        fills = filled_means(sums, lack, self.trials, self.bounds)
+        return Told(arm, places, *fills)
 
     def lose(self, arms, items, called):
         """Mark cells in flight as lost."""
@@ -257,29 +346,13 @@ class Cells:
         moved = np.bincount(arms, minlength=self.lost.size)
         self.lost, self.out = self.lost + moved, self.out - moved
 
-    def fail(self, arms, items, called):
-        """Mark cells that can never be had as failed; return what `take` returns.
-
-        All trials of such a cell that are not known fail.
-        """
-        places = self.place[arms, items].astype(np.int64)
-        slots = places[:, None] * self.trials + np.arange(self.trials)
-        status = self.status[arms[:, None], slots]
-        if (bad := (status == TOLD).all(axis=1)).any():
-            name, item = called(arms[bad][0], items[bad][0])
-            raise ValueError(f"items: the cell of model {name} and item {item} has a result")
-        rows, columns = np.nonzero(status < TOLD)
-        self._mark(arms[rows], slots[rows, columns], FAILED, np.zeros(rows.size))
-        return self._grown(arms)
-
     def go_on(self, earlier):
         """Take over the cells of an evaluation with fewer models, and their orders.
 
-        One stream of random numbers gives the orders model by model; hence those of the first
-        models do not depend on their number.
+        Each model's own order does not depend on the others.
         """
-        n, size = self.counted.size, earlier.counted.size
-        self._begin(n, earlier.seed)
+        size = earlier.counted.size
+        self._begin(earlier.seed)
         for name in ("status", "values", "fresh", "out", "lost", "known", "counted"):
             getattr(self, name)[:size] = getattr(earlier, name)
 
@@ -297,7 +370,7 @@ class Cells:
     def load(self, stored):
         """Restore a stored state; return what `take` returns for all its cells."""
         n, rows, values = self.counted.size, stored["known"], stored["values"]
-        self._begin(n, check_integer(stored["seed"], "seed", 0))
+        self._begin(check_integer(stored["seed"], "seed", 0))
         width = self.status.shape[1]
         if len(rows) != n or any(len(x) > width or set(x) - KNOWN.keys() for x in rows):
             refuse("known", rows, f"{n} strings of at most {width} of the letters {[*KNOWN]}")
@@ -312,7 +385,10 @@ class Cells:
             whole = self.status[arm]
             self.fresh[arm], self.out[arm] = (whole == FRESH).sum(), (whole == OUT).sum()
             self.lost[arm], self.known[arm] = (whole == LOST).sum(), (whole >= TOLD).sum()
-        return self._grown(np.arange(n))
+        if self.prefix:
+            return self._grown(np.arange(n))
+        arms, slots = np.nonzero(self.status >= TOLD)
+        return self._complete(arms, slots // self.trials)
 
 
 def checked_items(items, size, most):

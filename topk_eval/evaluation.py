@@ -19,31 +19,31 @@ from topk._checks import (
     refuse,
 )
 from topk._tables import joined_cells, joined_series
-from topk._types import Integers, Seed
+from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
-from topk.bandits import UNIT_RANGE, reward_range_of
-from topk.confidence.finite import check_items
 from topk.live import files
 from topk.live.drafts import changes, locked
 from topk.live.intake import in_reward_units
-from topk.live.membership import MANY_ARMS
 from topk.live.study import Study, checked_generator
-from topk.live.told import MOST, Arms, check_names, named
+from topk.live.told import MOST, Arms, named
 from topk.rules.numbered import Numbered
 from topk.rules.numbered_state import NumberedRunState
 from topk.rules.strategy import Strategy, warn_of_delta
 from topk.simulate.run import check_strategy
 from topk_eval._sources import SOURCES
+from topk_eval.beginning import Beginning, fresh, known, scores_of
 from topk_eval.cells import Cells, checked_items, checked_scores
-from topk_eval.feeding import ByCounts, BySingles, Feed, blocked, checked_trials
-from topk_eval.forms import on_these_items, takes_grades
+from topk_eval.feeding import ByCounts, BySingles, Feed, blocked
+from topk_eval.forms import live, takes_grades
+from topk_eval.results import Results
 from topk_eval.snapshot import CountSnapshot, ItemSnapshot, TableSnapshot, largest_squares
 
 __all__ = ["Evaluation", "load"]
 
 KIND = files.Kind(
-    "topk-evaluation", 1, "an evaluation", "Evaluation.state", "topk_eval.load",
-    "load it with the sources that wrote it, and tell its results to a new evaluation", SOURCES,
+    "topk-evaluation", 2, "an evaluation", "Evaluation.state", "topk_eval.load",
+    "end it with the release that wrote it: a new one has a new order, and a delta of its own",
+    SOURCES,
 )
 AGAIN = 3  # losses of a cell from which it may be one that can never be had
 
@@ -72,9 +72,9 @@ class Evaluation(Study):
     """A study of models (prompts, agents, annotators) on items, which stops as early as it can.
 
     `ask` hands out cells, pairs of a model and an item, each at most once unless it is lost, and
-    `tell` records their scores.  Scores of cells that were not handed out are taken as well, so
-    that a table that is half full can be continued.  Models keep their numbers when others leave
-    (`withdraw`) or join (`with_models`).  Several threads may use one evaluation.
+    `tell` records their scores.  Scores of cells that were not handed out are taken as well.
+    Models keep their numbers when others leave (`withdraw`) or join (`with_models`).  Several
+    threads may use one evaluation.
 
     Parameters
     ----------
@@ -85,7 +85,8 @@ class Evaluation(Study):
     models : int, or sequence of str or of int
         Number n of models, or their distinct names.
     items : int, or sequence of str or of int
-        Number N of items, 1 to 1,000,000, or their distinct names.
+        Number N of items, 1 to 1,000,000, or their distinct names.  With ``results`` further
+        items, which these do not have, or None.
     bounds : pair of float
         Smallest and largest possible score; scores, means, intervals and epsilon are in these
         units.
@@ -93,14 +94,20 @@ class Evaluation(Study):
         Number of scores that each cell needs.  The cell counts when it has all of them, as their
         mean, and a budget counts trials.  The certificate is about the means of these trials; it
         says nothing about further ones.
+    lower_is_better : bool
+        Whether smaller scores are better, as with errors and costs.
     withdrawals : int, optional
         Maximum number of models that can be withdrawn.  0 for `topk.PairedBetting`: no part of
         delta is reserved for withdrawals, and `withdraw` is refused.  For `topk.BettingLUCB`, which
         refuses withdrawals by default, at least 1: then both sides of every row share delta, as
         after twice as many models.  Left out for others.
     rng : int or numpy.random.Generator, optional
-        Source of random numbers for the order of each model's items, and for the rule; by default
-        a fresh one.
+        Source of random numbers for the order of items, and for the rule; by default a fresh one,
+        whose seed is stored with the evaluation.  A seed is for repeating the same study: one that
+        was used before with the same names is a choice by results, and delta is lost.
+    results : topk_eval.Results, optional
+        Known results, with which the evaluation goes on; see *Notes*.  They say what models,
+        bounds, trials and direction are.
 
     Attributes
     ----------
@@ -114,6 +121,8 @@ class Evaluation(Study):
         Names of the items, which replace their numbers.
     trials : int
         Number of scores of each cell.
+    lower_is_better : bool
+        Whether smaller scores are better.
     withdrawals : int or None
         Maximum number of withdrawals, if given at the start.
     engine : topk.rules.state.RunState, PlainRunState or NumberedRunState
@@ -127,6 +136,21 @@ class Evaluation(Study):
     ------
     ValueError
         If an argument is out of range, or the strategy's guarantee does not cover such items.
+
+    Notes
+    -----
+    *Going on with results, new items* (`topk.PairedBetting`).  If the results have an order, the
+    evaluation has it, too, and then the further items in a drawn order.  Without one, all items
+    that any model was asked are a first block, of which only the whole counts, and cells that it
+    lacks are holes; then come the further items, in a drawn order.  For k = 1 and k = n - 1 such a
+    study compares pairs.
+
+    *These items.*  N is the number of all items.  `topk.BettingLUCB` takes results as known
+    values, exact for complete rows, and draws a fresh order of each model's other items; such a
+    study has its own delta, and does not continue what was said before.  If the order of the
+    results was drawn at random of all N items (``drawn=True``), the study goes on in it, with one
+    delta.  Other strategies draw a fresh order of all items, in which known results count when
+    their turn comes.
 
     Examples
     --------
@@ -146,7 +170,9 @@ class Evaluation(Study):
     items: int
     item_names: list[Any] | None
     trials: int
+    lower_is_better: bool
     _parts: ClassVar[tuple[str, ...]] = ("engine", "_cells", "_losses")
+    _start: Beginning
     _cells: Cells
     _losses: Losses
     _feed: Feed
@@ -154,50 +180,67 @@ class Evaluation(Study):
     def __init__(
         self,
         strategy: Strategy,
-        models: int | ArrayLike,
-        items: int | Sequence[Any],
+        models: int | ArrayLike | None = None,
+        items: int | Sequence[Any] | None = None,
         bounds: Sequence[float] | None = (0, 1),
         trials: int = 1,
+        lower_is_better: bool = False,
         withdrawals: int | None = None,
         rng: Seed | None = None,
         *,
-        joined: Sequence[int] = (),
+        results: Results | None = None,
     ) -> None:
-        self._open()
         warn_of_delta(strategy, 3)
-        self.revisions, self.strategy, self._joined = set(), strategy, [*joined]
-        self.item_names, generator = check_names(items, "items"), checked_generator(rng)
-        self.items = check_items(len(self.item_names) if self.item_names else items)
-        scale = reward_range_of(bounds)
-        self._reward_range = scale._replace(items=self.items, graded=scale != UNIT_RANGE)
-        self.trials, self.withdrawals = checked_trials(trials), None
-        self._scale = {
-            "bounds": None if bounds is None else [*map(float, bounds)],
-            "items": self.item_names or self.items, "trials": self.trials,
-        }  # fmt: skip
+        generator = checked_generator(rng)
         check_strategy(strategy)
+        if results is None:
+            start = fresh(strategy, models, items, bounds, trials, lower_is_better)
+            self._set_up(strategy, start._replace(withdrawals=withdrawals), generator)
+            return
+        usual = {"models": (models, None), "bounds": (bounds, (0, 1)), "trials": (trials, 1),
+                 "lower_is_better": (lower_is_better, False)}
+        for name, (given, default) in usual.items():
+            if given is not default and given != default:
+                refuse(name, given, "left out where results are given, which say it")
+        start, told = known(strategy, results, items)
+        self._set_up(strategy, start._replace(withdrawals=withdrawals), generator)
+        arms, places, scores = scores_of(results, start, told)
+        scores = self._scores(scores, arms, places)
+        self._feed.begin(self, self._cells.take(arms, places, scores, self._called))
+
+    def _set_up(self, strategy, start, generator):
+        """Begin without a result."""
+        self._open()
+        self.revisions, self.strategy, self._joined = set(), strategy, [*start.joined]
+        self.items, self._reward_range = start.size, start.scale
+        self.item_names = None if isinstance(start.items, int) else start.items
+        self.trials, self.lower_is_better = start.trials, start.lower_is_better
         strategy.on(self._reward_range)  # refuses an epsilon beyond the range of scores
         if self._reward_range.graded and not takes_grades(strategy):
             allowed = f"left out for {type(strategy).__name__}, whose results on items are 0 or 1"
-            refuse("bounds", self._scale["bounds"], f"{allowed}; BettingLUCB takes grades")
-        form = on_these_items(strategy, self.items, self._reward_range.graded)
-        self.names = check_names(models, "models")
-        if isinstance(models, int) and models > MANY_ARMS:
-            refuse("models", models, f"at most {MANY_ARMS:,} models")
-        if withdrawals is not None:
-            limit = _checked_withdrawals(withdrawals, form)
-            self.withdrawals = self._scale["withdrawals"] = limit
-        shape = len(self.names) if self.names else models
-        reserve = (joined[0], None) if joined else 1
-        self._begin(form, shape, generator, reserve)
+            refuse("bounds", start.bounds, f"{allowed}; BettingLUCB takes grades")
+        form = live(strategy, self.items, self._reward_range.graded, start.first)
+        self.names, self.withdrawals = start.names, None
+        if start.withdrawals is not None:
+            self.withdrawals = _checked_withdrawals(start.withdrawals, form)
+            start = start._replace(withdrawals=self.withdrawals)
+        self._start, self._scale = start, start.stored()
+        reserve = (start.joined[0], None) if start.joined else 1
+        self._begin(form, len(self.names) if self.names else start.models, generator, reserve)
         self._feed = BySingles if isinstance(self.engine, NumberedRunState) else ByCounts
         self._feed.check(self, self.trials)
         self._items = Arms(self.items, self.item_names, "item", "items are fixed at the start")
         self._losses = Losses()
         seed = int((self._arrivals.rng or np.random.default_rng()).bit_generator.random_raw())
-        order = self._feed.order(form, self.item_names is not None)
-        self._cells = Cells(self.n, self.items, seed, self.trials, order)
+        self._cells = start.cells(seed, form.paired)
         self._open_batch()
+
+    @classmethod
+    def _made(cls, strategy, start):
+        """Return an evaluation that begins without a result."""
+        study = cls.__new__(cls)
+        study._set_up(strategy, start, None)
+        return study
 
     def _open_batch(self):
         self._feed.open_batch(self)
@@ -229,6 +272,17 @@ class Evaluation(Study):
         """
         return self._cells.waiting
 
+    @property
+    @locked
+    def means(self) -> Floats:
+        """Mean of the results told of each model, float (n,); nan without results."""
+        return self._as_given(super().means)
+
+    def _as_given(self, values):
+        """Return scores in the direction in which they are told."""
+        scale = self._reward_range
+        return scale.low + scale.high - values if self.lower_is_better else values
+
     @locked
     def in_flight(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the cells handed out by `ask` and not answered yet.
@@ -248,8 +302,9 @@ class Evaluation(Study):
 
         All hold at all times with probability 1 - delta; nan where models are compared in pairs.
         """
-        low, high = (self._reward_range.from_unit(1, end) for end in self.snapshot().intervals())
-        return low, high
+        low, high = (self._as_given(self._reward_range.from_unit(1, end))
+                     for end in self.snapshot().intervals())
+        return (high, low) if self.lower_is_better else (low, high)
 
     @locked
     def snapshot(self) -> ItemSnapshot:
@@ -259,8 +314,11 @@ class Evaluation(Study):
         squares = in_reward_units(self._reward_range, pulls, sums, largest_squares(pulls, sums))
         seen |= {"in_flight": self._cells.in_flight, "squares": None, "reward_squares": squares}
         seen |= {"sigma_test": None, "items": self.items, "waiting": self._cells.waiting}
+        seen |= {"told": self._cells.known, "failed": self._cells.failed,
+                 "lower_is_better": self.lower_is_better}
         if isinstance(self.engine, NumberedRunState):
-            return TableSnapshot(**seen, table=self.engine.table)
+            first = self._start.first
+            return TableSnapshot(**seen, table=self.engine.table, first_block=first)
         return CountSnapshot(**seen)
 
     def _waits(self) -> bool:
@@ -309,8 +367,9 @@ class Evaluation(Study):
         `topk.Session.ask` describes the choice of models; `topk.BettingLUCB` and
         `topk.PairedBetting` imagine no results, see `topk.rules.numbered_state`.  The order of
         items is drawn in advance: every model has its own uniformly random order, a function of
-        ``rng``, which is stored with the evaluation.  `topk.PairedBetting` hands out all models'
-        items in one order, 0, 1, 2, ..., or for items with names in one random order.  Lost cells
+        the seed and of the names of models and items, in whatever order they are listed.
+        `topk.PairedBetting` hands out all models' items in one order, 0, 1, 2, ..., or for items
+        with names in one random order.  Lost cells
         come first.  Fewer than ``size`` cells mean that results must arrive first, or that the
         budget is used up; no cells mean that the run has ended, or that it waits for cells in
         flight.
@@ -352,28 +411,30 @@ class Evaluation(Study):
 
         Notes
         -----
-        The results in the longest complete prefix of a model's order count; later ones are
-        `waiting`.  The order does not depend on the results.  Hence neither the time of arrival,
-        for example when easy items are answered first, nor which cells were known before selects
-        which results count.  A cell told twice with the same score counts once.
+        About these items, the results in the longest complete prefix of a model's order count;
+        later ones are `waiting`.  The order does not depend on the results.  Hence neither the time
+        of arrival, for example when easy items are answered first, nor which cells were known
+        before selects which results count.  About new items every cell counts at once, and those
+        before it that are not known are holes, filled by the worst for every claim; for the best
+        model of three or more, and for all but the worst, items count once each model that is still
+        in the race has its cell (`topk.confidence.race`).  So evidence depends on the cells that
+        are known and not on when they came.  A cell told twice with the same score counts once.
 
         A failed cell counts as the worst for every statement: as the smallest score where a lower
         bound is computed, and as the largest for an upper one.  So all statements hold for whatever
-        its score would have been, even if cells fail because of their results.  The report says how
-        many there are.  All trials of a failed cell that are not known count as failed.  A cell
-        that may be had later belongs to `lost`.
+        its score would have been, even if cells fail because of their results (in a race: of
+        results of earlier items).  The report says how many there are.  With ``trials`` each failed
+        trial is told, and counts so inside the mean of its cell.  A cell that may be had later
+        belongs to `lost`.
         """
         known = self._arms.known(), self._items.known()
         models, items, scores = joined_cells(
             known, scores, name="scores", models=models, items=items)
         arms, places = self._pairs(models, items)
         scores = self._scores(scores, arms, places)
-        failed, cells = np.isnan(scores), self._own("_cells")
-        grown = cells.take(arms[~failed], places[~failed], scores[~failed], self._called)
-        if failed.any():
-            grown += cells.fail(arms[failed], places[failed], self._called)
+        told = self._own("_cells").take(arms, places, scores, self._called)
         self._feed.expect(self)
-        self._feed.count(self, grown)
+        self._feed.count(self, told)
         return self
 
     def _scores(self, scores, arms, items):
@@ -409,9 +470,9 @@ class Evaluation(Study):
 
         Notes
         -----
-        The model's later results wait until the cell is answered.  A cell that can never be
-        answered has failed: tell nan (`topk.BettingLUCB`, `topk.PairedBetting`); elsewhere, if that
-        counts as a failure of the model, tell 0.
+        About these items, the model's later results wait until the cell is answered.  A cell that
+        can never be answered has failed: tell nan (`topk.BettingLUCB`, `topk.PairedBetting`);
+        elsewhere, if that counts as a failure of the model, tell the worst score.
         """
         pairs = self._pairs(models, items)
         self._own("_cells").lose(*pairs, self._called)
@@ -524,7 +585,8 @@ class Evaluation(Study):
         """
         number, models = self._with_new(names, None, self._why_none_joins)
         self._check_room_for(number)
-        other = type(self)(self.strategy, models, **self._scale, joined=[*self._joined, self.n])
+        start = self._start._replace(models=models, joined=[*self._joined, self.n])
+        other = self._made(self.strategy, start)
         other._go_on_from(self)
         other._cells.go_on(self._cells)
         other._losses = self._losses.copy()
@@ -535,7 +597,7 @@ class Evaluation(Study):
         why = " on items, which divides delta among the models of the start"
         if not isinstance(strategy, Numbered):
             why = ", which divides a budget among the initial models"
-        return f"{why}; start a new evaluation with all models, and tell it the known cells"
+        return f"{why}; all that may be wanted are named at the start, and models can join KLLUCB"
 
     # Stored
 
@@ -549,7 +611,8 @@ class Evaluation(Study):
         """Return an evaluation from stored values."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TopkWarning)  # of delta: it was said at the start
-            study = cls(strategy, stored["n"], **stored["scale"], joined=stored["joined"])
+            study = cls._made(strategy, Beginning(stored["n"], **stored["scale"],
+                                                  joined=stored["joined"]))
         study._restore(stored)
         study._losses = Losses({(arm, item): times for arm, item, times in stored["losses"]})
         study._feed.load(study, study._cells.load(stored["cells"]), stored["play"])

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from topk._checks import check_integer, refuse
+from topk._checks import refuse
 from topk._types import Integers
 from topk.live.told import MOST
 from topk.rules.allocation import spread
 from topk.rules.exhausted import check_values, limit_batch
-
-Grown = list[tuple[int, Any]]  # models with newly counted cells, and their scores; nan if failed
+from topk_eval.pairs import Told
+from topk_eval.results import unit_fills
 
 
 class BySingles:
@@ -25,13 +25,6 @@ class BySingles:
 
     zero_one = False  # whether results are 0 or 1
     takes_failed = True
-
-    @staticmethod
-    def order(strategy: Any, has_names: bool) -> str:
-        """Return the kind of order of the items; see `topk_eval.cells.Cells`."""
-        if not strategy.paired:
-            return "own"
-        return "drawn" if has_names else "given"
 
     @staticmethod
     def check(study: Any, trials: int) -> None:
@@ -59,18 +52,29 @@ class BySingles:
         """Note nothing: the cells say what is in flight."""
 
     @staticmethod
-    def count(study: Any, grown: Grown) -> None:
+    def begin(study: Any, told: list[Told]) -> None:
+        """Pass the cells that were known at the start to the rule."""
+        study.engine.spent = int(study._cells.known.sum())
+        values, draws = known_values(study, told)
+        if values:
+            study.engine.know(values)
+        study.engine.put(draws)
+
+    @staticmethod
+    def count(study: Any, told: list[Told]) -> None:
         """Pass newly counted cells to the rule."""
         engine = study._own("engine")
         engine.spent = int(study._cells.known.sum())
-        if not study.done:
-            engine.extend(on_unit_scale(study, grown))
+        engine.put(on_unit_scale(study, told))
 
     @staticmethod
-    def load(study: Any, grown: Grown, stored: Any) -> None:
+    def load(study: Any, told: list[Told], stored: Any) -> None:
         """Let the rule count the cells of a stored evaluation."""
         study.engine.spent = int(study._cells.known.sum())
-        study.engine.load(stored, on_unit_scale(study, grown), study._withdrawn)
+        values, draws = known_values(study, told)
+        if values:
+            study.engine.know(values)
+        study.engine.load(stored, draws, study._withdrawn)
 
     @staticmethod
     def dropped(study: Any, arm: int) -> None:
@@ -82,11 +86,6 @@ class ByCounts:
 
     zero_one = True
     takes_failed = False
-
-    @staticmethod
-    def order(strategy: Any, has_names: bool) -> str:
-        """Return the kind of order of the items; see `topk_eval.cells.Cells`."""
-        return "own"
 
     @staticmethod
     def check(study: Any, trials: int) -> None:
@@ -118,19 +117,25 @@ class ByCounts:
         flight[:] = study._cells.uncounted
         flight[gone] = study._cells.in_flight[gone]
 
+    @classmethod
+    def begin(cls, study: Any, told: list[Told]) -> None:
+        """Pass the cells that were known at the start to the rule."""
+        cls.expect(study)
+        cls.count(study, told)
+
     @staticmethod
-    def count(study: Any, grown: Grown) -> None:
+    def count(study: Any, told: list[Told]) -> None:
         """Pass newly counted cells to the rule."""
-        for arm, scores in grown:
-            parts = [[scores.size, int(scores.sum())]]  # if the rule uses all results, or none
+        for arm, _, right, _ in on_unit_scale(study, told):
+            parts = [[right.size, int(right.sum())]]  # if the rule uses all results, or none
             if not study.engine.accepts_unsolicited:
-                parts = [[1, int(x)] for x in scores]
-            for count, right in parts:
-                study._arrivals.take(arm, [count, right, right], study._capacity(arm))
+                parts = [[1, int(x)] for x in right]
+            for count, ones in parts:
+                study._arrivals.take(arm, [count, ones, ones], study._capacity(arm))
         study._go_on()
 
     @staticmethod
-    def load(study: Any, grown: Grown, stored: Any) -> None:
+    def load(study: Any, told: list[Told], stored: Any) -> None:
         """Restore the state of the rule, which has counted the cells."""
         study.engine.load(stored)
 
@@ -144,10 +149,24 @@ class ByCounts:
 Feed = type[BySingles] | type[ByCounts]
 
 
-def on_unit_scale(study: Any, grown: Grown) -> Grown:
-    """Return counted cells with scores in [0, 1]."""
-    scale = study._reward_range
-    return [(arm, np.clip((x - scale.low) / scale.width, 0, 1)) for arm, x in grown]
+def on_unit_scale(study: Any, told: list[Told]) -> list[Told]:
+    """Return counted cells with both fills in [0, 1], where 1 is best."""
+    scale, falls = study._reward_range, study.lower_is_better
+    return [x._replace(**dict(zip(("low", "high"), unit_fills(x.low, x.high, scale, falls),
+                                  strict=True))) for x in told]
+
+
+def known_values(study: Any, told: list[Told]) -> tuple[list[Told], list[Told]]:
+    """Return the cells that were known at the start and are no draws, and the others."""
+    told, given = on_unit_scale(study, told), study._cells.given
+    if given is None:
+        return [], told
+    values, draws = [], []
+    for arm, *columns in told:
+        its = columns[0] < len(given[arm])
+        values.append(Told(arm, *(column[its] for column in columns)))
+        draws.append(Told(arm, *(column[~its] for column in columns)))
+    return values, draws
 
 
 def blocked(study: Any, size: int) -> Integers:
@@ -161,8 +180,3 @@ def blocked(study: Any, size: int) -> Integers:
     idle = np.where(cells.in_flight == 0, cells.left, 0)
     most = np.minimum(study._arrivals.left, idle)
     return spread(np.zeros_like(most), most, size)
-
-
-def checked_trials(trials: Any) -> int:
-    """Return a checked number of trials of each cell."""
-    return check_integer(trials, "trials", 1, 10_000)

@@ -8,12 +8,36 @@ from topk._checks import refuse
 from topk.rules.numbered import Numbered
 from topk.rules.strategy import Strategy
 from topk.strategies.betting import BettingLUCB
+from topk.strategies.paired import PairedBetting
 from topk_eval.graded import FiniteBettingLUCB
+from topk_eval.pairs import PairsOfItems
 
 
 def takes_grades(strategy: Strategy) -> bool:
     """Return whether a strategy takes results other than 0 and 1 on items."""
     return isinstance(strategy, BettingLUCB | Numbered)
+
+
+def live(strategy: Strategy, items: int, graded: bool, first: int) -> Any:
+    """Return the form of a strategy that an `topk_eval.Evaluation` runs.
+
+    Parameters
+    ----------
+    strategy, items, graded
+        As for `on_these_items`.
+    first : int
+        As for `topk_eval.pairs.HoledPairs`.
+
+    Returns
+    -------
+    topk.Strategy
+        `topk_eval.pairs.PairsOfItems` for `topk.PairedBetting`, which is about new items; for
+        others that of `on_these_items`.
+    """
+    if isinstance(strategy, PairedBetting):
+        return PairsOfItems(strategy.k, strategy.epsilon, strategy.delta, strategy.budget,
+                            strategy.race, first)
+    return on_these_items(strategy, items, graded)
 
 
 def on_these_items(strategy: Strategy, items: int, graded: bool) -> Any:
@@ -50,6 +74,15 @@ def on_these_items(strategy: Strategy, items: int, graded: bool) -> Any:
         allowed = f"0 or 1 for {type(strategy).__name__}; run BettingLUCB on other cells"
         refuse("cells", "grades or missing cells", allowed)
     return strategy.without_replacement(items)
+
+
+def shares_items(strategy: Strategy) -> bool:
+    """Return whether a strategy wants all models to get the items of a test set in one order.
+
+    True without a certificate: then means are compared, and what is common to two models favours
+    neither.  Bounds of single models gain nothing.
+    """
+    return not strategy.certifies
 
 
 def on_new_items(strategy: Strategy, pool: Any) -> Strategy:

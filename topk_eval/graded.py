@@ -3,13 +3,17 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from topk._checks import check_integers
+from topk._checks import check_choice, check_integers, refuse
 from topk._types import Floats, Integers, Whole
+from topk.bandits import UNIT_RANGE, RewardRange
+from topk.rules.base import BY_BUDGET, BY_RULE, OPEN, RUNNING
 from topk.rules.numbered import Numbered, RewardTable
+from topk.rules.numbered_state import MANY, NumberedRunState
+from topk_eval.pairs import Told
 from topk_eval.rows import STEPS, Row
 
 ROUNDING = 1e-12  # of epsilon, against rounding errors of differences of means
@@ -65,6 +69,19 @@ class FiniteBettingLUCB(Numbered):
         assert items is not None
         return GradedTable(self, n, items, withdrawals)
 
+    def begin(
+        self,
+        n: int | tuple[int, int],
+        reward_range: RewardRange = UNIT_RANGE,
+        *,
+        reserve: Literal[1] | tuple[int, int | None] = 1,
+        withdrawals: int | None = None,
+        normal: bool | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> "GradedRunState":
+        """Return the state of a run that begins; see `topk.Strategy.begin`."""
+        return GradedRunState(self.on(reward_range), n, withdrawals)
+
 
 class GradedTable(RewardTable):
     """The cells of a run of `FiniteBettingLUCB`.
@@ -72,8 +89,10 @@ class GradedTable(RewardTable):
     Attributes
     ----------
     rows : list of pair of Row
-        For each arm the row of its cells, and that of 1 minus its cells, both with 0 for a cell
-        that is missing.
+        For each arm the row of the lower fills of its cells, and that of 1 minus the upper fills,
+        without the cells in ``known``.
+    known : list of pair of ndarray
+        For each arm the same numbers of the cells that were known at the start and are no draws.
     items : ndarray of int64, shape (n,)
         Number of cells of each arm.
     """
@@ -84,51 +103,90 @@ class GradedTable(RewardTable):
         super().__init__(n)
         self.k, self.epsilon, self.delta = strategy.k, strategy.epsilon, strategy.delta
         self.sides = 2 if withdrawals else 1  # of each row that share delta
-        self.items, level = items, math.log(self.sides * n / self.delta)
-        self.rows = [(Row(size, level), Row(size, level)) for size in items.tolist()]
+        self.items, self._level = items, math.log(self.sides * n / self.delta)
+        none = np.zeros(0)
+        self.known = [(none, none) for _ in range(n)]
+        self.rows = [self._new_rows(arm) for arm in range(n)]
         self.ends = np.zeros((2, n))  # lower and upper bounds of the means
         self.ends[1] = 1.0
 
-    def extend(self, grown: Sequence[tuple[int, Floats]]) -> None:
-        """Count further cells, and update the bounds after each of them."""
-        for arm, cells in grown:
-            self._extend_row(arm, cells, Row.extend)
-            self._set_ends(arm)
+    def _new_rows(self, arm):
+        """Return both rows of an arm without a draw."""
+        size = int(self.items[arm]) - self.known[arm][0].size
+        return Row(size, self._level), Row(size, self._level)
 
-    def _extend_row(self, arm, cells, how):
+    def know(self, arm: int, low: Floats, high: Floats) -> None:
+        """Begin an arm with cells that are known and no draws: the others are drawn."""
+        self.known[arm] = low, 1 - high
+        self.rows[arm] = self._new_rows(arm)
+        self._note(arm, low, high)
+        self._set_ends(arm)
+
+    def extend(self, grown: Sequence[tuple[int, Floats]]) -> None:
+        """Count further cells, nan if they are missing."""
+        for arm, cells in grown:
+            self.put(arm, np.nan_to_num(cells, nan=0.0), np.nan_to_num(cells, nan=1.0))
+
+    def put(self, arm: int, low: Floats, high: Floats) -> None:
+        """Count further cells by both fills, and update the bounds after each of them."""
+        self._extend_row(arm, low, high, Row.extend)
+        self._set_ends(arm)
+
+    def _extend_row(self, arm, low, high, how):
         """Add cells to both rows of an arm; rows of a copied table are copied first."""
         self.rows[arm] = (self.rows[arm][0].copy(), self.rows[arm][1].copy())
-        for row, side in zip(self.rows[arm], (cells, 1 - cells), strict=True):
-            how(row, np.nan_to_num(side, nan=0.0))
-        self.size[arm] += cells.size
-        self.missing[arm] += np.isnan(cells).sum()
+        for row, side in zip(self.rows[arm], (low, 1 - high), strict=True):
+            how(row, side)
+        self._note(arm, low, high)
+
+    def _note(self, arm, low, high):
+        """Add cells to the numbers of those that are told, and of those that have failed."""
+        self.size[arm] += low.size
+        self.missing[arm] += (low < high).sum()
 
     def copy(self) -> Self:
         """Return a copy, which may change."""
         other = super().copy()
-        other.rows = [*self.rows]
+        other.rows, other.known = [*self.rows], [*self.known]
         return other
 
     def kept(self) -> list[int]:
         """Return the bound of each row in steps."""
         return [row.step for rows in self.rows for row in rows]
 
-    def restore(self, grown: Sequence[tuple[int, Floats]], kept: list[int]) -> None:
-        """Count the cells of a stored run, with its bounds."""
+    def restore_fills(
+        self, cells: Sequence[tuple[int, Floats, Floats]], kept: Sequence[int]
+    ) -> None:
+        """Count the cells of a stored run by both fills, with its bounds."""
         steps = check_integers(kept, "kept", STEPS, 2 * self.n).reshape(-1, 2)
-        for arm, cells in grown:
-            self._extend_row(arm, cells, Row.add)
+        for arm, low, high in cells:
+            self._extend_row(arm, low, high, Row.add)
         for arm, rows in enumerate(self.rows):
             for row, step in zip(rows, steps[arm].tolist(), strict=True):
                 row.step = step
             self._set_ends(arm)
 
+    def _total(self, arm, side):
+        """Return the sum of all cells of an arm so far; correctly rounded if all are known."""
+        row, known = self.rows[arm][side], self.known[arm][side]
+        if not known.size:
+            return row.total
+        if row.complete:
+            return math.fsum([*known.tolist(), *row.cells.tolist()])
+        return self._before(arm, side) + row.total
+
+    def _before(self, arm, side):
+        """Return the sum of the cells of an arm that are no draws."""
+        return math.fsum(self.known[arm][side].tolist())
+
     def _set_ends(self, arm):
         """Compute the bounds of an arm's mean; if they have crossed, both are in the middle."""
-        (low, high), items = self.rows[arm], int(self.items[arm])
-        ends = low.low, items - high.low
+        items = int(self.items[arm])
+        low, other = (self._total(arm, side) if row.complete else self._before(arm, side) + row.low
+                      for side, row in enumerate(self.rows[arm]))
+        ends = low, items - other
         if self.is_known(arm):
-            ends = low.low, low.low
+            ends = low, low
         elif ends[0] > ends[1]:
             ends = (sum(ends) / 2,) * 2
         self.ends[:, arm] = ends[0] / items, ends[1] / items
@@ -138,8 +196,9 @@ class GradedTable(RewardTable):
         return bool(self.size[arm] == self.items[arm] and self.missing[arm] == 0)
 
     def means(self) -> Floats:
-        """Return the mean of each arm's cells, with 1/2 for missing ones; nan without cells."""
-        low, high = np.array([[row.total for row in rows] for rows in self.rows]).T
+        """Return the mean of each arm's cells, in the middle of their fills; nan without cells."""
+        low, high = np.array([[self._total(arm, side) for side in (0, 1)]
+                              for arm in range(self.n)]).T
         size = np.maximum(self.size, 1)
         means = np.where(self.missing > 0, (low + self.size - high) / 2, low) / size
         return np.where(self.size > 0, means, np.nan)
@@ -208,9 +267,10 @@ class GradedTable(RewardTable):
         level, ends = math.log(2 * self.n / delta), self.ends.copy()
         for arm, rows in enumerate(self.rows):
             if self.size[arm] < self.items[arm]:
-                items = int(self.items[arm])
-                low, high = (max(row.total, row.last_step(0, level) / STEPS * items - 1e-9 * items)
-                             for row in rows)
+                items, left = int(self.items[arm]), rows[0].items
+                low, high = (self._before(arm, side) + max(
+                    row.total, row.last_step(0, level) / STEPS * left - 1e-9 * left)
+                    for side, row in enumerate(rows))
                 ends[:, arm] = low / items, 1 - high / items
         return ends[0], ends[1]
 
@@ -253,14 +313,15 @@ class GradedTable(RewardTable):
         It is infinite if no completion of the arm's cells has such a mean.
         """
         row, items, known = self.rows[arm][side], int(self.items[arm]), self.is_known(arm)
+        total = self._total(arm, side)
         if side == 0:
-            x, none = mean, mean <= row.total / items or known and mean <= self.ends[0, arm]
+            x, none = mean, mean <= total / items or known and mean <= self.ends[0, arm]
         else:
-            x, none = 1 - mean, mean >= (items - row.total) / items
+            x, none = 1 - mean, mean >= (items - total) / items
             none = none or known and mean >= self.ends[1, arm]
         if none:
             return math.inf
-        return 0.0 if x > 1 else row.largest_log_capital(x * items)
+        return 0.0 if x > 1 else row.largest_log_capital(x * items - self._before(arm, side))
 
     def withdraw(self, arm: int) -> None:
         """Continue without an arm.
@@ -279,3 +340,41 @@ class GradedTable(RewardTable):
         if self.active.sum() <= self.k:
             raise ValueError(f"arm: without it fewer than k = {self.k} arms are left")
         self.active[arm] = False
+
+
+class GradedRunState(NumberedRunState):
+    """A run of `FiniteBettingLUCB`, which is told both fills of a cell."""
+
+    table: GradedTable
+
+    def put(self, cells: Sequence[Told]) -> None:
+        """Count the next cells of arms; nothing is counted once the run has ended."""
+        if self.ended != RUNNING:
+            return
+        for arm, _, low, high in cells:
+            self._sum(arm, low, high)
+            self.table.put(arm, low, high)
+        self._end()
+
+    def know(self, cells: Sequence[Told]) -> None:
+        """Begin with cells that are known and no draws."""
+        for arm, _, low, high in cells:
+            self._sum(arm, low, high)
+            self.table.know(arm, low, high)
+
+    def _sum(self, arm, low, high):
+        """Add cells that are known to pulls and sums."""
+        self._add([(arm, np.where(low == high, low, np.nan))])
+
+    def load(self, stored: dict[str, Any], cells: Sequence[Told], withdrawn: Sequence[int]) -> None:
+        """Count the cells that a stored run had counted, of all those that are known."""
+        size = check_integers(stored["size"], "size", MANY, self.table.n) - self.table.size
+        for arm in withdrawn:
+            self.table.withdraw(arm)
+        told = {arm: (low[: size[arm]], high[: size[arm]]) for arm, _, low, high in cells}
+        if [told[arm][0].size if arm in told else 0 for arm in range(size.size)] != size.tolist():
+            refuse("size", size.tolist(), "numbers of known results")
+        for arm, fills in told.items():
+            self._sum(arm, *fills)
+        self.table.restore_fills([(arm, *fills) for arm, fills in told.items()], stored["kept"])
+        self.ended = check_choice(stored["ended"], "ended", (RUNNING, BY_RULE, BY_BUDGET, OPEN))

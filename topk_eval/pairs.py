@@ -30,10 +30,11 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from topk._checks import check_choice
 from topk._types import Flags, Floats, Integers
 from topk.bandits import UNIT_RANGE, RewardRange
 from topk.confidence.paired import BETS, ROUNDING, WEIGHTS, bet
-from topk.rules.base import RUNNING
+from topk.rules.base import BY_BUDGET, BY_RULE, OPEN, RUNNING
 from topk.rules.numbered_state import NumberedRunState
 from topk.strategies.paired import PairedBetting, PairTable
 
@@ -208,6 +209,13 @@ class HoledPairs(PairTable):
                              np.nan_to_num(cells, nan=1.0)))
         self.put(told)
 
+    def restore_withdrawals(self, withdrawn: Sequence[int], kept: Sequence[int]) -> None:
+        """Continue without models that were withdrawn in a stored run."""
+        self.active[[*withdrawn]] = False
+        self.void, self._scores = any(kept), None
+        if self.race is not None and not self.races:
+            self._bet_again(np.arange(self.n))
+
     def judge(self, low: Floats, high: Floats, told: Flags, largest: Floats) -> None:
         """Take over a table whose e-values have been computed."""
         self.low, self.high, self.told, self.largest = low, high, told, largest
@@ -282,7 +290,23 @@ class PairsRunState(NumberedRunState):
 
     def dump(self) -> dict[str, Any]:
         """Return as JSON values what does not follow from the cells."""
-        return {"ended": self.ended, "late": [[*cell] for cell in self.late]}
+        late = [[*cell] for cell in self.late]
+        return {"ended": self.ended, "late": late, "kept": self.table.kept()}
+
+    def load(
+        self, stored: dict[str, Any], cells: Sequence[Told], withdrawn: Sequence[int]
+    ) -> None:
+        """Count the cells that a stored run had counted, of all those that are known."""
+        self.late = [(int(arm), int(place)) for arm, place in stored["late"]]
+        late = {*self.late}
+        counted = []
+        for arm, places, low, high in cells:
+            its = np.array([(arm, place) not in late for place in places.tolist()], dtype=bool)
+            counted.append(Told(arm, places[its], low[its], high[its]))
+        self.table.put(counted)
+        self.table.restore_withdrawals(withdrawn, stored["kept"])
+        self._sum([arm for arm, *_ in counted])
+        self.ended = check_choice(stored["ended"], "ended", (RUNNING, BY_RULE, BY_BUDGET, OPEN))
 
 
 @dataclass(frozen=True)

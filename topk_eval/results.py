@@ -343,15 +343,13 @@ class Results:
             return
         self._check_scale(scores, lambda x: f"{row(x)}, model {in_words(models[a[x]])}, item "
                                             f"{in_words(items[i[x]])}")
-        known = ~np.isnan(scores)
+        known = np.flatnonzero(~np.isnan(scores))
+        known = known[np.argsort(scores[known], kind="stable")]  # sums do not depend on the order
         told = np.bincount(flat[known], minlength=size).reshape(shape)
         sums = np.zeros(size)
         np.add.at(sums, flat[known], scores[known])
-        sums, lack = sums.reshape(shape), most - told
-        self.trials = most
-        low, high = ((sums + lack * bound) / most for bound in self.bounds)
-        low, high = low.clip(*self.bounds), high.clip(*self.bounds)
-        high = np.where(lack == 0, low, high)
+        lack, self.trials = most - told, most
+        low, high = filled_means(sums.reshape(shape), lack, most, self.bounds)
         self._set(models, items, low, high, rows == 0, (rows > 0) & (lack > 0), None)
         fewer = int(((rows > 0) & (rows < most)).sum())
         if fewer:
@@ -459,9 +457,7 @@ class Results:
 
     def fills(self) -> Fills:
         """Return the results as statements use them; see `Fills`."""
-        low, high = self.low, self.high
-        unit = [((x - self._range.low) / self._range.width).clip(0, 1) for x in (low, high)]
-        low, high = (1 - unit[1], 1 - unit[0]) if self.lower_is_better else unit
+        low, high = unit_fills(self.low, self.high, self._range, self.lower_is_better)
         low, high = np.where(self.absent, 0.0, low), np.where(self.absent, 1.0, high)
         if self.clusters is None:
             return Fills(low, high, self.absent, self.blank)
@@ -528,6 +524,32 @@ class Results:
 def as_results(table: Any) -> Results:
     """Return results as they are, and a table or matrix as `Results` with its defaults."""
     return table if isinstance(table, Results) else Results(table)
+
+
+def filled_means(
+    sums: Floats, lack: Integers, trials: int, bounds: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """Return both fills of means of trials, from the sums of those that are known.
+
+    Parameters
+    ----------
+    sums, lack : ndarray
+        Sums of the known trials of each cell, and the number of trials that have failed.
+    trials : int
+        Number of trials of each cell.
+    bounds : pair of float
+        Smallest and largest score.
+    """
+    low, high = (((sums + lack * bound) / trials).clip(*bounds) for bound in bounds)
+    return low, np.where(lack == 0, low, high)
+
+
+def unit_fills(
+    low: Floats, high: Floats, scale: RewardRange, lower_is_better: bool
+) -> tuple[Floats, Floats]:
+    """Return both fills in [0, 1], where 1 is best."""
+    low, high = (((x - scale.low) / scale.width).clip(0, 1) for x in (low, high))
+    return (1 - high, 1 - low) if lower_is_better else (low, high)
 
 
 def read_order(order: Any) -> list[Any]:

@@ -12,6 +12,7 @@ from topk.confidence import confidence, sides
 from topk.confidence.finite import tolerated_items
 from topk.live.snapshot import Snapshot
 from topk.rules.numbered import RewardTable
+from topk.strategies.paired import PairTable
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -24,15 +25,41 @@ class ItemSnapshot(Snapshot):
         Number N of items.
     waiting
         Results of each model that wait for earlier cells, shape (n,).
+    told, failed
+        Results told of each model, failed ones included, and failed ones, shape (n,) each.
+    lower_is_better
+        Whether smaller scores are better; then ``means``, sums and intervals are those of the
+        scores mirrored within their bounds, and the report shows the scores as they were told.
     """
 
     items: int
     waiting: Integers
+    told: Integers
+    failed: Integers
+    lower_is_better: bool = False
     give_back: ClassVar[str] = "study.lost(*study.in_flight())"
+    words: ClassVar[tuple[str, str]] = ("model", "result")
+
+    @property
+    def size_in_words(self) -> str:
+        """How many models, items and results there are, in words."""
+        failed, flying = int(self.failed.sum()), int(self.in_flight.sum())
+        found = [f"{self.n} models, {self.items:,} items",
+                 f"{int(self.told.sum()) - failed:,} results told", f"{failed:,} failed",
+                 f"{flying:,} in flight"]
+        return ", ".join(found)
 
     def more_columns(self) -> dict[str, Any]:
         """Return further columns of a report: name -> values."""
-        return {"waiting": self.waiting}
+        found: dict[str, Any] = {"waiting": self.waiting}
+        if self.lower_is_better:
+            scale, pulls = self.reward_range, self.pulls
+            both = scale.low + scale.high
+            low, high = (both - scale.from_unit(1, end) for end in self.intervals())
+            squares = both * (pulls * both - 2 * self.reward_sums) + self.reward_squares
+            found |= {"mean": both - self.means, "low": high, "high": low,
+                      "sum": pulls * both - self.reward_sums, "squares": squares}
+        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,9 +114,12 @@ class TableSnapshot(ItemSnapshot):
     ----------
     table
         The counted cells, which say everything.
+    first_block
+        Number of the items of known results without an order, which count as a whole.
     """
 
     table: RewardTable
+    first_block: int = 0
 
     def intervals(self, delta: float | None = None) -> Floats:
         """Return lower and upper confidence bounds of the means, shape (2, n)."""
@@ -117,8 +147,17 @@ class TableSnapshot(ItemSnapshot):
     def notes(self) -> list[str]:
         """Return further lines of a summary."""
         failed = int(self.table.missing.sum())
-        worst = f"failed: {failed:,} cell(s), each counted as the worst for every statement"
-        return [worst] if failed else []
+        found = []
+        if failed:
+            found.append(f"failed: {failed:,} cell(s), each counted as the worst for every "
+                         "statement")
+            if isinstance(self.table, PairTable) and self.table.races:
+                found.append("in a race this holds if whether a cell fails does not depend on "
+                             "results of later items")
+        if self.first_block:
+            found.append(f"no order of the first {self.first_block:,} items: this holds if they "
+                         "are all that any model was asked before")
+        return found
 
 
 def largest_squares(pulls: Integers, sums: Floats) -> Floats:

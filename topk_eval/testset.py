@@ -6,7 +6,7 @@ items, which all arms share.
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,14 +20,15 @@ from topk._checks import (
     refuse,
     refuse_first,
 )
-from topk._tables import as_labels, cell_of, joined_to, labels_of, read_tidy, read_wide, row
-from topk._types import Floats, Integers
+from topk._tables import as_labels, cell_of, joined_to, labels_of, read_wide
+from topk._types import Flags, Floats, Integers
 from topk._warnings import TopkWarning
 from topk.bandits import Bandit, RewardRange, reward_range_of
 from topk.confidence.finite import check_items
 from topk.rules.numbered import Numbered
 from topk_eval._sources import OWN
-from topk_eval.forms import on_new_items, on_these_items
+from topk_eval.forms import on_new_items, on_these_items, shares_items
+from topk_eval.results import Results
 
 ROWS = "a matrix of at least 2 models (rows) by 1 to 1,000,000 items (columns)"
 
@@ -40,22 +41,27 @@ class TestSet(Bandit):
 
     Parameters
     ----------
-    matrix : array_like of float, shape (n, N), or table
+    matrix : topk_eval.Results, array_like of float of shape (n, N), or table
         ``matrix[a, i]`` is the result of model a on item i, for example 1 if it is right; nan if
         the cell is missing; n >= 2.  A table (a pandas or polars DataFrame, or a pyarrow Table) has
         one row per model; its column "model", its index, or its first column if that holds text,
-        and its columns give the names of models and items.  The keys of a dict name its rows.
+        and its columns give the names of models and items.  The keys of a dict name its rows.  A
+        table with a row for each result, trials, clusters or a direction are said by `Results`:
+        scores of which smaller ones are better are mirrored within their bounds, and a cluster is
+        one item.
     names : sequence of n different values, optional
         Names of the models, in their order; labels that are models of the table are joined.
-    shared : bool
-        Whether all models get the items in the same order; otherwise each has its own.
+    shared : bool, optional
+        Whether all models get the items in the same order; otherwise each has its own.  By default
+        as the strategy wants it: the same order for strategies with a fixed budget.
     bounds : pair of float
-        Smallest and largest possible result.
-    missing : {'worst', 'drop'}
+        Smallest and largest possible result; left out for `Results`, which have theirs.
+    missing : {'worst', 'fixed'}
         What missing cells count as: anything within the bounds, so that the certificate holds for
         whatever the missing results are; or nothing, so that the value of a model is the mean of
-        the cells that it has.  With ``'drop'`` models are compared on different items, and which
-        cells are missing must not depend on the results; a warning says so.
+        the cells that it has.  With ``'fixed'`` models are compared on different items, and you say
+        that it was fixed before any result which cells exist; a warning says so.  Of `Results`, it
+        concerns absent cells: failed ones still count as the worst.
 
     Attributes
     ----------
@@ -67,6 +73,8 @@ class TestSet(Bandit):
         The mean result of each model, over the cells that are not missing; read-only.
     absent : ndarray of int64, shape (n,)
         Number of missing cells of each model.
+    left_out : ndarray of bool, shape (n, N)
+        Missing cells that count as nothing.
     names, item_names : list or None
         Names of the models and items, if given.
 
@@ -94,6 +102,13 @@ class TestSet(Bandit):
     >>> outcome = topk.run(topk.BettingLUCB(1, 0, 0.05), topk_eval.TestSet(grades), rng=0)
     >>> outcome.selected.tolist(), outcome.certified, outcome.total_pulls < 300
     ([0], True, True)
+    >>> import pandas
+    >>> table = pandas.DataFrame({"model": ["b", "a", "b", "a"], "question": [7, 7, 9, 9],
+    ...                           "right": [1, 0, 0, 0]})
+    >>> results = topk_eval.Results(table, item="question", score="right")
+    >>> models = topk_eval.TestSet(results)
+    >>> models.names, models.item_names, models.matrix.tolist()
+    (['b', 'a'], [7, 9], [[1, 0], [0, 0]])
     """
 
     __test__ = False  # not a test for pytest
@@ -101,8 +116,8 @@ class TestSet(Bandit):
 
     matrix: NDArray[np.int8] | Floats
     items: int
-    shared: bool
-    missing: Literal["worst", "drop"]
+    shared: bool | None
+    missing: Literal["worst", "fixed"]
     absent: Integers
     names: list[str] | None
     item_names: list[Any] | None
@@ -111,92 +126,29 @@ class TestSet(Bandit):
         self,
         matrix: Any,
         names: Sequence[str] | None = None,
-        shared: bool = False,
+        shared: bool | None = None,
         bounds: Sequence[float] = (0, 1),
-        missing: Literal["worst", "drop"] = "worst",
+        missing: Literal["worst", "fixed"] = "worst",
     ) -> None:
-        self.item_names = None
-        if not isinstance(matrix, np.ndarray):
-            wide = read_wide(matrix, "matrix", ROWS, missing=True)
-            self.item_names, names, matrix = wide.items, _names_of(wide, names), wide.cells
-        self.bounds, cells = [*map(float, _checked_bounds(bounds))], _checked_cells(matrix, bounds)
-        self.items, self.shared = check_items(cells.shape[1]), check_flag(shared, "shared")
-        self.missing = check_choice(missing, "missing", ("worst", "drop"))
-        self.names = None if names is None else _checked_names(names, len(cells))
+        cells, models, self.item_names, absent, self.bounds = _read(matrix, names, bounds)
+        self.items = check_items(cells.shape[1])
+        self.shared = None if shared is None else check_flag(shared, "shared")
+        self.missing = check_choice(missing, "missing", ("worst", "fixed"))
+        self.names = None if models is None else _checked_names(models, len(cells))
         gaps = np.isnan(cells)
         self.absent = gaps.sum(axis=1)
         if (bad := np.flatnonzero(self.absent == self.items)).size:
             name = bad[0] if self.names is None else in_words(self.names[bad[0]])
             refuse("matrix", f"no result of model {name}", f"{ROWS}, with a result of each model")
         super().__init__(np.where(gaps, 0.0, cells).sum(axis=1) / (self.items - self.absent))
-        if missing == "drop" and gaps.any():
+        self.left_out = absent if missing == "fixed" else np.zeros_like(absent)
+        if self.left_out.any():
             message = "models are compared on different items, those for which each has a result; "
             message += "which results are missing must not depend on what they would have been"
             warnings.warn(message, TopkWarning, stacklevel=2)
         zero_one = self.bounds == [0, 1] and bool(((cells == 0) | (cells == 1)).all())
         self.matrix = cells.astype(np.int8) if zero_one else cells
         self.matrix.setflags(write=False)
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        arm: Any = "arm",
-        item: Any = "item",
-        reward: Any = "reward",
-        shared: bool = False,
-        bounds: Sequence[float] = (0, 1),
-        missing: Literal["worst", "drop"] = "worst",
-    ) -> Self:
-        """Make a test set from a table with one row per cell.
-
-        Cells without a row, and those whose result is missing, are missing cells.
-
-        Parameters
-        ----------
-        frame : pandas or polars DataFrame, or pyarrow Table
-            The table, with at most one row per cell.
-        arm, item, reward : str
-            Names of the columns with the model, the item and the result.
-        shared, bounds, missing
-            As in `TestSet`.
-
-        Returns
-        -------
-        TestSet
-            The test set, with models and items in order of first appearance in the table.
-
-        Raises
-        ------
-        ValueError
-            If ``frame`` is no table, a column does not exist, a model or an item is
-            missing, a cell has two rows, or a result is out of bounds.
-
-        Examples
-        --------
-        >>> import pandas
-        >>> table = pandas.DataFrame({"model": ["b", "a", "b", "a"], "question": [7, 7, 9, 9],
-        ...                           "right": [1, 0, 0, 0]})
-        >>> models = TestSet.from_frame(table, arm="model", item="question", reward="right")
-        >>> models.names, models.item_names, models.matrix.tolist()
-        (['b', 'a'], [7, 9], [[1, 0], [0, 0]])
-        """
-        results = read_tidy(frame, {"arm": arm, "item": item}, {"reward": reward}, missing=True)
-        arms, items = ([*dict.fromkeys(results[name])] for name in ("arm", "item"))
-        rows, columns = ({name: x for x, name in enumerate(names)} for names in (arms, items))
-        place = np.array([rows[x] * len(items) for x in results["arm"]], dtype=np.int64)
-        place += np.array([columns[x] for x in results["item"]], dtype=np.int64)
-        _, first = np.unique(place, return_index=True)
-        if first.size < place.size:
-            twice = np.setdiff1d(np.arange(place.size), first)[0]
-            cell = Words(f"two rows of the cell {[results['arm'][twice], results['item'][twice]]}")
-            refuse("frame", cell, "a table with one row for each cell", row(int(twice)))
-        cells = np.full(len(arms) * len(items), np.nan)
-        cells[place] = results["reward"]
-        matrix: Any = cells.reshape(len(arms), len(items))
-        test_set = cls(matrix, arms, shared, bounds, missing)
-        test_set.item_names = items
-        return test_set
 
     @property
     def reward_range(self) -> RewardRange:
@@ -245,17 +197,26 @@ class TestSet(Bandit):
         >>> dealt.taken.tolist()
         [3, 1]
         """
+        return self._dealt(bool(self.shared), rng)
+
+    def deal_to(self, strategy: Any, rng: np.random.Generator) -> "Deal":
+        """Return the bandit of one run of a strategy, with one order if that is as it wants it."""
+        shared = shares_items(strategy) if self.shared is None else self.shared
+        return self._dealt(shared, rng)
+
+    def _dealt(self, shared, rng):
+        """Return the same models with newly drawn orders, or one order for all."""
         if not isinstance(rng, np.random.Generator):
             refuse("rng", rng, "a numpy.random.Generator")
         n, items = self.matrix.shape
         places = np.arange(items, dtype=np.int32)
-        if self.shared:
+        if shared:
             order = np.tile(rng.permutation(places), (n, 1))
         else:
             order = rng.permuted(np.tile(places, (n, 1)), axis=1)
-        if self.missing == "drop" and self.absent.any():  # the cells that a model has come first
-            gaps = np.isnan(np.take_along_axis(self.matrix, order, axis=1))
-            order = np.take_along_axis(order, np.argsort(gaps, axis=1, kind="stable"), axis=1)
+        if self.left_out.any():  # the cells that a model has come first
+            last = np.take_along_axis(self.left_out, order, axis=1)
+            order = np.take_along_axis(order, np.argsort(last, axis=1, kind="stable"), axis=1)
         return Deal(self, order)
 
     def sample(self, arm: int, count: int, rng: np.random.Generator) -> NoReturn:
@@ -297,7 +258,7 @@ class Deal(Bandit):
         super().__init__(cells.means)
         self.names, self._cells = cells.names, cells
         self.order, self.items, self._range = order, cells.items, cells.reward_range
-        self.sizes = np.full(cells.n, cells.items) - (cells.missing == "drop") * cells.absent
+        self.sizes = cells.items - cells.left_out.sum(axis=1)
         matrix: Any = cells.matrix
         self.results = np.take_along_axis(matrix, order, axis=1)
         self.taken = np.zeros(cells.n, dtype=np.int64)
@@ -346,9 +307,8 @@ class ItemPool(Bandit):
 
     Parameters
     ----------
-    matrix : array_like of float, shape (n, N), or table
-        ``matrix[a, i]`` is the result of model a on item i; n >= 2.  A table is read as in
-        `TestSet`.
+    matrix : topk_eval.Results, array_like of float of shape (n, N), or table
+        ``matrix[a, i]`` is the result of model a on item i; n >= 2.  It is read as in `TestSet`.
     names : sequence of n different values, optional
         Names of the models.
     bounds : pair of float
@@ -390,14 +350,10 @@ class ItemPool(Bandit):
     def __init__(
         self, matrix: Any, names: Sequence[str] | None = None, bounds: Sequence[float] = (0, 1),
     ) -> None:
-        if not isinstance(matrix, np.ndarray):
-            wide = read_wide(matrix, "matrix", ROWS, missing=True)
-            names, matrix = _names_of(wide, names), wide.cells
-        self.bounds = [*map(float, _checked_bounds(bounds))]
-        cells = _checked_cells(matrix, bounds)
+        cells, models, _, _, self.bounds = _read(matrix, names, bounds)
         if np.isnan(cells).any():
             refuse("matrix", np.nan, f"{ROWS}, without missing cells")
-        self.names = None if names is None else _checked_names(names, len(cells))
+        self.names = None if models is None else _checked_names(models, len(cells))
         super().__init__(cells.mean(axis=1))
         self.matrix = cells
         self.matrix.setflags(write=False)
@@ -475,6 +431,45 @@ class DrawnItems(Bandit):
             self.order = np.append(self.order, more)
         self.taken[arm] = end
         return self._matrix[arm, self.order[first:end]]
+
+
+class _Read(NamedTuple):
+    """What a table says: cells (n, N), nan if missing, names, which cells are absent, bounds."""
+
+    cells: Floats
+    models: Any
+    items: list[Any] | None
+    absent: Flags
+    bounds: list[float]
+
+
+def _read(table, names, bounds):
+    """Return what results, a matrix or a table say."""
+    if isinstance(table, Results):
+        return _of_results(table, names, bounds)
+    items = None
+    if not isinstance(table, np.ndarray):
+        wide = read_wide(table, "matrix", ROWS, missing=True)
+        items, names, table = wide.items, _names_of(wide, names), wide.cells
+    cells = _checked_cells(table, bounds)
+    return _Read(cells, names, items, np.isnan(cells), [*map(float, _checked_bounds(bounds))])
+
+
+def _of_results(results, names, bounds):
+    """Return what results say, as scores of which larger ones are better."""
+    if tuple(bounds) != (0, 1) and tuple(bounds) != results.bounds:
+        refuse("bounds", bounds, f"left out for results, which have the bounds {results.bounds}")
+    fills, (low, high) = results.fills(), results.bounds
+    if results.clusters is None:
+        cells = low + high - results.scores if results.lower_is_better else results.scores
+    else:
+        cells = np.where(fills.scored, low + (high - low) * fills.low, np.nan).clip(low, high)
+    items = [*dict.fromkeys(results.clusters)] if results.clusters else results.items
+    models = results.models if names is None else names
+    numbered = models == [*range(len(cells))]
+    cells = _checked_cells(cells, results.bounds)
+    return _Read(cells, None if numbered else models, None if items == [*range(len(items))] else
+                 items, fills.absent, [*map(float, results.bounds)])
 
 
 def _checked_bounds(bounds):

@@ -13,7 +13,7 @@ import topk_eval
 from topk import confidence
 from topk._json import from_json
 from topk_eval import Evaluation
-from topk_eval.cells import Cells, orders_of
+from topk_eval.cells import Cells, drawn_orders
 
 
 def stored(session):
@@ -47,7 +47,8 @@ class Harness(RuleBasedStateMachine):
         seed = data.draw(st.integers(0, 9))
         self.session = Evaluation(self.strategy, named, items=self.items, rng=seed)
         self.orders = {arm: [] for arm in self.names}
-        self.in_order = orders_of(from_json(stored(self.session))["cells"]["seed"], n, self.items)
+        seed = from_json(stored(self.session))["cells"]["seed"]
+        self.in_order = drawn_orders(seed, [[name] for name in self.names], self.items)
         self.known, self.flying, self.gone, self.left = {}, set(), set(), []
 
     def result(self, cell):
@@ -225,6 +226,9 @@ TestHarness = Harness.TestCase
 TestHarness.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
 
+ORDERS = ([[0, 4, 5, 1, 2, 3], [0, 4, 5, 2, 3, 1], [3, 2, 0, 5, 1, 4]], [[0, 1, 2], [1, 0, 2]])
+
+
 def grid(n, items):
     """Return a matrix of models, the best first."""
     shares = np.linspace(0.95, 0.3, n)[:, None]
@@ -258,12 +262,39 @@ def test_the_order_is_a_function_of_the_seed_and_goes_on_after_a_restart():
 
 
 def test_the_orders_of_a_seed_are_these_for_ever():
-    """The order is recorded here, because stored sessions depend on it."""
-    assert orders_of(1, 2, 6).tolist() == [[2, 4, 5, 0, 3, 1], [3, 1, 5, 2, 4, 0]]
+    """The orders are recorded here, because stored evaluations depend on them."""
+    assert drawn_orders(1, [[0], [1], [0, 1]], 6).tolist() == ORDERS[0]
+    assert drawn_orders(1, [["b", "a"], ["a"]], ["z", "x", "y"]).tolist() == ORDERS[1]
+
+
+def test_an_order_does_not_depend_on_how_models_and_items_are_listed():
+    rng = np.random.default_rng(3)
+    for items in ([f"q{i}" for i in range(30)], [*range(7, 40)]):
+        found = []
+        for _ in range(5):
+            models, listed = (rng.permutation(x).tolist() for x in (list("abcd"), items))
+            orders = drawn_orders(5, [[model] for model in models] + [models], listed)
+            one = dict(zip([*models, "all"], orders.tolist(), strict=True))
+            found.append({name: [listed[i] for i in one[name]] for name in one})
+        assert all(other == found[0] for other in found)
+        assert len({tuple(order) for order in found[0].values()}) == 5
+    study = [Evaluation(topk.PairedBetting(1, 0, 0.1), models, items=items, rng=4).ask(200)
+             for models, items in ((["a", "b"], ["x", "y", "z"]), (["b", "a"], ["z", "x", "y"]))]
+    orders = [{m: items[models == m].tolist() for m in "ab"} for models, items in study]
+    assert orders[0] == orders[1] and orders[0]["a"] == orders[0]["b"]
+
+
+def test_other_names_have_another_order():
+    """A candidate cannot be made for the order of a seed that was used before."""
+    many = [f"q{i}" for i in range(50)]
+    listed = [drawn_orders(5, [["a", x]], many)[0].tolist() for x in "bc"]
+    listed += [drawn_orders(5, [["a", "b"]], [*many, "r"])[0].tolist(),
+               drawn_orders(6, [["a", "b"]], many)[0].tolist()]
+    assert all(x != y for i, x in enumerate(listed) for y in listed[:i])
 
 
 def test_orders_are_uniform():
-    orders = np.array([orders_of(seed, 2, 4) for seed in range(6000)])
+    orders = np.array([drawn_orders(seed, [["a"], ["b"]], list("wxyz")) for seed in range(6000)])
     places = (orders[:, :, :, None] == np.arange(4)).mean(axis=0)
     assert abs(places - 0.25).max() < 0.04  # off with probability below 64 exp(-19), Hoeffding
     same = (orders[:, 0] == orders[:, 1]).all(axis=1).mean()
@@ -389,27 +420,37 @@ def called(arm, item):
 def test_a_cell_keeps_its_first_result(result):
     cells = Cells(2, 3, seed=0)
     arms, items = cells.hand_out(np.array([2, 1]))
-    cells.take(arms, items, np.full(3, result), called)
+    cells.take(arms, items, np.full(3, float(result)), called)
     with pytest.raises(ValueError, match="told with a different result"):
-        cells.take(arms[1:], items[1:], np.array([result, 1 - result]), called)
-    assert cells.take(arms, items, np.full(3, result), called) == []
+        cells.take(arms[1:], items[1:], np.array([result, 1.0 - result]), called)
+    with pytest.raises(ValueError, match="has a result"):
+        cells.take(arms[1:], items[1:], np.array([result, np.nan]), called)
+    assert cells.take(arms, items, np.full(3, float(result)), called) == []
 
 
 def test_of_several_refused_results_the_first_is_named():
     cells = Cells(2, 3, seed=0)
-    cells.take(np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([1, 0, 1]), called)
+    cells.take(np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([1.0, 0, 1]), called)
     with pytest.raises(ValueError, match="the cell of model 1 and item 0 was told with a"):
-        cells.take(np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([1, 1, 0]), called)
+        cells.take(np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([1.0, 1, 0]), called)
 
 
-def test_stored_cells_are_the_same_cells():
-    cells, other = Cells(2, 3, seed=0), Cells(2, 3, seed=5)
+@pytest.mark.parametrize("prefix", [True, False])
+def test_stored_cells_are_the_same_cells(prefix):
+    more = {"trials": 2, "order": "shared", "lead": 1, "prefix": prefix, "bounds": (0, 4)}
+    cells, other = Cells(2, 5, 0, **more), Cells(2, 5, 5, **more)
     cells.hand_out(np.array([1, 3]))
-    cells.take(np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([1, 0, 0.25]), called)
-    assert not np.array_equal(cells.order, other.order)
-    other.load(cells.dump())
+    told = cells.take(np.array([0, 0, 1, 1, 1]), np.array([2, 2, 0, 0, 1]),
+                      np.array([1, 0, 0.25, np.nan, 3]), called)
+    assert cells.order[:, 0].tolist() == [0, 0] and not np.array_equal(cells.order, other.order)
+    again = other.load(cells.dump())
     for name in "order", "status", "values", "fresh", "out", "counted":
         assert getattr(other, name).tolist() == getattr(cells, name).tolist(), name
+    for x, y in zip(told, again, strict=True):
+        assert [*map(np.ndarray.tolist, x[1:])] == [*map(np.ndarray.tolist, y[1:])]
+    fills = {x.arm: (x.low.tolist(), x.high.tolist()) for x in told}
+    assert fills[1] == ([0.125], [2.125])  # half of .25, and of .25 and 4
+    assert (0 in fills) == (not prefix)  # it is not the first item of its order
 
 
 @pytest.mark.parametrize("known", [["01"], ["01", "1", ""], ["01", "0110"], ["01", "!"]])

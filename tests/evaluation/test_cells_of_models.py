@@ -13,7 +13,8 @@ import topk
 import topk_eval
 from topk._json import from_json
 from topk_eval import Evaluation
-from topk_eval.cells import Cells
+from topk_eval.cells import drawn_orders
+from topk_eval.pairs import Told
 
 MODELS = ["a", "b", "c", "d"]
 
@@ -24,29 +25,36 @@ def grades(n=4, items=40, seed=0):
 
 
 class Study(RuleBasedStateMachine):
-    """A session against its cells, counted anew in their order by a fresh table."""
+    """An evaluation against its cells, counted anew by a fresh rule.
+
+    ``results`` has the results told of each cell, nan where they failed; ``flying`` the cells out.
+    """
 
     @initialize(data=st.data())
     def begin(self, data):
         self.n, self.items = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 12))
         self.trials = data.draw(st.sampled_from([1, 1, 3]))
-        k, kind = data.draw(st.integers(1, self.n - 1)), data.draw(st.sampled_from("PB"))
-        make = {"P": topk.PairedBetting, "B": topk.BettingLUCB}[kind]
+        k, self.kind = data.draw(st.integers(1, self.n - 1)), data.draw(st.sampled_from("PB"))
+        make = {"P": topk.PairedBetting, "B": topk.BettingLUCB}[self.kind]
         budget = data.draw(st.sampled_from([None, None, self.n * self.trials + 5]))
         epsilon = data.draw(st.sampled_from([0.0, 0.0, 2.0]))
         self.strategy = make(k, epsilon, data.draw(st.sampled_from([0.01, 0.5])), budget)
         self.names = [f"q{i}" for i in range(self.items)]
-        named = data.draw(st.booleans())
+        self.named, self.falls = data.draw(st.booleans()), data.draw(st.booleans())
         self.session = Evaluation(
             self.strategy,
-            MODELS[: self.n], items=self.names if named else self.items, bounds=(0, 10),
-            trials=self.trials, rng=data.draw(st.integers(0, 5)),
+            MODELS[: self.n], items=self.names if self.named else self.items, bounds=(0, 10),
+            trials=self.trials, lower_is_better=self.falls, rng=data.draw(st.integers(0, 5)),
         )
-        self.named = named
-        orders = "own" if kind == "B" else "drawn" if named else "given"
         seed = from_json(self.session.state())["cells"]["seed"]
-        self.order = Cells(self.n, self.items, seed, order=orders).order
-        self.results, self.failed, self.flying, self.later = {}, set(), [], 0
+        labels = self.names if self.named else self.items
+        if self.kind == "B":
+            self.order = drawn_orders(seed, [[x] for x in MODELS[: self.n]], labels)
+        else:
+            one = drawn_orders(seed, [MODELS[: self.n]], labels)[0]
+            one = one if self.named else np.arange(self.items)
+            self.order = np.tile(one, (self.n, 1))
+        self.results, self.flying = {}, []
 
     def cell(self, data):
         arm, item = data.draw(st.integers(0, self.n - 1)), data.draw(st.integers(0, self.items - 1))
@@ -62,48 +70,42 @@ class Study(RuleBasedStateMachine):
     @precondition(lambda self: self.flying)
     @rule(data=st.data())
     def tell(self, data):
+        """Some of what is out arrives in one call."""
         some = data.draw(st.lists(st.sampled_from(range(len(self.flying))), unique=True))
-        for cell in [self.flying[i] for i in some]:
-            if cell not in self.failed:
-                self.told(cell, data.draw(st.sampled_from([0, 2.5, 10])))
-        self.flying = [x for i, x in enumerate(self.flying)
-                       if i not in some and x not in self.failed]
+        cells = [self.flying[i] for i in some]
+        told = [data.draw(st.sampled_from([0, 2.5, 10, np.nan])) for _ in cells]
+        self.session.tell(*map(list, zip(*cells, strict=True)), told) if cells else None
+        for cell, result in zip(cells, told, strict=True):
+            self.results.setdefault(cell, []).append(result)
+        self.flying = [x for i, x in enumerate(self.flying) if i not in some]
 
-    def told(self, cell, result):
-        known = self.results.setdefault(cell, [])
-        result = known[0] if self.trials == 1 and known else result
-        self.session.tell([cell[0]], [cell[1]], [result])
-        if not (self.trials == 1 and known):
-            known.append(result)
-
-    @rule(data=st.data())
-    def tell_any(self, data):
+    @rule(data=st.data(), result=st.sampled_from([7, np.nan]))
+    def tell_any(self, data, result):
         cell = self.cell(data)
-        full = len(self.results.get(cell, [])) == self.trials
-        if cell in self.failed or (full and self.trials > 1):
+        known = self.results.setdefault(cell, [])
+        if len(known) == self.trials:
+            if self.trials == 1 and np.array_equal(known, [result], equal_nan=True):
+                self.session.tell([cell[0]], [cell[1]], [result])  # once more
+                return
             with pytest.raises(ValueError, match="^scores"):
-                self.session.tell([cell[0]], [cell[1]], [1])
+                self.session.tell([cell[0]], [cell[1]], [result])
             return
-        self.told(cell, 7)
+        self.session.tell([cell[0]], [cell[1]], [result])
+        known.append(result)
         if cell in self.flying and self.session.in_flight()[0].size < len(self.flying):
             self.flying.remove(cell)
-
-    @rule(data=st.data())
-    def make_failed(self, data):
-        cell = self.cell(data)
-        if len(self.results.get(cell, [])) == self.trials and cell not in self.failed:
-            with pytest.raises(ValueError, match="has a result"):
-                self.session.tell([cell[0]], [cell[1]], [np.nan])
-            return
-        self.session.tell([cell[0]], [cell[1]], [np.nan])
-        self.failed.add(cell)
-        self.flying = [x for x in self.flying if x != cell]
 
     @precondition(lambda self: self.flying)
     @rule()
     def lose_all(self):
         self.session.lost(*self.session.in_flight())
         self.flying = []
+
+    @precondition(lambda self: self.kind == "P" and self.strategy.epsilon == 0)
+    @rule(data=st.data())
+    def withdraw(self, data):
+        if not self.session.done and len(self.session.withdrawn) < self.n - self.strategy.k:
+            self.session.withdraw(data.draw(st.sampled_from(MODELS[: self.n])))
 
     @rule(how=st.sampled_from(["state", "pickle", "copy"]))
     def store(self, how):
@@ -116,6 +118,7 @@ class Study(RuleBasedStateMachine):
                                 (before.pulls, before.means), strict=True):
             np.testing.assert_array_equal(found, known)
         assert self.session.stopped == before.stopped
+        assert self.session.evidence() == before.evidence()
 
     @rule()
     def report(self):
@@ -124,30 +127,47 @@ class Study(RuleBasedStateMachine):
         if self.session.certified:
             assert table.attrs["evidence"] <= self.strategy.delta
             assert (table.undecided_with == 0).all()
-        assert self.session.summary()
+        assert f"{self.n} models, {self.items} items, " in self.session.summary()
+
+    def whole(self):
+        """Yield each model's cells that have all trials: their places, and both fills."""
+        for arm in range(self.n):
+            found = []
+            for place, item in enumerate(self.order[arm].tolist()):
+                cell = MODELS[arm], self.names[item] if self.named else item
+                results = np.sort(self.results.get(cell, []))
+                if results.size == self.trials:
+                    fills = [np.cumsum(np.nan_to_num(results, nan=x))[-1] / self.trials / 10
+                             for x in (0, 10)]
+                    fills = [1 - x for x in fills[::-1]] if self.falls else fills
+                    found.append((place, *fills))
+                elif self.kind == "B":
+                    break
+            yield arm, *np.array(found).reshape(-1, 3).T
 
     @invariant()
-    def the_table_is_that_of_the_prefixes(self):
+    def the_table_is_that_of_the_cells(self):
         session = getattr(self, "session", None)
         if session is None:
             return
         assert session.in_flight()[0].size == len(self.flying)
-        if session.done:
+        told = sum(map(len, self.results.values()))
+        failed = sum(np.isnan(x).sum() for x in self.results.values())
+        out = len(self.flying)
+        said = f", {told - failed:,} results told, {failed} failed, {out} in flight; "
+        assert said in session.summary()
+        if session.done or session.withdrawn:
             return
         fresh = session.engine.strategy.begin(self.n)
         fresh.limit(np.full(self.n, self.items))
-        for arm in range(self.n):
-            for item in self.order[arm].tolist():
-                cell = MODELS[arm], self.names[item] if self.named else item
-                results = self.results.get(cell, [])
-                if cell in self.failed:
-                    value = np.nan
-                elif len(results) == self.trials:
-                    value = np.mean(results) / 10
-                else:
-                    break
-                fresh.table.extend([(arm, np.array([value]))])
+        for arm, places, low, high in self.whole():
+            if self.kind == "B":
+                fresh.table.put(arm, low, high)
+            else:
+                fresh.table.put([Told(arm, places.astype(int), low, high)])
         assert fresh.table == session.engine.table
+        assert fresh.table.evidence(fresh.strategy.epsilon) == session.evidence() or (
+            fresh.table.size == 0).any()
 
     def teardown(self):
         """A study that receives all results ends."""
@@ -162,12 +182,11 @@ class Study(RuleBasedStateMachine):
             self.session.tell(arms, items, [3.5] * arms.size)
         assert self.session.done
         if self.session.stopped == "open":
-            paired = isinstance(self.strategy, topk.PairedBetting)
-            assert paired or self.session.report().failed.sum() > 0
+            assert self.kind == "P" or self.session.report().failed.sum() > 0
 
 
 TestStudy = Study.TestCase
-TestStudy.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
+TestStudy.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::topk.TopkWarning")
 
 
@@ -203,8 +222,8 @@ def test_a_table_that_is_half_full_can_be_continued():
     assert session.certified and asked < 160
 
 
-def test_cells_told_only_where_another_model_failed_do_not_count():
-    """Equal models; b is run where a fails.  Its prefix ends at the first gap."""
+def test_cells_told_only_where_another_model_was_wrong_prove_nothing():
+    """Equal models; b is run where a is wrong.  Its other cells are holes."""
     rng = np.random.default_rng(4)
     a, b = rng.random((2, 400)) < 0.5
     session = Evaluation(topk.PairedBetting(1, 0, 0.05), ["a", "b"], items=400)
@@ -212,7 +231,7 @@ def test_cells_told_only_where_another_model_failed_do_not_count():
     chosen = np.flatnonzero(~a)
     session.tell(["b"] * chosen.size, chosen, b[chosen])
     assert not session.certified and session.evidence() > 0.5
-    assert session.waiting.tolist() == [0, chosen.size - session.pulls[1]]
+    assert session.waiting.tolist() == [0, 0]
 
 
 def test_failed_cells_are_reported_and_leave_the_set_open():
@@ -276,3 +295,64 @@ def test_named_items_are_asked_in_one_random_order():
     assert orders[0] == orders[1] == orders[2] != names[:10]
     session = Evaluation(topk.PairedBetting(1, 0, 0.05), 3, items=60)
     assert session.ask(30)[1][:10].tolist() == [*range(10)]
+
+
+# Where smaller scores are better
+
+
+@pytest.mark.parametrize("strategy", [topk.BettingLUCB(1, 0, 0.05), topk.PairedBetting(2, 0, 0.05),
+                                      topk.KLLUCB(1, 0, 0.05), topk.SAR(1, 300)],
+                         ids=lambda x: type(x).__name__)
+def test_smaller_scores_are_better_and_shown_as_they_are(strategy):
+    """The same study as of the scores mirrored within their bounds."""
+    graded = isinstance(strategy, topk.BettingLUCB | topk.PairedBetting)
+    x = grades(items=300)
+    bounds, x = ((-2, 8), x - 2) if graded else ((0, 1), (x > 6).astype(float))
+    mirrored = sum(bounds) - x
+    up, down = (Evaluation(strategy, 4, 300, bounds, lower_is_better=falls, rng=2)
+                for falls in (False, True))
+    while not up.done:
+        models, items = up.ask(9)
+        assert [*zip(*down.ask(9), strict=True)] == [*zip(models, items, strict=True)]
+        up.tell(models, items, x[models, items])
+        down.tell(models, items, mirrored[models, items])
+        down = Evaluation.from_state(down.state())
+    assert down.done and down.lower_is_better and down.selected.tolist() == up.selected.tolist()
+    assert down.evidence() == pytest.approx(up.evidence(), rel=1e-9)
+    np.testing.assert_allclose(down.means, sum(bounds) - up.means)
+    np.testing.assert_allclose(down.intervals(), sum(bounds) - np.array(up.intervals())[::-1])
+    ours, theirs = down.report(), up.report()
+    assert ours.name.tolist() == theirs.name.tolist()  # the best first
+    for name, other in (("mean", "mean"), ("low", "high"), ("high", "low")):
+        np.testing.assert_allclose(ours[name], sum(bounds) - theirs[other])
+    told = {model: mirrored[model][down._cells.order[model][: down.pulls[model]]]
+            for model in range(4)}
+    rows = ours.set_index("name")
+    for model, scores in told.items():
+        assert rows["sum"][model] == pytest.approx(scores.sum(), abs=1e-6)
+        assert rows.squares[model] >= (scores**2).sum() - 1e-6
+
+
+def test_a_summary_speaks_of_models_and_results():
+    study = Evaluation(topk.BettingLUCB(1, 0, 0.05), ["a", "b", "c"], items=20, trials=2, rng=0)
+    models, items = study.ask(7)
+    study.tell(models[:3], items[:3], [1, np.nan, 0.5])
+    first, second = study.summary().splitlines()[:2]
+    assert ": 3 models, 20 items, 2 results told, 1 failed, 4 in flight; running" in first
+    assert second.startswith("chosen: none yet: ") and second.endswith("no result")
+    assert "pull" not in study.summary() and "arm" not in study.summary()
+
+
+def test_a_failed_trial_is_inside_the_mean_of_its_cell():
+    """The cell lies between two means, and not between the bounds."""
+    for strategy in (topk.BettingLUCB(1, 0, 0.05), topk.PairedBetting(1, 0, 0.05)):
+        study = Evaluation(strategy, 2, items=2, bounds=(0, 3), trials=3, rng=0)
+        study.tell([0] * 3, [0] * 3, [3, np.nan, 0]).tell([0] * 3, [1] * 3, [3, 3, 3])
+        table = study.engine.table
+        assert table.missing.tolist() == [1, 0] and table.size.tolist() == [2, 0]
+        if strategy.paired:
+            assert (table.low[0, 0], table.high[0, 0]) == (1 / 3, 2 / 3)
+        else:
+            assert np.allclose(table.ends[:, 0], [2 / 3, 5 / 6])
+        with pytest.raises(ValueError, match="more than trials = 3 times"):
+            study.tell([0], [0], [np.nan])

@@ -165,10 +165,10 @@ def test_certificates_hold_for_every_completion():
         assert outcome.stopped in ("rule", "open")
 
 
-def test_dropped_cells_change_what_is_compared_and_a_warning_says_so():
+def test_cells_left_out_change_what_is_compared_and_a_warning_says_so():
     cells = np.array([[1, 1, 1, np.nan, 0], [1, 0, 0, 1, 0]])
     with pytest.warns(UserWarning, match="different items"):
-        models = topk_eval.TestSet(cells, missing="drop")
+        models = topk_eval.TestSet(cells, missing="fixed")
     assert models.means.tolist() == [0.75, 0.4]
     outcome = topk.run(topk.BettingLUCB(1, 0, 0.05), models, rng=0)
     assert outcome.certified and outcome.selected.tolist() == [0]

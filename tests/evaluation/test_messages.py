@@ -41,8 +41,12 @@ CALLS = {
     "from_state": (lambda: topk_eval.Evaluation.from_state, {"state": counts().state()}),
     "TestSet": (lambda: topk_eval.TestSet, {"matrix": TABLE}),
     "ItemPool": (lambda: topk_eval.ItemPool, {"matrix": TABLE}),
-    "TestSet.from_frame": (lambda: topk_eval.TestSet.from_frame, {
-        "frame": pd.DataFrame({"arm": ["a", "b"], "item": [1, 1], "reward": [1, 0]})}),
+    "TestSet of results": (lambda: topk_eval.TestSet, {
+        "matrix": topk_eval.Results(pd.DataFrame({"model": ["a", "b"], "item": [1, 1],
+                                                  "score": [1, 0]}))}),
+    "Evaluation of results": (lambda: topk_eval.Evaluation, {
+        "strategy": topk.PairedBetting(1, 0, 0.1), "results": topk_eval.Results(TABLE),
+        "items": 9}),
     "tiers": (lambda: topk_eval.tiers, {"table": TABLE}),
     "tiers.evidence": (lambda: topk_eval.tiers(TABLE).evidence, {"k": 1}),
     "tiers.decided": (lambda: topk_eval.tiers(TABLE).decided, {"k": 1}),

@@ -69,8 +69,7 @@ def test_an_item_that_occurs_twice_is_refused(form):
 def test_names_that_differ_in_their_type_only_are_refused():
     """A regression test: 1 and "1" were two models, as of a file that pandas reads in parts."""
     table = pd.DataFrame({"model": [1, "a", "1", "a"], "item": [0, 0, 1, 1], "score": [1, 0, 1, 0]})
-    columns = {"arm": "model", "reward": "score"}
-    for call in (topk_eval.tiers, lambda x: topk_eval.TestSet.from_frame(x, **columns)):
+    for call in (topk_eval.tiers, lambda x: topk_eval.TestSet(topk_eval.Results(x))):
         with pytest.raises(ValueError, match="differ in more than their type .*got '1' .row 2"):
             call(table)
     wide = pd.DataFrame([[1, 0], [0, 1]], ["a", "b"], [7, "7"])

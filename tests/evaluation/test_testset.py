@@ -11,6 +11,7 @@ import topk_eval
 from topk import confidence
 from topk.bandits import RewardRange
 from topk.simulate.play import Play
+from topk_eval.forms import shares_items
 
 
 def matrix(shape, seed=0, low=0.3, high=0.95):
@@ -232,7 +233,7 @@ def test_a_test_set_is_made_of_arrays_and_tables():
     assert topk_eval.TestSet(pd.DataFrame(cells)).names is None
     tall = table.stack().rename("right").rename_axis(["model", "item"]).reset_index()
     mixed = tall.sample(frac=1, random_state=0)
-    again = topk_eval.TestSet.from_frame(mixed, arm="model", reward="right")
+    again = topk_eval.TestSet(topk_eval.Results(mixed, score="right"))
     assert again.names == list(dict.fromkeys(mixed["model"]))
     assert (again.matrix == table.loc[again.names, again.item_names].to_numpy()).all()
     with pytest.raises(ValueError, match="read-only"):
@@ -271,15 +272,43 @@ def test_an_invalid_test_set_is_refused():
         topk_eval.TestSet([[0, 1], [1, 0]], missing="best")
     with pytest.raises(ValueError, match="bounds"):
         topk_eval.TestSet([[0, 1], [1, 0]], bounds=(1, 0))
-    table = pd.DataFrame({"arm": ["a", "a", "b"], "item": [0, 1, 0], "reward": [1, 0, 1]})
-    twice = pd.concat([table, table.iloc[:1]])
-    found = topk_eval.TestSet.from_frame(table).matrix
-    assert np.isnan(found).tolist() == [[False] * 2, [False, True]]
-    for frame in (twice, [1, 2]):
-        with pytest.raises(ValueError, match="frame"):
-            topk_eval.TestSet.from_frame(frame)
-    with pytest.raises(ValueError, match="reward"):
-        topk_eval.TestSet.from_frame(table, reward="score")
+    with pytest.raises(ValueError, match="^bounds must be left out for results"):
+        topk_eval.TestSet(topk_eval.Results([[0, 1], [1, 0]]), bounds=(0, 2))
+
+
+def test_results_say_direction_clusters_and_what_is_missing():
+    table = pd.DataFrame({"model": list("aabbb"), "item": [7, 9, 7, 8, 9],
+                          "score": [4, 1, 3, np.nan, 2]})
+    options = {"bounds": (0, 4), "lower_is_better": True}
+    found = topk_eval.TestSet(topk_eval.Results(table, **options))
+    assert found.names == ["a", "b"] and found.item_names == [7, 9, 8] and found.bounds == [0, 4]
+    np.testing.assert_array_equal(found.matrix, [[0, 3, np.nan], [1, 2, np.nan]])
+    whole = table.dropna()
+    pool = topk_eval.ItemPool(topk_eval.Results(whole[whole["item"] != 8], **options))
+    assert pool.matrix.tolist() == [[0, 3], [1, 2]] and pool.names == ["a", "b"]
+    clusters = topk_eval.Results(table, cluster={7: "x", 9: "x", 8: "y"}, **options)
+    both = topk_eval.TestSet(clusters)
+    np.testing.assert_array_equal(both.matrix, [[1.5, np.nan], [1.5, np.nan]])
+    assert both.item_names == ["x", "y"]
+    with pytest.warns(topk.TopkWarning, match="different items"):
+        fixed = topk_eval.TestSet(topk_eval.Results(table, **options), missing="fixed")
+    assert fixed.left_out.tolist() == [[False, False, True], [False] * 3]  # b has failed there
+    assert fixed.deal(np.random.default_rng(0)).sizes.tolist() == [2, 3]
+    numbered = topk_eval.TestSet(topk_eval.Results([[1, 0], [0, 1]]))
+    assert numbered.names is None and numbered.item_names is None
+
+
+@pytest.mark.parametrize(("strategy", "same"), [
+    (topk.KLLUCB(1, 0, 0.1), False), (topk.BettingLUCB(1, 0, 0.1), False), (topk.SAR(1, 60), True),
+    (topk.Uniform(1, 60), True),
+])
+def test_items_are_shared_as_the_strategy_wants_it(strategy, same):
+    def one_order(shared):
+        order = Play(strategy, topk_eval.TestSet(matrix((3, 40)), shared=shared), 1, 0).bandit.order
+        return bool((order == order[0]).all())
+
+    assert one_order(None) == shares_items(strategy) == same
+    assert one_order(True) and not one_order(False)
 
 
 def test_a_test_set_is_dealt_before_it_is_pulled_and_has_no_more_than_its_items():

@@ -70,8 +70,9 @@ SESSION = Kind(
 )
 WITH_CELLS = (
     "a session by arms; this one is about models on items, which `topk_eval.Evaluation` runs: "
-    "start a new one, and tell it the results. In this state they are under cells: known has a "
-    "text for each model, with a letter for each cell in the model's order (0, 1: the result; = "
+    "end it with the release that wrote it, since a new one has an order and a delta of its own. "
+    "In this state the results are under cells: known has a text for each model, with "
+    "a letter for each cell in the model's order (0, 1: the result; = "
     "the next number of values; x: failed; . ? -: none), and values has these numbers"
 )
 

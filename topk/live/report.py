@@ -251,7 +251,8 @@ def since_then(snapshot, late):
 def joining(snapshot):
     """Return in words the number of arms that joined, and the effect on the guarantee."""
     number = snapshot.n - (snapshot.joined or (snapshot.n,))[0]
-    joined = f"{number} arm(s) joined after the start"
+    one = snapshot.words[0]
+    joined = f"{number} {one}(s) joined after the start"
     delta, most = snapshot.delta, snapshot.most_arms
     if snapshot.by_sides:
         return (
@@ -262,7 +263,7 @@ def joining(snapshot):
     if most:
         return f"{joined}; delta = {delta:g} holds for all joins up to most_arms = {most}"
     return (
-        f"{joined}; delta = {delta:g} holds for all current arms if joining depended neither on "
+        f"{joined}; delta = {delta:g} holds for all current {one}s if joining depended neither on "
         "rewards nor on a certificate; otherwise the failure probability is at most "
         f"{snapshot.error:.3g}"
     )
@@ -321,8 +322,7 @@ def summary(snapshot: Snapshot, waits: bool = False) -> str:
     """
     frame, strategy = report(snapshot), snapshot.strategy
     said = frame.attrs
-    pulls = pulls_in_words(snapshot.pulls.sum())
-    lines = [f"{strategy}: {snapshot.n} arms, {pulls}; {said['status']}"]
+    lines = [f"{strategy}: {snapshot.size_in_words}; {said['status']}"]
     chosen = frame.name[frame.chosen].astype(str).tolist()
     lines.append(f"chosen: {', '.join(chosen) if chosen else f'none yet: {missing(snapshot)}'}")
     lines.append(
@@ -345,18 +345,14 @@ def summary(snapshot: Snapshot, waits: bool = False) -> str:
 
 def missing(snapshot: Snapshot) -> str:
     """Return in words which remaining arms have no pull yet."""
+    none = f"no {snapshot.words[1]}"
     empty = snapshot.pulls == 0 if snapshot.void else snapshot.counted == 0
     empty[[*snapshot.withdrawn]] = False
     names = [in_words(x) for x in snapshot.named(np.flatnonzero(empty)).tolist()]
     if not names:
         return "nothing has been told"
     more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-    return f"{', '.join(names[:3])}{more} {'has' if len(names) == 1 else 'have'} no pull"
-
-
-def pulls_in_words(total: int) -> str:
-    """Return a number of pulls with its noun."""
-    return f"{total:,} pull{'' if total == 1 else 's'}"
+    return f"{', '.join(names[:3])}{more} {'has' if len(names) == 1 else 'have'} {none}"
 
 
 def html(snapshot: Snapshot, waits: bool = False) -> str | None:

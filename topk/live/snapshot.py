@@ -162,6 +162,13 @@ class Snapshot(Moment):
     """
 
     give_back: ClassVar[str] = "session.lost(session.names, session.in_flight)"
+    words: ClassVar[tuple[str, str]] = ("arm", "pull")  # what is chosen, and what it has
+
+    @property
+    def size_in_words(self) -> str:
+        """How many arms and pulls there are, in words."""
+        total = int(self.pulls.sum())
+        return f"{self.n} arms, {total:,} pull{'' if total == 1 else 's'}"
 
     @property
     def error(self) -> float:

@@ -133,7 +133,8 @@ class NumberedRunState:
         return shares
 
     def _left(self):
-        return self.items - self.table.size
+        """Return the number of trials of each arm that are not counted, (n,)."""
+        return self.trials * (self.items - self.table.size)
 
     def count(self, arms, counts, sums, squares):
         """Add a batch with one reward of each arm; `update` passes it to the rule."""

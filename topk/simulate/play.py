@@ -130,7 +130,7 @@ class Play:
         self.later, self.seconds = later, 0.0  # of a processor, as plain Python
         strategy = bandit.form(strategy)
         if type(bandit).deal is not Bandit.deal:
-            bandit = bandit.deal(stream(seed, number, DEAL))
+            bandit = bandit.deal_to(strategy, stream(seed, number, DEAL))
         self.numbered, self.drawn = strategy.independent, {}  # a table of rewards drawn ahead
         self.buffered = self.numbered or needs_buffer(bandit)
         self.reward_range = bandit.reward_range
