@@ -152,8 +152,10 @@ Feed = type[BySingles] | type[ByCounts]
 def on_unit_scale(study: Any, told: list[Told]) -> list[Told]:
     """Return counted cells with both fills in [0, 1], where 1 is best."""
     scale, falls = study._reward_range, study.lower_is_better
-    return [x._replace(**dict(zip(("low", "high"), unit_fills(x.low, x.high, scale, falls),
-                                  strict=True))) for x in told]
+    found = []
+    for arm, places, low, high in told:
+        found.append(Told(arm, places, *unit_fills(low, high, scale, falls)))
+    return found
 
 
 def known_values(study: Any, told: list[Told]) -> tuple[list[Told], list[Told]]:
@@ -162,10 +164,10 @@ def known_values(study: Any, told: list[Told]) -> tuple[list[Told], list[Told]]:
     if given is None:
         return [], told
     values, draws = [], []
-    for arm, *columns in told:
-        its = columns[0] < len(given[arm])
-        values.append(Told(arm, *(column[its] for column in columns)))
-        draws.append(Told(arm, *(column[~its] for column in columns)))
+    for arm, places, low, high in told:
+        its = places < len(given[arm])
+        values.append(Told(arm, places[its], low[its], high[its]))
+        draws.append(Told(arm, places[~its], low[~its], high[~its]))
     return values, draws
 
 

@@ -152,7 +152,7 @@ class HoledPairs(PairTable):
         they are computed again with the present fills.  Where a race decides, it reads further
         rows, and pairs need no evidence.
         """
-        if self.races:
+        if self.deciding is not None:
             self._race_on()
             return
         if changed.size == self.n:
@@ -213,7 +213,7 @@ class HoledPairs(PairTable):
         """Continue without models that were withdrawn in a stored run."""
         self.active[[*withdrawn]] = False
         self.void, self._scores = any(kept), None
-        if self.race is not None and not self.races:
+        if self.race is not None and self.deciding is None:
             self._bet_again(np.arange(self.n))
 
     def judge(self, low: Floats, high: Floats, told: Flags, largest: Floats) -> None:
@@ -230,10 +230,10 @@ class HoledPairs(PairTable):
 
     def withdraw(self, arm: int) -> None:
         """Continue without a model; see `topk.strategies.paired.PairTable.withdraw`."""
-        raced = self.races
+        raced = self.deciding is not None
         super().withdraw(arm)
         self._scores = None
-        if raced and not self.races:
+        if raced and self.deciding is None:
             self._bet_again(np.arange(self.n))
 
     def copy(self) -> Self:

@@ -151,7 +151,7 @@ class TableSnapshot(ItemSnapshot):
         if failed:
             found.append(f"failed: {failed:,} cell(s), each counted as the worst for every "
                          "statement")
-            if isinstance(self.table, PairTable) and self.table.races:
+            if isinstance(self.table, PairTable) and self.table.deciding is not None:
                 found.append("in a race this holds if whether a cell fails does not depend on "
                              "results of later items")
         if self.first_block:
