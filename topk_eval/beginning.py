@@ -129,7 +129,7 @@ def known(strategy: Strategy, results: Any, more: Any) -> tuple[Beginning, Flags
         refuse("results", Words("results with clusters"), "results of single items: topk next "
                "--cluster hands out whole clusters, and Tiers.next_cells too")
     items, order = [*results.items], results.order
-    asked = np.any(~results.absent, axis=0)
+    asked: Flags = np.array((~results.absent).any(axis=0))
     new = _further(items, more)
     models = [*results.models] if results.models != [*range(len(results.models))] else len(
         results.models)

@@ -152,10 +152,8 @@ Feed = type[BySingles] | type[ByCounts]
 def on_unit_scale(study: Any, told: list[Told]) -> list[Told]:
     """Return counted cells with both fills in [0, 1], where 1 is best."""
     scale, falls = study._reward_range, study.lower_is_better
-    found = []
-    for arm, places, low, high in told:
-        found.append(Told(arm, places, *unit_fills(low, high, scale, falls)))
-    return found
+    return [Told(arm, places, *unit_fills(low, high, scale, falls))
+            for arm, places, low, high in told]
 
 
 def known_values(study: Any, told: list[Told]) -> tuple[list[Told], list[Told]]:
@@ -163,12 +161,9 @@ def known_values(study: Any, told: list[Told]) -> tuple[list[Told], list[Told]]:
     told, given = on_unit_scale(study, told), study._cells.given
     if given is None:
         return [], told
-    values, draws = [], []
-    for arm, places, low, high in told:
-        its = places < len(given[arm])
-        values.append(Told(arm, places[its], low[its], high[its]))
-        draws.append(Told(arm, places[~its], low[~its], high[~its]))
-    return values, draws
+    known = [x.places < len(given[x.arm]) for x in told]
+    pairs = [*zip(told, known, strict=True)]
+    return [x.those(its) for x, its in pairs], [x.those(~its) for x, its in pairs]
 
 
 def blocked(study: Any, size: int) -> Integers:

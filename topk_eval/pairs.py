@@ -51,6 +51,10 @@ class Told(NamedTuple):
     low: Floats
     high: Floats
 
+    def those(self, its: Flags) -> Told:
+        """Return some of the cells."""
+        return Told(self.arm, self.places[its], self.low[its], self.high[its])
+
 
 def mean_differences(low: Floats, high: Floats, asked: Flags, alive: Flags | None = None) -> Floats:
     """Return each model's mean difference to the one with most cells, on cells of both.
@@ -299,10 +303,9 @@ class PairsRunState(NumberedRunState):
         """Count the cells that a stored run had counted, of all those that are known."""
         self.late = [(int(arm), int(place)) for arm, place in stored["late"]]
         late = {*self.late}
-        counted = []
-        for arm, places, low, high in cells:
-            its = np.array([(arm, place) not in late for place in places.tolist()], dtype=bool)
-            counted.append(Told(arm, places[its], low[its], high[its]))
+        counted = [told.those(np.array([(told.arm, place) not in late
+                                        for place in told.places.tolist()], dtype=bool))
+                   for told in cells]
         self.table.put(counted)
         self.table.restore_withdrawals(withdrawn, stored["kept"])
         self._sum([arm for arm, *_ in counted])

@@ -78,7 +78,7 @@ def test_without_an_order_all_items_that_were_asked_are_a_first_block():
 def test_for_one_model_pairs_are_compared_without_an_order_and_a_race_goes_on_with_one():
     tidy = table()
     pairs = Evaluation(topk.PairedBetting(1, 0, 0.05), results=Results(tidy), items=["r0", "r1"])
-    assert not hasattr(pairs.engine.table, "race")
+    assert pairs.engine.table.race is None
     race = Evaluation(topk.PairedBetting(1, 0, 0.05),
                       results=Results(tidy, order=[f"q{i}" for i in range(30)]))
     assert race.engine.table.race.rounds == topk_eval.tiers(
