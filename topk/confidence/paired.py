@@ -34,13 +34,14 @@ fails; for one K fixed beforehand the K (n - K) claims across the boundary share
 
 import numpy as np
 
-__all__ = ["BETS", "WEIGHTS", "MOST", "bet", "log_e_values", "set_count"]
+__all__ = ["BETS", "WEIGHTS", "MOST", "SLACK", "bet", "log_e_values", "set_count"]
 
 BETS = np.array([0.9, 0.6, 0.4, 0.25, 0.15, 0.09, 0.05, 0.025, *(0.012 / 2.0 ** np.arange(7))])
 WEIGHTS = np.array([0.1] * 9 + [0.1 / 6] * 6)  # the smaller bets find small differences
 for array in (BETS, WEIGHTS):
     array.setflags(write=False)
 MOST = 1e250  # capitals are cut off here, and may underflow to 0: both are on the safe side
+SLACK = 1 + 1e-9  # factor of a level, larger than rounding errors of a capital
 BLOCK = 128  # items multiplied before a logarithm: 2 ** 128 and 0.1 ** 128 are representable
 ROUNDING = 1e-12  # per item, in nats: more than the rounding errors of a factor and of a product
 

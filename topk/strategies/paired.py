@@ -8,12 +8,11 @@ import numpy as np
 
 from topk._checks import refuse
 from topk._types import Floats, Integers, Whole
-from topk.confidence.paired import BETS, bet, set_count
+from topk.confidence.paired import BETS, SLACK, bet, set_count
 from topk.rules.numbered import Numbered, RewardTable
 
 FLOOR = 0.25  # of the longest prefix; shorter ones of undecided arms come first
 RESERVED = 0.9  # share of delta for neighbours in the ranking; the rest is for withdrawals
-SLACK = 1 + 1e-9  # factor of the level, larger than rounding errors of a capital
 
 
 @dataclass(frozen=True)
