@@ -291,7 +291,7 @@ class Bandit(ABC):
         return self.means.shape if self.means.ndim > 1 else self.means.size
 
     def form(self, strategy: Any) -> Any:
-        """Return the strategy that plays on these arms: by default the strategy itself.
+        """Return the strategy that plays on these arms: by default its form for independent ones.
 
         A bandit overrides this where another form of the rule is valid, for example because
         rewards are drawn without replacement, or to refuse what is not.
@@ -301,7 +301,7 @@ class Bandit(ABC):
         strategy : topk.Strategy
             The strategy that was chosen.
         """
-        return strategy
+        return strategy.on_arms()
 
     def deal(self, rng: np.random.Generator) -> "Bandit":
         """Return the bandit of one run: by default the bandit itself.

@@ -192,7 +192,8 @@ class Race:
         fills = np.array([low[arms, at], high[arms, at]])
         first, reads = self.leaders()[0], self._reads()
         cells = slice(self.used[first], self.used[first] + reads)
-        fills[:, arms == first] = np.mean([low[first, cells], high[first, cells]], axis=1)[:, None]
+        read = np.array([low[first, cells], high[first, cells]])
+        fills[:, arms == first] = np.add.accumulate(read, axis=1)[:, -1:] / reads
         return fills[..., None]
 
     def _read(self, arms, fills):
@@ -218,7 +219,8 @@ class Race:
         capitals = 1 + np.multiply.outer(gains, BETS)
         capitals[:, 0] *= self.capitals[arms]
         np.multiply.accumulate(capitals, axis=1, out=capitals)
-        e = np.where(sure, np.inf, (capitals * WEIGHTS).sum(axis=-1))
+        e = np.add.accumulate(capitals * WEIGHTS, axis=-1)[..., -1]  # as in compiled loops
+        e = np.where(sure, np.inf, e)
         leaves = e >= self.level
         end = int(leaves.any(axis=0).argmax()) if leaves.any() else rows.size - 1
         self.capitals[arms] = np.minimum(capitals[:, end], MOST)
@@ -272,6 +274,33 @@ class Race:
         """
         others = np.delete(self.largest, self.leaders()[0])
         return float(min(1.0, 1 / (self.share * others.min())))
+
+    def wanted(self, have: Integers, left: Integers, size: int, trials: int = 1) -> Integers:
+        """Return how many trials of each arm to hand out next, (n,), at most ``size`` together.
+
+        They complete the next round, then further ones that would follow if the same arm led.
+
+        Parameters
+        ----------
+        have, left : ndarray of int64, shape (n,)
+            Number of each arm's trials that are known or on the way, and that are left.
+        size : int
+            Number of trials.
+        trials : int
+            Number of trials of which each cell is the mean.
+        """
+        needed, shares = self.needs(), np.zeros_like(have)
+        step = needed - self.used
+        while size > 0 and step.any():
+            missing = np.maximum(trials * needed - have - shares, 0)
+            if (shares + missing > left).any():
+                break
+            if missing.sum() > size:
+                order = np.argsort(have + shares - trials * needed, kind="stable")
+                cut = np.minimum(np.cumsum(missing[order]), size)
+                missing[order] = np.diff(cut, prepend=0)
+            shares, size, needed = shares + missing, size - int(missing.sum()), needed + step
+        return shares
 
     def copy(self) -> Self:
         """Return a copy, which may go on by itself."""

@@ -98,6 +98,17 @@ class RewardTable:
         """
         raise NotImplementedError
 
+    def wanted(
+        self, flight: Integers, left: Integers, size: int, trials: int,
+    ) -> Integers | None:
+        """Return how many trials of each arm to hand out next, (n,); None if `stages` says it."""
+        return None
+
+    @property
+    def step(self) -> int:
+        """The number of rewards after which the rule looks again, once all arms have one."""
+        return 2
+
     def lacking(self) -> Floats:
         """Return what each pair across the boundary lacks, (n, n): positive if undecided."""
         raise NotImplementedError

@@ -81,12 +81,12 @@ class NumberedRunState:
     def ask(self, arms, counts):
         """Write which arms come next, one pull each, into ``arms`` and ``counts``; return how many.
 
-        A pair needs two rewards; at first every arm needs one.
+        At first every arm needs one.
         """
         if self.ended != RUNNING:
             return 0
         begins = (self.table.size == 0).any()
-        size = min(self.table.n if begins else 2, self.spare)
+        size = min(self.table.n if begins else self.table.step, self.spare)
         wanted = np.flatnonzero(self.shares(np.zeros_like(self.items), self._left(), size))
         arms[: wanted.size], counts[: wanted.size] = wanted, 1
         return wanted.size
@@ -113,6 +113,9 @@ class NumberedRunState:
         if (table.size[active] == 0).any():
             have = self.trials * table.size + flight
             return shares + spread(have, np.where(active, left, 0), size)
+        wanted = table.wanted(flight, left, size, self.trials)
+        if wanted is not None:
+            return wanted
         width = min(MOST_PAIRS, -(-(size + int(flight.sum())) // 2))
         ahead = (flight + self.trials * table.size * table.aligned).tolist()
         for pairs, most in table.stages(flight // self.trials, left):
@@ -145,6 +148,11 @@ class NumberedRunState:
         """Count further rewards: pairs of an arm and its next ones in [0, 1], nan if missing."""
         self._add(grown)
         self.table.extend(grown)
+        self._end()
+
+    def settle(self):
+        """Take over what the table has counted by itself."""
+        self.seen.pulls[:], self.seen.sums[:] = self.table.size, self.table.totals
         self._end()
 
     def _add(self, grown):

@@ -84,6 +84,8 @@ class Strategy:
         Whether the rule picks one or two arms at a time, see `topk.Indices`.
     paired : bool
         Whether the rule compares the i-th rewards of two arms with each other.
+    independent : bool
+        Whether it is the form for arms whose rewards are independent draws, see `on_arms`.
     skips_known : bool
         Whether the rule itself skips arms of which all values have been drawn, where these are
         drawn without replacement.
@@ -118,6 +120,7 @@ class Strategy:
     bounded: bool = False
     by_indices: bool = False
     paired: bool = False
+    independent: bool = False
     stops_by: Literal["sides", "intervals", "pairs"] | None = None
     joins_by: Literal["sides", "intervals", "bounds", "pairs"] | None = None
     skips_known: bool = False
@@ -188,6 +191,13 @@ class Strategy:
             refuse("items", items, f"left out for {name}, which {why}; on a finite test set run "
                    "KLLUCB, BettingLUCB, or a strategy with a fixed budget")
         check_integer(items, "items", self.initial_pulls)
+        return self
+
+    def on_arms(self) -> "Strategy":
+        """Return the strategy for arms whose rewards are independent draws: by default itself.
+
+        One that is `paired` returns the form that compares the i-th rewards of such arms.
+        """
         return self
 
     def most_k(self, n: int) -> int:

@@ -26,10 +26,10 @@ from topk.engine.loop import (
 from topk.engine.streams import DEAL, ORDER, REWARDS, RULE, SPLIT, order_from, stream
 from topk.rules import base, indices
 from topk.rules.allocation import water_fill
-from topk.rules.base import BY_RULE
+from topk.rules.base import BY_RULE, RUNNING
 from topk.rules.exhausted import check_values, limit_batch
 from topk.rules.forms import Indices, Rounds, Ruled
-from topk.rules.numbered_state import NumberedRunState
+from topk.rules.numbered_state import MANY, NumberedRunState
 from topk.rules.ranking import best_of, recommend_best
 from topk.rules.state import (
     HINT,
@@ -38,8 +38,9 @@ from topk.rules.state import (
     explain_errors,
     recommend_with,
 )
-from topk.simulate.buffer import BufferedBandit, needs_buffer
+from topk.simulate.buffer import FIRST_BLOCK, LARGEST_BLOCK, BufferedBandit, needs_buffer
 from topk.simulate.results import Outcome
+from topk.strategies.paired_loops import GOES_ON
 
 SLICE_SECONDS = 0.1  # after which a compiled loop should return to Python
 FIRST_SLICE = 100_000  # arms times batches before the first return: some milliseconds at most
@@ -87,6 +88,13 @@ def compiled_for(state, function):
     return jit.compiled_for(state, function)
 
 
+def numbered_loop(function):
+    """Return a loop of `topk.strategies.paired_loops`, compiled."""
+    from topk.engine import jit
+
+    return jit.compiled(function, None, "PairedBetting", lean=True)
+
+
 class Play:
     """One run in progress: its streams, its state and, if wanted, its record.
 
@@ -123,7 +131,8 @@ class Play:
         strategy = bandit.form(strategy)
         if type(bandit).deal is not Bandit.deal:
             bandit = bandit.deal(stream(seed, number, DEAL))
-        self.buffered = needs_buffer(bandit)
+        self.numbered, self.drawn = strategy.independent, {}  # a table of rewards drawn ahead
+        self.buffered = self.numbered or needs_buffer(bandit)
         self.reward_range = bandit.reward_range
         bandit = BufferedBandit(bandit, seed, number) if self.buffered else bandit
         self.bandit, self.stop, self.max_pulls = bandit, stop, max_pulls
@@ -133,6 +142,8 @@ class Play:
         self.ruled, self.zero_one = isinstance(strategy, Ruled), is_coin(bandit)
         kinds = tuple(map(type, vars(strategy.on(self.reward_range)).values()))
         fastest = strategy.search_for(bandit.n) if self.ruled else None
+        if self.numbered:
+            fastest = strategy.races(bandit.n)
         self.tier = tiering.tier_of(type(strategy), kinds, fastest, type(bandit), record)
         self.compiles = self.tier.begins_compiled() if compiles is None else compiles
         more = {"rng": stream(seed, number, RULE)} if strategy.random else {}
@@ -157,7 +168,7 @@ class Play:
         elif not (coins or record or self.limited) and self._pulls_singly(strategy):
             self.law = bandit.law(self.order) if self.buffered else loop.law_of(bandit, self.order)
         self.fused = self.law is not None
-        self.batch_length = 0 if self.fused else self._limit(self.state.ask(self.arms, self.counts))
+        self.batch_length = 0 if self.fused or self.numbered else self._limit(self.state.ask(self.arms, self.counts))
 
     def _pulls_singly(self, strategy):
         """Return whether the strategy pulls an arm at most twice in its first batch."""
@@ -189,6 +200,8 @@ class Play:
         """Make whole batches up to ``until`` pulls; return ``DONE`` or ``CROSSING``."""
         if self.fused:
             return self._advance_fused(until)
+        if self.numbered:
+            return self._advance_numbered(until)
         while self.batch_length:
             self._check_stop()
             if 0 <= until < self._after_batch():
@@ -211,10 +224,10 @@ class Play:
         A batch that would pass the limit is truncated to it, evenly over its arms.  After that the
         strategy makes no further decision; it only recommends a set.
         """
-        if self.advance(until=self.max_pulls) == CROSSING:
+        if self.advance(until=self.max_pulls) == CROSSING and not self.numbered:
             self._truncate_batch()
             self._count_batch(*self._draw_batch())
-        if self.fused:  # runs that end within their first slice decide here, for the next ones
+        if self.fused or self.numbered:  # runs that end within their first slice decide here, for the next ones
             self._compiling_pays(ended=True)
 
     def _truncate_batch(self):
@@ -248,6 +261,60 @@ class Play:
                 status = PAUSED
         return status
 
+    def _advance_numbered(self, until):
+        """Do what `advance` does for a table whose rewards are drawn ahead, in such slices.
+
+        Within a round of a race, too, every total of pulls is reached.
+        """
+        state, table, made = self.state, self.state.table, []
+        budget = state.strategy.budget
+        limit = min(x for x in (until, budget, MANY) if x is not None and x >= 0)
+        steps = max(16, self.compiles * FIRST_SLICE // self.counts.size)
+        found = GOES_ON
+        while found == GOES_ON or found >= 0:
+            self._check_stop()
+            begin, before = time.perf_counter(), state.total
+            some = np.empty(0 if self.record is None else 2 * steps * table.n, dtype=np.int64)
+            found = table.play(self._call_numbered, limit, steps, some)
+            made.append(some[: state.total - before])
+            if found >= 0:
+                self._draw_ahead(found)
+            elif found == GOES_ON and time.perf_counter() - begin < SLICE_SECONDS / 4:
+                steps *= 2
+            if self._compiling_pays():
+                raise Recompiled
+        if self.record is not None:
+            self._record_numbered(np.concatenate(made))
+        state.settle()
+        return CROSSING if state.ended == RUNNING else DONE
+
+    def _call_numbered(self, function, *given):
+        """Call a loop for a table."""
+        if self.compiles:
+            return numbered_loop(function)(*given)
+        begin = time.thread_time()
+        found = function(*given)
+        seconds = time.thread_time() - begin
+        self.seconds, self.tier.seconds = self.seconds + seconds, self.tier.seconds + seconds
+        return found
+
+    def _draw_ahead(self, arm):
+        """Draw a block of an arm's next rewards."""
+        table = self.state.table
+        count = int(min(max(FIRST_BLOCK, table.known[arm]), LARGEST_BLOCK))
+        rewards = self.bandit.rewards(self.order[arm], count)
+        if self.record is not None:
+            self.drawn.setdefault(arm, []).append(rewards)
+        table.draw_ahead(arm, self.reward_range.unit(np.ones(count), rewards))
+
+    def _record_numbered(self, arms):
+        """Record the pulls of a run, in this order."""
+        rewards = np.empty(arms.size)
+        for arm in np.unique(arms).tolist():
+            own = arms == arm
+            rewards[own] = np.concatenate(self.drawn[arm])[: own.sum()]
+        self.record.append((self.order[arms], rewards))
+
     def _compiling_pays(self, ended=False):
         """Decide, and return, whether what is left of this and later runs is made in compiled code.
 
@@ -265,8 +332,11 @@ class Play:
 
     def _claim(self, compiles):
         """Return whether the loop is stored, or is to be compiled here; see `Tier.compiles`."""
-        other = Play(*self.given, compiles=True)
-        compiled = compiled_for(other.state, loop.run_batches)
+        if self.numbered:
+            compiled = numbered_loop(self.state.table.loop)
+        else:
+            other = Play(*self.given, compiles=True)
+            compiled = compiled_for(other.state, loop.run_batches)
         if not hasattr(compiled, "claim"):  # there is no compiler
             self.tier.refused = True
             return False
@@ -319,6 +389,9 @@ class Play:
         """Compile or load the loop: without a pull, or with those of the first batch."""
         if self.fused:
             self._run_slice(until=-1, steps=0)
+        elif self.numbered:
+            nothing = np.empty(0, dtype=np.int64)
+            self.state.table.play(self._call_numbered, 0, 0, nothing)
         elif self.ruled:
             self._count_batch(*self._draw_batch())
 

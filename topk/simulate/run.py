@@ -592,10 +592,11 @@ def _check_suits(strategy, bandit):
     if strategy.several != (bandit.means.ndim > 1):
         wanted = "a topk.MultiBandit" if strategy.several else "a single bandit"
         refuse("bandit", bandit, f"{wanted} for {type(strategy).__name__}")
-    if strategy.paired and not bandit.aligned:
-        wanted = f"a topk_eval.ItemPool for {type(strategy).__name__}, which compares i-th rewards"
+    form = bandit.form(strategy)  # refuses what is not valid on these arms
+    if strategy.paired and not (bandit.aligned or form.independent):
+        wanted = f"a topk_eval.ItemPool for {type(strategy).__name__}, which is about new items"
         refuse("bandit", bandit, wanted)
-    bandit.form(strategy)  # refuses what is not valid on these arms
+    form.check_shape(bandit.layout)
 
 
 def _check_checkpoints(checkpoints, strategy, n):

@@ -1,17 +1,20 @@
 """Top-K for new items: pairs of models are compared on the items that both have answered."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from topk._checks import refuse
 from topk._types import Floats, Integers, Whole
 from topk.confidence.paired import BETS, SLACK, bet, set_count
+from topk.confidence.race import Race
 from topk.rules.numbered import Numbered, RewardTable
+from topk.strategies.paired_loops import FLOOR, play_pairs, play_race
 
-FLOOR = 0.25  # of the longest prefix; shorter ones of undecided arms come first
+MOST_ARMS = 200  # independent ones; memory grows with the square of their number
 RESERVED = 0.9  # share of delta for neighbours in the ranking; the rest is for withdrawals
 
 
@@ -85,8 +88,17 @@ class PairedBetting(Numbered):
     epsilon: float
     delta: float
     budget: Whole | None = None
+    race: bool = True
     stops_by = "pairs"
     paired = True
+
+    def races(self, n: int) -> bool:
+        """Return whether n arms race for the best one, or for the worst."""
+        return bool(self.race) and self.epsilon == 0 and self.k in (1, n - 1)
+
+    def on_arms(self) -> "PairedBetting":
+        """Return the strategy for arms whose rewards are independent draws."""
+        return PairsOfArms(self.k, self.epsilon, self.delta, self.budget, self.race)
 
     def table(
         self, n: int, items: Integers | None, withdrawals: int | None = None,
@@ -104,18 +116,31 @@ class PairTable(RewardTable):
         Capital of each bet on "a is better than b", over the common prefix.
     largest : ndarray of float, shape (n, n)
         The largest e-value so far of "a is better than b".
+    race : topk.confidence.race.Race or None
+        The race for the best arm or for the worst, if the rule is one.
     """
 
     aligned = True
+    independent = False  # whether the arms are, so that the leader of a race reads ahead
 
     def __init__(self, strategy: PairedBetting, n: int, withdrawals: int | None = None) -> None:
         super().__init__(n)
         self.k, self.epsilon, self.delta = strategy.k, strategy.epsilon, strategy.delta
-        self.all_stay = withdrawals == 0
+        self.all_stay, self.race, self.void = withdrawals == 0, None, False
+        if strategy.races(n):
+            share = 1.0 if self.all_stay or n == 2 else RESERVED
+            self.race = Race(n, self.delta, share, worst=self.k > 1, ahead=self.independent)
         self.capitals, self.largest = np.ones((n, n, BETS.size)), np.ones((n, n))
         self._low = np.zeros((n, 64))  # cells by item, 0 where missing, ...
         self._high = np.zeros((n, 64))  # ... and 1 where missing
         self._sums = np.zeros((n, 65))  # of the cells before each item, 1/2 where missing
+
+    @property
+    def races(self) -> bool:
+        """Whether the race decides; no longer once an arm that was left in it is withdrawn."""
+        if self.race is None or self.void:
+            return False
+        return self.k == 1 or bool(self.active.all())
 
     @property
     def count(self) -> float:
@@ -123,6 +148,8 @@ class PairTable(RewardTable):
         n = self.n
         if self.epsilon > 0 or n == 2 or self.all_stay:
             return set_count(n, self.k, self.epsilon)
+        if self.race is not None:  # pairs have a tenth of delta
+            return 5 * n * (n - 1)
         return set_count(n, self.k, 0) / RESERVED if self.active.all() else 5 * (n - 1) * (n - 2)
 
     @property
@@ -146,6 +173,8 @@ class PairTable(RewardTable):
             items.update(range(begin, end))
         for item in sorted(items):
             self._bet_on(item, before)
+        if self.races:
+            self.race.count(self._low, self._high, self.size)
 
     def _make_room(self, size):
         if size > self._low.shape[1]:
@@ -185,6 +214,10 @@ class PairTable(RewardTable):
 
     def _sides(self):
         """Return High, best first, and the other arms that have not been withdrawn."""
+        if self.races:
+            others = np.flatnonzero(self.active)
+            others = others[others != (first := self.race.leaders()[0])]
+            return (np.array([first]), others) if self.k == 1 else (others, np.array([first]))
         scores = np.where(self.active, np.nan_to_num(self.scores(), nan=-3.0), -np.inf)
         order = np.argsort(-scores, kind="stable")[: self.active.sum()]
         return order[: self.k], order[self.k :]
@@ -194,19 +227,28 @@ class PairTable(RewardTable):
         return self._sides()[0]
 
     def decided(self) -> bool:
-        """Return whether all claims across the boundary have a large enough e-value."""
+        """Return whether one arm is left, or all claims have a large enough e-value."""
+        if self.races:
+            return bool(self.race.left.sum() == 1)
         return bool((self.largest[np.ix_(*self._sides())] >= self.level).all())
 
     def stages(self, flight: Integers, left: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield the arms below the floor, up to the floor, and then the weakest pairs."""
+        """Yield the arms below a floor, up to the floor, and then the weakest pairs.
+
+        All arms have at least half the root of the mean number of cells, so that the run ends;
+        undecided ones have at least a quarter of the longest prefix, so that it ends soon.
+        """
         inside, outside = self._sides()
         found = self.largest[np.ix_(inside, outside)]
         rows, columns = np.nonzero(found < self.level)
         weakest = np.argsort(found[rows, columns], kind="stable")
         undecided = np.union1d(inside[rows], outside[columns])
         have = self.size + flight
-        short = math.ceil(FLOOR * have[self.active].max()) - have
-        late = undecided[short[undecided] > 0]
+        present = have[self.active]
+        short = math.ceil(math.sqrt(present.sum() / present.size) / 2) - have
+        short[undecided] = np.maximum(
+            short[undecided], math.ceil(FLOOR * present.max()) - have[undecided])
+        late = np.flatnonzero((short > 0) & self.active)
         yield np.column_stack([late, np.full(late.size, -1)]), np.minimum(left, short)
         pairs = np.column_stack([inside[rows[weakest]], outside[columns[weakest]]])
         yield pairs[(left[pairs] > 0).any(axis=1)], left
@@ -215,8 +257,12 @@ class PairTable(RewardTable):
         """Return ln of the factor by which e-values of pairs across the boundary are too small."""
         found = np.full((self.n, self.n), -np.inf)
         cross = np.ix_(*self._sides())
-        found[cross] = np.log(self.level / self.largest[cross])
-        found[cross] = np.where(self.largest[cross] >= self.level, -np.inf, found[cross])
+        e, level = self.largest[cross], self.level
+        if self.races:
+            others = self.active.copy()
+            others[self.race.leaders()[0]] = False
+            e, level = self.race.largest[others].reshape(e.shape), self.race.level
+        found[cross] = np.where(e >= level, -np.inf, np.log(level / e))
         return np.maximum(found, found.T)
 
     def least_epsilon(self) -> float:
@@ -238,11 +284,15 @@ class PairTable(RewardTable):
         """
         if epsilon != self.epsilon:
             refuse("epsilon", epsilon, f"{self.epsilon}, for which evidence has been collected")
+        if self.races:
+            return self.race.evidence()
         least = self.largest[np.ix_(*self._sides())].min(initial=np.inf)  # none with k arms left
         return float(min(1.0, self.count / least))
 
     def withdraw(self, arm: int) -> None:
         """Continue without an arm; from now on all claims need larger e-values.
+
+        In a race this is so only if the arm is left in it: then the claims of pairs decide.
 
         Raises
         ------
@@ -256,4 +306,130 @@ class PairTable(RewardTable):
             )
         if self.active.sum() <= self.k:
             raise ValueError(f"arm: without it fewer than k = {self.k} arms are left")
+        self.void = self.void or (self.races and bool(self.race.left[arm]))
         self.active[arm] = False
+
+    def wanted(
+        self, flight: Integers, left: Integers, size: int, trials: int,
+    ) -> Integers | None:
+        """Return whose trials complete the next rounds of a race; None without one."""
+        if not self.races:
+            return None
+        return self.race.wanted(trials * self.size + flight, left, size, trials)
+
+    @property
+    def step(self) -> int:
+        """The number of cells that a round of a race needs, or a pair."""
+        if not self.races:
+            return 2
+        return max(1, int(np.maximum(self.race.needs() - self.size, 0).sum()))
+
+    def copy(self) -> Self:
+        """Return a copy, which may change."""
+        other = super().copy()
+        other.race = None if self.race is None else self.race.copy()
+        return other
+
+    def kept(self) -> list[int]:
+        """Return whether a race no longer decides, which depends on when an arm was withdrawn."""
+        return [] if self.race is None else [int(self.void)]
+
+    def restore(self, grown: Sequence[tuple[int, Floats]], kept: list[int]) -> None:
+        """Count the cells of a stored run, in an empty table."""
+        self.void = any(kept)
+        self.extend(grown)
+
+
+@dataclass(frozen=True)
+class PairsOfArms(PairedBetting):
+    """`topk.PairedBetting` for arms whose rewards are independent draws."""
+
+    independent = True
+
+    def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
+        """Return (1, n); refuse many arms."""
+        bandits, n = super().check_shape(shape)
+        if n > MOST_ARMS:
+            refuse("n", n, f"at most {MOST_ARMS} arms for PairedBetting; KLLUCB takes more")
+        return bandits, n
+
+    def table(
+        self, n: int, items: Integers | None, withdrawals: int | None = None,
+    ) -> "ArmTable":
+        """Return an empty table for n arms."""
+        return ArmTable(self, n, withdrawals)
+
+
+class ArmTable(PairTable):
+    """The rewards of a run of `PairsOfArms`, of which some may have been drawn ahead.
+
+    Attributes
+    ----------
+    known : ndarray of int64, shape (n,)
+        Number of rewards of each arm that have been drawn.
+    totals : ndarray of float, shape (n,)
+        Sum of each arm's counted rewards.
+    """
+
+    independent = True
+
+    def __init__(
+        self, strategy: PairedBetting, n: int, withdrawals: int | None = None,
+    ) -> None:
+        super().__init__(strategy, n, withdrawals)
+        self.known, self.totals = np.zeros(n, dtype=np.int64), np.zeros(n)
+        self._order = np.arange(n)  # by means, see `play_pairs`
+
+    def scores(self) -> Floats:
+        """Return each arm's own mean; nan without rewards."""
+        means = np.full(self.n, np.nan)
+        return np.divide(self._totals(), self.size, out=means, where=self.size > 0)
+
+    def _totals(self):
+        """Return the sums of counted rewards, told one by one or drawn ahead."""
+        return self.totals if self.known.any() else self._sums[np.arange(self.n), self.size]
+
+    def draw_ahead(self, arm: int, rewards: Floats) -> None:
+        """Add rewards of an arm, in [0, 1], to those that have been drawn."""
+        end = int(self.known[arm]) + rewards.size
+        if end > self._low.shape[1]:
+            more = max(end, 2 * self._low.shape[1]) - self._low.shape[1]
+            self._low = self._high = np.pad(self._low, ((0, 0), (0, more)))
+        self._low[arm, self.known[arm] : end] = rewards
+        self.known[arm] = end
+
+    @property
+    def loop(self) -> Callable[..., int]:
+        """The loop that `play` calls."""
+        return play_pairs if self.race is None else play_race
+
+    def play(self, run: Callable[..., int], until: int, steps: int, made: Integers) -> int:
+        """Make at most ``steps`` pulls of arms whose rewards have been drawn.
+
+        Parameters
+        ----------
+        run : callable
+            What calls the loop, or its compiled form: ``run(loop, *arguments)``.
+        until : int
+            Total number of pulls at which to stop.
+        steps : int
+            Most rounds of a race, or pulls.
+        made : ndarray of int64, shape (p,)
+            Where the arms that are pulled are written by their place in the run; may be empty.
+
+        Returns
+        -------
+        int
+            ``DECIDED``, ``REACHED``, ``GOES_ON``, or the arm that needs a further reward.
+        """
+        drawn = self._low, self.known, self.size, self.totals
+        if self.race is None:
+            parts = self.capitals, self.largest, self._order
+            numbers = self.k, float(self.epsilon), self.level
+            return run(self.loop, *drawn, *parts, *numbers, until, steps, made)
+        race = self.race
+        now = np.array([race.rounds])
+        parts = race.used, race.sums, race.capitals, race.largest, race.left, race.left_at, now
+        found = run(self.loop, *drawn, *parts, race.worst, race.level, until, steps, made)
+        race.rounds, race.counts[:] = int(now[0]), race.used
+        return found
