@@ -48,7 +48,8 @@ def transcribed(cells, k, epsilon, delta):
         if not pairs:
             return size, np.sort(order[:k])
         undecided = {x for _, a, b in pairs for x in (a, b)}
-        late = sorted(a for a in undecided if size[a] < np.ceil(size.max() / 4))
+        late = {a for a in undecided if size[a] < np.ceil(size.max() / 4)}
+        late = sorted(late | {a for a in range(n) if size[a] < np.sqrt(size.sum() / n) / 2})
         if late:
             size[late[0]] += 1
             continue
@@ -62,7 +63,7 @@ def transcribed(cells, k, epsilon, delta):
 def test_a_run_is_that_of_a_plain_transcription(k, epsilon):
     for seed in range(2):
         drawn = pool(seed=seed)[:, np.random.default_rng(seed).integers(400, size=1500)]
-        state = begun(PairedBetting(k, epsilon, 0.3), 5, 1500)
+        state = begun(PairedBetting(k, epsilon, 0.3, race=False), 5, 1500)
         arms, counts = np.empty((2, 5), dtype=np.int64)
         while m := state.ask(arms, counts):
             asked = arms[:m].tolist()
@@ -167,7 +168,7 @@ def test_a_model_far_behind_comes_first_if_it_is_undecided():
 
 
 def test_withdrawals_cost_evidence_and_need_epsilon_zero():
-    table = PairedBetting(1, 0, 0.05).table(5, None)
+    table = PairedBetting(1, 0, 0.05, race=False).table(5, None)
     assert table.count == pytest.approx(4 / 0.9)
     table.withdraw(3)
     assert table.count == 60

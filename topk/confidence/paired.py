@@ -26,6 +26,19 @@ neighbours.  With probability :math:`1-\delta` none of these claims ever reaches
 :math:`(n-1)/\delta`.  If a named set is not the beginning of the ranking, some member x directly
 follows a y outside, and the claim (x, y) has reached it.
 
+**Independent arms.**  The i-th rewards of arms whose rewards are independent draws are such a
+table: draw every arm's rewards beforehand, and let its i-th pull read the i-th of them.  Whatever
+decides about pulls, the joint law of all that is seen is the same.
+
+**A run ends** with probability 1 if the means differ at the boundary, and no arm ever has fewer
+than a number f(t) of all t results, with f unbounded.  *Proof.*  If it does not end, every arm gets
+results without end, and from some time on High holds the best arms, by the law of large numbers.
+From then on the claims across the boundary are fixed and their common prefixes grow; the logarithm
+of a part of (1), divided by s, tends to
+:math:`E\ln(1+\lambda d) \geq \lambda E d - \lambda^2 E d^2/(2(1-\lambda))`.  This is positive
+for the smallest bet unless the gap is below :math:`10^{-4}E d^2`, so each claim reaches its level.
+Ties elsewhere do not matter.
+
 With :math:`\epsilon > 0` two neighbours may be closer than :math:`\epsilon`, and the argument
 fails; for one K fixed beforehand the K (n - K) claims across the boundary share delta.
 

@@ -168,7 +168,8 @@ class Play:
         elif not (coins or record or self.limited) and self._pulls_singly(strategy):
             self.law = bandit.law(self.order) if self.buffered else loop.law_of(bandit, self.order)
         self.fused = self.law is not None
-        self.batch_length = 0 if self.fused or self.numbered else self._limit(self.state.ask(self.arms, self.counts))
+        asks = not (self.fused or self.numbered)
+        self.batch_length = asks and self._limit(self.state.ask(self.arms, self.counts))
 
     def _pulls_singly(self, strategy):
         """Return whether the strategy pulls an arm at most twice in its first batch."""
@@ -227,7 +228,7 @@ class Play:
         if self.advance(until=self.max_pulls) == CROSSING and not self.numbered:
             self._truncate_batch()
             self._count_batch(*self._draw_batch())
-        if self.fused or self.numbered:  # runs that end within their first slice decide here, for the next ones
+        if self.fused or self.numbered:  # a short run decides here, for the next ones
             self._compiling_pays(ended=True)
 
     def _truncate_batch(self):

@@ -309,6 +309,11 @@ def warm(
                 play = Play(strategy, some, 0, 0, search=search, compiles=True)
                 play.warm()
                 play.tier.compiled = True
+        elif some.form(strategy).independent:
+            usual = topk.BernoulliBandit(np.full(2 * k + 2, 0.5)) if bandit is None else some
+            play = Play(strategy, usual, 0, 0, compiles=True)
+            play.warm()
+            play.tier.compiled = True
 
 
 def _any_of(cls):

@@ -1,4 +1,4 @@
-"""Top-K for new items: pairs of models are compared on the items that both have answered."""
+"""Top-K by pairs: arms are compared by their i-th rewards, models by the items that both had."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -20,58 +20,77 @@ RESERVED = 0.9  # share of delta for neighbours in the ranking; the rest is for 
 
 @dataclass(frozen=True)
 class PairedBetting(Numbered):
-    r"""Ask all models the same items in one order, and bet on the differences of their results.
+    r"""Compare the i-th rewards of arms with each other, and bet on their differences.
 
-    The promise is about *new* items: the mean of a model is that over the population from which the
-    items are independent draws.  Models are usually right and wrong on the same items; then the
-    difference of two models varies far less than their results, and far fewer items separate them.
+    On a bandit, the i-th rewards of its arms are a row of a table.  On models that are asked the
+    same items in one order, the results on an item are; such models are usually right and wrong
+    together, and then the difference of two models varies far less than their results.  The
+    promise about models is one about *new* items: the mean of a model is that over the population
+    from which the items are independent draws.
 
-    Each model has answered a prefix of one common order.  For two models a and b,
-    :math:`e_{ab}` is the e-value of `topk.confidence.paired`, over their common prefix, that a is
-    better, and the largest value so far counts.  High holds the k best scores; the score of a model
-    is its mean difference to the model with the longest prefix, over its own prefix.  The run ends
-    when :math:`e_{ab}` has reached :math:`C/\delta` for all a in High and all b outside, where
-    :math:`C = (n - 1)/0.9` if epsilon is 0 and otherwise :math:`k(n - k)`.  Until then the pair
-    with the least e-value gets its next cell: of the two models the one with the shorter prefix,
-    or both if they are equal.  An undecided model with less than a quarter of the longest prefix
-    comes first.
+    For two arms a and b, :math:`e_{ab}` is the e-value of `topk.confidence.paired`, over the rows
+    that both have, that a is better, and the largest value so far counts.  High holds the k best
+    arms, by their means; for models, by the mean difference to the model with the longest prefix.
+    The run ends when :math:`e_{ab}` has reached :math:`C/\delta` for all a in High and all b
+    outside, where :math:`C = (n - 1)/0.9` if epsilon is 0 and otherwise :math:`k(n - k)`.  Until
+    then the pair with the least e-value gets its next reward: of the two arms the one with fewer
+    of them, or both if they are equal.  An arm with fewer than :math:`\frac12\sqrt{t/n}` of all t
+    rewards comes first, and then an undecided one with less than a quarter of the most rewards.
+
+    With k = 1 or n - 1 and epsilon = 0 the arms race for the best one, or for the worst: see
+    `topk.confidence.race`, at 0.9 delta.  All arms that are left in the race get the same number of
+    rewards, on a bandit the leader some more, and the run ends when a single one is left.
 
     Parameters
     ----------
     k : int
-        Number of models to select.
+        Number of arms to select.
     epsilon : float
-        Tolerance, in [0, 1), in units of the results: with probability 1 - delta no other model is
+        Tolerance, in [0, 1), in units of the rewards: with probability 1 - delta no other arm is
         more than epsilon better than a selected one.  With 0 and a tie at the boundary a run ends
         only with its budget or its items.
     delta : float
         Probability of an error, in (0, 1).
     budget : int, optional
-        Maximum number of cells, at least n.  If it ends the run, there is no certificate.
+        Maximum number of rewards, at least n.  If it ends the run, there is no certificate.
+    race : bool
+        Whether arms race where k is 1 or n - 1 and epsilon is 0; otherwise pairs decide there, too.
 
     Notes
     -----
-    The items must be independent draws of one population; a random order of a finite pool is not
-    enough.  The models must not have been made or chosen with results on these items.  How the
-    lengths of the prefixes are chosen is free, so batches, late results and models that catch up
-    are allowed.  A cell that cannot be had counts as 0 for the model that a claim favours and as 1
-    for the other: then the claim holds whatever the reason.  Items that come in clusters, such as
-    questions about one document, must be averaged first.
+    *On a bandit* rewards of an arm must be independent draws, and arms independent of each other:
+    then which of them are drawn, and when, changes nothing about their table.  (Pairs, not the
+    race, remain valid for arms whose i-th rewards depend on each other.)  What counts is the number
+    of a reward, not the order in which results arrive; so `topk.Session`, which counts results as
+    they arrive, refuses this strategy.  For 0/1 rewards :math:`e_{ab}` depends on how often only a
+    and how often only b is 1: it is a test of two proportions (Wald 1947), in which the common
+    height of the means costs nothing.  On ladders of 8 to 50 arms `KLLUCB` needs about twice as
+    many pulls; it needs no numbers of rewards.  A run with a gap at the boundary ends with
+    probability 1 (`topk.confidence.paired`).  A bandit may have 200 arms.
+
+    *On models* the items must be independent draws of one population; a random order of a finite
+    pool is not enough.  The models must not have been made or chosen with results on these items.
+    How the lengths of the prefixes are chosen is free, so batches, late results and models that
+    catch up are allowed.  A cell that cannot be had counts as 0 for the model that a claim favours
+    and as 1 for the other: then the claim holds whatever the reason; in a race the reason must not
+    depend on results of later items.  Items that come in clusters, such as questions about one
+    document, must be averaged first.
 
     `topk.confidence.paired` has the proofs.  With epsilon = 0, n - 1 counts the pairs of neighbours
     in the true ranking, and the promise covers every set that is ever named.  These pairs get 0.9
     delta.  If a model is withdrawn, whatever the results so far, others become neighbours; the
     (n - 1)(n - 2)/2 other pairs share the rest of delta, so that from then on
-    C = 5 (n - 1)(n - 2).  A session that starts with ``withdrawals=0`` gives these neighbours all
-    of delta.  With epsilon > 0 no model can be withdrawn.
+    C = 5 (n - 1)(n - 2).  A race goes on if the model has left it; otherwise all n (n - 1)/2 false
+    claims of pairs share the rest of delta, C = 5 n (n - 1), and decide from then on.  A study that
+    starts with ``withdrawals=0`` gives neighbours, or the race, all of delta.  With epsilon > 0 no
+    model can be withdrawn.
 
-    A run ends with probability 1 if all means are different and items do not run out; with ties
-    away from the boundary this is not proved.  If items run out first, the set stays open.
+    If items run out before a set is decided, it stays open.  Pairing gains nothing if models err
+    independently of each other and many items have been answered by one of them only, since only
+    the common prefix counts: then `BettingLUCB` may need fewer cells.  For exactly these items, see
+    `topk_eval.TestSet`.
 
-    Pairing gains nothing if models err independently of each other, since only the common prefix
-    counts: then `BettingLUCB` needs fewer cells.  For exactly these items, see `topk_eval.TestSet`.
-
-    Cost of a cell: 15 n multiplications; memory: 15 n² numbers.
+    Cost of a reward: 30 n multiplications, or 15 in a race; memory: 15 n² numbers.
 
     Examples
     --------
@@ -82,6 +101,10 @@ class PairedBetting(Numbered):
     >>> outcome = topk.run(PairedBetting(2, epsilon=0, delta=0.05), pool, rng=0)
     >>> outcome.selected.tolist(), outcome.certified
     ([0, 1], True)
+    >>> coins = topk.BernoulliBandit([0.9, 0.7, 0.5, 0.3])
+    >>> outcome = topk.run(PairedBetting(1, epsilon=0, delta=0.05), coins, rng=0)
+    >>> outcome.selected.tolist(), outcome.certified
+    ([0], True)
     """
 
     k: int

@@ -179,7 +179,10 @@ def play_race(
     cells, known, size, totals, used, sums, capitals, largest, left, left_at, now, worst, level,
     until, steps, made,
 ):
-    """Play rounds of a race; see `topk.strategies.paired.ArmTable.play`.  ``now`` (1,) is the number of rounds."""
+    """Play rounds of a race; see `topk.strategies.paired.ArmTable.play`.
+
+    The arrays are those of a `topk.confidence.race.Race`, and ``now`` (1,) its number of rounds.
+    """
     n, total, at = size.size, size.sum(), 0
     for _ in range(steps):
         first, second, most, next_most, count = -1, -1, -2.0, -2.0, 0
