@@ -22,6 +22,7 @@ from topk.rules.search.interface import Search
 from topk.rules.search.weakest_pair import NEVER, ROUNDING, find_pair
 
 FEW = 20  # arms; up to this number the floor is the one that suits few arms
+PART = 4  # the most pulls of an arm, divided by those that an arm of an undecided pair has
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class TopTwo(Indices):
     :math:`Z_{ab} + \frac12\ln(N_a N_b)` is sampled: a with probability
     :math:`N_a\,\mathrm{kl}(m_a, x)/Z_{ab}`, otherwise b.  An arm with fewer than
     :math:`\sqrt t - n/2` of all t pulls takes precedence, where n counts the remaining arms; with
-    more than 20 arms at the start, n of them, one with fewer than :math:`\frac12\sqrt{t/n}`.
+    more than 20 arms at the start, n of them, one with fewer than :math:`\frac12\sqrt{t/n}`, and
+    then one of a pair that lacks evidence, if it has less than a quarter of the most pulls.
 
     Parameters
     ----------
@@ -62,7 +64,9 @@ class TopTwo(Indices):
 
     The failure probability does not depend on which pair is sampled.  The logarithm favours pairs
     with a rarely pulled arm: without it, at small means, a good arm with unlucky first rewards is
-    pulled too seldom, and the number of pulls has a heavy tail.  For rewards other than 0 and 1
+    pulled too seldom, and the number of pulls has a heavy tail.  So it has, with many arms, without
+    the last precedence: two equal arms can remain the weakest pair while an arm with unlucky
+    rewards waits.  For rewards other than 0 and 1
     `BettingLUCB` needs far fewer pulls.
 
     If :math:`\mu_b \geq \mu_a + \epsilon`, then :math:`e^{V_{ab}} \leq M_a M_b`, a non-negative
@@ -118,6 +122,11 @@ class TopTwo(Indices):
             "normal": int(arms.normal),
             "shared": arms.n,
             "costs": np.zeros(arms.n),  # ln g of each arm
+            # the totals at which an arm's pairs were found to have enough evidence, and at which
+            # its counts or its side changed, and that side
+            "settled": np.full(arms.n, -1),
+            "changed": np.zeros(arms.n, dtype=np.int64),
+            "side": np.zeros(arms.n, dtype=np.bool_),
             # the pair and its weight, and an arm of a pair that lacked evidence
             "now": {
                 "inside": 0, "outside": 0, "least": 0.0, "doubtful": 0,
@@ -137,6 +146,7 @@ class TopTwo(Indices):
     @rule
     def pulled(s, arm):
         u = s.pulls[arm]
+        s.changed[arm] = s.now.total
         s.costs[arm] = math.log1p(u) / 2 if s.normal else mixture_cost_scalar(u, s.sums[arm])
         if not s.normal:  # the largest ln L, and the term that the weight adds
             s.height[arm] = divergence(s, arm, 0.5) - u * math.log(2) + math.log(u) / 2
@@ -153,6 +163,7 @@ class TopTwo(Indices):
             present += s.status[i] != WITHDRAWN
         count = s.fixed_count or pair_multiplier(s.on_list, s.k, s.epsilon, s.on_list - present)
         s.now.log_ratio = math.log(count) - s.log_delta
+        s.settled[:] = -1
         withdraw_from_pairs(s, arm)
 
     @rule
@@ -170,8 +181,10 @@ class TopTwo(Indices):
         heads = s.rng.random() * (of_a + of_b) < of_a
         total, n = s.now.total, s.now.n_active
         floor = math.sqrt(total) - n / 2 if s.n <= FEW else math.sqrt(total / s.n) / 2
-        late = s.pulls[least] < floor
-        return (least if late else a if heads else b), NO_ARM
+        if s.pulls[least] < floor:
+            return least, NO_ARM
+        late = least_of_open(s) if s.n > FEW else NO_ARM
+        return (late if late != NO_ARM else a if heads else b), NO_ARM
 
 
 def is_sure(s, a, b):
@@ -192,6 +205,39 @@ def are_sure(s):
                 s.now.doubtful = a
                 return False
     return True
+
+
+def least_of_open(s):
+    """Return the least pulled arm far behind that is in a pair that lacks evidence, or NO_ARM."""
+    most = 0
+    for i in range(s.now.n_active):
+        arm = s.active[i]
+        most = max(most, s.pulls[arm])
+        if s.side[arm] != s.within[arm]:
+            s.side[arm], s.changed[arm] = s.within[arm], s.now.total
+    found = NO_ARM
+    for i in range(s.now.n_active):
+        arm = s.active[i]
+        if PART * s.pulls[arm] < most and (found == NO_ARM or s.pulls[arm] < s.pulls[found]):
+            if is_open(s, arm):
+                found = arm
+    return found
+
+
+def is_open(s, arm):
+    """Return whether some pair of an arm lacks evidence.
+
+    Only those are computed that have changed since all were found to have enough.
+    """
+    since = -1 if s.now.most > 0 or s.changed[arm] > s.settled[arm] else s.settled[arm]
+    for i in range(s.now.n_active):
+        other = s.active[i]
+        if s.within[other] != s.within[arm] and s.changed[other] > since:
+            a, b = (arm, other) if s.within[arm] else (other, arm)
+            if not is_sure(s, a, b):
+                return True
+    s.settled[arm] = s.now.total
+    return False
 
 
 def parts_of(s, a, b):
