@@ -97,7 +97,7 @@ def on_new_items(cells, k, rng, epsilon=0.0):
     """
     n, size = cells.shape
     drawn = cells[:, rng.integers(size, size=ITEMS)]
-    state = PairedBetting(k, epsilon, DELTA).begin(n)
+    state = PairedBetting(k, epsilon, DELTA, race=False).begin(n)
     state.limit(np.full(n, ITEMS))
     means, ever, wrong = cells.mean(axis=1), False, False
     arms, counts = np.empty((2, n), dtype=np.int64)

@@ -159,11 +159,9 @@ class PairTable(RewardTable):
         self._sums = np.zeros((n, 65))  # of the cells before each item, 1/2 where missing
 
     @property
-    def races(self) -> bool:
-        """Whether the race decides; no longer once an arm that was left in it is withdrawn."""
-        if self.race is None or self.void:
-            return False
-        return self.k == 1 or bool(self.active.all())
+    def deciding(self) -> Race | None:
+        """The race if it decides; None once an arm that was left in it has been withdrawn."""
+        return self.race if not self.void and (self.k == 1 or self.active.all()) else None
 
     @property
     def count(self) -> float:
@@ -196,8 +194,8 @@ class PairTable(RewardTable):
             items.update(range(begin, end))
         for item in sorted(items):
             self._bet_on(item, before)
-        if self.races:
-            self.race.count(self._low, self._high, self.size)
+        if (race := self.deciding) is not None:
+            race.count(self._low, self._high, self.size)
 
     def _make_room(self, size):
         if size > self._low.shape[1]:
@@ -237,9 +235,9 @@ class PairTable(RewardTable):
 
     def _sides(self):
         """Return High, best first, and the other arms that have not been withdrawn."""
-        if self.races:
+        if (race := self.deciding) is not None:
             others = np.flatnonzero(self.active)
-            others = others[others != (first := self.race.leaders()[0])]
+            others = others[others != (first := race.leaders()[0])]
             return (np.array([first]), others) if self.k == 1 else (others, np.array([first]))
         scores = np.where(self.active, np.nan_to_num(self.scores(), nan=-3.0), -np.inf)
         order = np.argsort(-scores, kind="stable")[: self.active.sum()]
@@ -251,8 +249,8 @@ class PairTable(RewardTable):
 
     def decided(self) -> bool:
         """Return whether one arm is left, or all claims have a large enough e-value."""
-        if self.races:
-            return bool(self.race.left.sum() == 1)
+        if (race := self.deciding) is not None:
+            return bool(race.left.sum() == 1)
         return bool((self.largest[np.ix_(*self._sides())] >= self.level).all())
 
     def stages(self, flight: Integers, left: Integers) -> Iterator[tuple[Integers, Integers]]:
@@ -281,10 +279,10 @@ class PairTable(RewardTable):
         found = np.full((self.n, self.n), -np.inf)
         cross = np.ix_(*self._sides())
         e, level = self.largest[cross], self.level
-        if self.races:
+        if (race := self.deciding) is not None:
             others = self.active.copy()
-            others[self.race.leaders()[0]] = False
-            e, level = self.race.largest[others].reshape(e.shape), self.race.level
+            others[race.leaders()[0]] = False
+            e, level = race.largest[others].reshape(e.shape), race.level
         found[cross] = np.where(e >= level, -np.inf, np.log(level / e))
         return np.maximum(found, found.T)
 
@@ -307,8 +305,8 @@ class PairTable(RewardTable):
         """
         if epsilon != self.epsilon:
             refuse("epsilon", epsilon, f"{self.epsilon}, for which evidence has been collected")
-        if self.races:
-            return self.race.evidence()
+        if (race := self.deciding) is not None:
+            return race.evidence()
         least = self.largest[np.ix_(*self._sides())].min(initial=np.inf)  # none with k arms left
         return float(min(1.0, self.count / least))
 
@@ -329,23 +327,24 @@ class PairTable(RewardTable):
             )
         if self.active.sum() <= self.k:
             raise ValueError(f"arm: without it fewer than k = {self.k} arms are left")
-        self.void = self.void or (self.races and bool(self.race.left[arm]))
+        race = self.deciding
+        self.void = self.void or (race is not None and bool(race.left[arm]))
         self.active[arm] = False
 
     def wanted(
         self, flight: Integers, left: Integers, size: int, trials: int,
     ) -> Integers | None:
         """Return whose trials complete the next rounds of a race; None without one."""
-        if not self.races:
+        if (race := self.deciding) is None:
             return None
-        return self.race.wanted(trials * self.size + flight, left, size, trials)
+        return race.wanted(trials * self.size + flight, left, size, trials)
 
     @property
     def step(self) -> int:
         """The number of cells that a round of a race needs, or a pair."""
-        if not self.races:
+        if (race := self.deciding) is None:
             return 2
-        return max(1, int(np.maximum(self.race.needs() - self.size, 0).sum()))
+        return max(1, int(np.maximum(race.needs() - self.size, 0).sum()))
 
     def copy(self) -> Self:
         """Return a copy, which may change."""
@@ -446,11 +445,10 @@ class ArmTable(PairTable):
             ``DECIDED``, ``REACHED``, ``GOES_ON``, or the arm that needs a further reward.
         """
         drawn = self._low, self.known, self.size, self.totals
-        if self.race is None:
-            parts = self.capitals, self.largest, self._order
+        if (race := self.race) is None:
+            pairs = self.capitals, self.largest, self._order
             numbers = self.k, float(self.epsilon), self.level
-            return run(self.loop, *drawn, *parts, *numbers, until, steps, made)
-        race = self.race
+            return run(self.loop, *drawn, *pairs, *numbers, until, steps, made)
         now = np.array([race.rounds])
         parts = race.used, race.sums, race.capitals, race.largest, race.left, race.left_at, now
         found = run(self.loop, *drawn, *parts, race.worst, race.level, until, steps, made)
