@@ -200,7 +200,7 @@ class Evaluation(Study):
         usual = {"models": (models, None), "bounds": (bounds, (0, 1)), "trials": (trials, 1),
                  "lower_is_better": (lower_is_better, False)}
         for name, (given, default) in usual.items():
-            if given is not default and given != default:
+            if type(given) is not type(default) or given != default:
                 refuse(name, given, "left out where results are given, which say it")
         start, told = known(strategy, results, items)
         self._set_up(strategy, start._replace(withdrawals=withdrawals), generator)

@@ -457,7 +457,7 @@ def _read(table, names, bounds):
 
 def _of_results(results, names, bounds):
     """Return what results say, as scores of which larger ones are better."""
-    if tuple(bounds) != (0, 1) and tuple(bounds) != results.bounds:
+    if _checked_bounds(bounds) not in ((0, 1), results.bounds):
         refuse("bounds", bounds, f"left out for results, which have the bounds {results.bounds}")
     fills, (low, high) = results.fills(), results.bounds
     if results.clusters is None:
@@ -465,11 +465,11 @@ def _of_results(results, names, bounds):
     else:
         cells = np.where(fills.scored, low + (high - low) * fills.low, np.nan).clip(low, high)
     items = [*dict.fromkeys(results.clusters)] if results.clusters else results.items
-    models = results.models if names is None else names
-    numbered = models == [*range(len(cells))]
+    numbered = results.models == [*range(len(cells))]
+    models = names if numbered else _names_of(results, names)
+    items = None if items == [*range(len(items))] else items
     cells = _checked_cells(cells, results.bounds)
-    return _Read(cells, None if numbered else models, None if items == [*range(len(items))] else
-                 items, fills.absent, [*map(float, results.bounds)])
+    return _Read(cells, models, items, fills.absent, [*map(float, results.bounds)])
 
 
 def _checked_bounds(bounds):

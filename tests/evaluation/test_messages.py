@@ -47,7 +47,7 @@ CALLS = {
     "Evaluation of results": (lambda: topk_eval.Evaluation, {
         "strategy": topk.PairedBetting(1, 0, 0.1), "results": topk_eval.Results(TABLE),
         "items": 9}),
-    "tiers": (lambda: topk_eval.tiers, {"table": TABLE}),
+    "tiers": (lambda: topk_eval.tiers, {"results": TABLE}),
     "tiers.evidence": (lambda: topk_eval.tiers(TABLE).evidence, {"k": 1}),
     "tiers.decided": (lambda: topk_eval.tiers(TABLE).decided, {"k": 1}),
     "Gate": (lambda: topk_eval.Gate, {"champion": "base"}),
