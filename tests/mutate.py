@@ -76,6 +76,7 @@ TESTS = {  # module -> arguments of pytest, quick tests first
     "topk/confidence/paired.py": ["tests/confidence/test_paired.py"],
     "topk_eval/ranks.py": ["tests/evaluation/test_ranks.py", "--deselect=" + named(
         "evaluation/test_ranks", "new_items_all_tables_looked_at_after_every_item")[0]],
+    "topk_eval/bets.py": ["tests/evaluation/test_gate.py"],
     "topk_eval/gate.py": ["tests/evaluation/test_gate.py"],
     "topk_eval/trial.py": ["tests/evaluation/test_gate.py"],
     "topk/rules/base.py": [

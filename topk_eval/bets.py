@@ -1,88 +1,129 @@
-r"""The bets of a gate: for a candidate, against it, and on the items of a pool.
+r"""The bets of a gate: for a candidate, against it, on fresh items and on those of a pool.
 
-With d = candidate - champion on an item, in [-1, 1], the capital of the claim "better by more than
-epsilon" is
+With d = candidate - champion on an item, in [-1, 1], and an edge c, bets on the claim "the mean of
+d is larger than c" begin with a capital of 1, which is split among the rates :math:`\lambda_j`.
+With :math:`y = (1+d)/2` the capital after t items is
 
-.. math:: e_t = \sum_j w_j\prod_{i\leq t}\Big(1 + \frac{\lambda_j}{1+\epsilon}(d_i-\epsilon)\Big),
-   \tag{1}
+.. math:: e_t = \sum_j w_j\prod_{i\leq t}\Big(1+\lambda_j\Big(\frac{y_i}{\nu_i}-1\Big)\Big), \tag{1}
 
-with the bets :math:`\lambda_j` and weights :math:`w_j` of `topk.confidence.paired`.  If the items
-are independent draws and the candidate is not better by more than epsilon, e is a supermartingale
-that starts at 1.
+where :math:`\nu_i` is the largest mean that :math:`y_i` can have, given the items before, if the
+claim is false.  Then each factor has a conditional mean of at most 1, none is negative, and e is a
+supermartingale that starts at 1.
 
-**Futility.**  The bets
+**Fresh items** are independent draws, so that :math:`\nu_i = (1+c)/2`, and a factor is
+:math:`1+\lambda_j(d_i-c)/(1+c)`.  The rates and weights are those of `topk.confidence.paired`.
 
-.. math:: \sum_j w_j\prod_{i\leq t}\big(1+\lambda_j(g-d_i)\big) \tag{2}
+**These N items** are taken in a uniformly random order, which is drawn after the candidate is
+fixed.  With :math:`S_i` the sum of the first i results y,
 
-reach 10 with probability at most 1/10 if the candidate is better by at least g.
+.. math:: \nu_{i+1} = \frac{N(1+c)/2-S_i}{N-i}, \tag{2}
 
-**These N items.**  The items are taken in a uniformly random order, drawn after the candidate is
-fixed.  With :math:`y = (1+d)/2`, and :math:`S_i` the sum of the first i of them, the bets are those
-of `topk_eval.rows`,
+and a factor with :math:`\nu = 0` is :math:`1-\lambda_j`.  The rates are the fractions of
+`topk_eval.rows`, of equal weight.
 
-.. math:: e_t = \frac1{16}\sum_j\prod_{i<t}\Big(1-f_j+f_j\frac{y_{i+1}}{\nu_i}\Big), \qquad
-   \nu_i = \frac{T - S_i}{N-i}, \tag{3}
+**Acceptance** bets on d with c = epsilon, where a result that is not known is the worst for the
+candidate.  **Futility** bets on -d with c = -g, where it is the best: for a candidate that is
+better by at least the gain g it reaches 10 with probability at most 1/10.  Factors rise with y, and
+so does :math:`1/\nu` after it; an e that is filled so is therefore at most the one of all results.
 
-with :math:`T = N(1+\epsilon)/2`, where a factor with :math:`\nu_i = 0` is :math:`1-f_j`.  Against
-the gain g they are the same with 1 - y for y and :math:`T = N(1-g)/2`.
-
-The chapter "A gate for a stream of candidates" has the proofs.
+Capitals are kept as logarithms, which are added item by item: they neither overflow nor vanish, and
+are the same however the results are cut into calls.  The chapter "A gate for a stream of
+candidates" has the proofs.
 """
 
-import math
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
 
 import numpy as np
 
 from topk._types import Floats
-from topk.confidence.paired import BETS, MOST
+from topk.confidence.paired import BETS, WEIGHTS
 from topk_eval.rows import FRACTIONS
 
 EXACT = 1e-9  # part of the items: totals closer to the edge may be equal but for rounding errors
+SHARES = np.full(FRACTIONS.size, 1 / FRACTIONS.size)
 
 
-def gains_for(d: Floats, epsilon: float) -> Floats:
-    """Return the relative gains of the bets (1) on differences (t,), of shape (t, 15)."""
-    return np.multiply.outer(d - epsilon, BETS / (1 + epsilon))
-
-
-def gains_against(d: Floats, gain: float) -> Floats:
-    """Return the relative gains of the bets (2) on differences (t,), of shape (t, 15)."""
-    return np.multiply.outer(gain - d, BETS)
-
-
-def gains_to(items: int, total: float, y: Floats, start: int) -> Floats:
-    """Return the relative gains of the bets (3) on results drawn without replacement.
+class Bets:
+    """Bets on a claim about the mean of d, after some items; never changed in place.
 
     Parameters
     ----------
-    items : int
-        Number N of results.
-    total : float
-        The sum of all N against which is bet.
-    y : ndarray of float, shape (t,)
-        The first results, in [0, 1].
-    start : int
-        The first result for which gains are returned.
+    edge : float
+        c in (-1, 1).
+    size : int or None
+        Number N of items of a pool; None for fresh items.
 
-    Returns
-    -------
-    ndarray of float, shape (t - start, 16)
-        f (y / nu - 1), where nu is the mean of those that are left if the sum is ``total``.  Where
-        nu is 0, up to rounding errors, the bet is lost: a result of 0 is no evidence.
+    Attributes
+    ----------
+    logs : ndarray of float, shape (bets,)
+        The logarithm of what each bet has made of a capital of 1.
+    count : int
+        Number of items.
+    sum : float
+        The sum of their y.
     """
-    known = math.fsum(y[:start].tolist())
-    before = known + np.concatenate([[0.0], y[start:].cumsum()])[: y.size - start]
-    rest, left = total - before, items - np.arange(start, y.size)
-    some = rest > EXACT * items
-    ratio = np.divide(y[start:] * left, rest, out=np.zeros(left.size), where=some)
-    return np.multiply.outer(ratio - 1, FRACTIONS.ravel())
+
+    def __init__(self, edge: float, size: int | None) -> None:
+        self.edge, self.size = edge, size
+        self.rates: Floats
+        self.weights: Floats
+        self.rates, self.weights = (BETS, WEIGHTS) if size is None else (FRACTIONS.ravel(), SHARES)
+        self.logs: Floats = np.zeros(self.rates.size)
+        self.count, self.sum = 0, 0.0
+
+    def after(self, d: Floats, kept: int) -> tuple[Self, Floats]:
+        """Bet on the next items.
+
+        Parameters
+        ----------
+        d : ndarray of float, shape (m,)
+            Their differences, in their order.
+        kept : int
+            How many of them, from the first on, are entered for good.
+
+        Returns
+        -------
+        bets : Bets
+            The bets after the first ``kept`` of them.
+        log_e : ndarray of float, shape (m,)
+            The logarithm of (1) after each of the m items.
+        """
+        y = (1 + d) / 2
+        sums = np.concatenate([[self.sum], y]).cumsum()
+        gains = np.multiply.outer(self._ratios(y, sums[:-1]) - 1, self.rates)
+        logs = np.concatenate([self.logs[None], np.log1p(gains)]).cumsum(axis=0)
+        after = copy.copy(self)
+        after.logs, after.sum, after.count = logs[kept], float(sums[kept]), self.count + kept
+        return after, mixed(logs[1:], self.weights)
+
+    def _ratios(self, y, before):
+        """Return y / nu (m,), given the sums of y before; 0 where nu is 0 but for rounding."""
+        if self.size is None:
+            return y / ((1 + self.edge) / 2)
+        rest = self.size * (1 + self.edge) / 2 - before
+        left = self.size - self.count - np.arange(y.size)
+        return np.divide(y * left, rest, out=np.zeros(y.size), where=rest > EXACT * self.size)
+
+    def log_e(self) -> float:
+        """Return the logarithm of (1) after the items so far."""
+        return float(mixed(self.logs[None], self.weights)[0])
+
+    def dump(self) -> dict[str, Any]:
+        """Return what is stored."""
+        return {"logs": self.logs, "count": self.count, "sum": self.sum}
+
+    @classmethod
+    def load(cls, edge: float, size: int | None, stored: dict[str, Any]) -> Self:
+        """Return bets from what was stored."""
+        bets = cls(edge, size)
+        bets.logs, bets.count, bets.sum = stored["logs"], stored["count"], float(stored["sum"])
+        return bets
 
 
-def grown(capitals: Floats, gains: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the weighted capital after each of m results, (m,), and the capitals at the end.
-
-    ``gains`` are relative, of shape (m, bets).
-    """
-    with np.errstate(over="ignore", under="ignore"):
-        path = np.minimum(capitals * (1 + gains).cumprod(axis=0), MOST)
-        return path @ weights, path[-1] if len(path) else capitals
+def mixed(logs: Floats, weights: Floats) -> Floats:
+    """Return the logarithms of weighted means (m,) of capitals, from their logarithms (m, bets)."""
+    top = logs.max(axis=1)
+    return top + np.log((np.exp(logs - top[:, None]) * weights).sum(axis=1))

@@ -1,26 +1,30 @@
 r"""A gate for a stream of candidates: one is compared with the champion at a time.
 
 In trial j the bets of `topk_eval.bets` test whether the candidate is better than the champion by
-more than epsilon.  It is accepted when their capital e reaches :math:`1/\alpha_j`, and may be
-abandoned at any time, by any rule.  With :math:`B_1 = \delta`, a fixed share s and
-:math:`\alpha_j = s B_j`, what is left of delta is
+more than epsilon.  It is accepted when their capital after the first items, however many, has
+reached :math:`1/\alpha_j`, and may be abandoned at any time, by any rule.  With :math:`B_1 =
+\delta`, a fixed share s and :math:`\alpha_j = s B_j`, what is left of delta is
 
 .. math:: B_{j+1} = B_j - \alpha_j \ \text{(accepted)}, \qquad
    B_{j+1} = B_j - \alpha_j\big(1-\min(1, e_j)\big) \ \text{(abandoned)}, \tag{1}
 
-with :math:`e_j` the capital at the moment of abandoning.  Let the items of each trial be fresh
-draws, given all that is known when it starts.  Then the expected number of candidates that are
-accepted without being better by more than epsilon, in an infinite stream, is at most
+with :math:`e_j` the capital after all items that were started.  Let the items of each trial be
+fresh draws, given all that is known when they are started.  Then the expected number of candidates
+that are accepted without being better by more than epsilon, in an infinite stream, is at most
 :math:`\delta`, and so is the probability that there is one.  The chapter "A gate for a stream of
 candidates" has the proof.
 
-It needs that every result that has been seen is in :math:`e_j`; of the items of a pool that have
-been handed out, those that are not complete count as the worst possible.  And one trial is open at
-a time.
+**Results that are late.**  The items of a trial count in the order in which they were started, and
+an item is started before any result on it is known.  Those that are under way, or failed, count as
+the worst possible, for acceptance and for what comes back.  So results may arrive in any order.
+One trial is open at a time.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,16 +32,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from topk._checks import (
-    as_generator,
     between,
     check_delta,
     check_flag,
     check_integer,
+    check_seed,
+    entry,
     in_words,
     refuse,
 )
 from topk._json import from_json, to_json
 from topk._tables import as_labels, joined_to
+from topk._types import Integers, Seed
 from topk.bandits import reward_range_of
 from topk.confidence.finite import check_items
 from topk.live import files
@@ -45,13 +51,15 @@ from topk.live.drafts import Drafted, changes, locked
 from topk_eval.trial import (
     ABANDONED,
     ACCEPTED,
+    BY_START,
+    BY_TELL,
     OPEN,
-    Pool,
+    Holder,
+    Items,
     Terms,
     Trial,
     TrialState,
     as_name,
-    unit_results,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +67,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Gate"]
 
-FORMAT, VERSION = "topk-gate", 1
+FORMAT, VERSION = "topk-gate", 2
+LEAST = 1e-300  # capitals of files of version 1 may have vanished
 
 
 class Gate(Drafted):
@@ -68,7 +77,7 @@ class Gate(Drafted):
     No program can see that.  A candidate whose maker has seen results on some items needs fresh
     items, or `offer` with ``items``, where statements are about exactly these items.  Then with
     probability at least 1 - delta no candidate is ever accepted that is not better than the
-    champion by more than epsilon, in a stream of any length.
+    champion by more than epsilon, in a stream of any length, in whatever order results arrive.
 
     Parameters
     ----------
@@ -81,6 +90,8 @@ class Gate(Drafted):
         Tolerance in units of score: accepted candidates are better by more than this.
     bounds : pair of float
         The smallest and the largest possible score.
+    lower_is_better : bool
+        Whether smaller scores are better, such as error rates.
     spend : float
         Share in (0, 1) of what is left of delta that each trial gets.
     smallest_gain : float, optional
@@ -88,17 +99,21 @@ class Gate(Drafted):
         results speak against it are abandoned; a candidate better by at least this is abandoned so
         with probability at most 0.1.
     most_items : int, optional
-        The most items of a trial, after which it is abandoned.
+        The most items that a trial starts; when none of them is under way, it is abandoned.
     path : str or path, optional
         A file to which the gate is saved after every change; `load` continues from it.  If it
         cannot be written, the change is refused.
+    rng : int, numpy.random.SeedSequence or numpy.random.Generator, optional
+        Seed of the random orders of pools; by default a fresh one, which the file keeps.  A seed is
+        for repeating the same gate: with a seed and names that were used before, the order is known
+        beforehand, and a candidate may have been made for it.
 
     Attributes
     ----------
     champion : str or int
         Name of the present champion.
     delta_left : float
-        What is left of delta, without the part of an open trial.
+        What is left of delta, without the part of an open trial; read-only.
     trial : Trial or None
         The open trial.
 
@@ -121,7 +136,8 @@ class Gate(Drafted):
     >>> rng = np.random.default_rng(0)
     >>> trial = gate.offer("candidate")
     >>> while trial.status == "open":
-    ...     results = trial.tell(rng.random(20) < 0.6, rng.random(20) < 0.8)
+    ...     items = trial.start(20)  # run both models on them
+    ...     results = trial.tell(rng.random(20) < 0.6, rng.random(20) < 0.8, items=items)
     >>> trial.status, gate.champion, round(gate.delta_left, 4)
     ('accepted', 'candidate', 0.049)
     """
@@ -136,14 +152,16 @@ class Gate(Drafted):
         delta: float = 0.05,
         epsilon: float = 0.0,
         bounds: tuple[float, float] = (0, 1),
+        lower_is_better: bool = False,
         spend: float = 0.02,
         smallest_gain: float | None = None,
         most_items: int | None = None,
         path: str | Path | None = None,
+        rng: Seed | None = None,
     ) -> None:
         self._open()
         self.champion, self.delta = as_name(champion, "champion"), check_delta(delta)
-        scale = reward_range_of(bounds)
+        scale, lower = reward_range_of(bounds), check_flag(lower_is_better, "lower_is_better")
         unit = scale.unit_epsilon(epsilon)
         spend = between(0, 1)(spend, "spend")
         gain = None
@@ -152,15 +170,17 @@ class Gate(Drafted):
             if gain <= unit:
                 refuse("smallest_gain", smallest_gain, f"more than epsilon = {epsilon}")
         most = None if most_items is None else check_integer(most_items, "most_items", 1)
-        self._terms, self._spend = Terms(scale, unit, gain, most), spend
+        self._terms, self._spend = Terms(scale, lower, unit, gain, most), spend
         self._parameters = {"delta": self.delta, "epsilon": float(epsilon), "spend": spend,
-                            "bounds": [scale.low, scale.high],
+                            "bounds": [scale.low, scale.high], "lower_is_better": lower,
                             "smallest_gain": smallest_gain and float(smallest_gain),
                             "most_items": most}
+        self._seed = check_seed(rng, "rng")
         self._delta_left, self._latest = self.delta, None
         # A draft shares these two: they are replaced, never changed in place.
-        self._told: dict[Any, None] = {}  # items, in their order: a file does not depend on hashes
+        self._shown: dict[Any, None] = {}  # items, in their order: a file does not depend on hashes
         self._rows: list[dict[str, Any]] = []
+        self._numbered = 0  # smaller integers are no names for fresh items any more
         self._revisions: set[str] = set()  # grows also if what was written is not changed after all
         self._path = None if path is None else Path(path).absolute()
         if self._path is not None and self._path.exists():
@@ -184,9 +204,9 @@ class Gate(Drafted):
         candidate: Any,
         items: int | Sequence[Any] | None = None,
         champion_results: Any = None,
-        rng: Any = None,
+        **others: Any,
     ) -> Trial:
-        """Start the trial of a candidate against the champion.
+        """Begin the trial of a candidate, which is fixed now, against the champion.
 
         Parameters
         ----------
@@ -199,37 +219,43 @@ class Gate(Drafted):
             By default each result is on a fresh item, drawn independently from a population.
         champion_results : array_like of float, shape (N,), optional
             The champion's known results on ``items``, in their order (labels are joined), nan where
-            there is none.  The others are asked for.
-        rng : seed or numpy.random.Generator, optional
-            Source of the order; by default a fresh one.
+            there is none.
 
         Returns
         -------
         Trial
+            Its method `start` names the first items: an order is not shown before.
 
         Raises
         ------
         ValueError
             If another trial is open, or an argument is out of range.
+        TypeError
+            If there are other arguments.  The order of a pool comes from the seed of the gate, the
+            number of the trial, and the names of champion, candidate and items.
         """
+        for other in others:
+            hint = "; a seed belongs to the gate: Gate(rng=seed)" * (other in ("rng", "seed"))
+            raise TypeError(f"Gate.offer() got an unexpected keyword argument {other!r}{hint}")
         if self.trial is not None:
             refuse("candidate", candidate, f"offered when the trial of {in_words(self.trial.name)} "
                    "has ended: tell its results, or abandon it")
         name = as_name(candidate, "candidate")
         if name == self.champion:
             refuse("candidate", candidate, "another name than the champion's")
-        if items is None and (champion_results is not None or rng is not None):
-            option = "rng" if champion_results is None else "champion_results"
-            refuse(option, "a value", "omitted unless items is given")
-        pool = None if items is None else self._pool_of(items, champion_results, rng)
+        if items is None and champion_results is not None:
+            refuse("champion_results", "a value", "omitted unless items is given")
+        held, known = Items.fresh(), []
+        if items is not None:
+            held, known = self._pool_of(name, items, champion_results)
         level = self._spend * self._delta_left
-        state = TrialState(self._terms, name, self.champion, level, pool)
+        state = TrialState(self._terms, name, self.champion, level, held)
         trial = Trial(self, state)
-        self._start(trial, state)
+        self._begin(trial, state, known)
         return trial
 
-    def _pool_of(self, items, champion_results, rng):
-        """Return a pool in a fresh random order."""
+    def _pool_of(self, candidate, items, champion_results):
+        """Return the items of a pool in a fresh random order, and those with known results."""
         allowed = "an integer of at least 1, or a sequence of different names"
         if isinstance(items, int | np.integer):
             names = [*range(check_items(items))]
@@ -240,13 +266,13 @@ class Gate(Drafted):
         known = np.full(len(names), np.nan)
         if champion_results is not None:
             [champion_results] = joined_to(names, "items", names, champion_results=champion_results)
-            known = unit_results(champion_results, "champion_results", self._terms.scale)
+            known = self._terms.unit(champion_results, "champion_results")
             if known.size != len(names):
                 allowed = f"{len(names)} results, one per item"
                 refuse("champion_results", f"{known.size} results", allowed)
-        order = as_generator(rng, "None, a seed or a Generator").permutation(len(names))
-        results = np.array([known[order], np.full(len(names), np.nan)])
-        return Pool(names, order, results, ~np.isnan(results), np.zeros(results.shape, bool), 0)
+        order = order_of(names, [self._seed, len(self._rows), self.champion, candidate])
+        seen = [name for name, x in zip(names, known.tolist(), strict=True) if x == x]
+        return Items.pool(names, order, known), seen
 
     def history(self) -> pandas.DataFrame:
         """Return a table with one row per trial that has ended.
@@ -255,8 +281,8 @@ class Gate(Drafted):
         -------
         pandas.DataFrame
             Columns: candidate, champion; pool, the number of items of a pool (missing for fresh
-            items); items, the number of complete items; gain, the mean difference on them;
-            evidence, see `Trial`; level, at which it is accepted; status; delta_left, afterwards.
+            items); items, the number of items told; gain, the mean difference on them; evidence,
+            see `Trial`; level, at which it is accepted; status; delta_left, afterwards.
         """
         import pandas
 
@@ -308,14 +334,16 @@ class Gate(Drafted):
         state = stored.get("session") if isinstance(stored, dict) else None
         if not isinstance(state, dict) or state.get("format") != FORMAT:
             refuse("path", str(path), "a file written by a Gate")
-        if state.get("version") != VERSION:
-            refuse("version", state.get("version"), f"{VERSION}, that of this release")
+        if state.get("version") not in (1, VERSION):
+            refuse("version", state.get("version"), f"1 or {VERSION}, which this release reads")
         if state.get("digest") != files.digest({x: y for x, y in state.items() if x != "digest"}):
             refuse("path", str(path), "a file that has not been damaged or changed")
         state = from_json(state)
-        gate = cls(state["champion"], **state["parameters"])
-        gate._delta_left, gate._rows = state["budget"], state["rows"]
-        gate._told = dict.fromkeys(state["told"])
+        if state["version"] == 1:
+            state = from_version_1(state)
+        gate = cls(state["champion"], **state["parameters"], rng=state["seed"])
+        gate._delta_left, gate._rows = float(state["budget"]), state["rows"]
+        gate._shown, gate._numbered = dict.fromkeys(state["shown"]), state["numbered"]
         if state["trial"] is not None:
             trial = TrialState.load(gate._terms, gate.champion, state["trial"])
             gate._latest = Trial(gate, trial), trial
@@ -329,9 +357,9 @@ class Gate(Drafted):
         trial = latest[1].dump() if latest is not None and latest[1].status == OPEN else None
         state = to_json({
             "format": FORMAT, "version": VERSION, "champion": self.champion,
-            "parameters": self._parameters, "budget": self._delta_left, "rows": self._rows,
-            "told": [*self._told], "saves": self._path is not None,
-            "trial": trial})  # fmt: skip
+            "parameters": self._parameters, "seed": self._seed, "budget": self._delta_left,
+            "rows": self._rows, "shown": [*self._shown], "numbered": self._numbered,
+            "saves": self._path is not None, "trial": trial})  # fmt: skip
         return state | {"digest": files.digest(state)}
 
     def _keep(self):
@@ -340,45 +368,68 @@ class Gate(Drafted):
             self.save(self._path)
 
     @changes
-    def _start(self, trial: Trial, state: TrialState) -> None:
+    def _begin(self, trial: Trial, state: TrialState, known: list[Any]) -> None:
         """Let a trial be the open one, with its part of delta."""
         if self._latest is not None:
             before, last = self._latest
             before._last = last  # as it ended, for those who still hold it
         self._latest, self._delta_left = (trial, state), self._delta_left - state.level
+        self._show(known)
         self._keep()
 
     @changes
-    def _change(
-        self, trial: Trial, act: Callable[[TrialState], Any], items: Sequence[Any] = ()
-    ) -> Any:
-        """Let ``act`` change an open trial, after the fresh items that it is told are noted."""
+    def _change(self, trial: Trial, act: Callable[[Holder, TrialState], Any]) -> Any:
+        """Let ``act`` change an open trial, in a draft of the gate."""
         state = trial._state.copy()
         state.check_open()
         self._latest = trial, state
-        self._note(items)
-        answer = act(state)
+        answer = act(self, state)
         if state.status != OPEN:
             self._close(state)
         self._keep()
         return answer
 
-    def _note(self, items):
-        """Remember the names of fresh items; refuse one that was told before."""
-        new: dict[Any, None] = {}
-        for name in items:
-            if name in self._told or name in new:
-                refuse("items", name, "different items that no trial of this gate was told before")
-            new[name] = None
+    def _show(self, names: list[Any]) -> None:
+        """Remember items of a pool, which are no fresh items any more."""
+        new = dict.fromkeys(name for name in names if name not in self._shown)
         if new:
-            self._told = self._told | new
+            self._shown = self._shown | new
+
+    def _take(self, wanted: int | list[Any], room: float) -> list[Any]:
+        """Return names for fresh items, and remember them; refuse one that was shown before.
+
+        Parameters
+        ----------
+        wanted : int or list
+            The number of names, which are then the next integers, or the names.
+        room : float
+            The largest number of names, of which the first are taken.
+        """
+        if isinstance(wanted, int):
+            names: list[Any] = []
+            count = min(wanted, room)
+            while len(names) < count:
+                if self._numbered not in self._shown:
+                    names.append(self._numbered)
+                self._numbered += 1
+            return names
+        new: dict[Any, None] = {}
+        for place, name in enumerate(wanted):
+            numbered = isinstance(name, int) and 0 <= name < self._numbered
+            if numbered or name in self._shown or name in new:
+                refuse("items", name, "different items that no trial of this gate has shown before",
+                       entry(place))
+            new[name] = None
+        names = wanted[: int(min(len(wanted), room))]
+        if names:
+            self._shown = self._shown | dict.fromkeys(names)
+        return names
 
     def _close(self, state):
         """Enter the trial that has ended, and give back what its e-value allows."""
         if state.status == ABANDONED:
-            self._delta_left += state.level * min(1.0, state.worst_e_value())
-        pool = None if state.pool is None else state.pool.size
-        row = {"candidate": state.name, "champion": state.champion, "pool": pool,
+            self._delta_left += state.level * math.exp(min(0.0, state.log_e()))
+        row = {"candidate": state.name, "champion": state.champion, "pool": state.held.size,
                "items": state.items, "gain": state.gain, "evidence": state.evidence,
                "level": state.level, "status": state.status, "budget": self._delta_left}
         self._rows = [*self._rows, row]
@@ -399,3 +450,54 @@ class Gate(Drafted):
         count = len(self._rows)
         return (f"Gate(champion={self.champion!r}, {count} trial{'' if count == 1 else 's'}, "
                 f"{self._delta_left:.3g} left of delta = {self.delta:g})")
+
+
+def order_of(names: list[Any], source: list[Any]) -> Integers:
+    """Return a random order of items, the same however their list is sorted.
+
+    Parameters
+    ----------
+    names : list of str or int
+        The names of N items.
+    source : list
+        What the order depends on beside the names: integers and text.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,)
+        Which of the names stands at each place.
+    """
+    ranked = sorted(range(len(names)), key=lambda at: (isinstance(names[at], str), names[at]))
+    text = json.dumps([*source, [names[at] for at in ranked]])
+    seed = int.from_bytes(hashlib.sha256(text.encode()).digest())
+    return np.array(ranked, dtype=np.int64)[np.random.default_rng(seed).permutation(len(names))]
+
+
+def from_version_1(state: dict[str, Any]) -> dict[str, Any]:
+    """Return what a file of version 1 holds in the form of the present version."""
+    state = {**state, "seed": None, "numbered": 0, "shown": state["told"]}
+    old = state["trial"]
+    if old is None:
+        return state
+    pool, count = old["pool"], old["items"]
+    held, started = Items.fresh(), count
+    if pool is not None:
+        held = Items.pool(pool["items"], pool["order"], np.full(len(pool["items"]), np.nan))
+        failed = pool["told"] & np.isnan(pool["results"])  # then as now for good
+        held.results = np.where(failed, [[1.0], [0.0]], pool["results"])
+        held.told, started = pool["told"].all(axis=0), pool["given"]
+        held.told[started:] = False
+        known = [name for name, x in zip(held.names, pool["told"][0], strict=True) if x]
+        state["shown"] = [*dict.fromkeys([*state["shown"], *held.names[:started], *known])]
+    d = held.worst(0, count if pool is not None else 0)
+    sums = {"rise": ((1 + d) / 2).sum(), "fall": ((1 - d) / 2).sum()}
+    bets = {name: {"logs": np.log(np.maximum(old[name], LEAST)), "count": count, "sum": sums[name]}
+            for name in sums}
+    told = held.worst(0, started)[held.told[:started]] if pool is not None else d
+    state["trial"] = bets | {
+        "name": old["name"], "level": old["level"], "started": started,
+        "way": BY_START if pool is not None else BY_TELL if count else None,
+        "items": int(told.size) if pool is not None else count,
+        "sum": float(told.sum()) if pool is not None else old["sum"],
+        "largest": np.log(float(old["most_capital"])), "held": held.dump()}  # fmt: skip
+    return state

@@ -9,29 +9,28 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from topk._checks import (
-    as_numbers,
-    check_integer,
-    in_words,
-    refuse,
-    refuse_first,
-)
-from topk._tables import as_labels, joined, joined_cells, joined_to, labels_of, numbers_rows
+from topk._checks import as_numbers, check_integer, entry, in_words, refuse, refuse_first
+from topk._tables import as_labels, joined, joined_to, labels_of, numbers_rows
 from topk._types import Flags, Floats, Integers
 from topk.bandits import RewardRange
-from topk.confidence.paired import WEIGHTS
-from topk_eval.bets import EXACT, gains_against, gains_for, gains_to, grown
-from topk_eval.rows import FRACTIONS
+from topk_eval.bets import EXACT, Bets
 
 __all__ = ["Trial"]
 
-FUTILE = 10.0  # capital against the smallest gain at which a trial is abandoned
-SHARES = np.full(FRACTIONS.size, 1 / FRACTIONS.size)  # weights of the bets on a pool
+FUTILE = math.log(10)  # of the capital against the smallest gain at which a trial is abandoned
+MOST_LOG = 690.0  # larger logarithms are shown as this one: floats end at e to the power 709
+MOST_STARTED = 10**6  # at a time
 OPEN, ACCEPTED, ABANDONED = "open", "accepted", "abandoned"
+BY_START, BY_TELL = "start", "tell"  # the two ways in which items are started
+GONE = {
+    "ask_cells": "items = trial.start(m)",
+    "tell_cells": "trial.tell(champion, candidate, items=items)",
+    "cells_in_flight": "trial.in_flight(), the items that are under way",
+}
 
 
 class Terms(NamedTuple):
@@ -41,6 +40,8 @@ class Terms(NamedTuple):
     ----------
     scale : RewardRange
         The bounds of scores.
+    lower : bool
+        Whether lower scores are better.
     epsilon : float
         Tolerance, on the scale [0, 1].
     gain : float or None
@@ -50,9 +51,25 @@ class Terms(NamedTuple):
     """
 
     scale: RewardRange
+    lower: bool
     epsilon: float
     gain: float | None
     most: int | None
+
+    def unit(self, values: Any, name: str) -> Floats:
+        """Return scores as results in [0, 1], (m,), of which larger ones are better; nan stays."""
+        low, high, width = self.scale.low, self.scale.high, self.scale.width
+        allowed = f"made of numbers {self.scale}, or nan"
+        scores = np.atleast_1d(as_numbers(values, name, allowed))
+        if scores.ndim > 1:
+            refuse(name, f"an array of shape {scores.shape}", "a number or a list of them")
+        refuse_first(name, scores, (scores < low) | (scores > high), allowed)
+        return ((high - scores if self.lower else scores - low) / width).clip(0, 1)
+
+    def scores(self, results: Floats) -> Floats:
+        """Return results in [0, 1] as scores; nan stays."""
+        low, high, width = self.scale.low, self.scale.high, self.scale.width
+        return (high - results * width if self.lower else low + results * width).clip(low, high)
 
 
 class Holder(Protocol):
@@ -60,35 +77,42 @@ class Holder(Protocol):
 
     _latest: tuple[Trial, TrialState] | None  # of the trial that was offered last
 
-    def _change(
-        self, trial: Trial, act: Callable[[TrialState], Any], items: Sequence[Any] = ()
-    ) -> Any: ...
+    def _change(self, trial: Trial, act: Callable[[Holder, TrialState], Any]) -> Any: ...
+
+    def _take(self, wanted: int | list[Any], room: float) -> list[Any]: ...
+
+    def _show(self, names: list[Any]) -> None: ...
 
 
 class Trial:
     """The comparison of a candidate with the champion; made by `Gate.offer`.
 
-    Threads may call its methods at once: each change holds the lock of the gate.
+    An item is *under way* from `start` until `tell` has its results; until then, and for ever if
+    they never come, it counts as the worst possible for the candidate.  So results may arrive in
+    any order.  Threads may call the methods at once: each change holds the lock of the gate.
 
     Attributes
     ----------
     name, champion : str or int
-        Names of the candidate, and of the champion when the trial started.
+        Names of the candidate, and of the champion when the trial was offered.
     level : float
         The level at which the candidate is accepted.
     status : {'open', 'accepted', 'abandoned'}
+    started : int
+        Number of items that have been started.
     items : int
-        Number of complete items.
+        Number of items of which the results have been told.
     pool_size : int or None
         Number N of items of a pool; None for fresh items.
     gain : float
-        Mean difference, candidate - champion, on complete items; nan without any.
+        Mean on the items told of by how much the candidate's result is better than the champion's,
+        in units of score; nan without any.  A failed result counts as in `tell`.
     e_value : float
-        The capital of the bets after the complete items; what comes back of the level when the
-        trial is abandoned is min(1, e_value) times the level.
+        The capital of the bets after all items that were started, the worst for those under way.
+        If the trial is abandoned now, min(1, e_value) times the level comes back.
     evidence : float
         Anytime-valid p-value of the hypothesis that the candidate is not better by more than
-        epsilon: one over the largest e-value so far.
+        epsilon: one over the largest e-value so far, over the first s items started, for any s.
     """
 
     name: Any
@@ -111,43 +135,76 @@ class Trial:
         return self._state.status
 
     @property
+    def started(self) -> int:
+        """Number of items that have been started."""
+        return self._state.started
+
+    @property
     def items(self) -> int:
-        """Number of complete items."""
+        """Number of items of which the results have been told."""
         return self._state.items
 
     @property
     def pool_size(self) -> int | None:
         """Number N of items of a pool; None for fresh items."""
-        pool = self._state.pool
-        return None if pool is None else pool.size
+        return self._state.held.size
 
     @property
     def gain(self) -> float:
-        """Mean difference, candidate - champion, on complete items."""
+        """Mean difference on the items told, see the class."""
         return self._state.gain
 
     @property
     def e_value(self) -> float:
-        """The capital now, see the class."""
-        return self._state.e_value
+        """The capital after all items that were started, see the class."""
+        return math.exp(min(self._state.log_e(), MOST_LOG))
 
     @property
     def evidence(self) -> float:
         """Anytime-valid p-value, see the class."""
         return self._state.evidence
 
+    def start(self, items: int | Sequence[Any]) -> list[Any]:
+        """Put the next items under way.
+
+        Parameters
+        ----------
+        items : int or sequence of str or int
+            How many; the gate then names them: those of a pool come in its random order, fresh ones
+            are numbered.  Or the names of fresh items, in the order in which they count.  They
+            come from a list that was fixed before any result, in its order; no result on them is
+            known, the champion's included, and no trial of this gate has shown them.
+
+        Returns
+        -------
+        list
+            The names of the items that were started: fewer, from the first on, where a pool or
+            ``most_items`` of the gate allows no more.
+
+        Raises
+        ------
+        ValueError
+            If the trial has ended or was told without `start`, or a name is not allowed.  Then
+            nothing changes.
+        OSError
+            If the gate's file cannot be written.  Then nothing changes either.
+        """
+        pool = self._state.held.size is not None
+        wanted = _items_to_start(items, pool)
+        return self._gate._change(self, lambda gate, state: state.start(gate, wanted))
+
     def tell(self, champion: Any, candidate: Any, items: Any = None) -> Trial:
-        """Take the results of both on fresh items.
+        """Take the results of both models on items under way, in any order.
 
         Parameters
         ----------
         champion, candidate : float or array_like of float, shape (m,)
-            Their results on the same items, in the same order (labels are joined); nan for one
-            that failed or is not known: the champion then counts as the best, the candidate as the
-            worst possible.  All results that have been seen must be told.
-        items : sequence of m names, optional
-            Names of the items, to refuse one that any trial of this gate was told before.  By
-            default the labels of a Series or dict.
+            Their results on the same items, in the same order (labels are joined).  nan for one
+            that failed or is lost: the champion then counts as the best, the candidate as the worst
+            possible, for good.  ``champion`` may be None on items of a pool where all its results
+            are known.
+        items : sequence of m names
+            The items, as `start` returned them; by default the labels of a Series or dict.
 
         Returns
         -------
@@ -157,102 +214,44 @@ class Trial:
         Raises
         ------
         ValueError
-            If the trial has ended or is about a pool, a result is outside the bounds, the numbers
-            of results differ, or an item has been told before.  Then nothing changes.
+            If the trial has ended, an item is not under way, a result is outside the bounds, or
+            the numbers of results differ.  Then nothing changes.
         OSError
             If the gate's file cannot be written.  Then nothing changes either.
+
+        Notes
+        -----
+        **Without** `start`.  A trial on fresh items may be told only by `tell`, with ``items`` as
+        names or omitted: the items of a call then count as started by the call.  It is the
+        user who sees to it that every item that was *started* since the last call is in the call,
+        nan where a result has not come; such an item stays the worst.  The candidate can be
+        accepted only by the capital at the end of a call, so that the order within a call does not
+        matter.  A call may exceed ``most_items`` of the gate.
         """
-        state = self._state
-        state.check_open()
-        if state.pool is not None:
-            refuse("items", "fresh items", "those of the pool: use ask_cells and tell_cells")
-        names, d = _fresh_items(champion, candidate, items, state.terms.scale)
-        self._gate._change(self, lambda draft: draft.tell(d), names)
+        names, known, new = _told_results(champion, candidate, items, self._state.terms)
+        self._gate._change(self, lambda gate, state: state.tell(gate, names, known, new))
         return self
 
-    def ask_cells(self, size: int) -> tuple[list[Any], list[Any]]:
-        """Return the next cells of a pool, each handed out once.
-
-        Parameters
-        ----------
-        size : int
-            How many cells at most, at least 1.
-
-        Returns
-        -------
-        models, items : list
-            The name of the candidate or the champion, and of the item, of each cell; empty if all
-            have been handed out, or if the trial ends when the cells in flight have been told.
-
-        Raises
-        ------
-        ValueError
-            If the trial has ended, or is about fresh items.
-        OSError
-            If the gate's file cannot be written.  Then nothing changes.
-        """
-        self._state.open_pool()
-        size = check_integer(size, "size", 1, floats=True)
-        return self._gate._change(self, lambda draft: draft.ask_cells(size))
-
-    def cells_in_flight(self) -> tuple[list[Any], list[Any]]:
-        """Return the cells that have been handed out and not told: models and items."""
-        state = self._state
-        return state.named(state.open_pool().in_flight())
-
-    def tell_cells(self, models: Any, items: Any, results: Any) -> Trial:
-        """Take results of cells of a pool, in any order.
-
-        Parameters
-        ----------
-        models, items : sequence of m names
-            The cells, as returned by `ask_cells`.
-        results : array_like of float, shape (m,)
-            nan for one that cannot be had: the champion then counts as the best, the candidate as
-            the worst possible.
-
-        Returns
-        -------
-        Trial
-            Itself.  An item counts when all items before it in the random order are complete.
-
-        Raises
-        ------
-        ValueError
-            If the trial has ended or is about fresh items, a cell is not in flight, or a result is
-            outside the bounds.  Then nothing changes.
-        OSError
-            If the gate's file cannot be written.  Then nothing changes either.
-        """
-        state = self._state
-        known = (self.champion, self.name), state.open_pool().places
-        models, items, results = joined_cells(known, results, models=models, items=items)
-        models = [as_name(x, "models") for x in as_labels(models, "models", "a sequence of names")]
-        items = [as_name(x, "items") for x in as_labels(items, "items", "a sequence of names")]
-        results = unit_results(results, "results", state.terms.scale)
-        if not len(models) == len(items) == results.size:
-            refuse("results", f"{results.size} results", f"{len(models)} results, one per cell")
-        self._gate._change(self, lambda draft: draft.tell_cells(models, items, results))
-        return self
+    def in_flight(self) -> list[Any]:
+        """Return the names of the items under way, in the order in which they were started."""
+        return self._state.in_flight()
 
     @property
     def candidate_results(self) -> Floats:
-        """The candidate's results on the items of a pool, in their order, (N,); nan if not told.
+        """The candidate's scores on the N items of a pool, in their order; nan where not told.
 
         If the candidate is accepted, pass them to the next `Gate.offer` as ``champion_results``.
         """
         state = self._state
-        if state.pool is None:
+        if state.held.size is None:
             refuse("candidate_results", "a trial on fresh items", "read from a trial about a pool")
-        scale, results = state.terms.scale, np.full(state.pool.size, np.nan)
-        results[state.pool.order] = state.pool.results[1]
-        return np.minimum(scale.low + results * scale.width, scale.high)
+        return state.terms.scores(state.held.in_given_order(1))
 
     def abandon(self) -> Trial:
         """End the trial without accepting the candidate; what its e-value allows comes back.
 
-        All results on fresh items that have been seen must have been told before.  Cells of a pool
-        that are in flight count as the worst possible.
+        Items under way count as the worst possible.  In a trial that is told without `start`, all
+        results that have been seen are told before.
 
         Returns
         -------
@@ -266,13 +265,20 @@ class Trial:
         OSError
             If the gate's file cannot be written.  Then nothing changes.
         """
-        self._gate._change(self, lambda draft: draft.end(ABANDONED))
+        self._gate._change(self, lambda gate, state: state.end(ABANDONED))
         return self
+
+    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
+
+        def __getattr__(self, name):
+            hint = f": use {GONE[name]}" if name in GONE else ""
+            raise AttributeError(f"a Trial has no attribute {name!r}{hint}")
 
     def __repr__(self) -> str:
         now = self._state
+        flying = f", {now.started - now.items} under way" * (now.started > now.items)
         return (f"Trial({self.name!r} against {self.champion!r}: {now.status} after {now.items} "
-                f"item{'' if now.items == 1 else 's'}, evidence {now.evidence:.2g}, "
+                f"item{'' if now.items == 1 else 's'}{flying}, evidence {now.evidence:.2g}, "
                 f"level {self.level:.2g})")
 
 
@@ -281,38 +287,37 @@ class TrialState:
 
     Attributes
     ----------
-    name, champion, level, status, items
+    name, champion, level, status, started, items
         As of `Trial`.
     terms : Terms
-    pool : Pool or None
+    held : Items
+        The items and the results on them.
+    way : {'start', 'tell', None}
+        How items are started; None before the first.
     sum : float
-        Sum of the differences on complete items, on the scale [-1, 1].
+        Sum of the differences on the items told, on the scale [-1, 1].
     largest : float
-        The largest e-value so far; infinite if the candidate is better for certain.
-    rise, fall : ndarray of float, shape (bets,)
-        Capitals of the bets for the candidate, and of those against the smallest gain.
-    ending : bool
-        Whether the trial ends as soon as no cell is in flight.
+        The logarithm of the largest e-value so far; infinite if the candidate is better for
+        certain.
+    rise, fall : Bets
+        Those for the candidate, and those against the smallest gain (None without one), after the
+        items before the first that is under way.
     """
 
     def __init__(
-        self, terms: Terms, name: Any, champion: Any, level: float, pool: Pool | None
+        self, terms: Terms, name: Any, champion: Any, level: float, held: Items
     ) -> None:
         self.terms, self.name, self.champion, self.level = terms, name, champion, level
-        self.pool, self.status, self.items, self.ending = pool, OPEN, 0, False
-        self.sum, self.largest = 0.0, 1.0
-        self.rise, self.fall = np.ones((2, self.weights.size))
+        self.held, self.status, self.way = held, OPEN, None if held.size is None else BY_START
+        self.started, self.items, self.sum, self.largest = 0, 0, 0.0, 0.0
+        self.rise = Bets(terms.epsilon, held.size)
+        self.fall = None if terms.gain is None else Bets(-terms.gain, held.size)
 
     def copy(self) -> Self:
-        """Return a copy, which may change; arrays but those of the pool are replaced as a whole."""
+        """Return a copy, which may change."""
         other = copy.copy(self)
-        other.pool = self.pool and self.pool.copy()
+        other.held = self.held.copy()
         return other
-
-    @property
-    def weights(self) -> Floats:
-        """The shares of the bets in the capital at the start."""
-        return WEIGHTS if self.pool is None else SHARES
 
     @property
     def gain(self) -> float:
@@ -320,224 +325,285 @@ class TrialState:
         return self.sum / self.items * self.terms.scale.width if self.items else math.nan
 
     @property
-    def e_value(self) -> float:
-        """As of `Trial`."""
-        return float(self.rise @ self.weights)
-
-    @property
     def evidence(self) -> float:
         """As of `Trial`."""
-        return 1 / self.largest
+        return 0.0 if self.largest == math.inf else math.exp(-min(self.largest, MOST_LOG))
+
+    @property
+    def limit(self) -> float:
+        """The largest number of items that may be started."""
+        return min(self.terms.most or math.inf, self.held.size or math.inf)
+
+    @property
+    def begin(self) -> int:
+        """The place, among the items held, of the first one that bets have not settled."""
+        return 0 if self.held.size is None else self.rise.count
+
+    @property
+    def stop(self) -> int:
+        """The place after the last item that has been started."""
+        return self.begin + self.started - self.rise.count
 
     def check_open(self) -> None:
         """Refuse to go on with a trial that has ended."""
         if self.status != OPEN:
             raise ValueError(f"trial: the trial of {in_words(self.name)} has ended ({self.status})")
 
-    def open_pool(self) -> Pool:
-        """Return the pool of an open trial; refuse a trial that has ended or has none."""
-        self.check_open()
-        if self.pool is None:
-            refuse("items", None, "given to offer for cells of a pool; use tell for fresh items")
-        return self.pool
+    def in_flight(self) -> list[Any]:
+        """Return the names of the items under way."""
+        return self.held.under_way(self.begin, self.stop)
 
-    def named(self, cells: list[tuple[int, int]]) -> tuple[list[Any], list[Any]]:
-        """Return cells (which model, place in the order) as two lists of names."""
-        models, pool = (self.champion, self.name), self.open_pool()
-        return ([models[which] for which, _ in cells],
-                [pool.items[pool.order[place]] for _, place in cells])
+    def log_e(self) -> float:
+        """Return the logarithm of the e-value after all items that were started."""
+        worst = self.held.worst(self.begin, self.stop)
+        return float(self.rise.after(worst, 0)[1][-1]) if worst.size else self.rise.log_e()
 
-    def tell(self, d: Floats) -> None:
-        """Bet on the differences (m,) on fresh items."""
-        epsilon, gain = self.terms.epsilon, self.terms.gain
-        self._bet(d, gains_for(d, epsilon), None if gain is None else gains_against(d, gain))
-        self._settle(self.items >= (self.terms.most or math.inf))
+    def start(self, gate: Holder, wanted: int | list[Any]) -> list[Any]:
+        """Start items, which the gate names or notes; see `Trial.start`."""
+        if self.way == BY_TELL:
+            refuse("items", wanted, "told without start, since this trial began so")
+        self.way, room = BY_START, self.limit - self.started
+        if self.held.size is None:
+            names = gate._take(wanted, room)
+            self.held.add(names)
+        else:
+            count = wanted if isinstance(wanted, int) else len(wanted)
+            stop = self.started + int(min(count, room))
+            names = self.held.names[self.started:stop]
+            gate._show(names)
+        self.started += len(names)
+        return names
 
-    def ask_cells(self, size: int) -> tuple[list[Any], list[Any]]:
-        """Hand out cells; see `Trial.ask_cells`."""
-        pool, most = self.open_pool(), self.terms.most
-        last = pool.size if most is None else min(most, pool.size)
-        return self.named([] if self.ending else pool.hand_out(size, last))
-
-    def tell_cells(self, models: list[Any], items: list[Any], results: Floats) -> None:
-        """Record results in [0, 1] of cells in flight, and bet on the items that they complete."""
-        pool, names = self.open_pool(), (self.champion, self.name)
-        cells: list[Any] = []
-        for place, (model, item) in enumerate(zip(models, items, strict=True)):
-            cell = (names.index(model) if model in names else None, pool.places.get(item))
-            if None in cell or not pool.flying[cell] or cell in cells:
-                refuse("items", item, "that of a cell in flight, told once",
-                       f"entry {place}, model {in_words(model)}")
-            cells.append(cell)
-        pool.record(cells, results)
-        self._advance(pool)
-
-    def _bet(self, d, rises, falls):
-        """Bet on complete items in order: differences (m,), and relative gains (m, bets)."""
-        path, self.rise = grown(self.rise, rises, self.weights)
-        if falls is not None:
-            self.fall = grown(self.fall, falls, self.weights)[1]
-        self.largest = max(self.largest, float(path.max(initial=0.0)))
+    def tell(
+        self, gate: Holder, names: list[Any] | None, champion: Floats | None, candidate: Floats
+    ) -> None:
+        """Record results in [0, 1] and draw the conclusions; see `Trial.tell`."""
+        self.way = self.way or BY_TELL
+        if self.way == BY_TELL:
+            names = gate._take(candidate.size if names is None else names, math.inf)
+            self.held.add(names)
+            self.started += len(names)
+        elif names is None:
+            refuse("items", None, "the names of the items under way that were run, as "
+                   "trial.start(...) returned them")
+        d = self.held.record(names, champion, candidate, self.begin, self.stop, self.terms)
         self.items += d.size
         self.sum = math.fsum([self.sum, *d.tolist()])
+        self._settle()
 
-    def _advance(self, pool):
-        """Bet on the items of a pool that have become complete, and end the trial if it is over."""
-        _, epsilon, gain, most = self.terms
-        n, start, stop = pool.size, self.items, pool.complete(self.items)
-        d = pool.differences(stop)
-        if stop > start:
-            rises = gains_to(n, n * (1 + epsilon) / 2, (1 + d) / 2, start)
-            falls = None if gain is None else gains_to(n, n * (1 - gain) / 2, (1 - d) / 2, start)
-            self._bet(d[start:], rises, falls)
-        total, left = math.fsum(d.tolist()), n - stop
-        if total - left > n * (epsilon + EXACT):  # whatever the other items are
+    def _settle(self) -> None:
+        """Bet on the items in the order in which they were started; end the trial if it is over."""
+        begin, end = self.begin, self.stop
+        whole = self.held.told[begin:end]
+        kept = int(whole.size if whole.all() else whole.argmin())
+        last = slice(-1, None) if self.way == BY_TELL else slice(None)
+        self.rise, path = self.rise.after(self.held.worst(begin, end), kept)
+        self.largest = max(self.largest, float(path[last].max(initial=0.0)))
+        futile = False
+        if self.fall is not None:
+            self.fall, path = self.fall.after(-self.held.best(begin, end), kept)
+            futile = bool(path[last].max(initial=0.0) >= FUTILE)
+        certain, hopeless = self.held.bounds_settle(self.terms.epsilon)
+        if certain:
             self.largest = math.inf
-        hopeless = total + left <= n * (epsilon + EXACT)
-        self._settle(hopeless or stop >= min(most or n, n))
-
-    def _settle(self, at_end):
-        """End the trial if it is over; while cells are in flight, only by acceptance."""
-        self.ending = at_end or float(self.fall @ self.weights) >= FUTILE
-        if self.largest * self.level >= 1:
+        if self.largest >= -math.log(self.level):
             self.end(ACCEPTED)
-        elif self.ending and not (self.pool and self.pool.flying.any()):
+        elif futile or hopeless or self.items == self.started >= self.limit:
             self.end(ABANDONED)
+        if self.held.size is None:
+            self.held.drop(kept)
 
     def end(self, status: str) -> None:
         """End the trial."""
         self.status = status
 
-    def worst_e_value(self) -> float:
-        """Return the e-value if what has been handed out and is not known is the worst possible."""
-        pool = self.pool
-        if pool is None or pool.given <= self.items:
-            return self.e_value
-        d, total = pool.differences(pool.given), pool.size * (1 + self.terms.epsilon) / 2
-        gains = gains_to(pool.size, total, (1 + d) / 2, self.items)
-        return float(grown(self.rise, gains, self.weights)[1] @ self.weights)
-
     def dump(self) -> dict[str, Any]:
         """Return what is stored of an open trial."""
-        return {"name": self.name, "level": self.level, "items": self.items, "sum": self.sum,
-                "most_capital": self.largest, "rise": self.rise, "fall": self.fall,
-                "ending": self.ending, "pool": None if self.pool is None else self.pool.dump()}
+        return {"name": self.name, "level": self.level, "way": self.way, "started": self.started,
+                "items": self.items, "sum": self.sum, "largest": self.largest,
+                "rise": self.rise.dump(), "fall": self.fall and self.fall.dump(),
+                "held": self.held.dump()}
 
     @classmethod
     def load(cls, terms: Terms, champion: Any, stored: dict[str, Any]) -> Self:
         """Return the state of an open trial from what was stored."""
-        pool = None if stored["pool"] is None else Pool(**stored["pool"])
-        state = cls(terms, stored["name"], champion, stored["level"], pool)
-        state.items, state.sum, state.ending = stored["items"], stored["sum"], stored["ending"]
-        state.largest, state.rise, state.fall = (
-            stored["most_capital"], stored["rise"], stored["fall"])
+        held = Items(**stored["held"])
+        state = cls(terms, stored["name"], champion, stored["level"], held)
+        state.way, state.started, state.items = stored["way"], stored["started"], stored["items"]
+        state.sum, state.largest = float(stored["sum"]), float(stored["largest"])
+        state.rise = Bets.load(terms.epsilon, held.size, stored["rise"])
+        if terms.gain is not None:
+            state.fall = Bets.load(-terms.gain, held.size, stored["fall"])
         return state
 
 
-class Pool:
-    """The items of a trial about N items, and what is known of them.
+class Items:
+    """Items of a trial and the results on them.
 
-    ``order`` has the number of the item at each place.  ``results``, ``told`` and ``flying`` are
-    arrays (2, N) over places, for the champion and the candidate: results, nan where there is none;
-    whether it is known; and whether it has been handed out and is not known.  The first ``given``
-    places have been handed out.
+    Attributes
+    ----------
+    order : ndarray of int64, shape (N,), or None
+        For a pool: which of its items, as they were given, stands at each place.
+    names : list
+        Of a pool all names, by place; of fresh items those that bets have not settled, in the order
+        in which they were started.
+    results : ndarray of float, shape (2, places)
+        Of champion and candidate, in [0, 1]; nan where there is none.
+    told : ndarray of bool, shape (places,)
+        Whether the results have been told.
     """
 
     def __init__(
-        self, items: list[Any], order: Integers, results: Floats, told: Flags, flying: Flags,
-        given: int,
+        self, names: list[Any], results: Floats, told: Flags, order: Integers | None = None
     ) -> None:
-        self.items, self.order, self.results = items, order, results
-        self.told, self.flying, self.given = told, flying, given
-        self.places = {items[item]: place for place, item in enumerate(order.tolist())}
+        self.names, self.results, self.told, self.order = names, results, told, order
+
+    @classmethod
+    def fresh(cls) -> Self:
+        """Return the items of a trial on fresh items at its beginning."""
+        return cls([], np.full((2, 0), np.nan), np.zeros(0, dtype=bool))
+
+    @classmethod
+    def pool(cls, names: list[Any], order: Integers, champion: Floats) -> Self:
+        """Return the items of a pool, given the champion's results (N,) in the order of names."""
+        results = np.array([champion[order], np.full(len(names), np.nan)])
+        told = np.zeros(len(names), dtype=bool)
+        return cls([names[place] for place in order.tolist()], results, told, order)
+
+    @property
+    def size(self) -> int | None:
+        """Number N of items of a pool; None for fresh items."""
+        return None if self.order is None else len(self.order)
 
     def copy(self) -> Self:
         """Return a copy, which may change."""
         other = copy.copy(self)
         other.results, other.told = self.results.copy(), self.told.copy()
-        other.flying = self.flying.copy()
         return other
-
-    @property
-    def size(self) -> int:
-        """Number N of items."""
-        return len(self.items)
 
     def dump(self) -> dict[str, Any]:
         """Return what is stored."""
-        return {name: value for name, value in vars(self).items() if name != "places"}
+        return dict(vars(self))
 
-    def in_flight(self) -> list[tuple[int, int]]:
-        """Return the cells that have been handed out and are not known, by place."""
-        cells = np.argwhere(self.flying.T[:, ::-1]).tolist()  # the candidate first, as handed out
-        return [(1 - other, place) for place, other in cells]
+    def add(self, names: list[Any]) -> None:
+        """Start fresh items."""
+        self.names = [*self.names, *names]
+        none = np.full((2, len(names)), np.nan)
+        self.results = np.concatenate([self.results, none], axis=1)
+        self.told = np.concatenate([self.told, np.zeros(len(names), dtype=bool)])
 
-    def hand_out(self, size: int, last: int) -> list[tuple[int, int]]:
-        """Return up to ``size`` cells (which model, place), before the place ``last``."""
-        cells: list[tuple[int, int]] = []
-        for place in range(max(self.given - 1, 0), last):
-            for which in (1, 0):
-                if not (self.told[which, place] or self.flying[which, place]):
-                    if len(cells) == size:
-                        return cells
-                    self.flying[which, place], self.given = True, place + 1
-                    cells.append((which, place))
-        return cells
+    def drop(self, count: int) -> None:
+        """Forget the first fresh items, which bets have settled."""
+        self.names, self.results = self.names[count:], self.results[:, count:]
+        self.told = self.told[count:]
 
-    def record(self, cells: list[tuple[int, int]], results: Floats) -> None:
-        """Record the results (m,) of m cells in flight."""
-        for cell, result in zip(cells, results.tolist(), strict=True):
-            self.results[cell], self.told[cell], self.flying[cell] = result, True, False
+    def under_way(self, begin: int, end: int) -> list[Any]:
+        """Return the names at the places from ``begin`` to ``end`` that have not been told."""
+        return [self.names[begin + x] for x in np.flatnonzero(~self.told[begin:end]).tolist()]
 
-    def complete(self, start: int) -> int:
-        """Return the number of items before the first one that is not complete."""
-        whole = self.told[0, start:] & self.told[1, start:]
-        return start + int(whole.size if whole.all() else whole.argmin())
+    def record(
+        self, names: list[Any], champion: Floats | None, candidate: Floats, begin: int, end: int,
+        terms: Terms,
+    ) -> Floats:
+        """Enter the results on items under way; return the differences, the worst where failed."""
+        flying = np.flatnonzero(~self.told[begin:end]) + begin
+        places = {self.names[place]: place for place in flying.tolist()}
+        at: list[int] = []
+        for number, name in enumerate(names):
+            if name not in places:
+                refuse("items", name, "those of items under way, each told once: items = "
+                       "trial.start(m or names) first, then trial.tell(champion, candidate, "
+                       "items=items)", entry(number))
+            at.append(places.pop(name))
+        for row, param, given in ((0, "champion", champion), (1, "candidate", candidate)):
+            before = self.results[row, at]
+            if given is None:
+                unknown = np.isnan(before)
+                if unknown.any():
+                    refuse(param, None, "given, or known from champion_results of offer",
+                           f"item {in_words(names[int(unknown.argmax())])}")
+                continue
+            other = np.abs(given - before) > EXACT
+            if other.any():
+                place = int(other.argmax())
+                known = float(terms.scores(before)[place])
+                refuse(param, float(terms.scores(given)[place]),
+                       f"nan or the known result {known:g}", f"item {in_words(names[place])}")
+            self.results[row, at] = np.where(np.isnan(before), given, before)
+        self.told[at] = True
+        return worst_differences(*self.results[:, at])
 
-    def differences(self, stop: int) -> Floats:
-        """Return candidate - champion at the first places, (stop,), at worst where not known."""
-        return worst_differences(*self.results[:, :stop])
+    def worst(self, begin: int, end: int) -> Floats:
+        """Return candidate - champion, the worst possible where a result is not known."""
+        return worst_differences(*self.results[:, begin:end])
+
+    def best(self, begin: int, end: int) -> Floats:
+        """Return candidate - champion, the best possible where a result is not known."""
+        champion, candidate = self.results[:, begin:end]
+        return -worst_differences(candidate, champion)
+
+    def bounds_settle(self, epsilon: float) -> tuple[bool, bool]:
+        """Return whether the candidate is better, or not better, whatever the unknown results are.
+
+        Results that failed count as the worst.  On fresh items neither is ever certain.
+        """
+        if self.size is None:
+            return False, False
+        worst, best = self.worst(0, self.size), self.best(0, self.size)
+        edge = self.size * (epsilon + EXACT)
+        return bool(worst.sum() > edge), bool(np.where(self.told, worst, best).sum() <= edge)
+
+    def in_given_order(self, row: int) -> Floats:
+        """Return the results of a model on the items of a pool, (N,), as the pool was given."""
+        found = np.full(len(self.names), np.nan)
+        found[self.order] = self.results[row]
+        return found
 
 
 def worst_differences(champion: Floats, candidate: Floats) -> Floats:
     """Return candidate - champion, results in [0, 1]; the worst possible where one is nan."""
-    return np.nan_to_num(candidate, nan=0.0) - np.nan_to_num(champion, nan=1.0)
+    return np.where(np.isnan(candidate), 0.0, candidate) - np.where(
+        np.isnan(champion), 1.0, champion)
 
 
-def _fresh_items(champion, candidate, items, scale):
-    """Return the names of fresh items, none if they have no names, and the differences on them."""
-    labelled = next(filter(labels_of, (champion, candidate)), None)
-    names = [] if numbers_rows(labelled) else labels_of(labelled) or []
+def _items_to_start(items, pool):
+    """Return the number or the names of items to start."""
+    number = f"an integer from 1 to {MOST_STARTED}"
+    if isinstance(items, str) or not np.iterable(items):
+        allowed = number if pool else f"{number}, or a sequence of different names"
+        try:
+            return check_integer(items, "items", 1, MOST_STARTED, floats=True)
+        except ValueError:
+            refuse("items", items, allowed)
+    if pool:
+        refuse("items", items, f"{number}: a pool is taken in the random order of the gate")
+    allowed = f"{number}, or a sequence of different names"
+    return [as_name(name, "items") for name in as_labels(items, "items", allowed)]
+
+
+def _told_results(champion, candidate, items, terms):
+    """Return names of items, None if they have none, and results in [0, 1] of both models."""
+    given = (champion, candidate)
+    labelled = next((x for x in given if labels_of(x) is not None), None)
+    names = None if labelled is None or numbers_rows(labelled) else labels_of(labelled)
     results = {"champion": champion, "candidate": candidate}
     if items is None:
         champion, candidate = joined(**results)
+        names = None if names is None else [as_name(name, "items") for name in names]
     else:
         one = isinstance(items, str) or not np.iterable(items)
         allowed = "different names, one for each result"
         names = [items] if one else as_labels(items, "items", allowed)
         names = [as_name(name, "items") for name in names]
         champion, candidate = joined_to(names, "items", names, **results)
-    champion = unit_results(champion, "champion", scale)
-    candidate = unit_results(candidate, "candidate", scale)
-    size = champion.size
-    if candidate.size != size:
-        refuse("candidate", f"{candidate.size} results", f"{size} results, as of the champion")
-    if items is None:
-        names = [as_name(name, "items") for name in names]
-    elif len(names) != size:
+    champion = None if champion is None else terms.unit(champion, "champion")
+    candidate = terms.unit(candidate, "candidate")
+    size = candidate.size
+    if champion is not None and champion.size != size:
+        refuse("candidate", f"{size} results", f"{champion.size} results, as of the champion")
+    if names is not None and len(names) != size:
         refuse("items", f"{len(names)} names", f"{size} different names")
-    return names, worst_differences(champion, candidate)
-
-
-def unit_results(values: Any, name: str, scale: RewardRange) -> Floats:
-    """Return results rescaled to [0, 1], (m,); nan where they are."""
-    allowed = f"made of numbers {scale}, or nan"
-    results = np.atleast_1d(as_numbers(values, name, allowed))
-    if results.ndim > 1:
-        refuse(name, f"an array of shape {results.shape}", "a number or a list of them")
-    outside = (results < scale.low) | (results > scale.high)
-    refuse_first(name, results, outside, allowed)
-    return ((results - scale.low) / scale.width).clip(0, 1)
+    return names, champion, candidate
 
 
 def as_name(value: Any, name: str) -> str | int:

@@ -10,27 +10,38 @@ import threading
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from interrupts import interrupted, lines_of
 
 import topk_eval
+from topk.confidence.paired import BETS, WEIGHTS
 from topk.live import drafts
 
 SOURCES = str(Path(topk_eval.__file__).parent), drafts.__file__
 LEFT = contextlib.__file__, *SOURCES  # a gate once kept a generator there, which came back later
 
 
-def fresh():
-    gate = topk_eval.Gate("a", delta=0.3, smallest_gain=0.2)
+def calls():
+    gate = topk_eval.Gate("a", delta=0.3, smallest_gain=0.2, rng=0)
     gate.offer("b").tell([1, 0], [0.5, 1], items=["p", "q"])
     return gate
 
 
+def fresh():
+    gate = topk_eval.Gate("a", delta=0.3, smallest_gain=0.2, rng=0)
+    trial = gate.offer("b")
+    trial.start(["p", "q"])
+    trial.start(40)
+    trial.tell([0.5, 1], [1, 0], items=[1, "p"])
+    return gate
+
+
 def pool():
-    gate = topk_eval.Gate("a", delta=0.3, smallest_gain=0.2)
-    trial = gate.offer("b", items=[*"pqrstu"], rng=0)
-    trial.tell_cells(*trial.ask_cells(3), [1, 0, 1])
-    trial.ask_cells(4)
+    gate = topk_eval.Gate("a", delta=0.3, smallest_gain=0.2, rng=0)
+    trial = gate.offer("b", items=[*"pqrstu"], champion_results=[0, float("nan"), 1, 0, 0, 1])
+    items = trial.start(4)
+    trial.tell([float("nan")] * 2, [1, 0.5], items=items[:0:-2])
     return gate
 
 
@@ -40,27 +51,31 @@ def ended():
     return gate
 
 
-def told(gate, results):
-    return gate.trial.tell_cells(*gate.trial.cells_in_flight(), results)
+def told(gate, champion, candidate):
+    items = gate.trial.in_flight()
+    return gate.trial.tell([champion] * len(items), [candidate] * len(items), items=items)
 
 
 CHANGES = {
     "offer": (ended, lambda gate: gate.offer("c")),
-    "offer a pool": (ended, lambda gate: gate.offer("c", items=5, champion_results=[0] * 5, rng=1)),
-    "tell": (fresh, lambda gate: gate.trial.tell([0, 1], [1, 1], items=["r", "s"])),
-    "tell, accepted": (fresh, lambda gate: gate.trial.tell([0] * 40, [1] * 40)),
-    "tell, abandoned": (fresh, lambda gate: gate.trial.tell([1] * 40, [0] * 40)),
+    "offer a pool": (ended, lambda gate: gate.offer("c", items=5, champion_results=[0] * 5)),
+    "tell in calls": (calls, lambda gate: gate.trial.tell([0, 1], [1, 1], items=["r", "s"])),
+    "start names": (fresh, lambda gate: gate.trial.start(["r", "s"])),
+    "start": (fresh, lambda gate: gate.trial.start(3)),
+    "tell": (fresh, lambda gate: gate.trial.tell([0, 1], [1, 1], items=["q", 0])),
+    "tell, accepted": (fresh, lambda gate: told(gate, 0, 1)),
+    "tell, abandoned": (fresh, lambda gate: told(gate, 1, 0)),
     "abandon": (fresh, lambda gate: gate.trial.abandon()),
-    "ask cells": (pool, lambda gate: gate.trial.ask_cells(2)),
-    "tell cells": (pool, lambda gate: told(gate, [1, 1, 1, 1])),
-    "tell cells, accepted": (pool, lambda gate: told(gate, [0, 1, 0, 1])),
+    "start in a pool": (pool, lambda gate: gate.trial.start(2)),
+    "tell in a pool": (pool, lambda gate: told(gate, float("nan"), 0.5)),
     "abandon a pool": (pool, lambda gate: gate.trial.abandon()),
 }
 
 
 def shown(gate, trial):
     """Return all that a gate and a trial of it know, as text."""
-    known = trial and (trial.status, trial.items, trial.gain, trial.e_value, trial.evidence)
+    known = trial and (trial.status, trial.items, trial.gain, trial.e_value, trial.evidence,
+                       trial.in_flight())
     return json.dumps(gate._stored()), repr((known, trial, gate.trial and gate.trial.name))
 
 
@@ -85,7 +100,7 @@ def test_an_interrupt_at_any_line_changes_nothing_or_everything(title):
     assert stopped[before] > 20
 
 
-@pytest.mark.parametrize("title", ["offer", "tell", "tell, accepted", "tell cells"])
+@pytest.mark.parametrize("title", ["offer", "start names", "tell, accepted", "tell in a pool"])
 def test_an_interrupted_gate_goes_on_in_its_file(title, tmp_path):
     begin, act = CHANGES[title]
     first = begin()
@@ -114,9 +129,9 @@ def test_an_interrupted_gate_goes_on_in_its_file(title, tmp_path):
 
 def test_what_is_told_after_an_interrupt_stays():
     """Also when the error is forgotten, with all that its frames still held."""
-    act = CHANGES["tell"][1]
-    for line, times in lines_of(partial(act, fresh()), *LEFT).items():
-        gate = fresh()
+    act = CHANGES["tell in calls"][1]
+    for line, times in lines_of(partial(act, calls()), *LEFT).items():
+        gate = calls()
         error = interrupted(partial(act, gate), line, times, *LEFT)
         trial = gate.trial.tell([0] * 5, [1] * 5, items=range(5))
         before = shown(gate, trial)
@@ -164,27 +179,26 @@ def test_threads_that_tell_at_once_lose_no_item(saved, tmp_path):
                 gate.save(tmp_path / f"{name}.json")
 
     together(*(lambda name=name: work(name) for name in "abcd"))
-    assert trial.items == 4 * count == len(gate._told)
+    assert trial.items == 4 * count == len(gate._shown)
     assert trial.e_value == pytest.approx(right.e_value, rel=1e-9)
     if saved:
         assert topk_eval.Gate.load(path)._stored() == gate._stored()
 
 
-def test_threads_that_ask_at_once_have_different_cells():
-    gate, asked = topk_eval.Gate("a"), []
-    trial = gate.offer("b", items=120, rng=0)
+@pytest.mark.parametrize("items", [120, None])
+def test_threads_that_start_at_once_have_different_items(items):
+    gate, started = topk_eval.Gate("a", most_items=120), []
+    trial = gate.offer("b", items=items)
 
     def work():
-        while True:
-            models, items = trial.ask_cells(2)
-            if not models:
-                return
-            asked.extend(zip(models, items, strict=True))
-            trial.tell_cells(models, items, [0.5] * len(models))
+        while names := trial.start(2):
+            started.extend(names)
+            for name in names:
+                trial.tell(0.5, 0.5, items=name)
 
-    with contextlib.suppress(ValueError):  # those that ask when the trial has ended
+    with contextlib.suppress(ValueError):  # those that start when the trial has ended
         together(*[work] * 4)
-    assert len(asked) == len({*asked}) == 240
+    assert sorted(started) == [*range(120)]
     assert trial.status == "abandoned" and trial.items == 120
 
 
@@ -204,8 +218,8 @@ def test_of_threads_that_offer_at_once_one_is_taken():
 
 def test_a_trial_that_has_ended_stays_as_it_was():
     gate = topk_eval.Gate("a")
-    first = gate.offer("b", items=9, rng=0)
-    first.tell_cells(*first.ask_cells(4), [1, 0, 1, 0])
+    first = gate.offer("b", items=9)
+    first.tell([1, 0], [1, 0.5], items=first.start(4)[1:3])
     first.abandon()
     before, results = shown(gate, first)[1], first.candidate_results
     second = gate.offer("c").tell(0, 1)
@@ -230,7 +244,7 @@ def test_what_is_left_of_delta_can_only_be_read():
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))],
                          ids=["deepcopy", "pickle"])
-@pytest.mark.parametrize("begin", [fresh, pool])
+@pytest.mark.parametrize("begin", [calls, fresh, pool])
 def test_copies_share_nothing_that_changes(begin, copied):
     gate = begin()
     before, twin = shown(gate, gate.trial), copied(gate)
@@ -253,6 +267,7 @@ FRESH = """
 "digest": "847713a3a4cf28e850ca34f184e672a21f8aa226f708b8e64c49ebf65a9ccaf4"}}
 """
 
+RISE = np.array(json.loads(FRESH)["session"]["trial"]["rise"]["$array"])
 POOL = """
 {"library": "cd85f5ed0f0b784ad164dd3f31cbdcd8831e42cce64755390eee2435129b9f1d", "revision": "0",
 "session": {"format": "topk-gate", "version": 1, "champion": "b", "parameters": {"delta": 0.2,
@@ -283,13 +298,19 @@ def test_a_file_with_fresh_items_of_earlier_code_is_read(tmp_path):
     path = tmp_path / "gate.json"
     path.write_text(FRESH)
     gate = topk_eval.Gate.load(path)
-    assert gate._stored() == json.loads(FRESH)["session"]
-    assert gate.delta_left == 0.098 and gate.trial.level == 0.002
-    assert gate.trial.e_value == 1.4431641624023441 and gate.trial.evidence == 0.6929218629815221
+    trial = gate.trial
+    assert gate.delta_left == 0.098 and trial.level == 0.002
+    assert (trial.items, trial.started, trial.gain, trial.in_flight()) == (3, 3, 0.5, [])
+    assert trial.e_value == pytest.approx(1.4431641624023441, rel=1e-14)
+    assert trial.evidence == pytest.approx(0.6929218629815221, rel=1e-14)
     with pytest.raises(ValueError, match="items"):
-        gate.trial.tell(0, 1, items=[2])
-    gate.trial.tell(1, 0)
-    assert topk_eval.Gate.load(path).trial.items == 4
+        trial.tell(0, 1, items=[2])
+    trial.tell(0, 1)  # as before, without start
+    again = topk_eval.Gate.load(path)
+    assert again.trial.items == 4 and again.trial.gain == 0.625
+    assert again._stored() == gate._stored()
+    assert again.trial.e_value == pytest.approx(WEIGHTS @ (RISE * (1 + BETS)), rel=1e-14)
+    assert again.trial.start is not None and again._stored()["version"] == 2
 
 
 def test_a_file_with_a_pool_of_earlier_code_is_read(tmp_path):
@@ -297,11 +318,16 @@ def test_a_file_with_a_pool_of_earlier_code_is_read(tmp_path):
     path.write_text(POOL)
     gate = topk_eval.Gate.load(path)
     trial = gate.trial
-    assert gate._stored() == json.loads(POOL)["session"]
-    assert (gate.delta_left, trial.e_value) == (0.10527850893873769, 0.8189598873633208)
-    assert (trial.evidence, trial.items, trial.gain) == (1.0, 1, -1.0)
-    assert trial.cells_in_flight() == (["b", "c"], ["z", "y"])
+    assert gate.delta_left == 0.10527850893873769
+    assert (trial.evidence, trial.items, trial.started, trial.gain) == (1.0, 1, 3, -1.0)
+    assert trial.in_flight() == ["z", "y"]
     assert gate.history().delta_left.tolist() == [0.15000000000000002, 0.14037134525165026]
+    twin = copy.deepcopy(gate)
     trial.abandon()
-    assert gate.delta_left == 0.12938044608458996
+    assert gate.delta_left == pytest.approx(0.12938044608458996, rel=1e-14)
+    trial = twin.trial  # the champion's result on "y" is known, the candidate's on "z"
+    trial.tell([2, float("nan")], [float("nan"), 2], items=["z", "y"])
+    assert trial.items == 3 and trial.start(5) == ["x"]
+    with pytest.raises(ValueError, match="items"):
+        trial.start(["r"])
     assert topk_eval.Gate.load(path).delta_left == 0.10527850893873769  # this gate had no file

@@ -22,8 +22,8 @@ def counts():
 
 
 def gate():
-    found = topk_eval.Gate("base").offer("new", items=5, rng=0)
-    found.ask_cells(9)
+    found = topk_eval.Gate("base").offer("new", items=5)
+    found.start(5)
     return found
 
 
@@ -50,9 +50,9 @@ CALLS = {
     "Gate.offer": (lambda: topk_eval.Gate("base").offer, {"candidate": "new"}),
     "Trial.tell": (lambda: topk_eval.Gate("base").offer("new").tell, {"champion": [1],
                                                                  "candidate": [0]}),
-    "Trial.ask_cells": (lambda: gate().ask_cells, {"size": 3}),
-    "Trial.tell_cells": (lambda: gate().tell_cells, {"models": ["base"], "items": [0],
-                                                       "results": [1]}),
+    "Trial.tell a pool": (lambda: gate().tell, {"champion": [1], "candidate": [0], "items": [3]}),
+    "Trial.start": (lambda: topk_eval.Gate("base").offer("new").start, {"items": ["p", 3]}),
+    "Trial.start a pool": (lambda: topk_eval.Gate("base").offer("new", 5).start, {"items": 3}),
 }  # fmt: skip
 
 

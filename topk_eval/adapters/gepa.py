@@ -22,30 +22,33 @@ class GatePolicy(EvaluationPolicy):
     ----------
     evaluate : callable
         The method `evaluate` of GEPA's adapter.
-    batch, seed : int
-        Number of cells that are run at a time, and seed of the orders.
+    batch : int
+        Number of items that are started at a time.
     **options
         Of `topk_eval.Gate`.  Without ``smallest_gain`` only the last item ends the trial of a
         program that is no better.
     """
 
-    def __init__(
-        self, evaluate: Callable[..., Any], batch: int = 10, seed: int = 0, **options: Any,
-    ) -> None:
-        self.evaluate, self.batch, self.seed = evaluate, batch, seed
+    def __init__(self, evaluate: Callable[..., Any], batch: int = 10, **options: Any) -> None:
+        self.evaluate, self.batch = evaluate, batch
         self.gate, self.judged = topk_eval.Gate(champion=0, **options), 1
         self.loader: Any = None
 
-    def _order(self, program):
-        return np.random.default_rng([self.seed, program])
-
-    def get_seed_eval_batch(self, loader, program=0):
-        """Return the first items of the order in which a program is tried."""
-        self.loader, ids = loader, list(loader.all_ids())
-        return [ids[place] for place in self._order(program).permutation(len(ids))[: self.batch]]
+    def get_seed_eval_batch(self, loader):
+        """Return the items of the first program, which has nothing to be compared with."""
+        self.loader = loader
+        return list(loader.all_ids())[: self.batch]
 
     def get_eval_batch(self, loader, state, target_program_idx=None):
-        return self.get_seed_eval_batch(loader, len(state.program_candidates))
+        """Offer the next program, which exists but is not in the state yet, and start its items.
+
+        Of several programs that are evaluated at once, the others wait for `get_best_program`.
+        """
+        self.get_best_program(state)
+        program = len(state.program_candidates)
+        if self.gate.trial is not None or target_program_idx not in (None, program):
+            return []
+        return self._offer(program, state).start(self.batch)
 
     def get_best_program(self, state):
         while self.judged < len(state.program_candidates):
@@ -54,20 +57,28 @@ class GatePolicy(EvaluationPolicy):
         return self.gate.champion
 
     def get_valset_score(self, program_idx, state):
+        self.get_best_program(state)
         return state.get_program_average_val_subset(program_idx)[0]
 
-    def _try(self, program, state):
-        """Offer a program to the gate, and run the cells that are asked for."""
+    def _offer(self, program, state):
+        """Return the trial of a program on the whole validation set."""
         ids, known = list(self.loader.all_ids()), state.prog_candidate_val_subscores
         champion = [known[self.gate.champion].get(item, np.nan) for item in ids]
-        trial = self.gate.offer(program, ids, champion, self._order(program))
+        return self.gate.offer(program, ids, champion)
+
+    def _try(self, program, state):
+        """Compare a program with the best one until the trial ends."""
+        trial, known = self.gate.trial, state.prog_candidate_val_subscores
+        if trial is not None and not {*trial.in_flight()} <= known[program].keys():
+            trial.abandon()  # it was begun for a program whose evaluation failed
+        trial = self.gate.trial or self._offer(program, state)
         while trial.status == "open":
-            programs, items = trial.ask_cells(self.batch)
-            cells = list(zip(programs, items, strict=True))
-            for name in {*programs}:
-                self._run(name, [i for each, i in cells if each == name and i not in known[each]],
-                          state)
-            trial.tell_cells(programs, items, [known[each][i] for each, i in cells])
+            items = trial.in_flight() or trial.start(self.batch)
+            models = self.gate.champion, program
+            for name in models:
+                self._run(name, [item for item in items if item not in known[name]], state)
+            champion, candidate = ([known[name][item] for item in items] for name in models)
+            trial.tell(champion, candidate, items=items)
 
     def _run(self, program, items, state):
         """Run cells of a program, and enter them as GEPA does: scores, Pareto front, budget."""

@@ -68,7 +68,7 @@ class Stop:
 
 def test_only_better_programs_are_accepted_and_few_cells_are_paid(record):
     system = Scripted()
-    policy = GatePolicy(system.evaluate, smallest_gain=.1, delta=.05, spend=.2)
+    policy = GatePolicy(system.evaluate, smallest_gain=.1, delta=.05, spend=.2, rng=0)
     result = optimize(policy, system)
     history = policy.gate.history()
     names = [candidate["prompt"] for candidate in result.candidates]
@@ -84,3 +84,59 @@ def test_only_better_programs_are_accepted_and_few_cells_are_paid(record):
         best = max(scores.get(item, -1) for scores in result.val_subscores)
         assert front == {i for i, scores in enumerate(result.val_subscores)
                          if scores.get(item) == best}
+
+
+class Items:
+    """A validation set of 60 items."""
+
+    def all_ids(self):
+        return range(60)
+
+    def fetch(self, ids):
+        return list(ids)
+
+
+class State:
+    """What GEPA knows of its programs, as far as the policy looks at it."""
+
+    i = 0
+
+    def __init__(self, scores):
+        self.program_candidates = [{"prompt": "first"}]
+        self.prog_candidate_val_subscores = [scores]
+
+    def add(self, prompt, scores):
+        self.program_candidates.append({"prompt": prompt})
+        self.prog_candidate_val_subscores.append(scores)
+
+    def _update_pareto_front_for_val_id(self, *update):
+        pass
+
+    def increment_evals(self, count):
+        pass
+
+
+def scores(prompt, items):
+    return {item: score(prompt, item) for item in items}
+
+
+def test_of_programs_evaluated_at_once_each_is_tried_in_its_own_order():
+    """The first gets the items that were started; the other, and one after a failure, wait."""
+    system, items = Scripted(), Items()
+    policy = GatePolicy(system.evaluate, batch=5, smallest_gain=.2, spend=.2, rng=0)
+    state = State(scores("first", policy.get_seed_eval_batch(items)))
+    shown = policy.get_eval_batch(items, state)
+    assert len(shown) == 5 and policy.get_eval_batch(items, state) == []
+    assert policy.gate.trial.in_flight() == shown and policy.gate.trial.name == 1
+    state.add("worse", scores("worse", shown))
+    state.add("best", {})
+    assert policy.get_best_program(state) == 2
+    assert policy.gate.history().candidate.tolist() == [1, 2]
+    assert policy.get_eval_batch(items, state, target_program_idx=1) == []
+    lost = policy.get_eval_batch(items, state)  # of a program whose evaluation fails
+    assert policy.get_eval_batch(items, state) == []
+    state.add("same", {})
+    assert policy.get_best_program(state) == 2
+    history = policy.gate.history()
+    assert history.candidate.tolist() == [1, 2, 3, 3] and history["items"].tolist()[2] == 0
+    assert {*lost} != {*list(state.prog_candidate_val_subscores[3])[:5]}
