@@ -48,7 +48,7 @@ def test_numbers_of_rows_are_no_item(form, tmp_path):
     pd.DataFrame({"p": [1, 9, 4], "q": [3, 4, 5]}).to_csv(path)
     name = "Unnamed: 0" if form == "numpy" else ""
     frame = FORMS[form](pd.read_csv(path).rename(columns={"Unnamed: 0": name}))
-    for read in (topk_eval.tiers, topk_eval.TestSet, topk_eval.ItemPool):
+    for read in (topk_eval.Results, topk_eval.TestSet, topk_eval.ItemPool):
         with pytest.raises(ValueError, match=f"a column '{name}', which may number the rows"):
             read(frame, bounds=(0, 10))
 
