@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from engine.searching import call
+from engine.searching import begin, call
 
 import topk
 from topk.rules.indices import following, highest, inside, kth, lower, lowest, upper
@@ -64,6 +64,18 @@ def test_the_same_is_found_with_ties_many_pulls_and_withdrawn_arms(strategy, sea
             left = sorted(active)
             arms = rng.choice(left, 2, replace=False) if step % 3 else np.array(
                 [arm for arm in pairs[0] if arm in active] or left[:1])
+
+
+@pytest.mark.parametrize("search", [CLUCB_TREES, TOP_K_SCAN, TOP_K_TREES], ids=repr)
+def test_the_same_is_found_where_unequal_arms_have_equal_bounds(search):
+    """Quarters of a mean and bounds of width 1/2, 1/4 and 1/8 meet all the time."""
+    rng = np.random.default_rng(6)
+    for _ in range(300):
+        n, k = 9, int(rng.integers(1, 9))
+        pulls = rng.choice([1, 4, 16], n)
+        sums = pulls * rng.integers(0, 9, n) / 8
+        results = [found(begin(x, pulls, sums, k, 0.5)) for x in (search, PLAIN[search])]
+        assert results[0] == results[1]
 
 
 def test_the_imbalance_of_pulls_is_added_up_in_the_order_of_the_arms():

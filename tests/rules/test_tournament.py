@@ -48,14 +48,14 @@ def scan(line, spec, s):
     """Return the winner by the plain form: look at every arm.
 
     Of equal keys the larger weight wins (unless weights do not matter), then the lower
-    index, or the higher one in a late tree.
+    index; in a late tree the smaller weight, then the higher index.
     """
     winner, best_key, best_weight = NO_ARM, -np.inf, -np.inf
     for arm in range(line.shape[0]):
         if (int(spec[MASK]) >> int(line[arm, GROUP])) & 1 == 0:
             continue
         value = spec[SIGN] * line[arm, MEAN] + spec[SLOPE] * s * line[arm, WEIGHT]
-        weight = abs(spec[SLOPE]) * line[arm, WEIGHT]
+        weight = abs(spec[SLOPE]) * line[arm, WEIGHT] * (1.0 - 2.0 * spec[LATE])
         if winner == NO_ARM or value > best_key or (
             value == best_key
             and (weight > best_weight or (weight == best_weight and spec[LATE] == 1.0))

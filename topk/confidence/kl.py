@@ -74,7 +74,7 @@ def kl_log_ratio_scalar(mean, other, level):
     for _ in range(50):
         down = -mean * math.expm1(-x)
         slope = down / (other + down)
-        curvature = other * (mean - down) / (other + down) ** 2
+        curvature = other * (mean - down) / ((other + down) * (other + down))
         newton = (mean * x - other * math.log1p(down / other) - level) / slope
         step = newton / (1 - newton * curvature / slope / 2)
         x -= step
@@ -165,6 +165,6 @@ def log_gamma_half_scalar(x):
     while y < 30:
         product *= y + 0.5
         y += 1
-    series = ((-31 / 40320 / y**2 + 7 / 2880) / y**2 - 1 / 24) / y
+    series = ((-31 / 40320 / (y * y) + 7 / 2880) / (y * y) - 1 / 24) / y
     near = math.log(product) + (x * math.log(x) if x > 0 else 0.0)
     return series + y * math.log(y) - (y - x) - near if y > x else series

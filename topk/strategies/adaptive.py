@@ -290,11 +290,12 @@ def open_batch(s):
 def ending(s):
     """Return the pulls of Zhou et al. (2014), Lemmas 4.1 and 6.1, for a part of each error."""
     q, wanted, uniform = math.exp(-0.1), s.now.wanted, s.now.stage == UNIFORM
-    part = (0.5 if s.now.level > 0 else 1.0) if uniform else (1 - q) * q**s.now.level / 2
+    part = (0.5 if s.now.level > 0 else 1.0) if uniform else (1 - q) * q ** float(s.now.level) / 2
     log_error = (math.log(8 / part) + s.log_delta) / wanted
     log_share = math.log(s.now.n_active / wanted)
     pulls = 2 * (1 + log_share + log_error) if uniform else 10 + 4 * log_error
-    return whole_pulls(pulls / (part * s.allowed / (2 * wanted)) ** 2)
+    share = part * s.allowed / (2 * wanted)
+    return whole_pulls(pulls / (share * share))
 
 
 def constants(k, epsilon, delta):

@@ -21,7 +21,7 @@ from topk.rules import (
     rule,
 )
 from topk.rules.search import ugape_scan
-from topk.rules.search.ugape_scan import TIE, UGAPE_SCAN, wider
+from topk.rules.search.ugape_scan import UGAPE_SCAN, settled, wider
 
 ROUNDING = 1e-15  # largest rounding error of a difference of two means
 
@@ -180,8 +180,9 @@ class MultiBanditGapE(Gaps):
         largest, favourite = -np.inf, first
         for arm in range(begin, end):
             if s.status[arm] == ACTIVE and second > -np.inf:
-                index = s.parts[0, arm] - best + (second if arm == first else s.means[arm])
-                if index > largest + TIE:
+                other = second if arm == first else s.means[arm]
+                index = settled(s.parts[0, arm] - best + other)
+                if index > largest:
                     largest, favourite = index, arm
         s.index[bandit], s.favourite[bandit] = largest, favourite
 

@@ -78,5 +78,5 @@ class Halving(Rounds):
 
 def halving_share(eta, log_ratio, level):
     """Return the pulls of each arm at level l = 0, 1, ...; eta_l = (eta/4) (3/4)^l sum to eta."""
-    precision = max(eta / 4 * 0.75**level, 1e-100)
-    return whole_pulls(2 / precision**2 * (log_ratio + level * math.log(2.0)))
+    precision = max(eta / 4 * 0.75 ** float(level), 1e-100)
+    return whole_pulls(2 / (precision * precision) * (log_ratio + level * math.log(2.0)))

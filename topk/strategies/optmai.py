@@ -148,7 +148,7 @@ class OptMAI(Rounds):
             return 0
         if s.uniform and size < 4 * s.target:
             return EVERYTHING
-        due = s.beta ** (s.now.rounds - 1) * (1 - s.beta) * s.inflated + s.now.carried
+        due = s.beta ** float(s.now.rounds - 1) * (1 - s.beta) * s.inflated + s.now.carried
         pulls = int(due / size + 1e-9)  # rounding errors must not cost a whole pull
         if s.now.rounds == 1 and pulls == 0:
             pulls = 1

@@ -137,9 +137,11 @@ def is_even(s):
 @allocates
 def settle_apart(s, arms):
     """Settle arms with unequal numbers of pulls, which occur only in sessions; see `Racing`."""
-    pulls, wanted = np.maximum(s.pulls, 1), s.now.wanted
-    radius = np.sqrt((s.log_ratio + ALPHA * np.log(pulls)) / (2 * pulls))
-    low, high = s.sums / pulls - radius, s.sums / pulls + radius
+    low, high, wanted = np.empty(s.n), np.empty(s.n), s.now.wanted
+    for arm in range(s.n):
+        u = max(s.pulls[arm], 1)
+        radius = math.sqrt((s.log_ratio + ALPHA * math.log(u)) / (2 * u))
+        low[arm], high[arm] = s.sums[arm] / u - radius, s.sums[arm] / u + radius
     if 0 < wanted < arms.size:
         leave = low[arms[order(-low[arms])[wanted - 1]]]
         enter = high[arms[order(-high[arms])[wanted]]]

@@ -71,7 +71,7 @@ class Candidates(Indices):
         """Return two parts: the radius is q times the first plus a times the second."""
         pulls = max(1, s.pulls[arm])
         if not s.variance:
-            return math.sqrt(1 / pulls), 0.0
+            return 1 / math.sqrt(pulls), 0.0
         return math.sqrt(2 * sample_variance(s, arm) / pulls), 7 / (3 * max(pulls - 1, 1))
 
     @rule

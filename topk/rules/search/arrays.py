@@ -128,7 +128,7 @@ def exchanged(s):
     found = []
     for side in (INSIDE, OUTSIDE):
         arms = (keys[side] > -keys[1 - side].max()).nonzero()[0]
-        found.append(arms[np.argsort(-keys[side, arms], kind="stable")])
+        found.append(arms[np.lexsort((-s.weight[arms], -keys[side, arms]))])
     size = min(found[INSIDE].size, found[OUTSIDE].size)
     leave, enter = found[INSIDE][:size], found[OUTSIDE][:size]
     gains = keys[OUTSIDE, enter] > -keys[INSIDE, leave]

@@ -7,7 +7,8 @@ arms of M with the lowest lower bounds leave, and as many others with the highes
 enter, as long as each pair gains.  The plain form sorts the upper bounds outside M decreasingly,
 a_1 >= a_2 >= ..., and the lower bounds of M increasingly, b_1 <= b_2 <= ...: the exchange consists
 of the pairs with a_j > b_j, and its gain is the sum of their differences.  It is updated in single
-steps, each of which compares the winners of two tournaments.
+steps, each of which compares the winners of two tournaments.  Of equal bounds the wider ones come
+first, then those of the lower number.
 """
 
 import numpy as np
@@ -121,18 +122,16 @@ def order_exchange(trees, gained):
     - an arm that stays outside has a larger upper bound than one that enters: swap the two;
     - one more pair gains: add it to the exchange;
     - the last pair does not gain: remove it from the exchange.
-
-    Ties in the first two steps go to the lower number.
     """
     while True:
         stay, leave = best(trees, LOWEST_STAY), best(trees, HIGHEST_LEAVE)
         enter, away = best(trees, LOWEST_ENTER), best(trees, HIGHEST_AWAY)
         low_stay, high_leave = -bound(trees, LOWEST_STAY, stay), bound(trees, HIGHEST_LEAVE, leave)
         low_enter, high_away = -bound(trees, LOWEST_ENTER, enter), bound(trees, HIGHEST_AWAY, away)
-        if leave != NO_ARM and precedes(high_leave - low_stay, stay, leave, 0.0):
+        if leave != NO_ARM and comes_first(trees, high_leave - low_stay, stay, leave):
             place(trees, gained, stay, LEAVE)
             place(trees, gained, leave, STAY)
-        elif enter != NO_ARM and precedes(high_away - low_enter, away, enter, 0.0):
+        elif enter != NO_ARM and comes_first(trees, high_away - low_enter, away, enter):
             place(trees, gained, away, ENTER)
             place(trees, gained, enter, AWAY)
         elif high_away > low_stay:
@@ -143,6 +142,15 @@ def order_exchange(trees, gained):
             place(trees, gained, enter, AWAY)
         else:
             return
+
+
+def comes_first(trees, lead, arm, other):
+    """Return whether an arm whose bound leads that of another by ``lead`` is exchanged first."""
+    if lead != 0.0:
+        return lead > 0.0
+    if arm == NO_ARM:
+        return False
+    return precedes(trees.line[arm, WEIGHT] - trees.line[other, WEIGHT], arm, other, 0.0)
 
 
 def bound(trees, tree, arm):

@@ -28,7 +28,7 @@ from topk.rules.base import NO_ARM
 from topk.rules.indices import line
 
 OUT = 31  # the group of arms that belong to no tree
-EARLY = 1e-14  # in units of the keys; 45 times the spacing of floats at 1
+EARLY = 2.0**-33  # in units of the keys; more than the rounding of keys, and of UGapE's indices
 LEAST = -1e290  # below the fixed part of every key
 CACHE_LINE = 64  # bytes
 
@@ -50,7 +50,8 @@ class Tree(NamedTuple):
     slope : float
         Factor of ``s * weight``: 1.0, -1.0, or 0.0 for keys that do not move.
     late : bool
-        Whether, of arms that are equal in key and weight, the one of higher index wins.
+        Whether, of arms that are equal in key, the one of smaller weight wins, and of those that
+        are equal in both, the one of higher index.
     of : int
         The column of the fixed part: ``MEAN``, ``LOW`` or ``HIGH``.
     """
@@ -142,8 +143,8 @@ def match(one, other, s, how):
     -------
     wins : bool
         Whether ``one`` wins: by the larger key; if the keys are equal, by the larger weight; if
-        these are equal too, by the smaller index, or the larger one if ``late``.  Weights do not
-        count in trees of slope 0.
+        these are equal too, by the smaller index.  Of equal keys ``late`` reverses both.  Weights
+        do not count in trees of slope 0.
     stands : float
         The largest s, at least the present one, up to which the result holds for certain.
 
@@ -160,6 +161,7 @@ def match(one, other, s, how):
     wins = key > other_key
     if key == other_key:
         heavier = slope * (speed - other_speed)  # the difference of the weights: slope is 1 or -1
+        heavier = heavier if late == 0.0 else -heavier
         wins = heavier > 0.0 or (heavier == 0.0 and (arm < other_arm) == (late == 0.0))
     if slope == 0.0:  # the keys do not move
         return wins, np.inf

@@ -6,6 +6,11 @@ set J, ties to the lower number; the largest B in J is the index of J.  Let l be
 the lowest L, and u the arm outside J with the highest U, ties to the wider bounds.  Of the two the
 arm with the wider bounds is pulled next, ties to the lower number.
 
+Indices that are equal by the definition may be rounded differently, since the same numbers are
+added in another order.  So B is rounded to a multiple of 2**-34 (`settled`), and such numbers are
+compared exactly, as all others are: both searches, in plain Python and compiled, then order the
+arms alike.
+
 M bandits of n arms each are one row of M n arms: arm i of bandit m is number ``m * n + i``.
 One bandit is the case M = 1.  Decisions within a bandit depend on its own arms only, and change
 only when one of them is pulled, or when the scale of all radii changes.  The next pull goes to the
@@ -25,7 +30,12 @@ from topk.rules.marks import larger, open_function, replaceable
 from topk.rules.ranking import precedes
 from topk.rules.search.interface import Search
 
-TIE = 1e-12  # closer indices count as equal: the same numbers may have been added in another order
+FAR = 1.5 * 2.0**18  # floats between 2**18 and 2**19 are multiples of 2**-34
+
+
+def settled(index):
+    """Return an index, or indices, rounded to a multiple of 2**-34; beyond 2**17 more coarsely."""
+    return (index + FAR) - FAR
 
 
 @open_function
@@ -39,7 +49,7 @@ def strongest(s):
     for bandit in range(s.bandits):
         largest = max(largest, s.index[bandit])
     for bandit in range(s.bandits):
-        if s.index[bandit] >= largest - TIE:
+        if s.index[bandit] == largest:
             return bandit
     return 0
 
@@ -110,13 +120,13 @@ def find_candidates(s, bandit):
     kth, following = exchange(upper, leading)
     speak(upper, below, kth, following, against)
     edge, best = exchange(against, inside)
-    if best >= edge - TIE:
+    if best == edge:
         settle_ties(against, edge, s.k, inside)
     low, high = largest_member(below, radii, inside, 1.0), largest_member(upper, radii, inside, 0.0)
     s.index[bandit], s.favourite[bandit] = -np.inf, first + low
     if high != NO_ARM:
         s.index[bandit] = -edge
-        if precedes(radii[high] - radii[low], high, low, TIE):
+        if precedes(radii[high] - radii[low], high, low, 0.0):
             s.favourite[bandit] = first + high
 
 
@@ -178,32 +188,31 @@ def swap(values, marked, value, mark):
 def speak_in_loops(upper, below, kth, following, against):
     """Return or do what `speak` does."""
     for i in range(upper.size):
-        against[i] = -((following if upper[i] >= kth else kth) + below[i])
+        against[i] = -settled((following if upper[i] >= kth else kth) + below[i])
 
 
 @in_loops(speak_in_loops)
 def speak(upper, below, kth, following, against):
     """Compute minus the index B of every arm."""
     with np.errstate(invalid="ignore"):
-        against[:] = -(np.where(upper >= kth, following, kth) + below)
+        against[:] = -settled(np.where(upper >= kth, following, kth) + below)
 
 
 def settle_ties_in_loops(against, edge, k, inside):
     """Return or do what `settle_ties` does."""
     for i in range(against.size):
-        inside[i] = 1.0 if against[i] > edge + TIE else 0.0
+        inside[i] = 1.0 if against[i] > edge else 0.0
         k -= inside[i]
     for i in range(against.size):
-        if k > 0 and abs(against[i] - edge) <= TIE:
+        if k > 0 and against[i] == edge:
             inside[i], k = 1.0, k - 1
 
 
 @in_loops(settle_ties_in_loops)
 def settle_ties(against, edge, k, inside):
     """Form the candidate set if arms outside tie with the k-th arm: the first of them enter."""
-    inside[:] = against > edge + TIE
-    with np.errstate(invalid="ignore"):
-        tied = (np.abs(against - edge) <= TIE).nonzero()[0]
+    inside[:] = against > edge
+    tied = (against == edge).nonzero()[0]
     inside[tied[: max(0, k - int(inside.sum()))]] = 1.0
 
 
@@ -216,10 +225,10 @@ def largest_member_in_loops(values, radii, marked, mark):
     if best == -np.inf:
         return NO_ARM
     for i in range(values.size):
-        tied = marked[i] == mark and values[i] >= best - TIE
+        tied = marked[i] == mark and values[i] == best
         width = larger(radii[i] if tied else -np.inf, width)
     i = 0
-    while marked[i] != mark or values[i] < best - TIE or radii[i] < width - TIE:
+    while marked[i] != mark or values[i] != best or radii[i] != width:
         i += 1
     return i
 
@@ -228,7 +237,7 @@ def largest_member_in_loops(values, radii, marked, mark):
 def largest_member(values, radii, marked, mark):
     """Return the arm with the largest value among those with a mark, `NO_ARM` if there is none.
 
-    Ties go to the wider bounds, then to the first arm.  The plain form, without `TIE`:
+    Ties go to the wider bounds, then to the first arm.  The plain form:
 
         max(members, key=lambda i: (values[i], radii[i], -i))
     """
@@ -236,8 +245,8 @@ def largest_member(values, radii, marked, mark):
     best = values[arms].max(initial=-np.inf)
     if best == -np.inf:
         return NO_ARM
-    arms = arms[values[arms] >= best - TIE]
-    return arms[(radii[arms] >= radii[arms].max() - TIE).argmax()]
+    arms = arms[values[arms] == best]
+    return arms[radii[arms].argmax()]
 
 
 @replaceable
@@ -268,7 +277,7 @@ def members(s, first, last):
 def keep_smallest(s):
     """Keep each J whose index is smaller than that of every earlier J of its bandit."""
     for bandit in range(s.bandits):
-        if s.now.rounds == 1 or index_of(s, bandit) < s.smallest[bandit] - TIE:
+        if s.now.rounds == 1 or index_of(s, bandit) < s.smallest[bandit]:
             keep(s, bandit)
 
 

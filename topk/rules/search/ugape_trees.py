@@ -4,7 +4,9 @@ With ``U = mean + s * weight`` and ``L = mean - s * weight``, let Top be the k a
 largest U.  For an arm of Top, the k-th largest U of the other arms is the largest U outside Top;
 for any other arm it is the smallest U inside Top.  So the order of B is the reverse of that of L
 within Top, and within the rest, and J is found by comparing the two.  The four groups are the arms
-in both sets, in J only, in Top only, and in neither.
+in both sets, in J only, in Top only, and in neither.  Arms with different L may have the same
+rounded B (`topk.rules.search.ugape_scan`): of these the lowest or highest number is looked for in
+the tree, whose leaves are in the order of the arms, but only if some match was close.
 """
 
 import numpy as np
@@ -18,20 +20,24 @@ from topk.rules.search.top_k_trees import INSIDE, OUTSIDE
 from topk.rules.search.top_k_trees import setup as set_up_ranks
 from topk.rules.search.tournament import (
     GROUP,
+    UNTIL,
     WEIGHT,
     Tree,
     arm_pulled,
     best,
+    comparison,
+    contender,
     key,
     new_tournament,
     regroup,
     scale_grew,
 )
-from topk.rules.search.ugape_scan import TIE
+from topk.rules.search.ugape_scan import settled
 
 BOTH, NEITHER, J_ONLY, TOP_ONLY = INSIDE, OUTSIDE, 2, 3  # groups
 LAST_TOP, FIRST_REST, WORST_BOTH, WORST_J_ONLY, BEST_TOP_ONLY, BEST_NEITHER = range(6)  # trees
 LOWEST_J, HIGHEST_REST = 6, 7
+WIDE = 1000.0  # bounds up to which keys that differ by `EARLY` give different rounded B
 TREES = (
     Tree((BOTH, TOP_ONLY), -1.0, -1.0),  # the smallest U inside Top
     Tree((J_ONLY, NEITHER), 1.0, 1.0),  # the largest U outside Top
@@ -84,8 +90,7 @@ def order_candidates(trees):
         outside, smallest = extreme(trees, BEST_TOP_ONLY, BEST_NEITHER, -1.0)
         if inside == NO_ARM or outside == NO_ARM:
             return
-        # a single difference, so that no exchange is undone
-        if not precedes(worst - smallest, outside, inside, TIE):
+        if not precedes(worst - smallest, outside, inside, 0.0):
             return
         regroup(trees, inside, TOP_ONLY if trees.line[inside, GROUP] == BOTH else NEITHER)
         regroup(trees, outside, BOTH if trees.line[outside, GROUP] == TOP_ONLY else J_ONLY)
@@ -94,21 +99,38 @@ def order_candidates(trees):
 def extreme(trees, top, rest, sign):
     """Return the arm with the largest ``sign * B``, and its B.
 
-    It is the winner of the tree ``top``, whose arms are in Top, or of the tree ``rest``, whose arms
-    are not.  If ``sign`` is 1, it is the arm of J that leaves first, and ties go to the last arm;
-    if it is -1, it is the arm that enters J first, and ties go to the first arm.
+    It is one of the tree ``top``, whose arms are in Top, or of the tree ``rest``, whose arms are
+    not.  If ``sign`` is 1, it is the arm of J that leaves first, and ties go to the last arm; if it
+    is -1, it is the arm that enters J first, and ties go to the first arm.
     """
     first_rest, last_top = best(trees, FIRST_REST), best(trees, LAST_TOP)
-    arm, most = NO_ARM, -np.inf
+    arm, index = NO_ARM, -sign * np.inf
     if best(trees, top) != NO_ARM and first_rest != NO_ARM:
-        arm = best(trees, top)
-        most = sign * key(trees, FIRST_REST, first_rest) + key(trees, top, arm)
-    other = best(trees, rest)
-    if other != NO_ARM:
-        value = -sign * key(trees, LAST_TOP, last_top) + key(trees, rest, other)
-        if precedes(value - most, -sign * other, -sign * arm, TIE):
-            arm, most = other, value
-    return arm, sign * most
+        arm, index = extreme_of(trees, top, key(trees, FIRST_REST, first_rest), sign)
+    if best(trees, rest) != NO_ARM:
+        other, found = extreme_of(trees, rest, -key(trees, LAST_TOP, last_top), sign)
+        if precedes(sign * (found - index), -sign * other, -sign * arm, 0.0):
+            arm, index = other, found
+    return arm, index
+
+
+def extreme_of(trees, tree, rival, sign):
+    """Return the arm of a tree with the largest ``sign * B``, and its B; ties as in `extreme`.
+
+    B is the U of the arms' rival minus the arm's L.
+    """
+    arm = best(trees, tree)
+    own = key(trees, tree, arm)
+    index = settled(rival + sign * own)
+    if trees.node[tree, 1, UNTIL] > trees.s[0] and abs(rival) + abs(own) < WIDE:
+        return arm, index  # all matches were clear, or between equal lines
+    place, how = 1, comparison(trees.spec, tree)
+    while place < trees.todo.size:
+        place = 2 * place + (1 if sign > 0 else 0)
+        one, _ = contender(trees, tree, place, how)
+        if one[0] == NO_ARM or settled(rival + sign * one[3]) != index:
+            place ^= 1
+    return place - trees.todo.size, index
 
 
 def largest_index(s):
