@@ -141,3 +141,26 @@ def test_a_recorded_reward_that_is_none_is_named_with_its_arm():
     for bad in ("x", None, 2, np.nan):
         with pytest.raises(ValueError, match="^answers of arm 'b' must be .*, got .*entry 1"):
             bandits.ReplayBandit({"a": [1, 0], "b": [1, bad]})
+
+
+MADE = {
+    "masked": lambda count: np.ma.array(np.ones(count), mask=np.ones(count)),
+    "complex": lambda count: np.full(count, 0.5 + 3j),
+    "text": lambda count: np.array(["1"] * count),
+    "dates": lambda count: np.zeros(count, "datetime64[s]"),
+    "objects": lambda count: np.array([None] * count),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("method", ["sample", "pull"])
+def test_rewards_of_own_bandits_are_numbers(name, method):
+    class Own(topk.Bandit):
+        def sample(self, arm, count, rng):
+            return MADE[name](count)
+
+    if method == "pull":
+        Own.pull = lambda self, arms, counts, rng: topk.bandits.Rewards(
+            MADE[name](counts.size), np.ones(counts.size))
+    with pytest.raises(ValueError, match=f"{method}.* must be"):
+        topk.run(topk.Uniform(1, 30), Own([0.5, 0.4, 0.3]), rng=0)

@@ -1,4 +1,6 @@
-"""The classes of this library's warnings."""
+"""The classes of this library's warnings, and one that several packages give."""
+
+import warnings
 
 
 class TopkWarning(UserWarning):
@@ -7,3 +9,11 @@ class TopkWarning(UserWarning):
 
 class SlowWarning(TopkWarning, RuntimeWarning):
     """Runs take longer than they need to; no result depends on it."""
+
+
+def warn_of_failure(delta, stacklevel):
+    """Warn if a probability of failure looks like one of success."""
+    if delta > 0.5:
+        told = f"delta = {delta} is the probability of failure, not of success"
+        told += f": did you mean {1 - delta:.3g}?"
+        warnings.warn(told, TopkWarning, stacklevel=stacklevel + 1)

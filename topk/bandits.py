@@ -390,7 +390,7 @@ class Bandit(ABC):
         rewards = np.empty(count)
         for begin in range(0, max(count, 1), CHUNK_SIZE):
             size = min(CHUNK_SIZE, count - begin)
-            some = np.asarray(self.sample(arm, size, rng))
+            some = as_numbers(self.sample(arm, size, rng), f"sample of arm {arm}", self.allowed)
             if some.shape != (size,):
                 refuse(f"sample of arm {arm}", f"an array of shape {some.shape}", f"{size} rewards")
             bad = self.reward_range.impossible(some, 1)

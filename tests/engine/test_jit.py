@@ -514,7 +514,7 @@ def test_the_name_of_a_loop_does_not_depend_on_what_else_is_imported():
     def name():
         cls = type(compiled_run(topk.LUCB1(1, 0.1, 0.1), 3).s)
         loop = topk.engine.loop.run_batches
-        return jit.Loop(loop, cls, "LUCB1", lean=True, store=False)._name
+        return jit.Loop(loop, cls, "LUCB1", lean=True, store=False).name
 
     def of_another_strategy(s):
         """Return a number."""
@@ -526,3 +526,39 @@ def test_the_name_of_a_loop_does_not_depend_on_what_else_is_imported():
         assert name() == before
     finally:
         del Functions._of_another_strategy
+
+
+class Late(Exception):
+    """The error of a time limit, which a signal raises at any moment."""
+
+
+@pytest.mark.parametrize("error", [Late, TimeoutError])
+def test_a_time_limit_passes_through_compilation(error, monkeypatch):
+    def late(*_, **__):
+        raise error("time is up")
+
+    monkeypatch.setattr(jit, "njit", late)
+    with pytest.raises(error, match="time is up"):
+        jit.private_options.__wrapped__()
+    stored = object.__new__(jit.Loop)
+    vars(stored).update(name="LUCB1", path=None, _called=False, _stored=lambda: ["a file"])
+    stored.dispatcher = Limited(late)
+    with pytest.raises(error, match="time is up"):
+        stored._first_call()
+
+
+class Limited:
+    """A dispatcher whose call is interrupted."""
+
+    def __init__(self, call):
+        self.call, self.signatures, self.stats = call, [], None
+
+    def __call__(self):
+        self.call()
+
+
+def test_an_option_that_numba_does_not_know_is_no_time_limit(monkeypatch):
+    njit = jit.njit
+    monkeypatch.setattr(jit, "njit", lambda **_: njit(unknown=True))
+    with pytest.warns(topk.TopkWarning, match="compiled code is slower with this version"):
+        assert not jit.private_options.__wrapped__()

@@ -432,3 +432,14 @@ def test_a_budget_must_have_first_pulls_left(name):
     joined = answer(session.with_arms(int(most)), RNG(1), 10**6)
     assert joined.done and joined.pulls.sum() <= 20 and joined.selected.size == 2
     refused(joined, 1, "has 0 left") if joined.stopped == "budget" else None
+
+
+@pytest.mark.parametrize(("strategy", "before", "after", "match"), [
+    (topk.LUCB1(1, 0.1, 0.05), 4, 3, "after must be an integer of at least 4"),
+    (topk.TopTwo(1, 0, 0.05), 0, 0, "before must be an integer of at least 2"),
+    (topk.LUCBPlusPlus(1, 0.05), 3, 2.5, "after must be an integer"),
+    (topk.SAR(1, 40), 2, 4, "must be one that arms can join"),
+])
+def test_the_cost_of_a_join_that_cannot_be_is_refused(strategy, before, after, match):
+    with pytest.raises(ValueError, match=match):
+        strategy.cost_of_joining(before, after)

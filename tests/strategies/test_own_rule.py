@@ -656,3 +656,111 @@ def test_numbers_of_numpys_types_are_declared_like_pythons_own():
     assert session.engine.s.now.seen == 0.5 and session.engine.s.shared == 3
     grown = Counting(1, 0.1, 20).start(3, most_arms=7).engine.s
     assert grown.shared == 7 and grown.level == np.log(7 / 0.1)
+
+
+# Arithmetic, integers, parameters
+
+
+EDGES = ["a logarithm", "a root", "an exponential", "a division", "a remainder", "a rounding"]
+
+
+@dataclass(frozen=True)
+class Edge(topk.Indices):
+    """Compute what has no value, in one of the ways of `EDGES`; -1 computes nothing."""
+
+    k: int
+    budget: int
+    way: int
+    searches = ()
+    anytime = True
+
+    @topk.rule
+    def pick(s):
+        zero, found = s.pulls[0] - s.pulls[0], 0.0
+        if s.way == 0:
+            found = math.log(zero)
+        elif s.way == 1:
+            found = math.sqrt(zero - 1.0)
+        elif s.way == 2:
+            found = math.exp(1000.0 + zero)
+        elif s.way == 3:
+            found = 1.0 / zero
+        elif s.way == 4:
+            found = 7.0 * (s.pulls[0] % zero)
+        elif s.way == 5:
+            found = 1.0 * math.floor(math.inf)
+        return (0 if found < 1.0 else 1), NO_ARM
+
+
+NO_VALUE = "the rule of Edge computes what has no value"
+
+
+@pytest.mark.parametrize("way", range(len(EDGES)), ids=EDGES)
+def test_what_has_no_value_is_an_error_in_plain_python(way, monkeypatch):
+    monkeypatch.setenv("TOPK_COMPILE", "never")
+    with pytest.raises(ArithmeticError, match=NO_VALUE):
+        topk.run(Edge(1, 60, way), BANDIT, rng=0)
+    session = Edge(1, 60, way).start(2)
+    with pytest.raises(ArithmeticError, match=NO_VALUE):
+        session.tell([0, 1], [1, 0])
+    assert np.geterr()["divide"] == "warn"
+
+
+@compiled_only
+def test_what_has_no_value_is_the_same_error_compiled():
+    assert topk.run(Edge(1, 60, -1), BANDIT, rng=0).total_pulls == 60
+    for way in range(len(EDGES)):
+        with pytest.raises(ArithmeticError, match=NO_VALUE):
+            topk.run(Edge(1, 60, way), BANDIT, rng=0)
+
+
+def test_integers_that_overflow_and_negative_powers_are_errors_in_plain_python():
+    """Compiled they are not, as `topk.Rounds` says."""
+
+    @dataclass(frozen=True)
+    class Grows(Wrong):
+        @topk.rule
+        def pick(s):
+            return (s.now.total + s.one) * s.one * s.one * s.one, NO_ARM
+
+    @dataclass(frozen=True)
+    class Inverts(Wrong):
+        @topk.rule
+        def pick(s):
+            return s.pulls[0] ** s.one, NO_ARM
+
+    for strategy in (Grows(1, 12, 2**22, 0), Inverts(1, 12, -1, 0)):
+        with pytest.raises(ArithmeticError, match="computes what has no value"):
+            strategy.start(3).tell([0, 1, 2], [1, 0, 0])
+
+
+@pytest.mark.parametrize("value", [2.7, "2", True, 2**70, math.nan, None, 1j])
+def test_own_parameters_are_of_the_type_that_is_declared(value):
+    with pytest.raises(ValueError, match="one must be an integer"):
+        Wrong(1, 12, value, -1)
+
+    @dataclass(frozen=True)
+    class Declared(topk.Indices):
+        k: int
+        real: "float"
+        flag: bool = False
+        maybe: int | None = None
+
+    for given, name in ({"real": "0.5"}, "real"), ({"real": True}, "real"), (
+            {"real": 0.5, "flag": 1}, "flag"), ({"real": 0.5, "maybe": 1.5}, "maybe"):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            Declared(1, **given)
+    assert Declared(1, np.float32(0.5), np.True_, np.int64(3)).maybe == 3
+
+
+def test_a_recommendation_that_is_not_filled_is_refused(monkeypatch):
+    monkeypatch.setenv("TOPK_COMPILE", "never")
+
+    @dataclass(frozen=True)
+    class Half(Edge):
+        @topk.rule
+        def recommend(s, chosen):
+            chosen[0] = 1
+
+    with pytest.raises(ValueError, match="what `recommend` of Half fills must be 2 different arms"):
+        topk.run(Half(2, 30, -1), BANDIT, rng=0)

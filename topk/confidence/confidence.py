@@ -40,6 +40,7 @@ from topk._checks import (
 )
 from topk._tables import as_labels, joined, labels_of, places_among
 from topk._types import Flags, Floats, Integers
+from topk._warnings import warn_of_failure
 from topk.confidence import capital, finite, sides
 from topk.confidence.betting import betting_bounds, betting_pair_statistic
 from topk.confidence.kl import (
@@ -147,6 +148,12 @@ def interval(
     >>> low.tolist(), high.tolist()
     ([0, 439, 461], [797, 516, 461])
     """
+    warn_of_failure(check_delta(delta), 2)
+    return _interval(pulls, sums, delta, sigma, squares=squares, items=items)
+
+
+def _interval(pulls, sums, delta, sigma=None, *, squares=None, items=None):
+    """Return what `interval` returns."""
     delta = check_delta(delta)
     pulls, sums, squares = joined(pulls=pulls, sums=sums, squares=squares)
     if items is not None:
@@ -478,7 +485,7 @@ def by_intervals(pulls, sums, inside, outside, epsilon, sigma=None, squares=None
     def ends(level, at):
         """Return the ends of some arms, shape (2, ...)."""
         q = None if squares is None else squares.flat[at]
-        return np.array(interval(u[at], ones[at], math.exp(-level) / size, sigma, squares=q))
+        return np.array(_interval(u[at], ones[at], math.exp(-level) / size, sigma, squares=q))
 
     def hardest(level):
         """Return the arms inside and outside of the bandit whose ends overlap the most."""

@@ -29,15 +29,17 @@ If numba does not know one of the two, both are left out, with a warning (`priva
 results are the same, but runs are slower.  Without numba everything runs as plain Python.
 """
 
+import math
 import sys
 import threading
 import time
-from contextlib import contextmanager, nullcontext, suppress
+import traceback
+from contextlib import nullcontext, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from pickle import PicklingError
-from types import CellType, FunctionType
+from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -70,6 +72,20 @@ APART = {"_nrt": False, "forceinline": False}
 INLINED = {"_nrt": False, "forceinline": True}
 
 
+MACHINE = {"topk", "numba", "llvmlite", *sys.stdlib_module_names}  # whose errors are understood
+
+
+def let_pass(error):
+    """Raise an error again that neither numba nor the system has raised, such as a time limit.
+
+    A signal may call a function at any moment, and its error must reach whoever has set the limit.
+    """
+    frames = traceback.walk_tb(error.__traceback__)
+    raised = [frame.f_globals.get("__name__", "") for frame, _ in frames][-1]
+    if isinstance(error, TimeoutError) or raised.partition(".")[0] not in MACHINE:
+        raise error
+
+
 @cache
 def private_options():
     """Return whether numba knows the two options.
@@ -80,7 +96,8 @@ def private_options():
         for options in {"_nrt": False}, {"forceinline": True}:
             njit(**options)(lambda: 0)()
         return True
-    except Exception as reason:  # noqa: BLE001  whatever another version of numba raises
+    except (KeyError, TypeError, numba.core.errors.NumbaError) as reason:
+        let_pass(reason)
         warn(f"compiled code is slower with this version of numba: {reason!r}")
         return False
 
@@ -142,7 +159,7 @@ def _make_open(function):
 def copies_of(functions):
     """Return the copies of functions of users, and of those that they call: function -> copy.
 
-    The functions that they call are compiled in numba's own way.
+    The functions that they call are compiled in numba's own way, those of `math` strictly.
     """
     copies, jitted = {}, {}
 
@@ -156,17 +173,87 @@ def copies_of(functions):
             copies[function] = made
             jitted[function] = njit(**known_to_numba(USERS))(made)
             own = dict(zip(code.co_freevars, cells, strict=True))
-            for name, value in called_by(function).items():
-                if not is_own(value):
-                    copy(value)
-                    if name in own:
-                        own[name].cell_contents = jitted[value]
-                    else:
-                        space[name] = jitted[value]
+            calls = {name: value for name, value in called_by(function).items()
+                     if not is_own(value)}
+            for value in calls.values():
+                copy(value)
+            replaced = {name: jitted[value] for name, value in calls.items()}
+            for name, value in {**function.__globals__, **closure_of(function)}.items():
+                if value is math:
+                    replaced[name] = strict_math()
+                elif isinstance(value, BuiltinFunctionType) and value.__self__ is math:
+                    replaced[name] = getattr(strict_math(), value.__name__)
+            for name, value in replaced.items():
+                if name in own:
+                    own[name].cell_contents = value
+                else:
+                    space[name] = value
 
     for function in functions:
         copy(function)
     return copies
+
+
+def closure_of(function):
+    """Return the values from the scopes around a function: name -> value."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells}
+
+
+# functions of `math` that raise errors for some numbers: of one, of two, and to whole numbers
+ONE = ("acos acosh asin atanh cos cosh exp expm1 gamma lgamma log log10 log1p log2 sin sinh sqrt "
+       "tan")  # fmt: skip
+TWO, WHOLE = "fmod hypot pow", "ceil floor trunc"
+
+
+@cache
+def strict_math():
+    """Return a module like `math` whose functions, compiled, raise errors where `math` does.
+
+    numba's own return nan and infinity there.
+    """
+    made = ModuleType("math")
+    vars(made).update({x: y for x, y in vars(math).items() if not x.startswith("_")})
+    for names, strict in (ONE, strict_of_one), (TWO, strict_of_two), (WHOLE, strict_whole):
+        for name in names.split():
+            function = strict(getattr(math, name))
+            setattr(made, name, njit(**known_to_numba(USERS))(function))
+    return made
+
+
+def strict_of_one(function):
+    """Return a function of one number that raises an error for a result that is none."""
+
+    def strict(x):
+        found = function(x)
+        if (math.isnan(found) and not math.isnan(x)) or (math.isinf(found) and math.isfinite(x)):
+            raise ValueError("math domain error")
+        return found
+
+    return strict
+
+
+def strict_of_two(function):
+    """Return a function of two numbers that raises an error for a result that is none."""
+
+    def strict(x, y):
+        found = function(x, y)
+        if not math.isfinite(found) and math.isfinite(x) and math.isfinite(y):
+            raise ValueError("math domain error")
+        return found
+
+    return strict
+
+
+def strict_whole(function):
+    """Return a rounding function that raises an error where there is no whole number."""
+
+    def strict(x):
+        if not math.isfinite(x):
+            raise ValueError("math domain error")
+        return function(x)
+
+    return strict
 
 
 def functions_of(cls):
@@ -257,6 +344,31 @@ def environment():
     return f"{sys.implementation.cache_tag}-numba-{numba.__version__}-{found}"
 
 
+class Announced:
+    """Announce on standard error a compilation that takes longer than `PATIENCE`.
+
+    Nothing is printed if a notebook or a test captures standard error as output.
+    """
+
+    def __init__(self, loop):
+        self.loop, self.timer = loop, threading.Timer(PATIENCE, self.say)
+        self.timer.daemon = True
+
+    def say(self):
+        """Print the announcement, unless the loop runs by now."""
+        captured = sys.stderr is not sys.__stderr__ or sys.stderr is None
+        if not (captured or self.loop.dispatcher.signatures):
+            kind = self.loop.name.partition("_")[0]
+            print(f"topk compiles {kind}: some seconds, once; see topk.warm", file=sys.stderr)
+
+    def __enter__(self):
+        self.timer.start()
+
+    def __exit__(self, *_):
+        self.timer.cancel()
+        self.timer.join()  # a fork of the process needs a single thread
+
+
 class Loop:
     """A compiled function and its seal.
 
@@ -267,6 +379,8 @@ class Loop:
 
     Attributes
     ----------
+    name : str
+        The name of its files.
     path : path or None
         A file beside which numba stores the loop; None if nothing is stored.
     dispatcher
@@ -275,11 +389,13 @@ class Loop:
 
     def __init__(self, function, cls, name, lean, store):
         functions = reached([function], cls)
-        self._name, self._called = f"{name}_{function.__name__}_{stamp(functions)}", False
         users = [one for one in functions if not is_own(one)]
+        strict = (strict_of_one, strict_of_two, strict_whole) if users else ()
+        self.name = f"{name}_{function.__name__}_{stamp([*functions, *strict])}"
+        self._called = False
         # numba crashes when it loads stored functions that call each other in a circle
         place = folder(environment()) if store and not in_circle(users) else None
-        self.path = place and place / f"{self._name}.txt"
+        self.path = place and place / f"{self.name}.txt"
         prepare(cls, functions, lean)
         form = getattr(function, "compiled_form", function)
         self._function = form if is_own(form) else copies_of([form])[form]
@@ -297,6 +413,7 @@ class Loop:
                 self.path.write_text("Machine code beside this file: see topk.engine.jit\n")
             self.dispatcher = njit(nogil=True, cache=bool(self.path))(entry)
         except (OSError, RuntimeError) as reason:  # numba finds no place for its files
+            let_pass(reason)
             self._keep_nothing(reason)
 
     def __call__(self, *arguments):
@@ -332,7 +449,7 @@ class Loop:
         """Return the files in which numba stores the loop."""
         if not self.path:
             return []
-        return sorted(Path(self.dispatcher.stats.cache_path).glob(f"{self._name}.*.nb?"))
+        return sorted(Path(self.dispatcher.stats.cache_path).glob(f"{self.name}.*.nb?"))
 
     def _stored(self):
         """Return the files with the stored loop, after removing damaged ones."""
@@ -340,11 +457,12 @@ class Loop:
         try:
             if self.path and unsealed(self._seal_path, found):
                 if self._seal_path.exists():  # otherwise another process is about to write it
-                    warn(f"topk compiles {self._name} again: its files are damaged")
+                    warn(f"topk compiles {self.name} again: its files are damaged")
                 remove([*found, self._seal_path])
                 self._open()
                 found = []
         except OSError as reason:  # a file cannot be read, or another process has just removed it
+            let_pass(reason)
             self._keep_nothing(reason)
             found = []
         return found
@@ -353,9 +471,10 @@ class Loop:
         """Load or compile the function and call it; seal the files that numba has stored."""
         stored, begin = self._stored(), time.thread_time()
         try:
-            with nullcontext() if stored else self._announced():
+            with nullcontext() if stored else Announced(self):
                 return self.dispatcher(*arguments)
         except Exception as reason:
+            let_pass(reason)
             made = bool(self.dispatcher.signatures)
             if made and isinstance(reason, OSError | PicklingError):  # it was not stored
                 warn(f"topk keeps no compiled code: {reason!r}")
@@ -373,28 +492,6 @@ class Loop:
                 self._seal()
                 self._mark.unlink(missing_ok=True)
 
-    @contextmanager
-    def _announced(self):
-        """Announce on standard error a compilation that takes longer than `PATIENCE`.
-
-        Nothing is printed if a notebook or a test captures standard error as output.
-        """
-        kind = self._name.partition("_")[0]
-
-        def say():
-            captured = sys.stderr is not sys.__stderr__ or sys.stderr is None
-            if not (captured or self.dispatcher.signatures):  # otherwise it runs
-                print(f"topk compiles {kind}: some seconds, once; see topk.warm", file=sys.stderr)
-
-        timer = threading.Timer(PATIENCE, say)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-            timer.join()  # a fork of the process needs a single thread
-
     def _seal(self):
         """Seal the stored files."""
         try:
@@ -402,6 +499,7 @@ class Loop:
         except FileNotFoundError:  # another process is compiling the loop again and will seal it
             pass
         except OSError as reason:
+            let_pass(reason)
             warn(f"topk keeps no compiled code: {reason!r}")
 
     def _keep_nothing(self, reason):

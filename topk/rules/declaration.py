@@ -1,6 +1,12 @@
-"""What a strategy declares besides its parameters: the state of its rule."""
+"""What a strategy declares: the types of its parameters, and the state of its rule."""
 
+import dataclasses
+from functools import cache
 from typing import Any, NamedTuple
+
+import numpy as np
+
+from topk._checks import as_number, check_flag, check_integer, refuse
 
 
 class Arms(NamedTuple):
@@ -71,3 +77,28 @@ def sorted_out(state: dict[str, Any]) -> Declaration:
     for name in stored:
         del constants[name]
     return Declaration(constants, stored, dict(state.get("now", {})))
+
+
+@cache
+def annotated(cls):
+    """Return the names and types of the numeric parameters.
+
+    In a module with postponed evaluation an annotation is text, so each type is also listed under
+    its text.
+    """
+    kinds = {kind: kind for kind in (int, float, bool)}
+    kinds |= {kind | None: kind for kind in kinds}  # an optional number
+    kinds |= {getattr(form, "__name__", str(form)): kind for form, kind in kinds.items()}
+    found = {field.name: kinds.get(field.type) for field in dataclasses.fields(cls)}
+    return tuple((name, kind) for name, kind in found.items() if kind)
+
+
+def as_declared(value, name, kind):
+    """Return a parameter that no check of its strategy has seen, an int, a float or a bool."""
+    if kind is bool:
+        return check_flag(value, name)
+    if kind is int:
+        return check_integer(value, name, -(2**53), 2**53)
+    if isinstance(value, bool | np.bool_):
+        refuse(name, value, "a number")
+    return as_number(value, name, "a number", "")

@@ -15,6 +15,18 @@ else:
 
         Such a function takes the state ``s`` of a run in place of ``self``; `topk.Rounds` and
         `topk.Indices` explain which functions a rule has, and what ``s`` contains.
+
+        Notes
+        -----
+        Both forms compute alike, and refuse alike what has no value: where a function of `math`
+        raises an error (the logarithm of 0, the root of a negative number), and in a division by 0,
+        the run ends with an ArithmeticError.  Whole numbers beyond 2**53 are refused in code,
+        constants and parameters.  What compiled code does not notice has to be guarded: an
+        intermediate whole number beyond 64 bits (write ``float(t)**3``), a negative power of a
+        whole number (write ``1 / x``), and an operator or a function of numpy whose result is
+        infinite or not a number (``x * 1e300``, ``0.0 ** -1``, ``np.log(0)``).  Plain Python, as
+        in a session, raises an error there if a number is numpy's.  Powers are best taken to
+        floats, and a square written as ``x * x``: of ``x**2`` the last bit may differ.
         """
 
         def __reduce__(self):

@@ -7,9 +7,8 @@ methods.  `Strategy.begin` returns one of them, and the drivers use nothing else
 
 import dataclasses
 from collections import namedtuple
-from contextlib import contextmanager
 from copy import deepcopy
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from operator import itemgetter
 
@@ -19,8 +18,9 @@ from topk._checks import check_choice, refuse
 from topk._json import KINDS, restore_arrays, to_json_list
 from topk.confidence.capital import multiply_arms
 from topk.rules import base, indices
-from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, OPEN, RUNNING, WRONG
-from topk.rules.calls import check_random, is_own, reached, stamp
+from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, NO_ARM, OPEN, RUNNING, WRONG
+from topk.rules.calls import check_random, check_whole_numbers, is_own, reached, stamp
+from topk.rules.declaration import annotated, as_declared
 from topk.rules.marks import Functions
 
 # the scalars of a state that change, in one block
@@ -119,14 +119,43 @@ HINT = (
 )
 
 
-@contextmanager
-def explain_errors(strategy):
-    """Add advice to an error that a rule raises."""
-    try:
-        yield
-    except (AttributeError, TypeError, ValueError) as error:
-        error.add_note(HINT.format(type(strategy).__name__))
-        raise
+WITHOUT_VALUE = (
+    "the rule of {} computes what has no value, such as the logarithm of 0, the root of a negative "
+    "number, a division by 0, or a number that is too large: guard it, as topk.rule says"
+)
+# how Python and numpy begin to say that an argument of `math`, or an exponent, is not allowed
+NOT_ALLOWED = "math domain error", "expected a ", "Integers to negative integer powers"
+
+
+def without_value(strategy, error):
+    """Return the error of a rule of a user that stands for an error of arithmetic, else None."""
+    domain = isinstance(error, ValueError) and str(error).startswith(NOT_ALLOWED)
+    if is_own(type(strategy)) or not (domain or isinstance(error, ArithmeticError)):
+        return None
+    return ArithmeticError(WITHOUT_VALUE.format(type(strategy).__name__))
+
+
+class explain_errors:
+    """Add advice to an error that a rule raises in plain Python.
+
+    In rules of users numbers of numpy raise errors of arithmetic, as those of Python and compiled
+    ones do; see `without_value`.
+    """
+
+    def __init__(self, strategy):
+        self.strategy, self.own = strategy, is_own(type(strategy))
+
+    def __enter__(self):
+        if not self.own:
+            self.before = np.seterr(divide="raise", invalid="raise", over="raise")
+
+    def __exit__(self, kind, error, trace):
+        if not self.own:
+            np.seterr(**self.before)
+        if found := without_value(self.strategy, error):
+            raise found from error
+        if isinstance(error, AttributeError | TypeError | ValueError):
+            error.add_note(HINT.format(type(self.strategy).__name__))
 
 
 def check_free(cls, taken):
@@ -154,21 +183,11 @@ def field(name):
 def parameters(strategy):
     """Return the numeric parameters, converted to the types of their annotations."""
     found = [(x, kind, getattr(strategy, x)) for x, kind in annotated(type(strategy))]
-    return {name: kind(value) for name, kind, value in found if value is not None}
-
-
-@cache
-def annotated(cls):
-    """Return the names and types of the numeric parameters.
-
-    In a module with postponed evaluation an annotation is text, so each type is also listed under
-    its text.
-    """
-    kinds = {kind: kind for kind in (int, float, bool)}
-    kinds |= {kind | None: kind for kind in kinds}  # an optional number
-    kinds |= {getattr(form, "__name__", str(form)): kind for form, kind in kinds.items()}
-    found = {field.name: kinds.get(field.type) for field in dataclasses.fields(cls)}
-    return tuple((name, kind) for name, kind in found.items() if kind)
+    checked = strategy.checks
+    return {
+        name: kind(value) if name in checked else as_declared(value, name, kind)
+        for name, kind, value in found if value is not None
+    }
 
 
 def type_of(value):
@@ -242,6 +261,7 @@ def functions_of(strategy, search):
     if users:
         called = [function for function in reached(users) if not is_own(function)]
         check_random(called)
+        check_whole_numbers(called)
         names += (stamp(called),)
     return Rule(names, given)
 
@@ -433,9 +453,13 @@ class RunState:
 
     def recommend(self):
         """Return the set that is recommended now, (k,) or (M k,), sorted."""
-        chosen = np.empty(self.bandits * self.strategy.k, dtype=np.int64)
+        chosen = np.full(self.bandits * self.strategy.k, NO_ARM)
         base.recommend(self.s, chosen)
         chosen.sort()
+        if chosen[0] < 0 or chosen[-1] >= self.s.n or (np.diff(chosen) == 0).any():
+            allowed = f"{chosen.size} different arms"
+            refuse(f"what `recommend` of {type(self.strategy).__name__} fills", chosen.tolist(),
+                   allowed)
         return chosen
 
     def withdraw(self, arm):

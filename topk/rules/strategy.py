@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -20,8 +19,9 @@ from topk._checks import (
     refuse,
 )
 from topk._types import Floats, Seed
-from topk._warnings import TopkWarning
+from topk._warnings import warn_of_failure
 from topk.bandits import UNIT_RANGE, RewardRange
+from topk.rules.declaration import annotated, as_declared
 from topk.rules.plain import PlainRunState
 from topk.rules.ranking import means_of, ranked_by
 from topk.rules.view import View
@@ -129,12 +129,15 @@ class Strategy:
         raise TypeError(NO_DATACLASS.format(type(self).__name__))
 
     def __post_init__(self) -> None:
+        kinds = dict(annotated(type(self)))
         for field in dataclasses.fields(self):
             value, check = getattr(self, field.name), self.checks.get(field.name)
             if check and not (value is None and field.default is None):
                 value = check(value, field.name)
                 if value is None:
                     raise TypeError(f"the check of {field.name} must return the value")
+            elif field.name in kinds and not (value is None and "None" in str(field.type)):
+                value = as_declared(value, field.name, kinds[field.name])
             object.__setattr__(self, field.name, value)
 
     @property
@@ -255,7 +258,12 @@ class Strategy:
         Parameters
         ----------
         before, after : int
-            Number of arms before and after the join.
+            Number of arms before and after the join; ``after`` is at least ``before``.
+
+        Raises
+        ------
+        ValueError
+            If ``before`` is less than 2, ``after`` less than ``before``, or no arm can join.
 
         Notes
         -----
@@ -267,6 +275,7 @@ class Strategy:
         bounds it adds one for each arm that joins, and one for each arm that is no longer among
         the k best.  By sides nothing is added, because a part of delta was reserved.
         """
+        before, after = self._check_joining(before, after)
         if self.joins_by == "sides":
             return 0.0
         if self.joins_by == "pairs":
@@ -274,6 +283,13 @@ class Strategy:
         joining = after - before
         replaced = min(joining, self.k) if self.joins_by == "bounds" else 0
         return (joining + replaced) / after
+
+    def _check_joining(self, before, after):
+        """Return numbers of arms before and after a join; refuse them where none can join."""
+        if self.joins_by is None:
+            refuse("strategy", type(self).__name__, "one that arms can join, see joins_by")
+        before = check_integer(before, "before", 2)
+        return before, check_integer(after, "after", before)
 
     def _cost_of_pairs(self, before, after):
         """Return `cost_of_joining` for the pairs of `topk.confidence.pair_multiplier`.
@@ -418,11 +434,7 @@ class Strategy:
 
 def warn_of_delta(strategy: Strategy, stacklevel: int) -> None:
     """Warn if a strategy's delta looks like a probability of success."""
-    delta = getattr(strategy, "delta", 0)
-    if delta > 0.5:
-        told = f"delta = {delta} is the probability of failure, not of success"
-        told += f": did you mean {1 - delta:.3g}?"
-        warnings.warn(told, TopkWarning, stacklevel=stacklevel)
+    warn_of_failure(getattr(strategy, "delta", 0), stacklevel + 1)
 
 
 def clipped_intervals(seen: Any, radius: Floats) -> tuple[Floats, Floats]:

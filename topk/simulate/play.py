@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from topk._checks import refuse
+from topk._checks import as_numbers, refuse
 from topk._warnings import SlowWarning
 from topk.bandits import UNIT_RANGE, Bandit, BernoulliBandit, exact_sum, is_coin, unit_sums
 from topk.confidence.capital import has_products, log_products
@@ -37,6 +37,7 @@ from topk.rules.state import (
     by_bandit,
     explain_errors,
     recommend_with,
+    without_value,
 )
 from topk.simulate.buffer import BufferedBandit, needs_buffer
 from topk.simulate.results import Outcome
@@ -301,9 +302,12 @@ class Play:
             seconds = time.thread_time() - begin
             self.seconds, self.tier.seconds = self.seconds + seconds, self.tier.seconds + seconds
             return found
+        compiled = compiled_for(self.state, function)
         try:
-            return compiled_for(self.state, function)(*given)
+            return compiled(*given)
         except Exception as error:
+            if found := without_value(self.strategy, error):
+                raise found from error
             unknown = isinstance(error, KeyError)  # from numba, for an unknown name in ``s.now``
             if not (unknown or type(error).__module__.startswith("numba.")):
                 raise
@@ -347,6 +351,9 @@ class Play:
             sums, squares = self._unit_sums(counts, rewards)
             return (counts, sums, squares), rewards if singly else None
         sums, squares = self.bandit.pull(arms, counts, self.rng)
+        if not usual:  # the user's own
+            sums = as_numbers(sums, "sums of Bandit.pull", self.bandit.allowed)
+            squares = as_numbers(squares, "squares of Bandit.pull", self.bandit.allowed)
         bad = self.reward_range.impossible(sums, counts)
         if bad.any():  # from the user's own `pull`
             allowed = f"each {self.bandit.allowed}"

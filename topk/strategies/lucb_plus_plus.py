@@ -106,6 +106,7 @@ class LUCBPlusPlus(Indices):
         the k best.  The shares are those of the start, when there were k + 1 arms or more, at most
         ``before``.
         """
+        before, after = self._check_joining(before, after)
         joining, k = after - before, self.k
         least, c = 0.5, 0.5
         if self.split == "sqrt":
