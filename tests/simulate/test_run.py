@@ -270,6 +270,7 @@ class Interrupt(Exception):
     pass
 
 
+@pytest.mark.filterwarnings("ignore:the means at the boundary")
 @pytest.mark.parametrize("law, options", [
     (topk.BernoulliBandit([0.5] * 40), None),
     (topk.BernoulliBandit([0.5] * 40), {}),
@@ -771,3 +772,18 @@ def test_the_state_of_a_short_run_is_built_once(strategy, monkeypatch):
     state.cached_state.cache_clear()
     topk.replicate(strategy, topk.BernoulliBandit(np.linspace(0.2, 0.8, 21)), 5, seed=1)
     assert len(built) == 1
+
+
+def test_a_run_without_an_end_says_so(monkeypatch):
+    tie, clear = topk.BernoulliBandit([0.5, 0.5, 0.2]), topk.BernoulliBandit([0.5, 0.4, 0.2])
+    monkeypatch.setattr(topk.simulate.run, "played", lambda *_, **__: None)  # it would not end
+    for strategy in (topk.LUCB1(1, 0, 0.05), topk.CLUCB(1, 0.05), topk.LUCBPlusPlus(1, 0.05)):
+        with pytest.warns(topk.TopkWarning, match="max_pulls=, a budget or an epsilon"):
+            topk.run(strategy, tie, rng=0)
+        with pytest.warns(topk.TopkWarning, match="max_pulls=, a budget or an epsilon"):
+            topk.simulate.run.study_of(strategy, tie, 3, 0)
+        topk.run(strategy, clear, rng=0)
+        topk.run(strategy, tie, rng=0, max_pulls=100)
+    for strategy in (topk.LUCB1(2, 0, 0.05), topk.LUCB1(1, 0.1, 0.05), topk.Uniform(1, 30),
+                     topk.LUCB1(1, 0, 0.05, budget=99)):
+        topk.run(strategy, tie, rng=0)

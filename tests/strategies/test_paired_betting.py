@@ -187,3 +187,13 @@ def test_no_arm_gets_more_rewards_than_are_left():
         for size in range(1, 9):
             shares = state.shares(np.zeros(4, dtype=np.int64), np.array(left), size)
             assert (shares <= left).all() and shares.sum() <= size
+
+
+def test_shares_beyond_what_is_left_are_an_error(monkeypatch):
+    """Whatever divides: all cells that are handed out have passed here."""
+    state = PairedBetting(1, 0, 0.05).begin(3)
+    monkeypatch.setattr(state, "_shares", lambda flight, left, size: np.array([2, 0, 0]))
+    with pytest.raises(RuntimeError, match="are handed out of"):
+        state.shares(np.zeros(3, np.int64), np.array([1, 5, 5]), 2)
+    with pytest.raises(RuntimeError, match="are handed out of"):
+        state.shares(np.zeros(3, np.int64), np.array([5, 5, 5]), 1)

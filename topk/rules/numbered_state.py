@@ -108,6 +108,13 @@ class NumberedRunState:
         flight, at most `MOST_PAIRS`.  Of a pair the arm with the fewest rewards on the way is next
         or, where pairs are `aligned`, the one with the fewest altogether.
         """
+        shares = self._shares(flight, left, size)
+        if (shares > left).any() or shares.sum() > size:
+            raise RuntimeError(f"{shares.tolist()} trials are handed out of {left.tolist()}")
+        return shares
+
+    def _shares(self, flight, left, size):
+        """Return what `shares` returns, which checks it."""
         table, active = self.table, self.table.active
         shares = np.zeros(table.n, dtype=np.int64)
         if (table.size[active] == 0).any():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import MISSING, dataclass, fields, replace
@@ -29,6 +30,7 @@ from topk._checks import (
     refuse,
 )
 from topk._types import Seed
+from topk._warnings import TopkWarning
 from topk.bandits import Bandit, check_bandit
 from topk.engine import tiering
 from topk.engine.streams import INSTANCE, stream
@@ -107,6 +109,7 @@ def run(
     check_strategy(strategy)
     _check_suits(strategy, check_bandit(bandit))
     limit, seed = _check_max_pulls(max_pulls, bandit.n), check_seed(rng, "rng")
+    _warn_of_no_end(strategy, bandit, limit)
     record = check_flag(trace, "trace")
     return played(Play.result, strategy, bandit, seed, 0, record, max_pulls=limit)
 
@@ -257,6 +260,7 @@ def study_of(
     study.shape = first.means.shape
     study.checkpoints = _check_checkpoints(checkpoints, strategy, first.n)
     study.max_pulls = _check_max_pulls(max_pulls, first.n)
+    _warn_of_no_end(strategy, first, study.max_pulls)
     return study, first
 
 
@@ -596,6 +600,24 @@ def _check_suits(strategy, bandit):
         wanted = f"a topk_eval.ItemPool for {type(strategy).__name__}, which compares i-th rewards"
         refuse("bandit", bandit, wanted)
     bandit.form(strategy)  # refuses what is not valid on these arms
+
+
+def _warn_of_no_end(strategy, bandit, limit):
+    """Warn of a run that ends only by an error: an exact certificate where the k-th best arms tie.
+
+    Of results that are drawn without replacement ties can be certified.
+    """
+    exact = strategy.certifies and getattr(strategy, "epsilon", 0.0) == 0
+    ends = limit >= 0 or getattr(strategy, "budget", None) is not None or bandit.reward_range.items
+    if not exact or ends:
+        return
+    ranked = -np.sort(-bandit.means, axis=-1)
+    if (ranked[..., strategy.k - 1 : strategy.k] == ranked[..., strategy.k : strategy.k + 1]).any():
+        text = (
+            "the means at the boundary are equal and epsilon is 0, so that a run has no end, or a "
+            "wrong one: give it max_pulls=, a budget or an epsilon"
+        )
+        warnings.warn(text, TopkWarning, stacklevel=3)
 
 
 def _check_checkpoints(checkpoints, strategy, n):
