@@ -14,7 +14,7 @@ WORKERS ?= 2
 # that an interrupted installation is not taken for a complete one.
 STAMP := $(VENV)/ready-$(shell cat requirements.lock pyproject.toml book/pyproject.toml | cksum | tr ' ' '-')
 # All extras but those of the adapters, which `make adapters` installs by themselves.
-LOCKED := book cluster lab parquet plot test
+LOCKED := book cluster lab pages parquet plot test
 LOCK := uv pip compile --quiet --upgrade pyproject.toml $(LOCKED:%=--extra %) --group build \
 	--universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header \
 	--no-annotate --no-emit-index-url --no-emit-find-links

@@ -26,7 +26,8 @@ WIDE = pd.DataFrame([[1, 0], [0, 1]], index=["a", "b"], columns=["p", "q"])
 FORMS = {
     "numpy": lambda frame: frame,
     "nullable": lambda frame: frame.convert_dtypes(),
-    "arrow": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "arrow": lambda frame: pytest.importorskip("pyarrow") and frame.convert_dtypes(
+        dtype_backend="pyarrow"),
     "objects": lambda frame: frame.astype(object),
     "polars": lambda frame: pytest.importorskip("polars").DataFrame(frame.to_dict("list")),
     "pyarrow": lambda frame: pytest.importorskip("pyarrow").table(frame.to_dict("list")),

@@ -148,7 +148,10 @@ def folder_of(store: str | Path | bool | None = None) -> Path | None:
         named = os.environ.get("TOPK_STORE") or "off"
         if named != "off":
             return Path(named).absolute()
-        return in_cache() if store else None
+        try:
+            return in_cache() if store else None
+        except RuntimeError as error:
+            refuse("store", store, f"the path of a folder, since there is no cache ({error})")
     if not isinstance(store, str | Path) or not str(store).strip() or "\0" in str(store):
         refuse("store", store, "the path of a folder, True, False or None")
     try:
@@ -281,13 +284,18 @@ def warn_once(text):
 _warned: set[str] = set()
 
 
-def write_file(path, content, durable=True):
+def write_file(path, content, durable=True, part=None):
     """Write a file, and move it to its place in one step when it is complete.
+
+    Until then it is called ``.{part}.part``; by default the name is new.  A name that only one
+    process uses at a time may be given, so that what a killed one has left is replaced.
 
     A file that is not ``durable`` may be found empty or truncated after a power failure: stored
     runs have a digest that detects this, and waiting for the disk takes longer than many runs.
     """
-    part = path.with_name(f".{uuid.uuid4().hex}.part")
+    given, part = part, path.with_name(f".{part or uuid.uuid4().hex}.part")
+    if given:
+        part.unlink(missing_ok=True)
     try:
         with open(part, "xb") as file:
             file.write(content)

@@ -25,7 +25,7 @@ def asked_for():
     """Return all locked requirements of the project: core, extras and build."""
     project = PROJECT["project"]
     extras = [line for extra, lines in project["optional-dependencies"].items()
-              for line in lines if extra not in APART]
+              for line in lines if extra not in APART and not line.startswith(project["name"])]
     groups = [line for lines in PROJECT["dependency-groups"].values() for line in lines
               if isinstance(line, str) and not line.startswith(project["name"])]
     lines = project["dependencies"] + extras + groups + PROJECT["build-system"]["requires"]
@@ -61,9 +61,9 @@ def test_requirements_agree_with_imports():
     extras = ("cluster", "gepa", "inspect", "parquet", "plot")
     optional = {name.replace("-", "_") for extra in extras for name in wanted[extra]}
     assert core <= library <= core | optional
-    own = {"IPython", "distributed", "myst_nb", "sklearn"}  # the others are in "book"
-    assert pages <= core | wanted["plot"] | own
-    assert wanted["plot"] <= wanted["book"]
+    names = {"IPython": "ipywidgets", "sklearn": "scikit-learn", "myst_nb": "myst-nb"}
+    assert {names.get(name, name) for name in pages} <= core | wanted["pages"] | {"distributed"}
+    assert wanted["plot"] <= wanted["pages"] and PROJECT["project"]["name"] in wanted["book"]
 
 
 def test_constraints_are_the_lock_without_hashes_and_neither_names_an_address():
@@ -105,5 +105,8 @@ def test_citation_names_the_same_version():
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     landing = " ".join((ROOT / "book/intro.md").read_text(encoding="utf-8").split())
     assert citation["version"] == PROJECT["project"]["version"]
+    year = str(citation["date-released"])[:4]
+    assert f"{year}." in config["html"]["extra_footer"] and config["copyright"] == year
+    assert f"year    = {{{year}}}" in (ROOT / "book/intro.md").read_text(encoding="utf-8")
     assert f"Version {citation['version']}," in config["html"]["extra_footer"]
     assert f"version = {{{citation['version']}}}" in landing and citation["title"] in landing

@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import topk
 from topk._json import LARGEST, from_json, to_json
+from topk.live import files
 from topk.live.files import digest
 
 STRATEGIES = [topk.KLLUCB(1, 0, 0.1), topk.TopTwo(1, 0, 0.1), topk.BettingLUCB(1, 0, 0.1),
@@ -125,6 +127,78 @@ def test_of_many_writers_one_wins(tmp_path):
     for thread in threads:
         thread.join()
     assert len(refused) == 7 and [*tmp_path.iterdir()] == [path]
+
+
+FOREIGN = ['{"revision": null, "precious": 1}', '{"revision": null}', "[]", "null", '"text"',
+           '{"library": "x", "revision": null, "session": {}}', "a,b\n", "\x00\xff",
+           '{"library": "x", "revision": "r", "session": {}, "more": 1}']
+
+
+@pytest.mark.parametrize("text", FOREIGN)
+def test_a_file_is_replaced_only_if_it_has_exactly_the_keys_of_a_study(text, tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="it is no study, or damaged"):
+        study().save(path)
+    assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of Unix")
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_pipe_is_neither_read_nor_replaced(overwrite, tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="path must be that of an ordinary file"):
+        study().save(path, overwrite=overwrite)
+    assert stat.S_ISFIFO(path.stat().st_mode) and [*tmp_path.iterdir()] == [path]
+
+
+KILLED = """
+import os, sys, topk
+from topk import store
+session = topk.load(sys.argv[1])
+store.os.replace = lambda *_: os._exit(9)  # as if killed before the file is in its place
+session.observe(["a"], [1]).save(sys.argv[1])
+"""
+
+
+def test_what_a_killed_process_leaves_goes_with_the_next_save(tmp_path):
+    path, session = tmp_path / "study.json", study()
+    session.save(path)
+    for _ in range(2):
+        assert subprocess.run([sys.executable, "-c", KILLED, str(path)]).returncode == 9
+    assert len([*tmp_path.iterdir()]) == 2 and topk.load(path).state() == session.state()
+    session.observe(["a"], [1]).save(path)
+    assert [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("can_lock_folders", [True, False])
+def test_one_process_at_a_time_has_the_lock(can_lock_folders, tmp_path, monkeypatch):
+    """Where folders cannot be locked, as on Windows, a file in the folder is."""
+    code = "import sys; from pathlib import Path; from topk.live import files\n"
+    if not can_lock_folders:
+        pytest.importorskip("filelock")
+        monkeypatch.setattr(files, "fcntl", None)
+        code += "files.fcntl = None\n"
+    code += "with files.alone_in(Path(sys.argv[1])): print('in')"
+    with files.alone_in(tmp_path):
+        other = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)],
+                                 stdout=subprocess.PIPE, text=True)  # fmt: skip
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(3)
+    assert other.communicate(timeout=60)[0] == "in\n"
+
+
+def test_an_interrupt_while_the_lock_is_taken_leaves_it_open(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files.fcntl, "flock", interrupted)
+        with pytest.raises(KeyboardInterrupt), files.alone_in(tmp_path):
+            pass
+    study().save(tmp_path / "study.json")  # does not wait
+    assert topk.load(tmp_path / "study.json").state()["digest"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes and links of Unix")

@@ -11,10 +11,11 @@ import hashlib
 import importlib
 import json
 import os
+import stat
 import threading
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,7 @@ def save(
         The hash of the code that writes the file.
     """
     target = Path(os.path.realpath(path))  # a symbolic link stays one
+    refuse_special(path, target)
     try:
         with alone_in(target.parent):
             now, revision = state(), uuid.uuid4().hex
@@ -140,51 +142,104 @@ def save(
             whole = {"library": sources, "revision": revision, "session": now}
             # known before it is written: an interrupt in between leaves the study writable
             known.add(revision)
-            write_file(target, f"{json.dumps(whole)}\n".encode())
+            # one name for each file: what a killed process has left is replaced by the next one
+            part = hashlib.sha256(target.name.encode(errors="surrogateescape")).hexdigest()[:32]
+            write_file(target, f"{json.dumps(whole)}\n".encode(), part=part)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
-_here = threading.Lock()  # where files cannot be locked, and processes cannot be forked
+def refuse_special(path: str | Path, target: Path) -> None:
+    """Refuse a device, a pipe or a socket, which a file would replace, or which has no end."""
+    with contextlib.suppress(OSError):  # there is no such file, or the writing says what is wrong
+        mode = os.stat(target).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            refuse("path", shortened(str(path), 80), "that of an ordinary file")
 
 
-@contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Hold a lock on a folder, against other threads and processes, where files can be locked."""
-    if fcntl is None:
-        with _here:
-            yield
-        return
-    try:
-        place = os.open(folder, os.O_RDONLY)
-    except OSError:  # the writing that follows says what is wrong, if anything is
-        yield
-        return
-    try:
-        with contextlib.suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(place, fcntl.LOCK_EX)
-        yield
-    finally:
-        with contextlib.suppress(OSError):  # at once, even if a process forked in between
-            fcntl.flock(place, fcntl.LOCK_UN)
-        os.close(place)
+_here = threading.Lock()  # of the threads of this process, where files are locked by `filelock`
+
+
+class alone_in:
+    """Hold a lock on a folder, against other threads and processes.
+
+    The folder itself is locked where the system allows it.  Elsewhere (Windows, some network file
+    systems) `filelock` locks a file in it, ``.topk.lock``.
+    """
+
+    place: int | None = None  # the open folder
+    lock: Any = None  # the lock of a file
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __enter__(self) -> None:
+        try:
+            if not self._lock_folder() and self.folder.is_dir():
+                from filelock import FileLock
+
+                _here.acquire()
+                self.lock = FileLock(self.folder / ".topk.lock")
+                self.lock.acquire()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _lock_folder(self) -> bool:
+        """Lock the folder; return whether this is possible."""
+        if fcntl is None:
+            return False
+        try:
+            self.place = os.open(self.folder, os.O_RDONLY)
+            fcntl.flock(self.place, fcntl.LOCK_EX)
+            return True
+        except OSError:
+            self._close()
+            return False
+
+    def _close(self) -> None:
+        """Unlock the folder at once, even if the process was forked in between."""
+        place, self.place = self.place, None
+        if place is not None:
+            with contextlib.suppress(OSError):
+                fcntl.flock(place, fcntl.LOCK_UN)
+            os.close(place)
+
+    def __exit__(self, *_: Any) -> None:
+        self._close()
+        lock, self.lock = self.lock, None
+        if lock is not None:
+            lock.release()
+            _here.release()
+
+    __del__ = _close  # if an interrupt has prevented the exit
+
+
+STORED = {"library", "revision", "session"}  # the keys of a file
 
 
 def check_revision(path: str | Path, target: Path, known: set[str], digest_now: str) -> None:
-    """Refuse to replace a file that a session neither loaded nor saved, unless they are equal."""
+    """Refuse to replace a file that a session neither loaded nor saved, unless they are equal.
+
+    An empty file may be replaced, and otherwise only one with exactly the keys of a study.
+    """
     with contextlib.suppress(FileNotFoundError):
-        text = target.read_text(encoding="utf-8", errors="replace")
+        text, revision = target.read_text(encoding="utf-8", errors="replace"), None
+        if not text.strip():
+            return
         try:
-            stored = json.loads(text) if text.strip() else {"revision": None}
-            revision = stored["revision"]
-            if revision is not None and stored["session"]["digest"] == digest_now:
-                return  # nothing is lost
-        except (ValueError, LookupError, TypeError, RecursionError):
-            revision = "none: it is no study, or damaged"
-        if revision is not None and revision not in known:
+            stored = json.loads(text)
+            if stored.keys() == STORED and isinstance(stored["revision"], str):
+                revision = stored["revision"]
+                if stored["session"]["digest"] == digest_now:
+                    return  # nothing is lost
+        except (AttributeError, ValueError, LookupError, TypeError, RecursionError):
+            revision = None
+        if revision not in known:
+            found = revision or "none: it is no study, or damaged"
             raise ValueError(
                 f"path: {shortened(str(path), 80)} has a revision that this session neither loaded "
-                f"nor saved, {shortened(str(revision), 40)}: load it to go on with that study, "
+                f"nor saved, {shortened(found, 40)}: load it to go on with that study, "
                 "choose another path, or replace it by save(path, overwrite=True)"
             )
 
@@ -260,7 +315,7 @@ def loaded(cls: Any, path: str | Path) -> Any:
     stored = parsed(text, "path")
     if isinstance(stored, dict) and stored.keys() == {"library", "session"}:  # without revision
         opened(kind, stored["session"])  # says what to do with an older version
-    if not isinstance(stored, dict) or stored.keys() != {"library", "revision", "session"}:
+    if not isinstance(stored, dict) or stored.keys() != STORED:
         refuse("path", str(path), f"a file written by {kind.writer.split('.')[0]}.save")
     study = cls.from_state(stored["session"])
     if stored["library"] != kind.sources:
