@@ -86,7 +86,7 @@ def annotated(cls):
     In a module with postponed evaluation an annotation is text, so each type is also listed under
     its text.
     """
-    kinds = {kind: kind for kind in (int, float, bool)}
+    kinds: dict[Any, Any] = {kind: kind for kind in (int, float, bool)}
     kinds |= {kind | None: kind for kind in kinds}  # an optional number
     kinds |= {getattr(form, "__name__", str(form)): kind for form, kind in kinds.items()}
     found = {field.name: kinds.get(field.type) for field in dataclasses.fields(cls)}

@@ -129,7 +129,8 @@ class Strategy:
         raise TypeError(NO_DATACLASS.format(type(self).__name__))
 
     def __post_init__(self) -> None:
-        kinds = dict(annotated(type(self)))
+        cls: Any = type(self)
+        kinds = dict(annotated(cls))
         for field in dataclasses.fields(self):
             value, check = getattr(self, field.name), self.checks.get(field.name)
             if check and not (value is None and field.default is None):
