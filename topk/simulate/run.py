@@ -626,24 +626,6 @@ def _warn_of_no_end(strategy, bandit, limit):
         warnings.warn(text, TopkWarning, stacklevel=3)
 
 
-def _warn_of_no_end(strategy, bandit, limit):
-    """Warn of a run that ends only by an error: an exact certificate where the k-th best arms tie.
-
-    Of results that are drawn without replacement ties can be certified.
-    """
-    exact = strategy.certifies and getattr(strategy, "epsilon", 0.0) == 0
-    ends = limit >= 0 or getattr(strategy, "budget", None) is not None or bandit.reward_range.items
-    if not exact or ends:
-        return
-    ranked = -np.sort(-bandit.means, axis=-1)
-    if (ranked[..., strategy.k - 1 : strategy.k] == ranked[..., strategy.k : strategy.k + 1]).any():
-        text = (
-            "the means at the boundary are equal and epsilon is 0, so that a run has no end, or a "
-            "wrong one: give it max_pulls=, a budget or an epsilon"
-        )
-        warnings.warn(text, TopkWarning, stacklevel=3)
-
-
 def _check_checkpoints(checkpoints, strategy, n):
     """Return the checkpoints as a tuple of increasing integers, each at least n."""
     if checkpoints is None:
