@@ -55,9 +55,10 @@ KERNEL_ARGUMENTS = ["--IPKernelApp.log_level=CRITICAL", "--HistoryManager.enable
 
 # The pages that take longest. They begin first, so that no core is idle at the end, and compile
 # each loop before its first run: plain Python would only delay what pays on these pages.
-LONG = ("13-optimal-pulls-figures", "37-after-the-five-papers", "40-which-algorithm",
-        "23-adaptive-figures", "10-accept-and-reject", "21-one-rule", "02-hiring-a-crowd",
-        "07-promises", "36-upper-meets-lower", "15-crowd-forensics")
+LONG = ("13-optimal-pulls-figures", "40-which-algorithm", "23-adaptive-figures",
+        "37-after-the-five-papers", "02-hiring-a-crowd", "10-accept-and-reject",
+        "38-a-gate-for-a-stream", "21-one-rule", "07-promises", "36-upper-meets-lower",
+        "15-crowd-forensics")
 
 
 @dataclass(frozen=True)
