@@ -74,8 +74,9 @@ class Beginning(NamedTuple):
 
     def stored(self) -> dict[str, Any]:
         """Return as JSON values what is stored beside models and joins."""
-        return {name: value for name, value in self._asdict().items()
-                if name not in ("models", "joined")}
+        found = {name: value for name, value in self._asdict().items()
+                 if name not in ("models", "joined")}
+        return found | {"bounds": _plain(self.bounds)}  # JSON makes integers of some of them
 
     @property
     def bound_pair(self) -> tuple[float, float]:
