@@ -24,8 +24,8 @@ LAYERS = {  # of each package: the parts that may import those of the same layer
     ],
     topk_eval: [
         {"_sources", "cells", "data", "feeding", "pairs", "reading", "results", "rows", "snapshot"},
-        {"bets", "graded", "ranks"},
-        {"beginning", "forms", "trial", "wanted"},
+        {"bets", "graded", "ranks", "wanted"},
+        {"beginning", "forms", "trial"},
         {"evaluation", "gate", "testset"},
         {"adapters", "commands", "__main__"},
     ],

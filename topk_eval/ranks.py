@@ -54,6 +54,7 @@ from topk._types import Flags
 from topk.confidence.paired import SLACK
 from topk.confidence.race import prefixes
 from topk.strategies.paired import RESERVED
+from topk_eval import wanted
 from topk_eval.pairs import MANY, PairsOfItems, Told, log_e_values, mean_differences
 from topk_eval.results import Fills, Results, as_results
 from topk_eval.rows import OUTWARD, Row
@@ -701,8 +702,6 @@ class Tiers:
         models, items : list
             None of them if the set is settled, or nothing is left that can settle it.
         """
-        from topk_eval import wanted
-
         if self.k is None:
             refuse("k", None, "given to topk_eval.tiers: cells are chosen for one size")
         cells, _ = wanted.next_cells(self, check_integer(size, "size", 1))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["Results", "Fills", "as_results"]
 
 TIDY = ("model", "item", "score")  # usual columns of a table with one row per result
-CLUSTERS = ("cluster", "group", "document")  # columns that name clusters of items
 FALLING = ("wer", "cer", "loss", "error", "latency", "cost", "perplexity")  # better if smaller
 ALLOWED = "a table or matrix of models (rows) by items (columns), or with the columns " + ", ".join(
     map(repr, TIDY)
@@ -595,6 +594,8 @@ def say_of_columns(
     score: Any, columns: Sequence[Any], clustered: bool, lower_is_better: bool,
 ) -> None:
     """Warn of a score that is named like an error, and of clusters that are not used."""
+    from topk_eval.reading.table import CLUSTERS  # its package imports this module
+
     clusters = [name for name in columns if name in CLUSTERS]
     if clusters and not clustered:
         warnings.warn(f"column {clusters[0]!r} is not used: if it names clusters of items that "

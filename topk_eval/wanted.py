@@ -8,7 +8,7 @@ ask for, and end when ``topk rank`` is decided.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,6 @@ from topk.rules.numbered import Numbered
 from topk.rules.numbered_state import NumberedRunState
 from topk_eval.graded import FiniteBettingLUCB, GradedTable
 from topk_eval.pairs import PairsOfItems, mean_differences
-
-if TYPE_CHECKING:
-    from topk_eval.ranks import Tiers
-
 
 LARGEST = 700.0  # nats, of which e has a float
 
@@ -63,13 +59,13 @@ def begin(
 
 
 def next_cells(
-    tiers: Tiers, size: int, handed: Flags | None = None,
+    tiers: Any, size: int, handed: Flags | None = None,
 ) -> tuple[list[tuple[int, int]], str]:
     """Return the next cells, as numbers of models and items, and why there are none if so.
 
     Parameters
     ----------
-    tiers : Tiers
+    tiers : topk_eval.Tiers
         What the table settles, for one k.
     size : int
         Largest number of cells; with clusters, all items of a cluster are handed out together.

@@ -17,6 +17,7 @@ import numpy as np
 from topk._types import Flags, Floats, Integers
 from topk.bandits import RewardRange
 from topk_eval.reading.table import (
+    CLUSTERS,
     Absent,
     Labels,
     RawTable,
@@ -26,7 +27,6 @@ from topk_eval.reading.table import (
     as_scores,
     refuse,
 )
-from topk_eval.results import CLUSTERS
 
 _USUAL = {  # names of columns, in small letters and without signs
     "model": "model modelname modelid arm system candidate agent variant llm submission",

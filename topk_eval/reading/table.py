@@ -12,6 +12,8 @@ import numpy as np
 
 from topk._types import Floats
 
+CLUSTERS = ("cluster", "group", "document")  # columns that name clusters of items
+
 
 class Unreadable(ValueError):
     """A file, or a row of it, that is refused; the message is one line that says what to do."""
