@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -520,9 +521,14 @@ class Results:
         return f"Results({', '.join(filter(None, parts))})"
 
 
-def as_results(table: Any) -> Results:
+def as_results(results: Any) -> Results:
     """Return results as they are, and a table or matrix as `Results` with its defaults."""
-    return table if isinstance(table, Results) else Results(table)
+    if isinstance(results, Results):
+        return results
+    try:
+        return Results(results)
+    except ValueError as reason:  # the parameter has another name there
+        raise ValueError(re.sub(r"^table\b", "results", str(reason))) from None
 
 
 def filled_means(

@@ -424,11 +424,11 @@ def test_wrong_arguments(name, arguments):
 
 def test_wrong_tables():
     for table in ([], [[]], [1, 0], "ab", [["a", "b"]], None, [[1, 2], [0, 0]], [[np.inf, 0]]):
-        with pytest.raises(ValueError, match="^table"):
+        with pytest.raises(ValueError, match="^results"):
             topk_eval.tiers(table)
-    with pytest.raises(ValueError, match="table.*got 5.*model 'b'.*item 'q2'"):
+    with pytest.raises(ValueError, match="results.*got 5.*model 'b'.*item 'q2'"):
         topk_eval.tiers(pandas.DataFrame({"q1": [1, 0], "q2": [1, 5]}, ["a", "b"]))
-    with pytest.raises(ValueError, match="table.*different models"):
+    with pytest.raises(ValueError, match="results.*different models"):
         topk_eval.tiers(pandas.DataFrame({"q1": [1, 0]}, ["a", "a"]))
 
 
