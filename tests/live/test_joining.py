@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.special import betaln
 from strategies.plain import Doubling
 from strategies.registry import ENTRIES, shown
 
@@ -196,6 +197,8 @@ def test_by_sides_most_arms_is_not_needed(name):
     joined = plain.with_arms(2).observe([3, 4, 3, 4], [1, 0, 0, 1])
     assert joined.snapshot().error == 0.05 and joined.strategy.cost_of_joining(3, 5) == 0
     assert "hold at delta = 0.05, whatever the reason" in joined.summary()
+    assert f"intervals is at most {0.05 * (1 + 2 / 5):.3g}" in joined.summary()
+    assert reserved.with_arms(2).snapshot().interval_error == 0.05
     s, before, c = joined.engine.s, plain.engine.s, 1 / (1 + math.sqrt(2))
     assert s.first == 3 and s.now.above == before.now.above
     # q_2(2) is 1/4: for two arms that joined and k = 2
@@ -207,6 +210,44 @@ def test_by_sides_most_arms_is_not_needed(name):
         assert math.exp(1e-6 - level_below(s, arm)) == pytest.approx(low)
     with pytest.raises(ValueError, match="names must be at most 1 more arms, by most_arms = 6"):
         reserved.with_arms(2).with_arms(2)
+
+
+def miss(level, pulls):
+    """Probability that the interval of a fair coin misses 1/2 within the first pulls, exactly."""
+    alive, missed = np.ones(1), 0.0  # by the number of ones
+    for u in range(1, pulls + 1):
+        alive = (np.append(alive, 0) + np.append(0, alive)) / 2
+        ones = np.arange(u + 1)
+        mixture = betaln(ones + 0.5, u - ones + 0.5) - math.log(math.pi)
+        out = mixture + u * math.log(2) > -math.log(level)
+        if u == 100:
+            low, high = interval(u, ones, level)
+            assert (out == ((low > 0.5) | (high < 0.5))).all()
+        missed, alive = missed + alive[out].sum(), np.where(out, 0, alive)
+    return missed
+
+
+def test_joint_intervals_after_joins_by_looking():
+    """An arm joins as soon as all intervals have stood 400 pulls: more than delta, by exact sums.
+
+    Two arms at the start, then one after the other; whoever looks stops at the first miss.
+    """
+    delta, session = 0.3, topk.KLLUCB(1, 0.0, 0.3).start(2)
+    stood = (1 - miss(delta / 2, 400)) ** 2
+    for n in (3, 4, 5):
+        session = session.with_arms(1)
+        stood *= 1 - miss(delta / n, 400)
+    assert delta < 0.337 < 1 - stood < 0.338 < session.snapshot().interval_error
+    assert session.snapshot().interval_error == pytest.approx(delta * (1 + 1 / 3 + 1 / 4 + 1 / 5))
+    assert "joint intervals is at most 0.535" in session.report().attrs["joined"]
+
+
+@each
+def test_the_bound_of_the_certificate_covers_the_intervals(strategy):
+    """Where a summary names one failure probability after joins, it is that of both."""
+    snapshot = strategy.start(4).with_arms(1).with_arms(3).snapshot()
+    if not snapshot.by_sides:
+        assert snapshot.interval_error <= snapshot.error * (1 + 1e-12)
 
 
 @each_divided

@@ -205,9 +205,11 @@ def evidence(
         Number of pulls of each arm, and the sum of its rewards, which are in [0, 1]; with ``sigma``
         any finite number.
     chosen : array_like of int, shape (k,) or (M, k)
-        The set; for several bandits one row per bandit.  If ``pulls`` or ``sums`` is a dict or a
-        pandas Series with other labels than 0, 1, 2, ..., the labels of arms, also in
-        ``withdrawn``.
+        The set; for several bandits one row per bandit.  For ``method="sides"``, and for pairs
+        with epsilon > 0, its size k must be fixed before the data are seen, because delta is
+        divided by k: the smallest of p-values for several k is not a p-value.  If ``pulls`` or
+        ``sums`` is a dict or a pandas Series with other labels than 0, 1, 2, ..., the labels of
+        arms, also in ``withdrawn``.
     epsilon : float
         Tolerance in [0, 1), with ``sigma`` any number of at least 0.  The set is right if no other
         remaining arm has a mean more than epsilon above that of a chosen arm.

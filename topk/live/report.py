@@ -41,10 +41,11 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
         * ``pulls``: number of rewards;
         * ``mean``: mean reward; nan without pulls;
         * ``low``, ``high``: interval of `topk.confidence.interval` at delta / n.  With probability
-          1 - delta all intervals hold at all times.  For strategies that stop by sides, such as
-          `KLLUCB`, the certificate has its own, one-sided bounds: the intervals of two separated
-          arms may overlap, and the certificate and the joint intervals hold with probability
-          1 - delta each, both with probability 1 - 2 delta;
+          1 - delta all intervals hold at all times; if arms have joined for reasons that depend on
+          rewards, with the smaller probability that ``joined`` gives.  For strategies that stop by
+          sides, such as `KLLUCB`, the certificate has its own, one-sided bounds: the intervals of
+          two separated arms may overlap, and the certificate and the joint intervals fail with
+          probability at most delta each, so one of them with at most the sum;
         * ``chosen``: whether the arm is in the set that would be returned now;
         * ``undecided_with``: number of the arm's rivals, the arms on the other side of the boundary
           from which it is not separated up to the strategy's epsilon; while there is no set, all
@@ -64,7 +65,7 @@ def report(snapshot: Snapshot, full: bool = False) -> pandas.DataFrame:
         * ``evidence``: see `topk.Session.evidence`;
         * ``epsilon``: the smallest epsilon for which the evidence is at most delta;
         * ``sigma_test``, with sigma: the result of the test in `topk.live.subgaussian`;
-        * ``joined``, if arms have joined: the effect on the guarantee.
+        * ``joined``, if arms have joined: the effect on the guarantee and on the intervals.
 
     Raises
     ------
@@ -253,7 +254,11 @@ def joining(snapshot):
     joined = f"{number} arm(s) joined after the start"
     delta, most = snapshot.delta, snapshot.most_arms
     if snapshot.by_sides:
-        return f"{joined}; certificate and evidence hold at delta = {delta:g}, whatever the reason"
+        return (
+            f"{joined}; certificate and evidence hold at delta = {delta:g}, whatever the reason; "
+            "the failure probability of the joint intervals is at most "
+            f"{min(1, snapshot.interval_error):.3g}"
+        )
     if most:
         return f"{joined}; delta = {delta:g} holds for all joins up to most_arms = {most}"
     return (

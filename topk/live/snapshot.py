@@ -172,6 +172,19 @@ class Snapshot(Moment):
         return self.delta * (1 + sum(costs))
 
     @property
+    def interval_error(self) -> float:
+        """Upper bound on the probability that one of `intervals` ever misses its mean.
+
+        It holds even if joining depended on rewards.  The intervals of the first arms are at delta
+        / n for the n of the start, and those of arms that join at delta / n for the n after that.
+        """
+        if self.most_arms:
+            return self.delta
+        after = (*self.joined[1:], self.n)
+        pairs = zip(self.joined, after, strict=False)
+        return self.delta * (1 + sum((new - old) / new for old, new in pairs))
+
+    @property
     def log_reserve(self) -> float:
         """Increase of the logarithm of a p-value by arms that may still join."""
         if self.most_arms is None or self.by_sides or self.stops_by == "pairs":
@@ -198,9 +211,9 @@ class Snapshot(Moment):
     def intervals(self, delta: float | None = None) -> Floats:
         """Return lower and upper confidence bounds of the means, shape (2, n).
 
-        With probability 1 - delta all of them hold at all times.  They come from
-        `topk.confidence.interval` at delta / n (with ``most_arms`` in place of n, if given), and
-        evidence by intervals uses them.
+        With probability 1 - delta all of them hold at all times; if arms have joined for reasons
+        that depend on rewards, see `interval_error`.  They come from `topk.confidence.interval` at
+        delta / n (with ``most_arms`` in place of n, if given), and evidence by intervals uses them.
 
         Parameters
         ----------
