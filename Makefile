@@ -22,7 +22,7 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml $(LOCKED:%=--extra %) --
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help environment address book pdf preview serve lab sync test test-all browser-test bench evidence lock adapters clean \
-	dist coverage mutate lowest audit sphinx
+	dist coverage mutate lowest audit sphinx chapters
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -80,6 +80,9 @@ test: $(STAMP) ## run the quick tests, the docstring examples, ruff and mypy
 
 test-all: $(STAMP) ## run every test but those in a browser, at full scale (an hour)
 	TOPK_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) -m "not browser"
+
+chapters: $(STAMP) ## run every chapter with other parameters than its own and its preview's
+	TOPK_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) tests/chapters/test_pages.py -m slow -k other_parameters
 
 browser-test: $(STAMP) ## open every page of the site, and JupyterLab, in Chromium, with no network
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m browser tests/book

@@ -4,6 +4,7 @@ A cell that executes a numbered result is tagged ``check-<name>``. It may use wh
 ``parameters`` or ``setup`` define, and nothing else, so that it runs without the experiments.
 """
 
+import ast
 import contextlib
 import functools
 import io
@@ -28,13 +29,43 @@ def read(name):
     notebook = jupytext.reads((NOTEBOOKS / f"{name}.md").read_text(encoding="utf-8"), "md:myst")
     cells = [(tuple(cell.metadata.get("tags", ())), cell.source) for cell in notebook.cells
              if cell.cell_type == "code"]
-    return cells, dict(notebook.metadata.get("topk", {}).get("preview", {}))
+    return cells, dict(options(name).get("preview", {}))
+
+
+@functools.cache
+def options(name):
+    """Return what the front matter of a notebook says under ``topk``."""
+    text = (NOTEBOOKS / f"{name}.md").read_text(encoding="utf-8")
+    return jupytext.reads(text, "md:myst").metadata.get("topk", {})
 
 
 def compile_cell(source, file):
     """Compile a cell; its lines are found again, as those of a notebook are."""
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     return compile(source, file, "exec")
+
+
+def parameters(name):
+    """Return the parameters of a notebook as papermill sees them, name -> default."""
+    found = {}
+    for tags, source in read(name)[0]:
+        for node in ast.parse(source).body if "parameters" in tags else ():
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                with contextlib.suppress(ValueError):  # not a literal
+                    found[node.targets[0].id] = ast.literal_eval(node.value)
+    return found
+
+
+def others(name):
+    """Return parameters that are neither those of the page nor of its preview.
+
+    The page's front matter may name them, under ``other``; else each number of runs is a little
+    above that of the preview.
+    """
+    page, preview = parameters(name), read(name)[1]
+    found = {x: y + max(1, abs(page[x] - y) // 20) if isinstance(y, int) else y
+             for x, y in preview.items()}
+    return found | options(name).get("other", {})
 
 
 def checks(name):
@@ -60,9 +91,10 @@ def run(name, check, old=None, new=None):
     execute(name, chosen, parameters)
 
 
-def run_all(name):
-    """Run all cells of a notebook at the scale of a preview."""
-    execute(name, *read(name))
+def run_all(name, given=None):
+    """Run all cells of a notebook with the parameters ``given``, by default those of a preview."""
+    cells, preview = read(name)
+    execute(name, cells, preview if given is None else given)
 
 
 def execute(name, chosen, parameters):

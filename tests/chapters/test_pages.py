@@ -1,5 +1,6 @@
 """The checks of every page pass, and each fails when it is altered."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,24 @@ def test_a_check_passes(name, check):
 def test_a_broken_check_fails(name, check, old, new):
     with pytest.raises(AssertionError):
         cells.run(name, check, old, new)
+
+
+@pytest.mark.parametrize("path", cells.SOURCES, ids=lambda path: path.stem)
+def test_the_cell_of_parameters_defines_nothing_else(path):
+    """Papermill takes every assignment of this cell for a parameter, also within a function."""
+    for tags, source in cells.read(path.stem)[0]:
+        if "parameters" in tags:
+            assert not re.search(r"^\s*(@|def |class |for |with )", source, re.M)
+            assert set(cells.read(path.stem)[1]) <= set(cells.parameters(path.stem))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [path.stem for path in cells.SOURCES if cells.read(path.stem)[1]])
+def test_a_page_runs_with_other_parameters(name, monkeypatch):
+    """Those that a reader may choose: neither the page's own nor a preview's."""
+    monkeypatch.chdir(cells.NOTEBOOKS)
+    assert cells.others(name) not in (cells.parameters(name), cells.read(name)[1])
+    cells.run_all(name, cells.others(name))
 
 
 @pytest.mark.parametrize("name", PAGES)
