@@ -56,12 +56,13 @@ window.addEventListener("load", () => {
   }
 });
 
-// The ledger: show the claims of one verdict only.
+// The ledger: show the claims of one verdict only, without headings of papers that have none. The grids of readings
+// within a row are tables, too, whose rows are no claims.
 window.addEventListener("load", () => {
   const tables = document.querySelectorAll("table.topk-claims");
   const place = document.getElementById("topk-ledger-filter");
   if (!place || !tables.length) return;
-  const rows = [...tables].flatMap((table) => [...table.querySelectorAll("tbody tr")]);
+  const rows = [...tables].flatMap((table) => [...table.tBodies[0].rows]);
   const verdict = (row) => row.querySelector(".topk-verdict")?.textContent.slice(2);
   const label = document.createElement("label");
   const choice = document.createElement("select");
@@ -73,6 +74,9 @@ window.addEventListener("load", () => {
   }
   const show = () => {
     for (const row of rows) row.hidden = choice.value !== "all" && verdict(row) !== choice.value;
+    for (const table of tables) {
+      table.closest("section").hidden = [...table.tBodies[0].rows].every((row) => row.hidden);
+    }
     told.textContent = ` ${rows.filter((row) => !row.hidden).length} of ${rows.length}`;
   };
   choice.addEventListener("change", show);

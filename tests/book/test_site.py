@@ -248,10 +248,16 @@ def test_the_panel_works_on_the_page(window, address):
 def test_the_ledger_can_be_filtered(window, address):
     with opened(window, f"{address}/book/ledger.html") as view:
         shown = "() => [...document.querySelectorAll('table.topk-claims > tbody > tr')]"
+        grids = "document.querySelectorAll('table.topk-claims td tr[hidden]').length"
+        bare = """() => [...document.querySelectorAll('table.topk-claims')].filter((table) =>
+            table.checkVisibility() && [...table.tBodies[0].rows].every((r) => r.hidden)).length"""
         counts = {}
         for name in ("all", "holds", "fails", "undecided", "not comparable"):
             view.locator("#topk-ledger-filter select").select_option(name)
             counts[name] = view.evaluate(f"({shown})().filter((row) => !row.hidden).length")
+            said = view.locator("#topk-ledger-filter span").inner_text()
+            assert said.split() == [str(counts[name]), "of", str(counts["all"])]
+            assert view.evaluate(grids) == 0 and view.evaluate(bare) == 0
         assert counts["all"] == sum(counts.values()) - counts["all"] > 20
         assert min(counts[name] for name in ("holds", "undecided", "not comparable")) > 0
 
