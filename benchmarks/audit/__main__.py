@@ -68,12 +68,9 @@ def measured(rule: Rule, newest: bool) -> dict:
 
 
 def counted(place: str, rows: list) -> dict:
-    """Count the runs that name an arm, and those whose arm is worse by more than the tolerance."""
-    epsilon = 0.0 if place == streams.PRIOR else streams.INSTANCES[place][3]
-    wrong = 0
-    for run, (arm, _) in enumerate(rows):
-        means = streams.stream(place, run)[0]
-        wrong += arm >= 0 and means[arm] < means.max() - epsilon - 1e-9
+    """Count the runs that name an arm, and those that are wrong to name it."""
+    wrong = sum(arm >= 0 and streams.is_wrong(place, streams.stream(place, run)[0], arm)
+                for run, (arm, _) in enumerate(rows))
     return {"runs": len(rows), "named": sum(arm >= 0 for arm, _ in rows), "wrong": int(wrong),
             "scores": round(sum(used for _, used in rows) / len(rows), 1)}
 
@@ -115,7 +112,7 @@ def main() -> None:
             rows[row["rule"]] = row
             print(row["rule"], row.get("missing", "ran"), flush=True)
     new = [rows[rule.name] for rule in RULES if rule.name in rows]
-    digests = {place: streams.digest(place) for place in streams.INSTANCES}
+    digests = {place: streams.digest(place) for place in (*streams.INSTANCES, *streams.NEAR)}
     text = json.dumps({"seed": streams.SEED, "streams": digests, "rules": new}, indent=1,
                       ensure_ascii=False)
     text = re.sub(r"\[\s+(-?\d+),\s+(\d+)\s+\]", r"[\1, \2]", text)

@@ -22,7 +22,7 @@ def main(task: Path) -> None:
     decide = importlib.import_module(told["script"]).decide
     found = {}
     for place, count in told["runs"].items():
-        daily = 50 if place == streams.PRIOR else streams.INSTANCES[place][1]
+        daily = streams.daily_of(place)
         rows = []
         for run in range(count):
             means, scores = streams.stream(place, run)

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from benchmarks.audit.streams import INSTANCES, PRIOR
+from benchmarks.audit.streams import INSTANCES, NEAR, PRIOR, TWENTY
 
 PAIRS = tuple(name for name, instance in INSTANCES.items() if len(instance[0]) == 2)
 ZERO_ONE = tuple(name for name, instance in INSTANCES.items() if instance[2] is None)
+EQUAL = tuple(name for name, instance in NEAR.items() if len({*instance[0]}) == 1)
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ LUCB = {**AGENTOPT, "places": ("five click rates", "two accuracies", "five accur
 OPTUNA = {"package": "optuna", "requires": ("optuna==5.0.0", "scipy")}
 GBSTATS = {"package": "gbstats", "requires": ("gbstats==0.8.0",), "script": "gbstats_sequential",
            "python": "3.11", "runs": 400}
+HONESTBOARD = {"package": "honestboard", "requires": ("honestboard==0.6.1",), "gate": True,
+               "script": "honestboard_chain", "level": 0.05,
+               "places": (*ZERO_ONE, *EQUAL, "control .0108, treatment .010", TWENTY)}
 LOOP = {"package": "", "requires": ("numpy",), "script": "loops_gates", "gate": True,
         "places": tuple(INSTANCES)}
 
@@ -61,21 +65,27 @@ RULES = [
     Rule("GrowthBook, sequential test", promise="look at your experiment results as many times as "
          "you like while still keeping the number of false positives below the expected rate",
          level=0.05, source="gbstats.frequentist.tests:SequentialTwoSidedTTest.p_value.fget",
-         **GBSTATS),
+         places=(*PAIRS, *NEAR), keep=("equal: .01", "control .010, treatment .0108"), **GBSTATS),
     Rule("GrowthBook, chance to win", promise="there’s a 95% chance this new button is better and "
          "a 5% chance it’s worse", level=0.05, options={"chance": True},
          source="gbstats.bayesian.tests:BayesianABTest.chance_to_win",
          keep=("two click rates", "two accuracies"), **GBSTATS),
     Rule("msprt, mixture test", "msprt", ("msprt==0.1.2",), "msprt_test", "msprt.msprt_:MSPRT",
          "providing valid statistical inference whenever they make their decision", 0.05, runs=200,
-         places=("two accuracies",), keep=("two accuracies",)),
-    Rule("honestboard, fallback", "honestboard", ("honestboard==0.6.1",), "honestboard_chain",
-         "honestboard.chain:fallback_level", "family-wise error over the whole chain, any number "
-         "of records, no independence assumption", 0.05, places=ZERO_ONE, gate=True),
-    Rule("honestboard, LORD++ (its default)", "honestboard", ("honestboard==0.6.1",),
-         "honestboard_chain", "honestboard.chain:lord_level",
-         "LORD++ (online FDR) is calibrated by simulation", 0.05, options={"rule": "lord"},
-         places=ZERO_ONE, gate=True),
+         places=("two accuracies", "equal: .01"), keep=("two accuracies", "equal: .01")),
+    Rule("honestboard, fallback", source="honestboard.chain:fallback_level",
+         promise="family-wise error over the whole chain, any number of records, no independence "
+         "assumption", **HONESTBOARD),
+    Rule("honestboard, LORD++ (its default)", source="honestboard.chain:lord_level",
+         promise="LORD++ (online FDR) is calibrated by simulation", options={"rule": "lord"},
+         **HONESTBOARD),
+    Rule("best-arm, chernoff (its default)", "best-arm", ("best-arm==0.1.1",), "bestarm_chernoff",
+         "best_arm.stopping_conditions:ChernoffStoppingCondition.should_stop", "", 0.05, runs=100,
+         places=("two accuracies", "five accuracies")),
+    Rule("rovingbandit, P(best) ≥ .95", "rovingbandit", ("rovingbandit==0.1.0",),
+         "rovingbandit_best", "rovingbandit.objectives.best_arm_identification:"
+         "BestArmIdentification.stopping_criterion", "Required confidence to stop (e.g., 0.95)",
+         0.05, runs=200, places=("two click rates", "two accuracies", "two nearly equal")),
     Rule("autoresearch-mlx, P ≥ .95", promise="keep only if the change is better with high "
          "confidence", level=0.05, options={"gate": "p95"}, runs=200,
          download="https://raw.githubusercontent.com/trevin-creator/autoresearch-mlx/"

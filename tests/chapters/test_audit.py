@@ -8,7 +8,7 @@ import pytest
 from chapters import cells
 
 from benchmarks.audit import __main__ as audit
-from benchmarks.audit import streams
+from benchmarks.audit import streams, tensorzero
 from benchmarks.audit.rules import RULES
 
 RECORD = json.loads(audit.RESULT.read_text(encoding="utf-8"))
@@ -28,11 +28,13 @@ def page():
 
 def test_the_instances_are_the_pages(page):
     assert page["instances"] == streams.INSTANCES and page["LOOKS"] == streams.LOOKS
+    assert page["near"] == streams.NEAR
 
 
 def test_the_record_is_of_these_streams():
     assert RECORD["seed"] == streams.SEED
-    assert RECORD["streams"] == {place: streams.digest(place) for place in streams.INSTANCES}
+    assert RECORD["streams"] == {
+        place: streams.digest(place) for place in (*streams.INSTANCES, *streams.NEAR)}
 
 
 def test_scores_have_the_means_of_their_instance():
@@ -96,7 +98,9 @@ def first_look(page, scores, daily, test):
 
 def transcribed(page, rule, place, scores):
     """Return what the page's transcription decides on the streams: arms and scores used."""
-    daily, whose = streams.INSTANCES[place][1], np.arange(len(scores))
+    daily, whose = streams.daily_of(place), np.arange(len(scores))
+    if rule == "GrowthBook, sequential test":
+        return first_look(page, scores, daily, page["sequential_test"])
     if rule == "GrowthBook, chance to win":
         return first_look(page, scores, daily, lambda n, s: page["chance_to_win"](n, s, s))
     if rule == "msprt, mixture test":
@@ -131,11 +135,81 @@ def test_a_transcription_decides_as_the_package(page, rule, place):
     assert different.sum() == DIFFERENT.get((rule, place), 0)
 
 
+# TensorZero's evaluator: the record of its own code, and our transcription on some of its runs
+
+
+class Sequence:
+    """A betting confidence sequence as in betting_confidence_sequences.rs."""
+
+    grid, alpha = np.linspace(0, 1, 1001), float(np.float32(0.05))
+
+    def __init__(self):
+        self.count, self.mean, self.variance = 0, 0.5, 0.25
+        self.low, self.high, self.estimate = 0.0, 1.0, 0.5
+        self.wealth = np.ones((2, 1001))
+
+    def update(self, x, weight):
+        times = self.count + 1 + np.arange(x.size)
+        means = (self.mean * (self.count + 1) + x.cumsum()) / (times + 1)
+        squares = ((x - means) ** 2).cumsum()
+        variances = (self.variance * (self.count + 1) + squares) / (times + 1)
+        lagged = np.append(self.variance, variances[:-1])
+        bets = np.sqrt(2 * np.log(2 / self.alpha) / (lagged * times * np.log(times + 1)))
+        with np.errstate(divide="ignore"):
+            most = np.array([0.5 / self.grid, 0.5 / (1 - self.grid)])
+        up, down = np.minimum(bets[:, None, None], most).transpose(1, 0, 2)
+        gain = x[:, None] - self.grid
+        self.wealth *= [np.prod(1 + up * gain, 0), np.prod(1 - down * gain, 0)]
+        hedged = np.maximum(weight * self.wealth[0], (1 - weight) * self.wealth[1])
+        inside, least = np.flatnonzero(hedged < 1 / self.alpha), hedged.argmin()
+        self.estimate = self.grid[least]
+        low = self.grid[max(inside[0] - 1, 0)]
+        high = self.grid[min(inside[-1] + 1, 1000)]
+        self.low = min(max(low, self.low), self.estimate)
+        self.high = max(min(high, self.high), self.estimate)
+        self.count, self.mean, self.variance = times[-1], means[-1], variances[-1]
+
+
+def evaluated(scores):
+    """Play the evaluator for the better of two variants; return scores used, variant and ends."""
+    both, used, named = [Sequence(), Sequence()], 0, "-"
+    for start in range(0, scores.shape[1], 20):
+        weights = [0.5, 0.5]
+        if start:
+            ahead = int(both[1].estimate > both[0].estimate)
+            weights[ahead], weights[1 - ahead] = 0.8, 0.2
+        for each, x, weight in zip(both, scores[:, start : start + 20], weights, strict=True):
+            each.update(x, weight)
+            used += x.size
+        if both[0].low > both[1].high or both[1].low > both[0].high:
+            named = "00" if both[0].low > both[1].high else "01"
+            break
+    return [str(used), named, *(f"{each.low:.3f}:{each.high:.3f}" for each in both)]
+
+
+def test_the_record_of_the_evaluator_is_of_these_streams():
+    record = json.loads(tensorzero.RESULT.read_text(encoding="utf-8"))
+    assert record["commit"] == tensorzero.COMMIT and record["seed"] == tensorzero.SEED
+    assert list(record["places"]) == list(tensorzero.PLACES)
+    for place, (_, _, _, runs) in tensorzero.PLACES.items():
+        counts = record["places"][place]
+        assert counts["runs"] == runs and counts["wrong"] <= counts["named"] <= runs
+
+
+def test_a_transcription_of_the_evaluator_repeats_some_runs():
+    record = json.loads(tensorzero.RESULT.read_text(encoding="utf-8"))["first runs"]
+    for place in ("two accuracies", "2 equal variants"):
+        scores = tensorzero.streams(place, 3)
+        assert [" ".join(evaluated(run)) for run in scores] == record[place][:3]
+
+
 def test_counts_follow_the_tolerance():
     means = [streams.stream("tie of accuracies", run)[0] for run in range(3)]
     worst, middle = int(np.argmin(means[0])), int(np.argsort(means[1])[1])
     counts = audit.counted("tie of accuracies", [[worst, 10], [middle, 20], [-1, 30]])
     assert counts == {"runs": 3, "named": 2, "wrong": 1, "scores": 20.0}
+    equal = audit.counted("equal: .01", [[0, 10], [1, 20], [-1, 30]])  # no winner is right
+    assert equal == {"runs": 3, "named": 2, "wrong": 2, "scores": 20.0}
 
 
 def test_what_does_not_install_is_a_row(monkeypatch):
