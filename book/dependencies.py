@@ -60,7 +60,7 @@ code = functools.cache(Code)  # a text is parsed once
 
 @functools.cache
 def notebook_of(source: str) -> nbformat.NotebookNode:
-    """Return a page as a notebook, which is not to be changed: a text is parsed once."""
+    """Return a page as a notebook, parsed once: all who ask share it, so nobody may change it."""
     return jupytext.reads(source, fmt="md:myst")
 
 

@@ -53,10 +53,10 @@ KERNEL_ENVIRONMENT = {
 # warning into a page.
 KERNEL_ARGUMENTS = ["--IPKernelApp.log_level=CRITICAL", "--HistoryManager.enabled=False"]
 
-# The pages that take longest. They begin first, so that no core is idle at the end, and compile
-# each loop before its first run: plain Python would only delay what pays on these pages.
-LONG = ("13-optimal-pulls-figures", "40-which-algorithm", "23-adaptive-figures",
-        "37-after-the-five-papers", "02-hiring-a-crowd", "10-accept-and-reject",
+# The pages that take longest, by their seconds. They begin first, so that no core is idle at the
+# end, and compile each loop before its first run: plain Python would only delay what pays there.
+LONG = ("13-optimal-pulls-figures", "23-adaptive-figures", "40-which-algorithm",
+        "02-hiring-a-crowd", "37-after-the-five-papers", "10-accept-and-reject",
         "38-a-gate-for-a-stream", "21-one-rule", "07-promises", "36-upper-meets-lower",
         "15-crowd-forensics")
 

@@ -80,6 +80,26 @@ def test_the_longest_pages_are_begun_first(root, monkeypatch):
     assert [book.name for book in begun] == ["d", "b", "a", "c"]
 
 
+def test_the_longest_pages_exist():
+    assert {*execution.LONG} <= {*rendering.chapters(build.ROOT)}
+
+
+def test_a_page_is_parsed_once_and_left_as_it_is(root, monkeypatch):
+    path = build.ROOT / "notebooks/01-problem.md"
+    parsed, reads = [], jupytext.reads
+    monkeypatch.setattr(jupytext, "reads", lambda *x, **y: parsed.append(x) or reads(*x, **y))
+    dependencies.notebook_of.cache_clear()
+    dependencies.code_of.cache_clear()
+    source = execution.read_notebook(path).source
+    assert execution.seed_of(source) is not None and dependencies.code_of(source) is not None
+    assert len(parsed) == 1
+    shared, fresh = (
+        [its.metadata, *({key: x for key, x in cell.items() if key != "id"} for cell in its.cells)]
+        for its in (dependencies.notebook_of(source), reads(source, fmt="md:myst"))
+    )
+    assert shared == fresh  # but for the cells' ids, which are drawn at random
+
+
 def test_damaged_entry_is_not_used(tmp_path):
     path, result = tmp_path / "entry", execution.Result("a", {"cells": ["é"], "metadata": {}}, 1.5)
     execution.store_result(path, result)
