@@ -162,16 +162,16 @@ def tiers(
     delta = check_delta(delta)
     check_choice(about, "about", ("new", "these"))
     check_choice(missing, "missing", ("worst", "fixed"))
-    if epsilon != 0 and k is None:
-        refuse("k", None, "given if epsilon is positive: ranks and several K need epsilon = 0")
     if n_items is not None and about == "new":
         refuse("n_items", n_items, 'omitted unless about="these"')
     results = as_results(results)
     unit_epsilon = results.unit_epsilon(epsilon)
+    if unit_epsilon and k is None:
+        refuse("k", None, "given if epsilon is positive: ranks and several K need epsilon = 0")
     fills, n = results.fills(), len(results.models)
     k = None if k is None else check_k(k, n - 1)
     if most_models is not None:
-        most_models = check_integer(most_models, "most_models", n)
+        most_models = check_integer(most_models, "most_models", n, 10**9)
     if about == "new":
         counts = levels(n, k, unit_epsilon, most_models)
         source: Any = _NewItems(results, fills, counts, unit_epsilon, delta, missing)
