@@ -60,7 +60,7 @@ def test_an_item_that_occurs_twice_is_refused(form):
     if form == "pyarrow":
         pa = pytest.importorskip("pyarrow")
         frame = pa.table([pa.array(column) for column in frame.to_numpy().T], [*frame.columns])
-    for function, name in ((topk_eval.tiers, "table"), (topk_eval.TestSet, "matrix"),
+    for function, name in ((topk_eval.tiers, "results"), (topk_eval.TestSet, "matrix"),
                            (topk_eval.ItemPool, "matrix")):
         with pytest.raises(ValueError, match=f"^{name} must be .*different columns, got .*two col"):
             function(frame)

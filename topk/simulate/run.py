@@ -613,7 +613,8 @@ def _warn_of_no_end(strategy, bandit, limit):
 
     Of results that are drawn without replacement ties can be certified.
     """
-    exact = strategy.certifies and getattr(strategy, "epsilon", 0.0) == 0
+    sure = strategy.certifies and hasattr(strategy, "delta")  # others may end as they like
+    exact = sure and getattr(strategy, "epsilon", 0.0) == 0
     ends = limit >= 0 or getattr(strategy, "budget", None) is not None or bandit.reward_range.items
     if not exact or ends:
         return

@@ -245,7 +245,7 @@ def parts_of(s, a, b):
     if s.normal:
         lead = max(s.sums[a] / s.pulls[a] - s.sums[b] / s.pulls[b] + s.epsilon, 0.0)
         w, v = effective_pulls(s.pulls[a]), effective_pulls(s.pulls[b])
-        z = 2 * lead**2 / (1 / w + 1 / v)
+        z = 2 * (lead * lead) / (1 / w + 1 / v)
         return z * v / (w + v), z * w / (w + v)
     x = pair_minimiser(s.pulls[a], s.sums[a], s.pulls[b], s.sums[b], s.epsilon)
     return divergence(s, a, x), divergence(s, b, x + s.epsilon)
