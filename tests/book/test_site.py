@@ -30,8 +30,8 @@ REQUIRED = bool(os.environ.get("TOPK_SITE_REQUIRED"))
 PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 PAGES = [page for page in PAGES if page != "index.html"]  # that one forwards to the first page
 
-# Each width and each mode comes once among the first two, unfolded. Axe looks at these two: it takes
-# most of the time, and all that it judges is there.
+# Each width and each mode comes once among the first two, unfolded. Axe looks at these two: it
+# takes most of the time, and all that it judges is there.
 VIEWS = [(1280, "light"), (390, "dark"), (1280, "dark"), (390, "light")]
 
 pytestmark = [
