@@ -326,6 +326,8 @@ def _mark_twice(found):
     if (ordered[1:] != ordered[:-1]).all():
         return
     begins = np.cumsum([0, *(len(each.models) for each in found)])
+    logs = [log for each in found for log in {*each.table.columns.get("log", ())}]
+    apart = len({*logs}) == len(logs)
     first: dict[int, tuple[Found, int]] = {}
     for each, begin in zip(found, begins.tolist(), strict=False):
         for result, key in enumerate(keys[begin : begin + len(each.models)].tolist()):
@@ -333,17 +335,17 @@ def _mark_twice(found):
                 first[key] = each, result
                 continue
             other, earlier = first[key]
-            each.problems.append(_told_twice(each, result, other.where(earlier)))
+            each.problems.append(_told_twice(each, result, other.where(earlier), apart))
 
 
-def _told_twice(each, result, where):
-    """Return in words that a result is told again."""
+def _told_twice(each, result, where, apart):
+    """Return in words that a result is told again; ``apart`` if the names of logs differ."""
     told = f"model {each.models[result]!r}, item {each.items[result]!r}"
     told += f", trial {each.trials[result]!r}" if each.trials is not None else ""
     hint = ("remove one of the rows" if each.trials is not None else
             "remove one of the rows; if both are results, number them in a column 'trial'")
     if "log" in each.table.columns:
-        hint = "remove one of the logs, or tell them apart with --model log"
+        hint = "remove one of the logs" + ", or tell them apart with --model log" * apart
     return f"{each.where(result)}: {told} is already in {where}; {hint}"
 
 

@@ -57,8 +57,6 @@ class RawTable:
         The columns of a known log that may be the score.
     known : list or None
         The raw items of a log's header, in their order.
-    run : tuple or None
-        A name that a log shares with its repetitions, and when it began.
     run : Run or None
         Which run a log is of.
     notes : list of str

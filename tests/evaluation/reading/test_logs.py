@@ -151,6 +151,10 @@ def test_the_model_is_that_of_the_results_beside(tmp_path):
     with pytest.raises(ValueError, match="; remove one of the logs, or tell them apart with --mo"):
         topk_eval.read_results(tmp_path / "out")
     assert len(topk_eval.read_results(tmp_path / "out", model="log").models) == 2
+    for time in ("2024-05-01T10-00-00.0", "2024-05-02T10-00-00.0"):  # the same names once more
+        samples(tmp_path / "out" / "n", "arc", ["none"], 1., time=time)
+    with pytest.raises(ValueError, match="; remove one of the logs( .and|$)"):
+        topk_eval.read_results(tmp_path / "out")
 
 
 def call(provider, test, score=1, prompt="plain", **more):
