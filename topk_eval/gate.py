@@ -8,8 +8,9 @@ reached :math:`1/\alpha_j`, and may be abandoned at any time, by any rule.  With
 .. math:: B_{j+1} = B_j - \alpha_j \ \text{(accepted)}, \qquad
    B_{j+1} = B_j - \alpha_j\big(1-\min(1, e_j)\big) \ \text{(abandoned)}, \tag{1}
 
-with :math:`e_j` the capital after all items that were started.  Let the items of each trial be
-fresh draws, given all that is known when they are started.  Then the expected number of candidates
+with :math:`e_j` the capital after all items that were started.  Let each item of a trial be a
+fresh draw, given all that is known when it is started and all results on the items started before
+it, whether they have come or not.  Then the expected number of candidates
 that are accepted without being better by more than epsilon, in an infinite stream, is at most
 :math:`\delta`, and so is the probability that there is one.  The chapter "A gate for a stream of
 candidates" has the proof.
@@ -99,7 +100,8 @@ class Gate(Drafted):
         results speak against it are abandoned; a candidate better by at least this is abandoned so
         with probability at most 0.1.
     most_items : int, optional
-        The most items that a trial starts; when none of them is under way, it is abandoned.
+        The most items that a trial starts.  Once so many have been started and none is under way
+        any more, it is abandoned, unless the candidate has been accepted.
     path : str or path, optional
         A file to which the gate is saved after every change; `load` continues from it.  If it
         cannot be written, the change is refused.

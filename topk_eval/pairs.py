@@ -15,7 +15,8 @@ that of one supermartingale, to which Ville's inequality applies.
 Holes that are filled later only raise e: the largest value over s of today's table is at least that
 of every earlier look, and nothing needs to be remembered.  **Without an order** only e over all
 items of the table counts.  The fills are the same, and the proof holds if every item that any model
-was asked is in the table.
+was asked is in the table, and none was chosen by results on it, or by its content once there were
+results.
 
 `PairsOfItems` is the rule of `topk.PairedBetting` on such a table, for an `Evaluation`, for tables
 and for ``topk next``: one rule, and one level.

@@ -89,8 +89,10 @@ def tiers(
     All statements hold at all times with probability 1 - delta: the table may be looked at, and
     items be added, as often as you like, and the cells that are run next may be chosen by looking.
     That needs what `Results` says of its order: with an order, that it was fixed before any result
-    was known; without one, that every item that any model was asked is in the table, and was first
-    asked without looking at results on it.  The models are fixed beforehand (see ``most_models``).
+    was known (with ``'columns'`` or ``'names'`` also that no item is added between looks); without
+    one, that every item that any model was asked is in the table, was first asked without looking
+    at results on it, and was not chosen by its content once there were results.  The models are
+    fixed beforehand (see ``most_models``).
 
     Parameters
     ----------
@@ -108,10 +110,11 @@ def tiers(
         Whether statements are about the population from which the items were drawn independently,
         or about the mean over exactly these N items.
     missing : {'worst', 'fixed'}
-        What absent cells are.  By default they are bounded by the worst, as failed ones are.  With
-        ``'fixed'`` they are left out, and a pair uses what both have: you say that which cells
-        exist was fixed before any result was known.  Cells that are still on their way are not
-        such a pattern: with them, equal models are declared different in a third of all tables.
+        What absent cells are.  By default they are bounded by the worst, as failed ones are; in a
+        race the first one that is needed ends what counts.  With ``'fixed'`` they are left out, and
+        a pair uses what both have: you say that which cells exist was fixed before any result was
+        known.  Cells that are still on their way are not such a pattern: with them, equal models
+        may be declared different far more often than in delta of all tables.
     n_items : int, optional
         Number N of items for ``about="these"``, at least the number of items in the table, which is
         the default.
@@ -400,8 +403,9 @@ class _TheseItems:
         self.about = f"exactly these {size:,} items"
         self.notes = []
         if not known.all() and results.order != "drawn":
-            self.notes.append("incomplete rows lie between their two fills; an order that was "
-                              "drawn at random beforehand (drawn=True, --drawn) says more")
+            self.notes.append("a model with missing cells lies between its worst and its best case; "
+                              "an order that was drawn at random beforehand (drawn=True, --drawn) "
+                              "says more")
 
     def strength(self, inside, outside):
         """Return how well each claim of a inside over b outside is supported."""
@@ -535,8 +539,9 @@ class Tiers:
     results : topk_eval.Results
         The table.
     names : list
-        The models in rank order: by mean difference to the model with most results, on common
-        items; ties in the order of the table.
+        The models in rank order, ties in the order of the table: about new items by mean difference
+        to the model with most cells, on common items, but with the leader of a race first (last in
+        one for the worst); about these items by the mean of the cells with a score.
     """
 
     delta: float

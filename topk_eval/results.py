@@ -1,7 +1,8 @@
 """Results of models on items, with what is known of their order, scale and missing cells.
 
-A *cell* is a model on an item.  It is *scored*; or it has *failed*: it was asked, and there is no
-score, as with an empty score, nan, NA, null or an error; or it is *absent*: nobody has asked it.
+A *cell* is a model on an item.  It is *scored*; or it has *failed*: it was asked, and there will
+be no score, as with an empty score, nan, NA, null or an error; or it is *absent*: nobody has asked
+it, or its result is still to come.
 What is not known is bounded by the worst: a cell has two fills, ``low`` and ``high``, the smallest
 and the largest score that it may have.  Only what was fixed before any result may be used to do
 better, as an order of the items.
@@ -123,7 +124,7 @@ class Results:
         of a table that has every asked item, and to which no item is added between looks.  By
         default there is no order: then only all items together count.
     drawn : bool
-        Whether that order was drawn at random, of all N items, before any result was known.
+        Whether that order is a random order of all N items, drawn before any result was known.
     empty : {'auto', 'failed', 'absent'}
         What an empty cell of a wide table is: one that failed, one that nobody has asked, or, by
         default, failed if its model has a score in a later column, and otherwise absent.

@@ -32,10 +32,11 @@ class PairedBetting(Numbered):
     that both have, that a is better, and the largest value so far counts.  High holds the k best
     arms, by their means; for models, by the mean difference to the model with the longest prefix.
     The run ends when :math:`e_{ab}` has reached :math:`C/\delta` for all a in High and all b
-    outside, where :math:`C = (n - 1)/0.9` if epsilon is 0 and otherwise :math:`k(n - k)`.  Until
-    then the pair with the least e-value gets its next reward: of the two arms the one with fewer
-    of them, or both if they are equal.  An arm with fewer than :math:`\frac12\sqrt{t/n}` of all t
-    rewards comes first, and then an undecided one with less than a quarter of the most rewards.
+    outside, where :math:`C = (n - 1)/0.9` if epsilon is 0 (1 if n is 2) and otherwise
+    :math:`k(n - k)`.  Until then the pair with the least e-value gets its next reward: of the two
+    arms the one with fewer of them, or both if they are equal.  With t rewards in all, an arm with
+    fewer than :math:`\frac12\sqrt{t/n}` comes first, and then an undecided one with less than a
+    quarter of the most rewards.
 
     With k = 1 or n - 1 and epsilon = 0 the arms race for the best one, or for the worst: see
     `topk.confidence.race`, at 0.9 delta.  All arms that are left in the race get the same number of
@@ -65,8 +66,10 @@ class PairedBetting(Numbered):
     they arrive, refuses this strategy.  For 0/1 rewards :math:`e_{ab}` depends on how often only a
     and how often only b is 1: it is a test of two proportions (Wald 1947), in which the common
     height of the means costs nothing.  On ladders of 8 to 50 arms `KLLUCB` needs about twice as
-    many pulls; it needs no numbers of rewards.  A run with a gap at the boundary ends with
-    probability 1 (`topk.confidence.paired`).  A bandit may have 200 arms.
+    many pulls; it needs no numbers of rewards.  Where pairs decide, a run with a gap of
+    more than 0.0001 at the boundary (rewards in [0, 1]) ends with probability 1
+    (`topk.confidence.paired`); a race may stay open if the best arm has left it, which has
+    probability at most 0.9 delta.  A bandit may have 200 arms.
 
     *On models* the items must be independent draws of one population; a random order of a finite
     pool is not enough.  The models must not have been made or chosen with results on these items.

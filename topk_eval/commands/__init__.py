@@ -17,7 +17,8 @@ from topk_eval.commands import check, next, plan, rank
 REFUSED = 2  # exit code, also of options that typer refuses
 HELP = """Choose the K best of n models from results on items.
 
-Files of results are CSV, JSON lines, Parquet, or logs of inspect_ai and lm-evaluation-harness."""
+Files of results are CSV, JSON, JSON lines, Parquet, logs of inspect_ai and lm-evaluation-harness,
+or results of promptfoo."""
 
 app = typer.Typer(help=HELP, no_args_is_help=True, pretty_exceptions_enable=False)
 

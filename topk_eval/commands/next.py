@@ -30,11 +30,9 @@ def next_cells(
         "-o", metavar="FILE", help="File for the cells; by default standard output.",
         show_default=False)] = None,
     todo: Annotated[list[Path] | None, typer.Option(
-        metavar="FILE", help="Cells that are handed out: an earlier output of this command. It may "
-        "be repeated.", show_default=False)] = None,
-    models: Annotated[str | None, typer.Option(
-        metavar="FILE|A,B,...", help="All models: a file with a name on each line, or names with "
-        "commas; by default those with results.", show_default=False)] = None,
+        metavar="FILE", help="Earlier output of this command, whose cells are still being run and "
+        "are not handed out again. The option may be repeated.", show_default=False)] = None,
+    models: options.Models = None,
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = 0.0,
     new: options.New = True,
@@ -55,10 +53,10 @@ def next_cells(
 ) -> None:
     """Write which cells to run next: models and items, to be appended with their scores.
 
-    Repeat it until `topk rank` with the same options is decided.  Results of cells in any order, or
-    of none of them, may be appended; a cell that failed is appended with an empty score, and counts
-    as the worst.  The cells depend on the files and the options only.  An empty list means that all
-    is decided or run.
+    Repeat it until `topk rank`, with the same models, items and scale, is decided.  You may append
+    results in any order, and of only some of the cells; a cell that failed is appended with an
+    empty score, and counts as the worst.  The cells depend on the files and the options only.  An
+    empty list means that all is decided or run.
     """
     if size < 1:
         raise ValueError(f"-n must be at least 1, got {size}")
@@ -79,9 +77,9 @@ def next_cells(
     if not 1 <= k < (n := len(results.models)):
         raise ValueError(f"-k must be from 1 to {n - 1}, less than the number of models, got {k}")
     if not new and results.order != "drawn":
-        typer.echo("topk: cells are asked in the order of --items; only one that was drawn at "
-                   "random beforehand (--drawn, or --shuffle --seed N) says more of incomplete "
-                   "rows than their two fills", err=True)
+        typer.echo("topk: about these items, a model with missing cells is known only between its "
+                   "worst and its best case, unless the order was drawn at random beforehand "
+                   "(--drawn, or --shuffle --seed N)", err=True)
     if order is not None and (blank := int(results.absent.sum())):
         typer.echo(f"topk: {output.quantity(blank, 'empty cell')} after the last score of a model "
                    "are taken for not run; --empty failed says that they failed", err=True)

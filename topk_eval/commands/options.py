@@ -89,10 +89,11 @@ class Order(StrEnum):
 
 
 OrderOption = Annotated[Order | None, typer.Option(
-    "--order", help="The order of a wide table that has every asked item, and to which no item is "
-    "added between looks: that of its columns, or of their names.", show_default=False)]
+    "--order", help="The order of the items in a wide table that has every asked item, or in logs "
+    "whose headers list all items: as they stand there (columns), or by name (names). No item may "
+    "be added between looks.", show_default=False)]
 Drawn = Annotated[bool, typer.Option(
-    "--drawn", help="The order of --items was drawn at random before any result.")]
+    "--drawn", help="The order of --items or --order was drawn at random before any result.")]
 Shuffle = Annotated[bool, typer.Option(
     "--shuffle", help="Ask the items in a random order drawn from --seed, not in that of --items; "
     "give it to `topk rank` and `topk next` alike.")]
@@ -110,5 +111,9 @@ New = Annotated[bool, typer.Option(
     "--new/--these", help="Whether statements are about new items like these, or about the mean "
     "over exactly the items of --items (by default those in the files).")]
 MostModels = Annotated[int | None, typer.Option(
-    metavar="N", help="Number of models on a list fixed before any result, if which of them are in "
-    "the files was chosen by looking.", show_default=False)]
+    metavar="N", help="If you looked at results to choose which models are in the files: the "
+    "number of models on the list, fixed before any result, from which you chose.",
+    show_default=False)]
+Models = Annotated[str | None, typer.Option(
+    metavar="FILE|A,B,...", help="All models: a file with a name on each line, or names with "
+    "commas; by default those with results.", show_default=False)]

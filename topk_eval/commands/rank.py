@@ -13,6 +13,7 @@ from topk.confidence.paired import BETS, WEIGHTS
 from topk_eval.commands import options, output
 from topk_eval.commands.tables import table_of
 from topk_eval.ranks import tiers
+from topk_eval.reading.names import read_names
 
 UNDECIDED = 3  # exit code
 STYLES = {"in": "blue", "out": "dim", "open": "red", "tied": "red"}
@@ -30,6 +31,7 @@ def rank(
     epsilon: options.Epsilon = 0.0,
     new: options.New = True,
     items: options.Items = None,
+    models: options.Models = None,
     order: options.OrderOption = None,
     drawn: options.Drawn = False,
     shuffle: options.Shuffle = False,
@@ -54,7 +56,8 @@ def rank(
 ) -> None:
     """Say which models are certainly the K best, or which ranks are possible.
 
-    The exit code is 0 if all is decided, 3 if not, and 2 if a file or an option is refused.
+    The exit code is 0 if the K best are settled, or, without -k, if every model has only one
+    possible rank; 3 if not; and 2 if a file or an option is refused.
     """
     if ranks and k is not None:
         raise ValueError("-k and --ranks share delta in different ways; choose one of them")
@@ -64,7 +67,8 @@ def rank(
     reading = {"model": model, "item": item, "score": score, "trial": trial, "cluster": cluster,
                "bounds": bounds, "lower_is_better": lower_is_better, "empty": empty.value,
                "columns": taken, "drop": dropped}
-    results = table_of(files, reading, items, order, drawn, shuffle, seed)
+    names = None if models is None else read_names(models, "--models")
+    results = table_of(files, reading, items, order, drawn, shuffle, seed, names)
     if results is None:
         output.say("no results yet, so that nothing is decided")
         raise typer.Exit(UNDECIDED)

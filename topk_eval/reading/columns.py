@@ -202,18 +202,16 @@ def _refuse_wins(table):
     names = [name for name in table.columns if plain(name) in ("modela", "modelb")]
     if len(names) > 1 and all(as_scores(table.columns[name])[1] for name in names):
         refuse(table.path, f": columns {listed(names)} compare two models in each row, and have no "
-                           "scores of single models; the page 'Your data' has the recipe for "
-                           "recorded wins")
+                           "scores of single models; give a table with a score for each model and "
+                           "item")
 
 
 def _refuse_counts(table, names, roles):
     """Refuse a table of counts per variant."""
     counts = [name for name in names if plain(name) in COUNTS]
     if len(counts) > 1 and roles["item"] is None:
-        arm = f" --arm {roles['model']}" if roles["model"] else " --arm NAME"
         refuse(table.path, f": columns {listed(counts)} are counts and no scores on items; rank "
-                           f"counts with{arm} --count {counts[0]} --sum {counts[1]}, or as the "
-                           "page 'Your data' does")
+                           "counts in Python, as the page 'Your data' does")
 
 
 def _tidy(table, roles, scale):

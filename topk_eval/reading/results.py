@@ -121,7 +121,7 @@ def read_results(
     ValueError
         If a file cannot be read without a guess, or a value is no number, no name or outside the
         bounds, or two rows are the same model, item and trial.  The message is one line that names
-        file, row and column and says what to do; ``topk check`` lists all of them.
+        file, row and column and says what to do; ``topk check`` lists the first 20 such rows.
 
     Warns
     -----
@@ -389,7 +389,7 @@ def _not_shared(results):
         return []
     if len(alone) == len(results.models):
         return ["no two models share an item, so that nothing can be compared: if each has items "
-                "of its own, see the page 'Your data'"]
+                "of its own, use topk.KLLUCB or topk.BettingLUCB, as the page 'Your data' does"]
     return [f"{listed(alone)} share{'s' * (len(alone) == 1)} no item with any other model, and "
             "cannot be compared"]
 
