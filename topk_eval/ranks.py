@@ -403,9 +403,9 @@ class _TheseItems:
         self.about = f"exactly these {size:,} items"
         self.notes = []
         if not known.all() and results.order != "drawn":
-            self.notes.append("a model with missing cells lies between its worst and its best case; "
-                              "an order that was drawn at random beforehand (drawn=True, --drawn) "
-                              "says more")
+            self.notes.append("a model with missing cells lies between its worst and its best "
+                              "case; an order that was drawn at random beforehand (drawn=True, "
+                              "--drawn) says more")
 
     def strength(self, inside, outside):
         """Return how well each claim of a inside over b outside is supported."""
