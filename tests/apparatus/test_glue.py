@@ -21,6 +21,7 @@ def test_numbers_are_glued_as_pythons_own(monkeypatch):
     assert {type(value) for value in glued.values()} == {float, int, str}
 
 
+LONGEST = {"TopTwo": 95}  # lines of a listing; with more than 20 arms an arm may have to catch up
 SHOWN = {"ImprovedTopK": (topk.AdaptiveTopK, topk.Halving)}  # on pages that its own page links to
 
 
@@ -32,7 +33,7 @@ def test_a_page_can_print_every_rule(name):
     own = {f.name for f in ast.parse(source).body}
     assert own >= {"share", "decide"} or "pick" in own
     assert not own & {"accept", "rank", "setup"}  # of the engine
-    assert len(source.splitlines()) <= 60 and "@" not in source
+    assert len(source.splitlines()) <= LONGEST.get(name, 65) and "@" not in source
     everything = {f.name for f in ast.parse(rule_of(getattr(topk, name)).data[10:-3]).body}
     left_out = dict(re.findall(r"`(\w+)` is in the rule of (\w+)\.", rest))
     assert own | set(left_out) == everything and bool(left_out) == bool(shown)

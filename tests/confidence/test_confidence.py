@@ -20,6 +20,9 @@ from topk.confidence.confidence import (
 )
 from topk.confidence.kl import mixture_cost
 
+# Large ones, too: exact statements hold for all.
+pytestmark = pytest.mark.filterwarnings("ignore:delta = .* is the probability of failure")
+
 
 def grid():
     """Return pulls and sums, whole and fractional ones, ends included."""

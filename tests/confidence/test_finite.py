@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from topk.confidence import confidence, finite
 
+# Large ones, too: exact statements hold for all.
+pytestmark = pytest.mark.filterwarnings("ignore:delta = .* is the probability of failure")
+
 
 def falling(x, j):
     """x (x - 1) ... (x - j + 1)."""

@@ -139,14 +139,18 @@ def test_the_folder_of_numba_is_respected(tmp_path):
     assert shared(SOURCES.parent, **where) == WARNED
 
 
+def raised_by_numba(error):
+    """Return a function of numba's, by its module's name, that raises an error."""
+    module = {"__name__": "numba.core.caching"}
+    exec(f"def fail(*_):\n    raise {error}", module)
+    return module["fail"]
+
+
 @kept_only
 def test_what_cannot_be_stored_is_compiled_with_a_warning(tmp_path, monkeypatch):
     """As on a full disk, or where numba finds no place for its files."""
     where = {"XDG_CACHE_HOME": str(tmp_path)}
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
+    full = raised_by_numba('OSError(28, "No space left on device")')
     monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", full)
     assert shared(**where) == WARNED
     monkeypatch.undo()
@@ -163,9 +167,7 @@ def test_what_numba_cannot_load_is_compiled_again(tmp_path, monkeypatch):
     where = {"XDG_CACHE_HOME": str(tmp_path)}
     assert shared(**where) == COMPILED
 
-    def unknown(*_):
-        raise AttributeError("Can't get attribute 'Renamed'")
-
+    unknown = raised_by_numba('AttributeError("no attribute")')
     monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.load", unknown)
     assert shared(**where) == WARNED
     monkeypatch.undo()

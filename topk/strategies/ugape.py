@@ -167,8 +167,9 @@ class FixedConfidence(Candidates):
 def sample_variance(s, arm):
     """Return the variance of an arm's rewards, with divisor T - 1; 0 for one reward."""
     pulls = s.pulls[arm]
-    spread = s.squares[arm] - s.sums[arm] * s.sums[arm] / max(pulls, 1)
-    return max(0.0, spread) / max(pulls - 1, 1)
+    # whole numbers for rewards 0 and 1, so that equal variances are equal floats
+    spread = pulls * s.squares[arm] - s.sums[arm] * s.sums[arm]
+    return max(0.0, spread) / max(float(pulls) * (pulls - 1), 1.0)
 
 
 @allocates
