@@ -34,7 +34,7 @@ $(STAMP):
 	  then python="$$candidate"; break; fi; done; \
 	if [ -z "$$python" ]; then echo 'Python 3.11 or newer is needed: make PYTHON=...' >&2; exit 1; fi; \
 	rm -rf $(VENV) && "$$python" -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e . -e book
 	touch $@
 
