@@ -12,8 +12,8 @@ from evidence.plays import in_lines
 import topk_eval
 
 RESULT = Path(__file__).with_name("gates.json")
-SEED, STREAMS, CANDIDATES, DELTA = 38, 1000, 200, 0.05
-PLAYS, ITEMS, WIDE_DELTA = 150, 60, 0.3
+SEED, STREAMS, CANDIDATES, DELTA = 38, 250, 200, 0.05
+PLAYS, ITEMS, WIDE_DELTA = 80, 60, 0.3
 FOLLOWED = {"streams": 2, "tiers": 3}  # that the tests repeat
 SETTINGS = {  # of the gate; discordant items, and the size of batches
     "equal": ({"smallest_gain": 0.05, "most_items": 400}, 0.2, 50),
