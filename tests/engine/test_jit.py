@@ -446,7 +446,7 @@ def test_a_users_function_below_the_librarys_has_all_that_numba_offers(capfd):
 def test_the_private_options_are_in_use():
     """Otherwise everything is right, and slow."""
     assert jit.private_options()
-    assert jit.known_to_numba(jit.INLINED) == {"_nrt": False, "forceinline": True}
+    assert jit.known_to_numba(jit.INLINED) == jit.INLINED
     assert jit.options_of(indices.update, True) is jit.INLINED
     assert jit.options_of(ranking.rank, True) is jit.COUNTING
     assert jit.options_of(find_bounds.compiled_form, True) is jit.APART

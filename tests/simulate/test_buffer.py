@@ -91,7 +91,7 @@ def test_the_buffer_moves_and_loses_nothing():
         arm, count = int(rng.integers(30)), int(rng.integers(1, 4))
         if count < 3:
             buffered.fill(np.array([arm]), np.array([count]))
-            law = buffered.law(np.arange(30))
+            law = buffered.law(np.arange(30)).other
             found[arm] += law.values[law.start[arm] : law.start[arm] + count].tolist()
             law.start[arm] += count
         else:

@@ -17,15 +17,16 @@ What is private in numba
 Compiled code counts the references to each array that it passes to a function, with an atomic
 instruction each time.  A loop that makes one pull per step passes a whole state to some ten
 functions per step, and LUCB1 takes 60 times as long if references are counted.  Two options
-avoid this:
+avoid the first, and a third saves an eighth of the time that compiling takes:
 
 * ``_nrt=False``, numba's own example of an option of `register_jitable`: a function that neither
   makes nor stores an array counts no references.  The library's functions are compiled this way
   unless they are marked with `allocates`.  The functions of users' strategies, and of the library's
   strategies in rounds, always count references.  So does the entry point, which Python calls.
 * ``forceinline=True``: such a function is inlined into its caller, unless marked with `apart`.
+* ``no_cfunc_wrapper=True``: there is no second entry to such a function, for C to call it.
 
-If numba does not know one of the two, both are left out, with a warning (`private_options`); the
+If numba does not know one of them, all are left out, with a warning (`private_options`); the
 results are the same, but runs are slower.  Without numba everything runs as plain Python.
 """
 
@@ -66,10 +67,10 @@ PATIENCE = 1.0  # seconds; a longer compilation is announced
 BUSY = 120.0  # seconds after which a process that has begun to compile is thought to have ended
 
 # How functions are compiled.  Options that are left out would be inherited from the first caller.
-USERS = {"_nrt": True, "forceinline": False, "boundscheck": True}
-COUNTING = {"_nrt": True, "forceinline": False}
-APART = {"_nrt": False, "forceinline": False}
-INLINED = {"_nrt": False, "forceinline": True}
+USERS = {"_nrt": True, "forceinline": False, "boundscheck": True, "no_cfunc_wrapper": False}
+COUNTING = {"_nrt": True, "forceinline": False, "no_cfunc_wrapper": True}
+APART = {"_nrt": False, "forceinline": False, "no_cfunc_wrapper": True}
+INLINED = {"_nrt": False, "forceinline": True, "no_cfunc_wrapper": True}
 
 
 MACHINE = {"topk", "numba", "llvmlite", *sys.stdlib_module_names}  # whose errors are understood
@@ -88,13 +89,12 @@ def let_pass(error):
 
 @cache
 def private_options():
-    """Return whether numba knows the two options.
+    """Return whether numba knows the private options.
 
-    It checks the options of a function when it compiles it, so one is compiled with each of them.
+    It checks the options of a function when it compiles it, so one is compiled with all of them.
     """
     try:
-        for options in {"_nrt": False}, {"forceinline": True}:
-            njit(**options)(lambda: 0)()
+        njit(**INLINED)(lambda: 0)()
         return True
     except (KeyError, TypeError, numba.core.errors.NumbaError) as reason:
         let_pass(reason)
@@ -315,7 +315,7 @@ def compiled(function, cls, name, lean, store=True):
     return Loop(function, cls, name, lean, store) if COMPILES else function
 
 
-def compiled_for(state, function):
+def compiled_for(state, function, coins=True):
     """Return `topk.engine.loop.run_batches` or ``step`` compiled for the class of a run's state.
 
     Parameters
@@ -324,9 +324,12 @@ def compiled_for(state, function):
         The run.
     function : function
         The entry point; without a compiler it is returned as plain Python.
+    coins : bool
+        Whether it draws 0 and 1 only; other laws have a loop of their own, since most runs need
+        none of them, and they take long to compile.
     """
     cls, search = type(state.strategy), state.search.name if state.search else "none"
-    name = f"{cls.__name__}_{search}_{type(state.s).__name__}"
+    name = f"{cls.__name__}_{search}_{type(state.s).__name__}{'' if coins else '_laws'}"
     return compiled(function, type(state.s), name, state.strategy.by_indices, is_importable(cls))
 
 

@@ -59,22 +59,26 @@ NO_CHAIN = Chain(
 )
 
 
-# How rewards are drawn.  A single type for all laws, so that a rule has a single loop:
-#   kind, one of the numbers below; first and second (n,), the parameters of the distributions;
+# How rewards are drawn:
+#   first (n,), the probabilities of 0/1 rewards, or the first parameters of other distributions;
+#   other, None for 0/1 rewards, since a loop that draws nothing else compiles faster.
+Law = namedtuple("Law", "first other")
+# ... and all other laws, of one type, so that a rule has a single loop for them:
+#   kind, one of the numbers below; second (n,), the second parameters of the distributions;
 #   values (v,), recorded rewards; start, end (n,) int64, each arm's part of them;
 #   results (n, N), rewards that were dealt beforehand; order (n,) int64, the bandit's numbers of
 #   arms; numbers, those of the bandit's `RewardRange`.
-Law = namedtuple("Law", "kind first second values start end results order numbers")
-BERNOULLI, BETA, NORMAL, RECORDED, DEALT, BUFFERED = range(6)
-NOTHING = {"first": np.zeros(0), "second": np.zeros(0), "values": np.zeros(0)}
+Other = namedtuple("Other", "kind second values start end results order numbers")
+BETA, NORMAL, RECORDED, DEALT, BUFFERED = range(5)
+NOTHING = {"second": np.zeros(0), "values": np.zeros(0)}
 NOTHING |= {"start": np.zeros(0, np.int64), "end": np.zeros(0, np.int64)}
 NOTHING |= {"results": np.zeros((0, 0), np.int8)}
 
 
-def new_law(kind, bandit, order, **more):
-    """Return a `Law` of a bandit's arms, in an order of the arms."""
+def new_law(kind, bandit, order, first=NOTHING["values"], **more):
+    """Return a `Law` of rewards that are not drawn as 0 and 1, for arms in an order."""
     numbers = *map(float, bandit.reward_range.numbers[:4]), bool(bandit.reward_range.numbers[4])
-    return Law(**NOTHING | {"kind": kind, "order": order, "numbers": numbers} | more)
+    return Law(first, Other(**NOTHING | {"kind": kind, "order": order, "numbers": numbers} | more))
 
 
 def law_of(bandit, order):
@@ -88,7 +92,7 @@ def law_of(bandit, order):
     if is_coin(bandit):
         if kind.pull is not BernoulliBandit.pull:
             return None
-        return new_law(BERNOULLI, bandit, order, first=bandit.means.ravel()[order])
+        return Law(bandit.means.ravel()[order], None)
     if "dealt" in vars(kind):  # a derived class has its own `sample`
         results, taken = bandit.dealt
         return new_law(DEALT, bandit, order, results=results, start=taken)
@@ -136,42 +140,44 @@ def run_batches(s, chain, law, rng, arms, counts, rewards, until, steps):
     m : int
         Number of entries of the batch that is not yet drawn, 0 if there is none.
     """
+    history, sums = chain.history, rewards[0]
     for _ in range(steps):
-        status, m = make_batch(s, chain, law, rng, arms, counts, rewards, until)
+        m = ask(s, arms, counts)
+        if m == 0:
+            if s.now.ended == WRONG or not next_run(chain):
+                return DONE, 0
+            continue
+        if crosses(s.now.total, m, counts, until, history):
+            return CROSSING, m
+        status = draw_batch(law.first, law.other, arms, counts, m, rng, rewards)
         if status != PAUSED:
             return status, m
+        count(s, m, arms, counts, sums, rewards[1])
+        if history.arms.size > 0:
+            record_pulls(history, m, arms, sums)
+        while checkpoint_due(history, s.now.total - 1):  # a mark inside the batch
+            record_checkpoint(history, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
+        update(s, m, arms)
+        while checkpoint_due(history, s.now.total):  # or at its end
+            record_checkpoint(history, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
     return PAUSED, 0
 
 
-def make_batch(s, chain, law, rng, arms, counts, rewards, until):
-    """Make a batch of pulls, or begin the next run; see `run_batches`."""
-    history, m, sums = chain.history, ask(s, arms, counts), rewards[0]
-    if m == 0:
-        goes_on = s.now.ended != WRONG and next_run(chain)
-        return (PAUSED if goes_on else DONE), 0
-    if crosses(s.now.total, m, counts, until, history):
-        return CROSSING, m
-    if law.kind == BERNOULLI:
-        draw_bernoulli(law.first, arms, counts, m, rng, sums)
+def draw_batch(first, other, arms, counts, m, rng, rewards):
+    """Draw a batch by a `Law`: each arm's sum of rewards, and of their squares.
+
+    The law comes in its two parts: where ``other`` is None, numba compiles the first branch only.
+    """
+    if other is None:
+        draw_bernoulli(first, arms, counts, m, rng, rewards[0])
         for j in range(m):  # 0 and 1 are their own squares
-            rewards[1, j] = sums[j]
-    else:
-        status = draw_batch(law, arms, counts, m, rng, rewards)
-        if status != PAUSED:
-            return status, m
-    count(s, m, arms, counts, sums, rewards[1])
-    if history.arms.size > 0:
-        record_pulls(history, m, arms, sums)
-    while checkpoint_due(history, s.now.total - 1):  # a mark inside the batch
-        record_checkpoint(history, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
-    update(s, m, arms)
-    while checkpoint_due(history, s.now.total):  # or at its end
-        record_checkpoint(history, s.now.total, s.pulls, s.sums, s.status, m, arms, sums)
-    return PAUSED, 0
+            rewards[1, j] = rewards[0, j]
+        return PAUSED
+    return draw_other(first, other, arms, counts, m, rng, rewards)
 
 
 @apart
-def draw_batch(law, arms, counts, m, rng, rewards):
+def draw_other(first, law, arms, counts, m, rng, rewards):
     """Draw a batch of at most two pulls of an arm; the sum of two rewards is correctly rounded.
 
     Return ``BY_HAND`` if an arm is pulled more than twice, ``SHORT`` if the buffer has too few
@@ -188,18 +194,18 @@ def draw_batch(law, arms, counts, m, rng, rewards):
         total, squares = 0.0, 0.0
         for _ in range(counts[j]):
             # centred before it is squared, see topk.bandits.RewardRange.centred
-            reward = (draw(law, arms[j], rng) - law.numbers[0]) * law.numbers[1]
+            reward = (draw(first, law, arms[j], rng) - law.numbers[0]) * law.numbers[1]
             total, squares = total + reward, squares + reward * reward
         rewards[0, j], rewards[1, j] = unit_sums(law.numbers, counts[j], total, squares)
     return PAUSED
 
 
-def draw(law, arm, rng):
+def draw(first, law, arm, rng):
     """Return one reward of an arm, drawn as the bandit's `sample` draws it from the same stream."""
     if law.kind == BETA:
-        return rng.beta(law.first[arm], law.second[arm])
+        return rng.beta(first[arm], law.second[arm])
     if law.kind == NORMAL:
-        return rng.normal(law.first[arm], law.second[arm])
+        return rng.normal(first[arm], law.second[arm])
     if law.kind == RECORDED:
         return draw_recorded(law, arm, rng)
     own = law.order[arm]

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from topk.engine.loop import BERNOULLI, CROSSING, NO_CHAIN
+from topk.engine.loop import CROSSING, NO_CHAIN
 from topk.engine.streams import ORDER, REWARDS, order_from
 from topk.rules.base import BY_RULE
 from topk.rules.ranking import best_of
@@ -37,7 +37,7 @@ def run_together(strategy, bandits, seed, numbers, stop=None, max_pulls=-1):
     """
     play = Play(strategy, bandits[0], seed, numbers.start, stop=stop)
     bits, layout = generator_memory(play.rng), bandits[0].layout
-    possible = play.compiles and play.fused and play.law.kind == BERNOULLI and not strategy.random
+    possible = play.compiles and play.fused and play.law.other is None and not strategy.random
     if not possible or bits is None or numbers.stop > 2**32:
         return None
     # an entry of ``plays`` has all that a run changes: the generator's state, the means in the

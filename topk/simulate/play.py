@@ -14,7 +14,6 @@ from topk.bandits import UNIT_RANGE, Bandit, BernoulliBandit, exact_sum, is_coin
 from topk.confidence.capital import has_products, log_products
 from topk.engine import loop, tiering
 from topk.engine.loop import (
-    BERNOULLI,
     BY_HAND,
     CROSSING,
     DONE,
@@ -82,11 +81,11 @@ def played(finish, *given, **options):
             warnings.warn(f"slow, as plain Python: {reason}", SlowWarning, stacklevel=2)
 
 
-def compiled_for(state, function):
+def compiled_for(state, function, law=None):
     """Return a loop compiled for the state of a run; see `topk.engine.jit.compiled_for`."""
     from topk.engine import jit  # importing numba takes longer than many runs
 
-    return jit.compiled_for(state, function)
+    return jit.compiled_for(state, function, coins=law is None or law.other is None)
 
 
 def numbered_loop(function):
@@ -338,7 +337,7 @@ class Play:
             compiled = numbered_loop(self.state.table.loop)
         else:
             other = Play(*self.given, compiles=True)
-            compiled = compiled_for(other.state, loop.run_batches)
+            compiled = compiled_for(other.state, loop.run_batches, other.law)
         if not hasattr(compiled, "claim"):  # there is no compiler
             self.tier.refused = True
             return False
@@ -373,7 +372,7 @@ class Play:
             seconds = time.thread_time() - begin
             self.seconds, self.tier.seconds = self.seconds + seconds, self.tier.seconds + seconds
             return found
-        compiled = compiled_for(self.state, function)
+        compiled = compiled_for(self.state, function, self.law)
         try:
             return compiled(*given)
         except Exception as error:
@@ -477,7 +476,7 @@ class Play:
         """
         limit = self.max_pulls if self.max_pulls >= 0 else math.inf
         marks, sets = [mark for mark in checkpoints if mark < limit], []
-        by_loop = self.fused and self.law.kind == BERNOULLI and self.recommends_by_means()
+        by_loop = self.fused and self.law.other is None and self.recommends_by_means()
         by_loop = by_loop and len(marks) * self.bandit.n <= MAX_RECORDED_COUNTS
         if marks:
             history = history_for(self.bandit.n, marks if by_loop else ())

@@ -15,12 +15,12 @@ which the list is valid.  This is exact, because keys grow with the scale and ro
 
 import numpy as np
 
-from topk._marks import allocates, apart
+from topk._marks import apart
 from topk.rules import indices
 from topk.rules.base import NO_ARM
 from topk.rules.indices import INSIDE, OUTSIDE, bound
 from topk.rules.marks import larger
-from topk.rules.ranking import precedes, rank
+from topk.rules.ranking import precedes
 from topk.rules.search.interface import Search
 
 WIDTH = 32  # rows are padded to a multiple of this, so that vectorised loops have no remainder
@@ -31,6 +31,21 @@ LONGER = 96  # arms that may be appended to a list before a new one is made
 PART = 16  # arms; the threshold of a list is the mean of the largest keys of such parts, ...
 ENOUGH = 0.6  # ... if more than this share of the parts is not empty; otherwise all arms are listed
 LEAST = -1e300  # below every finite key
+
+# What a search knows of a side.  It is one record, since the time that a loop takes to compile grows
+# with the number of arrays in its state.
+SIDE = np.dtype((np.record, [
+    ("edge", np.float64),  # upper bound on ``near`` ...
+    ("at_edge", np.int64),  # ... and the arm that has set it
+    ("winner", np.int64),  # the arm with the largest key
+    ("others", np.float64),  # upper bound on the other keys ...
+    ("since", np.float64),  # ... at this scale
+    ("heaviest", np.float64),  # upper bound on the weights
+    ("until", np.float64),  # the scale up to which the list is valid
+    ("beyond", np.float64),  # upper bound on the keys of unlisted arms up to that scale
+    ("list_size", np.int64),
+    ("longest", np.int64),  # the list size at which a new list is made
+]))  # fmt: skip
 
 
 def new_arrays(bandits, n):
@@ -46,34 +61,24 @@ def new_arrays(bandits, n):
         "list_fixed": np.full(lists, -np.inf),
         "list_weight": np.zeros(lists),
         "place": np.full(lists, NO_ARM),  # each arm's place in its side's list
-        "list_size": np.zeros(2, dtype=np.int64),
-        "longest": np.zeros(2),  # the list size at which a new list is made
-        "until": np.full(2, -np.inf),  # the scale up to which a list is valid
-        "beyond": np.zeros(2),  # upper bound on the keys of unlisted arms up to that scale
         "growth": np.zeros(1),  # of the scale in the last round
         "near": np.full((2, width), -np.inf),
         "fixed": np.full((2, width), -np.inf),
         "weight": np.zeros(width),
-        "heaviest": np.zeros(1),  # upper bound on all weights
         "arms": np.arange(width, dtype=np.float64),
-        "edge": np.full(2, np.inf),  # upper bound on ``near`` of each side ...
-        "at_edge": np.full(2, NO_ARM),  # ... and the arm that has set it
-        "winner": np.full(2, NO_ARM),  # the arm with the largest key of each side
-        "others": np.full(2, np.inf),  # upper bound on the other keys of the side ...
-        "since": np.zeros(2),  # ... at this scale
+        "sides": np.zeros(2, SIDE),
     }
 
 
-@allocates
 def setup(s):
-    """Fill the rows from the counts."""
-    s.near[:], s.fixed[:], s.edge[:] = -np.inf, -np.inf, -np.inf
-    s.heaviest[0] = 0.0
-    ranked = rank(s)
-    for place in range(ranked.size):
-        enter(s, ranked[place], INSIDE if place < s.k else OUTSIDE)
-    s.others[:], s.until[:] = np.inf, -np.inf
-    look(s)
+    """Fill the rows from the counts: k arms inside; `restore_partition` exchanges them."""
+    s.near[:], s.fixed[:] = -np.inf, -np.inf
+    for side in (INSIDE, OUTSIDE):
+        own = s.sides[side]
+        own.edge, own.heaviest, own.others, own.until = -np.inf, 0.0, np.inf, -np.inf
+    for place in range(s.now.n_active):
+        enter(s, s.active[place], INSIDE if place < s.k else OUTSIDE)
+    indices.restore_partition(s)  # not called directly, since it would be compiled twice
 
 
 def enter(s, arm, side):
@@ -82,26 +87,27 @@ def enter(s, arm, side):
     mean = s.sums[arm] / s.pulls[arm]
     near, fixed = (-mean, -end) if side == INSIDE else (mean, end)
     s.near[side, arm], s.fixed[side, arm], s.weight[arm] = near, fixed, weight
-    s.heaviest[0] = max(s.heaviest[0], weight)
-    if near >= s.edge[side]:
-        s.edge[side], s.at_edge[side] = near, arm
-    if arm != s.winner[side]:
-        s.others[side] = max(s.others[side], fixed + s.since[side] * weight)
+    own = s.sides[side]
+    own.heaviest = max(own.heaviest, weight)
+    if near >= own.edge:
+        own.edge, own.at_edge = near, arm
+    if arm != own.winner:
+        own.others = max(own.others, fixed + own.since * weight)
     if s.place.size > 0:
         relist(s, side, arm)
 
 
 def relist(s, side, arm):
     """Update an arm in the list of a side; append it if its key may exceed ``beyond``."""
-    place, fixed, weight = s.place[side, arm], s.fixed[side, arm], s.weight[arm]
+    own, place, fixed, weight = s.sides[side], s.place[side, arm], s.fixed[side, arm], s.weight[arm]
     if place == NO_ARM:
-        if s.until[side] == -np.inf or fixed + s.until[side] * weight <= s.beyond[side]:
+        if own.until == -np.inf or fixed + own.until * weight <= own.beyond:
             return  # without a valid list, all arms are looked at
-        place = s.list_size[side]
-        s.list_size[side] += 1
+        place = own.list_size
+        own.list_size += 1
         s.place[side, arm], s.listed[side, place] = place, arm
-        if place >= s.longest[side]:
-            s.until[side] = -np.inf
+        if place >= own.longest:
+            own.until = -np.inf
     s.list_fixed[side, place], s.list_weight[side, place] = fixed, weight
 
 
@@ -117,9 +123,9 @@ def arm_pulled(s, arm):
 
 def restore_partition(s):
     """Exchange arms until all inside rank above all outside; then find the winners."""
-    while s.edge[INSIDE] + s.edge[OUTSIDE] >= 0:  # otherwise no arm is misplaced
+    while s.sides[INSIDE].edge + s.sides[OUTSIDE].edge >= 0:  # otherwise no arm is misplaced
         lead = kth(s) - following(s)
-        last, first = s.at_edge[INSIDE], s.at_edge[OUTSIDE]
+        last, first = s.sides[INSIDE].at_edge, s.sides[OUTSIDE].at_edge
         if lead == 0:  # the last and the first of those with equal means
             last, first = top(s.near[INSIDE], s.arms, 1.0), top(s.near[OUTSIDE], s.arms, -1.0)
         if precedes(lead, last, first, 0.0):
@@ -140,8 +146,9 @@ def look(s):
     """
     q = s.now.scale
     for side in (INSIDE, OUTSIDE):
-        most = s.others[side] + (q - s.since[side]) * s.heaviest[0]
-        if key(s, side, s.winner[side]) <= most + ROUNDING * (1 + q * s.heaviest[0]):
+        own = s.sides[side]
+        most = own.others + (q - own.since) * own.heaviest
+        if key(s, side, own.winner) <= most + ROUNDING * (1 + q * own.heaviest):
             if s.place.size > 0:
                 look_at_list(s, side)
             else:
@@ -155,24 +162,26 @@ def key(s, side, arm):
 
 def look_at_list(s, side):
     """Find a side's winner in its list; if that is not certain, make a new list."""
-    if s.now.scale <= s.until[side]:
+    own = s.sides[side]
+    if s.now.scale <= own.until:
         find_listed(s, side)
-        if key(s, side, s.winner[side]) > s.beyond[side]:
+        if key(s, side, own.winner) > own.beyond:
             return
-    s.until[side] = s.now.scale + AHEAD * s.growth[0]
-    s.list_size[side], s.beyond[side] = fill_list(
-        s.fixed[side], s.weight, s.now.scale, s.until[side], s.listed[side], s.list_fixed[side],
-        s.list_weight[side], s.place[side], s.list_size[side],
+    own.until = s.now.scale + AHEAD * s.growth[0]
+    own.list_size, own.beyond = fill_list(
+        s.fixed[side], s.weight, s.now.scale, own.until, s.listed[side], s.list_fixed[side],
+        s.list_weight[side], s.place[side], own.list_size,
     )  # fmt: skip
-    s.longest[side] = s.list_size[side] + LONGER
+    own.longest = own.list_size + LONGER
     find_listed(s, side)
 
 
 def find_listed(s, side):
     """Find the winner of a side among the arms in its list."""
-    size = -(-max(1, s.list_size[side]) // WIDTH) * WIDTH
+    own = s.sides[side]
+    size = -(-max(1, own.list_size) // WIDTH) * WIDTH
     fixed, weight, arms = s.list_fixed[side], s.list_weight[side], s.listed[side]
-    find(s, side, fixed[:size], weight[:size], arms[:size], s.beyond[side])
+    find(s, side, fixed[:size], weight[:size], arms[:size], own.beyond)
 
 
 def find(s, side, fixed, weight, arms, beyond):
@@ -181,15 +190,17 @@ def find(s, side, fixed, weight, arms, beyond):
     ``beyond`` is an upper bound on the keys of the side's arms that are not among them.
     """
     arm, second = largest_arm(fixed, weight, arms, s.now.scale)
-    s.winner[side], s.others[side], s.since[side] = arm, max(beyond, second), s.now.scale
+    own = s.sides[side]
+    own.winner, own.others, own.since = arm, max(beyond, second), s.now.scale
 
 
 def edge(s, side):
     """Return the largest ``near`` of a side, from a scan if the arm that set it has changed."""
-    if s.near[side, s.at_edge[side]] != s.edge[side]:
-        s.at_edge[side] = top(s.near[side], s.arms, 1.0)
-        s.edge[side] = s.near[side, s.at_edge[side]]
-    return s.edge[side]
+    own = s.sides[side]
+    if s.near[side, own.at_edge] != own.edge:
+        own.at_edge = top(s.near[side], s.arms, 1.0)
+        own.edge = s.near[side, own.at_edge]
+    return own.edge
 
 
 @apart
@@ -311,12 +322,12 @@ def inside(s, arm):
 
 def lowest(s):
     """Return the arm inside with the lowest lower bound."""
-    return s.winner[INSIDE]
+    return s.sides[INSIDE].winner
 
 
 def highest(s):
     """Return the arm outside with the highest upper bound, `NO_ARM` if none is outside."""
-    return s.winner[OUTSIDE]
+    return s.sides[OUTSIDE].winner
 
 
 def kth(s):
