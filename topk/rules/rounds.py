@@ -44,6 +44,7 @@ def ask(s, arms, counts):
     return min(pulled.size, pulls)
 
 
+@allocates  # as `settle_round`: a function is compiled anew for callers that count otherwise
 def update(s, m, arms):
     """Decide, unless the budget has truncated the round, and open the next one."""
     if s.now.cut and s.now.each != EVERYTHING:
@@ -58,6 +59,7 @@ def open_play(s):
     settle_round(s)
 
 
+@allocates
 def open_round(s):
     """Determine the arms and the pulls of the next round."""
     keep_active(s)

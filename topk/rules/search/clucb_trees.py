@@ -13,7 +13,7 @@ first, then those of the lower number.
 
 import numpy as np
 
-from topk._marks import allocates
+from topk.rules import indices
 from topk.rules.base import NO_ARM
 from topk.rules.marks import replaceable
 from topk.rules.ranking import precedes
@@ -57,11 +57,10 @@ def new_arrays(bandits, n):
     return {"trees": new_tournament(n, TREES), "gained": np.zeros(2)}
 
 
-@allocates
 def setup(s):
     """Set up the trees from the counts."""
     set_up_ranks(s)
-    order_exchange(s.trees, s.gained)
+    indices.restore_partition(s)
     add_up(s.trees, s.gained)
 
 

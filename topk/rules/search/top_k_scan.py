@@ -78,7 +78,7 @@ def setup(s):
         own.edge, own.heaviest, own.others, own.until = -np.inf, 0.0, np.inf, -np.inf
     for place in range(s.now.n_active):
         enter(s, s.active[place], INSIDE if place < s.k else OUTSIDE)
-    indices.restore_partition(s)  # not called directly, since it would be compiled twice
+    indices.restore_partition(s)
 
 
 def enter(s, arm, side):

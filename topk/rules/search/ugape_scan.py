@@ -25,6 +25,7 @@ not active has the mean minus infinity.
 import numpy as np
 
 from topk._marks import allocates, apart, in_loops
+from topk.rules import indices
 from topk.rules.base import ACTIVE, NO_ARM
 from topk.rules.marks import larger, open_function, replaceable
 from topk.rules.ranking import precedes
@@ -77,11 +78,11 @@ def setup(s):
         for arm in range(bandit * n, (bandit + 1) * n):
             s.means[arm], s.parts[0, arm], s.parts[1, arm] = -np.inf, 0.0, 0.0
             if s.status[arm] == ACTIVE:
-                arm_pulled(s, arm)
+                indices.arm_pulled(s, arm)
             s.inside[arm] = s.leading[arm] = 0.0
             if s.status[arm] == ACTIVE and missing > 0:
                 s.inside[arm], s.leading[arm], missing = 1.0, 1.0, missing - 1
-    restore_partition(s)
+    indices.restore_partition(s)
 
 
 def scale_grew(s, scale):

@@ -12,6 +12,7 @@ the tree, whose leaves are in the order of the arms, but only if some match was 
 import numpy as np
 
 from topk._marks import allocates
+from topk.rules import indices
 from topk.rules.base import NO_ARM
 from topk.rules.ranking import precedes
 from topk.rules.search import ugape_scan
@@ -55,11 +56,10 @@ def new_arrays(bandits, n):
     return {"trees": new_tournament(n, TREES)}
 
 
-@allocates
 def setup(s):
     """Set up the trees from the counts; then find Top and J by exchanges."""
     set_up_ranks(s)
-    restore_partition(s)
+    indices.restore_partition(s)
 
 
 def restore_partition(s):
