@@ -44,7 +44,7 @@ def ask(s, arms, counts):
     return min(pulled.size, pulls)
 
 
-@allocates  # as `settle_round`: a function is compiled anew for callers that count otherwise
+@allocates  # as `settle_round`: otherwise `decide` would be compiled twice, see topk.engine.jit
 def update(s, m, arms):
     """Decide, unless the budget has truncated the round, and open the next one."""
     if s.now.cut and s.now.each != EVERYTHING:

@@ -32,8 +32,7 @@ PART = 16  # arms; the threshold of a list is the mean of the largest keys of su
 ENOUGH = 0.6  # ... if more than this share of the parts is not empty; otherwise all arms are listed
 LEAST = -1e300  # below every finite key
 
-# What a search knows of a side.  It is one record, since the time that a loop takes to compile grows
-# with the number of arrays in its state.
+# What a search knows of a side: one record, since each array of a state takes time to compile.
 SIDE = np.dtype((np.record, [
     ("edge", np.float64),  # upper bound on ``near`` ...
     ("at_edge", np.int64),  # ... and the arm that has set it
