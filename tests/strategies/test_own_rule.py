@@ -238,7 +238,7 @@ def test_reserved_names_are_refused():
     @dataclass(frozen=True)
     class Searched(Wrong):
         def state(self, arms):
-            return {"edge": Stored("real", arms.n)}
+            return {"near": Stored("real", arms.n)}
 
     @dataclass(frozen=True)
     class Unkind(Wrong):
@@ -249,7 +249,7 @@ def test_reserved_names_are_refused():
     class Lost(Wrong):
         checks = topk.Indices.checks | {"one": lambda value, name: None}
 
-    for cls, name in ((Own, "pulls"), (Kept, "rounds"), (Fixed, "active"), (Searched, "edge")):
+    for cls, name in ((Own, "pulls"), (Kept, "rounds"), (Fixed, "active"), (Searched, "near")):
         with pytest.raises(ValueError, match=f"names in {cls.__name__} must be .*'{name}'"):
             topk.run(cls(1, 12, 0, -1), BANDIT, rng=0)
     with pytest.raises(ValueError, match="the kind of mine must be .*got 'float'"):
