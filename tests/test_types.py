@@ -125,3 +125,11 @@ def test_modules_list_public_names_only():
 
 def test_the_script_runs():
     exec(compile(EVERY_MODULE, "every_module.py", "exec"), {})
+
+
+def test_a_strategy_lists_its_parameters_and_what_callers_use():
+    strategy = topk.KLLUCB(2, 0, 0.1)
+    found = {name for name in dir(strategy) if not name.startswith("_")}
+    assert {"k", "epsilon", "delta", "start", "most_k"} <= found and len(found) < 20
+    assert {"pick", "scale"} <= {*dir(topk.LUCB1)}  # authors of rules look at the class
+    assert all(hasattr(strategy, name) for name in dir(strategy))

@@ -27,6 +27,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -452,6 +453,10 @@ class Gate(Drafted):
         count = len(self._rows)
         return (f"Gate(champion={self.champion!r}, {count} trial{'' if count == 1 else 's'}, "
                 f"{self._delta_left:.3g} left of delta = {self.delta:g})")
+
+    def _repr_html_(self) -> str:
+        table = self.history().to_html(escape=True, max_rows=20)
+        return f"<pre>{escape(repr(self))}</pre>{table}"
 
 
 def order_of(names: list[Any], source: list[Any]) -> Integers:

@@ -792,6 +792,7 @@ def test_history_has_a_row_per_trial():
     assert frame.status.tolist() == ["accepted", "abandoned"] and frame.gain.tolist() == [1, -1]
     assert frame.pool.isna().tolist() == [True, False]
     assert frame.delta_left.iloc[-1] == gate.delta_left and "2 trials" in repr(gate)
+    assert "2 trials" in gate._repr_html_() and "<td>abandoned</td>" in gate._repr_html_()
     empty = topk_eval.Gate().history()
     assert empty.empty
     assert empty.delta_left.dtype == frame.delta_left.dtype  # as after loading 1 for 1.0

@@ -117,6 +117,8 @@ def test_reprs_are_short_and_runs_may_be_limited():
     found = topk.compare(SURE, BANDIT, runs=3, max_pulls=20, seed=1)
     assert repr(found) == "Comparison(['LUCB1', 'Racing'], runs=3)"
     assert (found.frame().pulls_used <= 20).all()
+    strange = topk.compare({"<b>": SURE["LUCB1"]}, BANDIT, runs=2, seed=1)._repr_html_()
+    assert "&lt;b&gt;" in strange and "<b>" not in strange and "<td>" in strange
 
 
 def test_curves_begin_and_end_at_the_points():

@@ -50,6 +50,8 @@ def test_reprs_are_short():
     assert "n=(3, 2), k=1" in repr(several)
     sure = topk.replicate(topk.LUCB1(1, 0.9, 0.9), topk.BernoulliBandit([0, 1]), 3, seed=0)
     assert "certified 3 of the runs" in repr(sure)
+    shown = plays._repr_html_()
+    assert shown.startswith("<pre>Replications(runs=50") and shown.count("<tr") == 12  # and dots
 
 
 def test_an_outcome_has_means_in_units_of_reward():

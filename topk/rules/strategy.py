@@ -34,6 +34,11 @@ NO_DATACLASS = "{} is not a frozen dataclass: put @dataclass(frozen=True) above"
 BOUNDS_DELTA = 0.05  # joint failure probability of the bounds of strategies without their own
 
 
+# what callers of a strategy use beside its parameters; everything else is for authors of rules
+CALLED = ("anytime", "average", "certifies", "joins_by", "most_k", "several", "start", "stops_by",
+          "tolerance")  # fmt: skip
+
+
 class Strategy:
     """Base class of all strategies: checked parameters, live sessions, confidence bounds.
 
@@ -143,6 +148,11 @@ class Strategy:
             elif field.name in kinds and not (value is None and "None" in str(field.type)):
                 value = as_declared(value, field.name, kinds[field.name])
             object.__setattr__(self, field.name, value)
+
+    def __dir__(self) -> list[str]:
+        """List the parameters and what callers use; `dir` of the class lists everything."""
+        own = (name for name in super().__dir__() if name.startswith("_"))
+        return [*own, *(field.name for field in dataclasses.fields(self)), *CALLED]
 
     @property
     def tolerance(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -233,6 +234,9 @@ class Comparison(Plottable):
         reps = next(iter(self.replications.values()))[0]
         points = f", points={self.points}" if self.points else ""
         return f"Comparison({list(self.strategies)}, runs={len(reps.pulls)}{points})"
+
+    def _repr_html_(self):
+        return f"<pre>{escape(repr(self))}</pre>{self.table().to_html(escape=True, max_rows=40)}"
 
     def frame(self, epsilon: float | None = None) -> pandas.DataFrame:
         """Return one row for each strategy, replication and budget or checkpoint.

@@ -6,6 +6,7 @@ import math
 import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -220,6 +221,9 @@ class Replications(_ArrayFields):
             f"mean pulls {self.total_pulls.mean():.6g}, "
             f"certified {self.certified.sum()} of the runs)"
         )
+
+    def _repr_html_(self):
+        return f"<pre>{escape(repr(self))}</pre>{self.frame().to_html(escape=True, max_rows=10)}"
 
     def frame(self, epsilon: float | None = None) -> pandas.DataFrame:
         """Return a tidy data frame with one row per replication and checkpoint, and all metrics.
