@@ -190,13 +190,15 @@ class HoledPairs(PairTable):
         if not live.any():
             return
         for item in range(int(begin[live].min()), int(end[live].max())):
-            gains = self.low[x, item] - self.high[y, item] + self.epsilon
             now = (begin <= item) & (item < end)
             if self.fixed:
                 now &= self.told[x, item] & self.told[y, item]
-            found = bet(capitals, np.where(now, gains, 0.0))
+            its = np.flatnonzero(now)
+            part = capitals[its]
+            found = bet(part, self.low[x[its], item] - self.high[y[its], item] + self.epsilon)
+            capitals[its] = part
             if item + 1 >= self.first:
-                np.maximum(largest, found, out=largest, where=now)
+                largest[its] = np.maximum(largest[its], found)
 
     def scores(self) -> Floats:
         """Return each model's mean difference to the one with most cells; nan without cells."""
