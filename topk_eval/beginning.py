@@ -16,7 +16,8 @@ from topk.live.membership import MANY_ARMS
 from topk.live.told import as_name, check_names
 from topk.rules.strategy import Strategy
 from topk.strategies.betting import BettingLUCB
-from topk_eval.cells import Cells
+from topk.strategies.paired import PairedBetting
+from topk_eval.cells import Cells, NumberedCells
 from topk_eval.forms import live
 from topk_eval.results import Results
 
@@ -29,7 +30,8 @@ class Beginning(NamedTuple):
     Attributes
     ----------
     models, items : int, or list of str or of int
-        Numbers of models n and items N, or their names.
+        Numbers of models n and items N, or their names.  Without items (None) the models are
+        independent arms, and their items are the numbers of their pulls.
     bounds, trials, lower_is_better, withdrawals
         As in `topk_eval.Evaluation`.
     lead : int
@@ -57,9 +59,9 @@ class Beginning(NamedTuple):
     joined: Sequence[int] = ()
 
     @property
-    def size(self) -> int:
-        """Number N of items."""
-        return self.items if isinstance(self.items, int) else len(self.items)
+    def size(self) -> Any:
+        """Number N of items; None without items."""
+        return len(self.items) if isinstance(self.items, list) else self.items
 
     @property
     def scale(self) -> RewardRange:
@@ -85,6 +87,8 @@ class Beginning(NamedTuple):
 
     def cells(self, seed: int, shared: bool) -> Cells:
         """Return the cells, of which none is known."""
+        if self.items is None:
+            return NumberedCells(self.models, seed, self.bound_pair)
         order = "shared" if shared or self.lead else "own"
         return Cells(self.models, self.items, seed, self.trials, order, self.lead, self.given,
                      self.prefix, self.bound_pair)
@@ -94,9 +98,10 @@ def fresh(
     strategy: Strategy, models: Any, items: Any, bounds: Any, trials: Any, lower_is_better: Any,
 ) -> Beginning:
     """Return how an evaluation without known results begins; check what is given."""
-    for name, value in (("models", models), ("items", items)):
-        if value is None:
-            refuse(name, None, NEITHER)
+    if models is None:
+        refuse("models", None, NEITHER)
+    if items is None:
+        return _of_arms(strategy, models, bounds, trials, lower_is_better)
     names = check_names(items, "items")
     size = check_items(len(names) if names else items)
     lead = size if strategy.paired and names is None else 0
@@ -104,6 +109,18 @@ def fresh(
         _checked_models(models), names or size, _plain(bounds), checked_trials(trials),
         check_flag(lower_is_better, "lower_is_better"), lead=lead, prefix=not strategy.paired,
     )  # fmt: skip
+
+
+def _of_arms(strategy, arms, bounds, trials, lower_is_better):
+    """Return how an evaluation of independent arms begins."""
+    if not isinstance(strategy, PairedBetting):
+        name = type(strategy).__name__
+        refuse("items", None, f"{NEITHER}; {name} runs on arms without items as a topk.Session, "
+               "strategy.start(arms), and PairedBetting does here")
+    if checked_trials(trials) > 1:
+        refuse("trials", trials, "1 without items: every pull of an arm has its own number")
+    return Beginning(_checked_models(arms), None, _plain(bounds), 1,
+                     check_flag(lower_is_better, "lower_is_better"), prefix=False)
 
 
 def known(strategy: Strategy, results: Any, more: Any) -> tuple[Beginning, Flags]:

@@ -25,7 +25,8 @@ from topk._checks import (
     refuse_first,
 )
 from topk._json import to_json_list
-from topk_eval.pairs import Told
+from topk.rules.numbered_state import MANY
+from topk_eval.pairs import Told, room_for
 from topk_eval.results import filled_means
 
 # status of a trial of a cell; known results have a status of at least 0
@@ -33,6 +34,7 @@ FRESH, OUT, LOST, TOLD, FAILED = -1, -2, -3, 0, 1
 LETTERS = {FRESH: ".", OUT: "?", LOST: "-", TOLD: "=", FAILED: "x"}  # in stored sessions, ...
 KNOWN = {letter: status for status, letter in LETTERS.items()} | {"0": TOLD, "1": TOLD}
 BITS = {0.0: "0", 1.0: "1"}  # ... where results of 0 and 1 have their own letters
+AHEAD = 100_000  # numbers of pulls beyond the largest so far that may be told: memory grows with it
 
 
 def drawn_orders(seed, owners, items):
@@ -109,6 +111,8 @@ class Cells:
         Number of counted cells of each model.
     """
 
+    nouns = "model", "item"
+
     def __init__(
         self, models, items, seed, trials=1, order="own", lead=0, given=None, prefix=True,
         bounds=(0, 1),
@@ -159,10 +163,30 @@ class Cells:
         other.borrowed = True  # values are copied when one is told
         return other
 
+    def words(self, names, joint=" and "):
+        """Return how messages call a cell, by the names of its model and its item."""
+        return joint.join(f"{noun} {name}" for noun, name in zip(self.nouns, names, strict=True))
+
+    def _make_room(self, size):
+        """Have room for ``size`` results of each model, as all items have."""
+
+    def _items_at(self, arms, places):
+        """Return the items at some places in the orders of models, as int64."""
+        return self.order[arms, places].astype(np.int64)
+
+    def _places_of(self, arms, items):
+        """Return the places of items in the orders of models, as int64."""
+        return self.place[arms, items].astype(np.int64)
+
+    @property
+    def reach(self):
+        """The number of items that may be told."""
+        return self.items
+
     def in_order(self):
         """Return the cells in flight: arms and items, int64 (m,) each, in each model's order."""
         arms, places = np.nonzero(self.status == OUT)
-        return arms, self.order[arms, places // self.trials].astype(np.int64)
+        return arms, self._items_at(arms, places // self.trials)
 
     @property
     def left(self):
@@ -219,7 +243,7 @@ class Cells:
             self.out[arm] += places.size
             status[places] = OUT
             begin, end = end, end + places.size
-            items[begin:end] = self.order[arm, places // self.trials]
+            items[begin:end] = self._items_at(arm, places // self.trials)
         return arms, items
 
     def take(self, arms, items, results, called):
@@ -240,7 +264,7 @@ class Cells:
             Newly counted cells: their places in the model's order, and both fills of the mean of
             their trials, in units of the results.
         """
-        places = self.place[arms, items].astype(np.int64)
+        places = self._places_of(arms, items)
         slots = places if self.trials == 1 else self._free_slots(arms, places, called)
         if self.trials == 1:
             self._check_agreement(arms, items, places, results, called)
@@ -273,9 +297,9 @@ class Cells:
             free = [x for was in (OUT, LOST, FRESH) for x in np.flatnonzero(status == was)]
             at = used[cell] = used.get(cell, -1) + 1
             if at >= len(free):
-                name, item = called(arm, self.order[arm, cell[1]])
+                words = self.words(called(arm, self._items_at(arm, cell[1])))
                 raise ValueError(
-                    f"scores: the cell of model {name} and item {item} was told more than "
+                    f"scores: the cell of {words} was told more than "
                     f"trials = {self.trials} times; their number is fixed beforehand, since one "
                     "more trial after a failure favours the model"
                 )
@@ -293,10 +317,10 @@ class Cells:
         other |= (results != twice) & ~(none & np.isnan(twice))
         failed &= ~none
         if (bad := other | failed | (told & none)).any():
-            name, item = called(arms[bad][0], items[bad][0])
+            words = self.words(called(arms[bad][0], items[bad][0]))
             why = "has failed" if failed[bad][0] else "has a result" if (told & none)[bad][0] else (
                 "was told with a different result")
-            raise ValueError(f"scores: the cell of model {name} and item {item} {why}")
+            raise ValueError(f"scores: the cell of {words} {why}")
 
     def _grown(self, arms):
         """Count the cells that extend the models' complete prefixes, and return them."""
@@ -331,16 +355,15 @@ class Cells:
 
     def lose(self, arms, items, called):
         """Mark cells in flight as lost."""
-        places, used = self.place[arms, items].astype(np.int64), {}
+        places, used = self._places_of(arms, items), {}
         slots = np.empty(arms.size, dtype=np.int64)
         for j, cell in enumerate(zip(arms.tolist(), places.tolist(), strict=True)):
             begin = cell[1] * self.trials
             out = np.flatnonzero(self.status[cell[0], begin : begin + self.trials] == OUT)
             at = used[cell] = used.get(cell, -1) + 1
             if at >= out.size:
-                name, item = called(arms[j], items[j])
-                message = f"the cell of model {name} and item {item} is not in flight"
-                raise ValueError(f"items: {message}")
+                words = self.words(called(arms[j], items[j]))
+                raise ValueError(f"items: the cell of {words} is not in flight")
             slots[j] = begin + out[at]
         self.status[arms, slots] = LOST
         moved = np.bincount(arms, minlength=self.lost.size)
@@ -371,9 +394,10 @@ class Cells:
         """Restore a stored state; return what `take` returns for all its cells."""
         n, rows, values = self.counted.size, stored["known"], stored["values"]
         self._begin(check_integer(stored["seed"], "seed", 0))
-        width = self.status.shape[1]
+        width = self.items * self.trials
         if len(rows) != n or any(len(x) > width or set(x) - KNOWN.keys() for x in rows):
             refuse("known", rows, f"{n} strings of at most {width} of the letters {[*KNOWN]}")
+        self._make_room(max(map(len, rows)))
         if [row.count("=") for row in rows] != [len(x) for x in values]:
             refuse("values", values, "a list of numbers for each arm, one for each letter =")
         for arm, row in enumerate(rows):
@@ -383,12 +407,103 @@ class Cells:
             self.values[arm, : status.size][letters == "1"] = 1.0
             self.values[arm, : status.size][letters == "="] = values[arm]
             whole = self.status[arm]
-            self.fresh[arm], self.out[arm] = (whole == FRESH).sum(), (whole == OUT).sum()
+            self.fresh[arm] -= (whole != FRESH).sum()
+            self.out[arm] = (whole == OUT).sum()
             self.lost[arm], self.known[arm] = (whole == LOST).sum(), (whole >= TOLD).sum()
         if self.prefix:
             return self._grown(np.arange(n))
         arms, slots = np.nonzero(self.status >= TOLD)
         return self._complete(arms, slots // self.trials)
+
+
+class NumberedCells(Cells):
+    """The pulls of independent arms: the items of each are its numbers 0, 1, 2, ... without end.
+
+    Attributes
+    ----------
+    asks : ndarray of int64, shape (n,)
+        Number of calls of `hand_out` since each arm last had nothing in flight.
+    """
+
+    nouns = "arm", "number"
+
+    def __init__(self, arms, seed, bounds):
+        super().__init__(arms, MANY, seed, prefix=False, bounds=bounds)
+
+    def _begin(self, seed):
+        """Mark all pulls as new."""
+        n, self.seed = len(self.models), seed
+        self.status = np.empty((n, 0), dtype=np.int8)
+        self.values, self.borrowed = np.empty((n, 0)), False
+        self.fresh = np.full(n, MANY)
+        self.out, self.lost, self.known, self.counted, self.asks = np.zeros((5, n), dtype=np.int64)
+
+    def _make_room(self, size):
+        """Have room for ``size`` pulls of each arm."""
+        if more := room_for(size, self.status.shape[1]):
+            more = ((0, 0), (0, more))
+            self.status = np.pad(self.status, more, constant_values=FRESH)
+            self.values, self.borrowed = np.pad(self.values, more), False
+
+    def _items_at(self, arms, places):
+        return places
+
+    _places_of = _items_at
+
+    @property
+    def reach(self):
+        """The number of pulls of an arm that may be told."""
+        return self.status.shape[1] + AHEAD
+
+    def copy(self):
+        """Return a copy, which may change."""
+        other = super().copy()
+        other.asks = self.asks.copy()
+        return other
+
+    def hand_out(self, shares):
+        """Hand out pulls, lost ones first; see `Cells.hand_out`."""
+        self.asks = np.where(self.out > 0, self.asks, 0) + (shares > 0)
+        self._make_room(int((MANY - self.fresh + shares).max()))
+        return super().hand_out(shares)
+
+    def take(self, arms, items, results, called):
+        """Record results of pulls, after checking all of them; see `Cells.take`."""
+        self._make_room(int(items.max(initial=-1)) + 1)
+        return super().take(arms, items, results, called)
+
+    def places_for(self, arms, counts, rng):
+        """Return random numbers among those in flight, for results without numbers.
+
+        Parameters
+        ----------
+        arms, counts : ndarray of int64, shape (m,)
+            The arm of each entry, and how many numbers it needs.  An arm may occur several times.
+        rng : numpy.random.Generator
+            What draws them.
+
+        Returns
+        -------
+        list of ndarray of int64
+            For each entry its numbers, in random order.
+        """
+        free = {arm: rng.permutation(np.flatnonzero(self.status[arm] == OUT))
+                for arm in np.unique(arms).tolist()}
+        found = []
+        for arm, count in zip(arms.tolist(), counts.tolist(), strict=True):
+            found.append(free[arm][:count])
+            free[arm] = free[arm][count:]
+        return found
+
+    def dump(self):
+        """Return the state as JSON values."""
+        return super().dump() | {"asks": self.asks.tolist()}
+
+    def load(self, stored):
+        """Restore a stored state; return what `take` returns for all its pulls."""
+        told = super().load(stored)
+        self.asks = check_integers(stored["asks"], "asks", size=self.asks.size)
+        return told
 
 
 def checked_items(items, size, most):

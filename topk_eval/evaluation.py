@@ -17,26 +17,34 @@ from topk._checks import (
     check_integer,
     in_words,
     refuse,
+    refuse_first,
 )
 from topk._tables import joined_cells, joined_series
 from topk._types import Floats, Integers, Seed
 from topk._warnings import TopkWarning
+from topk.bandits import UNIT_RANGE
 from topk.live import files
 from topk.live.drafts import changes, locked
 from topk.live.intake import in_reward_units
 from topk.live.study import Study, checked_generator
-from topk.live.told import MOST, Arms, named
+from topk.live.told import MOST, Arms, named, read
 from topk.rules.numbered import Numbered
 from topk.rules.numbered_state import NumberedRunState
 from topk.rules.strategy import Strategy, warn_of_delta
 from topk.simulate.run import check_strategy
 from topk_eval._sources import SOURCES
 from topk_eval.beginning import Beginning, fresh, known, scores_of
-from topk_eval.cells import Cells, checked_items, checked_scores
+from topk_eval.cells import checked_items, checked_scores
 from topk_eval.feeding import ByCounts, BySingles, Feed, blocked
 from topk_eval.forms import live, takes_grades
 from topk_eval.results import Results
-from topk_eval.snapshot import CountSnapshot, ItemSnapshot, TableSnapshot, largest_squares
+from topk_eval.snapshot import (
+    ArmSnapshot,
+    CountSnapshot,
+    ItemSnapshot,
+    TableSnapshot,
+    largest_squares,
+)
 
 __all__ = ["Evaluation", "load"]
 
@@ -69,7 +77,14 @@ class Losses(dict[tuple[int, int], int]):
 
 
 class Evaluation(Study):
-    """A study of models (prompts, agents, annotators) on items, which stops as early as it can.
+    """A study of models on items, or of independent arms, which stops as early as it can.
+
+    Models may be prompts, agents or annotators.  Without ``items`` a study by `topk.PairedBetting`
+    is one of arms, whose items are the numbers 0, 1, 2, ... of an arm's pulls.  It is valid if
+    rewards of an arm are independent draws from one distribution, *and independent of the other
+    arms*, and the number of each reward is fixed before its result: the number that `ask` handed
+    out, not the order in which results arrive.  Arms that depend on each other within a number (the
+    same visitors, seeds, prompts, judges) are models on items, and are told cell by cell.
 
     `ask` hands out cells, pairs of a model and an item, each at most once unless it is lost, and
     `tell` records their scores.  Scores of cells that were not handed out are taken as well.
@@ -83,17 +98,17 @@ class Evaluation(Study):
         `topk.PairedBetting` decides about new items like these, `topk.KLLUCB` takes 0 and 1 and
         decides about exactly these items; strategies with a fixed budget take 0 and 1, too.
     models : int, or sequence of str or of int
-        Number n of models, or their distinct names.
-    items : int, or sequence of str or of int
-        Number N of items, 1 to 1,000,000, or their distinct names.  With ``results`` further
-        items, which these do not have, or None.
+        Number n of models, or of arms (at most 200), or their distinct names.
+    items : int, or sequence of str or of int, optional
+        Number N of items, 1 to 1,000,000, or their distinct names.  Left out for independent arms,
+        whose pulls have no end.  With ``results`` further items, which these do not have, or None.
     bounds : pair of float
         Smallest and largest possible score; scores, means, intervals and epsilon are in these
         units.
     trials : int
         Number of scores that each cell needs.  The cell counts when it has all of them, as their
         mean, and a budget counts trials.  The certificate is about the means of these trials; it
-        says nothing about further ones.
+        says nothing about further ones.  1 without items.
     lower_is_better : bool
         Whether smaller scores are better, as with errors and costs.
     withdrawals : int, optional
@@ -115,8 +130,8 @@ class Evaluation(Study):
         The strategy.
     names : list of str, list of int or None
         Names of the models, which replace their numbers; None if the models have no names.
-    items : int
-        Number of items.
+    items : int or None
+        Number of items; None for independent arms.
     item_names : list of str, list of int or None
         Names of the items, which replace their numbers.
     trials : int
@@ -145,6 +160,11 @@ class Evaluation(Study):
     lacks are holes; then come the further items, in a drawn order.  For k = 1 and k = n - 1 such a
     study compares pairs.
 
+    *Arms.*  Evidence is a function of the table of rewards by arm and number, not of when they
+    came; `topk.run` plays by the same rule.  A pull that nobody asked for has the next free number
+    of its arm, fixed before its result.  Memory: 26 n bytes for each number up to the largest,
+    which is rounded up to a power of 2.
+
     *These items.*  N is the number of all items.  `topk.BettingLUCB` takes results as known
     values, exact for complete rows, and draws a fresh order of each model's other items; such a
     study has its own delta, and does not continue what was said before.  If the order of the
@@ -162,18 +182,24 @@ class Evaluation(Study):
     ...     _ = study.tell(models, items, models == "a")
     >>> study.selected.tolist(), study.certified
     (['a'], True)
+    >>> study = topk_eval.Evaluation(topk.PairedBetting(k=1, epsilon=0, delta=0.1), ["a", "b"])
+    >>> while not study.done:
+    ...     arms, numbers = study.ask(10)
+    ...     _ = study.tell(arms, numbers, arms == "a")
+    >>> study.selected.tolist(), study.certified
+    (['a'], True)
     """
 
     kind = KIND
     _words = "evaluation", "model"
     engine: Any  # of the class that the strategy's `begin` returns
-    items: int
+    items: int | None
     item_names: list[Any] | None
     trials: int
     lower_is_better: bool
     _parts: ClassVar[tuple[str, ...]] = ("engine", "_cells", "_losses")
     _start: Beginning
-    _cells: Cells
+    _cells: Any  # `Cells`, of arms `NumberedCells`
     _losses: Losses
     _feed: Feed
 
@@ -213,7 +239,9 @@ class Evaluation(Study):
         self._open()
         self.revisions, self.strategy, self._joined = set(), strategy, [*start.joined]
         self.items, self._reward_range = start.size, start.scale
-        self.item_names = None if isinstance(start.items, int) else start.items
+        self.item_names = start.items if isinstance(start.items, list) else None
+        if self.items is None:
+            self._words = "evaluation", "arm"
         self.trials, self.lower_is_better = start.trials, start.lower_is_better
         strategy.on(self._reward_range)  # refuses an epsilon beyond the range of scores
         if self._reward_range.graded and not takes_grades(strategy):
@@ -227,9 +255,11 @@ class Evaluation(Study):
         self._start, self._scale = start, start.stored()
         reserve = (start.joined[0], None) if start.joined else 1
         self._begin(form, len(self.names) if self.names else start.models, generator, reserve)
+        if self.items is None:
+            self._arms.new = "arms are fixed at the start"
         self._feed = BySingles if isinstance(self.engine, NumberedRunState) else ByCounts
         self._feed.check(self, self.trials)
-        self._items = Arms(self.items, self.item_names, "item", "items are fixed at the start")
+        self._items = Arms(0, self.item_names, "item", "items are fixed at the start")
         self._losses = Losses()
         seed = int((self._arrivals.rng or np.random.default_rng()).bit_generator.random_raw())
         self._cells = start.cells(seed, form.paired)
@@ -249,7 +279,8 @@ class Evaluation(Study):
     def __repr__(self) -> str:
         results, flying = int(self.pulls.sum()), int(self._cells.in_flight.sum())
         now = self._state_in_words("running", flying)
-        size = f"{self.n} models, {self.items:,} items"
+        size = f"{self.n} {self._words[1]}s" + ("" if self.items is None else
+                                                f", {self.items:,} items")
         return f"<Evaluation by {self.strategy}: {size}, {results:,} results, {now}>"
 
     # What it says
@@ -317,8 +348,8 @@ class Evaluation(Study):
         seen |= {"told": self._cells.known, "failed": self._cells.failed,
                  "lower_is_better": self.lower_is_better}
         if isinstance(self.engine, NumberedRunState):
-            first = self._start.first
-            return TableSnapshot(**seen, table=self.engine.table, first_block=first)
+            first, of = self._start.first, TableSnapshot if self.items else ArmSnapshot
+            return of(**seen, table=self.engine.table, first_block=first)
         return CountSnapshot(**seen)
 
     def _waits(self) -> bool:
@@ -354,8 +385,9 @@ class Evaluation(Study):
         -------
         models : ndarray of int64, or of str if the models have names, shape (m,)
         items : ndarray of int64, or of str if the items have names, shape (m,)
-            Cell j is item ``items[j]``, 0 to N - 1, of model ``models[j]``.  Each cell is handed
-            out once (``trials`` times), and again only after `lost`.  Both are lists if ``plain``.
+            Cell j is item ``items[j]``, 0 to N - 1, of model ``models[j]``, or the pull with this
+            number, 0, 1, 2, ..., of an arm.  Each cell is handed out once (``trials`` times), and
+            again only after `lost`.  Both are lists if ``plain``.
 
         Raises
         ------
@@ -392,7 +424,8 @@ class Evaluation(Study):
         ----------
         models : array_like of int, or of str if the models have names, shape (m,)
         items : array_like of int, or of str if the items have names, shape (m,)
-            The cells, handed out or not; with ``trials`` each cell that many times.
+            The cells, handed out or not; with ``trials`` each cell that many times.  Numbers of
+            pulls may be up to 100,000 beyond those of the study so far.
         scores : array_like of float, shape (m,)
             The score of each cell: 0 or 1, or for `topk.BettingLUCB` and `topk.PairedBetting`
             within the bounds, or nan if it failed: it can never be had, whatever the reason.
@@ -427,22 +460,96 @@ class Evaluation(Study):
         trial is told, and counts so inside the mean of its cell.  A cell that may be had later
         belongs to `lost`.
         """
-        known = self._arms.known(), self._items.known()
+        reach = range(self._cells.reach)
+        known = self._arms.known(), self._items.known() if self.item_names else reach
         models, items, scores = joined_cells(
             known, scores, name="scores", models=models, items=items)
         arms, places = self._pairs(models, items)
-        scores = self._scores(scores, arms, places)
+        return self._record(arms, places, self._scores(scores, arms, places))
+
+    def _record(self, arms, places, scores):
+        """Record checked scores of cells."""
         told = self._own("_cells").take(arms, places, scores, self._called)
         self._feed.expect(self)
         self._feed.count(self, told)
         return self
 
+    @changes
+    def tell_counts(self, arms: ArrayLike, sums: ArrayLike, counts: ArrayLike) -> Self:
+        """Record rewards of 0 and 1 of one `ask` by their sums, in a study without items.
+
+        The ones get random places among the numbers of the arm's pulls in flight, drawn once.  This
+        is valid if the rewards of each arm are independent draws, and arms are independent *of each
+        other*.  Arms that depend on each other within a number (the same visitors, seeds, prompts,
+        judges) have single cells, and `tell`: of two such arms, of which exactly one has a 1 at
+        each number, counts of 2, 3 and 4 pulls alone raise the mean of an e-value, which must be 1,
+        to 5/4, 3/2 and 29/16.
+
+        Parameters
+        ----------
+        arms : array_like of int, or of str if the arms have names, shape (m,)
+            The arms; an arm may occur several times.
+        sums : array_like of int, shape (m,)
+            Number of ones among these rewards, 0 to ``counts``.
+        counts : array_like of int, shape (m,)
+            Number of rewards: at most what is in flight of the arm, of a single `ask`.
+
+        Returns
+        -------
+        Evaluation
+            The evaluation itself.
+
+        Raises
+        ------
+        ValueError
+            If the study has items, or rewards other than 0 and 1; if a sum or a count is out of
+            range; if an arm has pulls of several asks in flight.  The evaluation is then unchanged.
+
+        Notes
+        -----
+        The order of arrival does not matter: rewards take the places of one random permutation of
+        the numbers of their `ask`, the first ones those of the part that is told first.  Numbers
+        that are left have no reward of their own, so what comes later is told by counts, too, and
+        what failed as nan, for any of the numbers that `in_flight` returns.
+        """
+        numbers, counts, sums = self._counts(arms, sums, counts)
+        places = self._cells.places_for(numbers, counts, self._arrivals.draws())
+        ones = [np.arange(size) < total for size, total in zip(counts, sums, strict=True)]
+        parts = (np.concatenate(x) for x in ([[], *places], [[], *ones]))
+        found, rewards = (x.astype(kind) for x, kind in zip(parts, (np.int64, float), strict=True))
+        return self._record(np.repeat(numbers, counts), found, rewards)
+
+    def _counts(self, arms, sums, counts):
+        """Return checked counts of 0/1 rewards of one ask: their arms, numbers and sums."""
+        if self.items is not None:
+            raise ValueError("counts: this evaluation has items, whose cells are told one by one: "
+                             "tell(models, items, scores)")
+        values = self._cells.values
+        if self._reward_range != UNIT_RANGE or ((values != 0) & (values != 1)).any():
+            raise ValueError("counts: rewards of this evaluation are not all 0 or 1: tell single "
+                             "ones, by tell(arms, numbers, rewards)")
+        told = read(arms, {"sums": sums}, counts, None, self._arms, UNIT_RANGE)
+        whole = f"{told.sums.size} whole number(s), each a number of ones"
+        refuse_first("sums", told.sums, told.sums % 1 != 0, whole, told.where)
+        free = self._cells.in_flight
+        for place, (arm, count) in enumerate(zip(told.arms, told.counts, strict=True)):
+            if count > free[arm]:
+                most = f"at most {free[arm]}, what is in flight of this arm"
+                refuse("counts", int(count), most, told.where(place))
+            if count and self._cells.asks[arm] > 1:
+                name = in_words(self._arms.name(arm))
+                raise ValueError(f"counts: arm {name} has pulls of several asks in flight, and "
+                                 "counts do not say of which: tell single rewards, or all counts "
+                                 "before the next ask")
+            free[arm] -= count
+        return told.arms, told.counts, told.sums
+
     def _scores(self, scores, arms, items):
         """Return checked scores of cells as a float array."""
 
         def where(place):
-            model, item = self._called(arms[place], items[place])
-            return f"entry {place}, model {model}, item {item}"
+            names = self._called(arms[place], items[place])
+            return f"entry {place}, {self._cells.words(names, ', ')}"
 
         scale, kind = self._reward_range, type(self.strategy).__name__
         return checked_scores(scores, arms.size, where, scale, kind, self._feed)
@@ -479,9 +586,9 @@ class Evaluation(Study):
         self._feed.expect(self)
         if again := self._own("_losses").add(*pairs):
             arm, item, times = max(again, key=itemgetter(2))
-            name, thing = self._called(arm, item)
-            message = f"{len(again)} cell(s) were lost again and again, model {name} and item "
-            message += f"{thing} {times} times: a cell that can never be had "
+            message = f"{len(again)} cell(s) were lost again and again, "
+            message += f"{self._cells.words(self._called(arm, item))} {times} times: a cell that "
+            message += "can never be had "
             if self._feed.takes_failed:
                 message += "has failed: tell nan"
             else:
@@ -508,7 +615,7 @@ class Evaluation(Study):
         models, items = joined_series(models=models, items=items)
         arms = self._arms.read(models, "models")
         if self.item_names is None:
-            return arms, checked_items(items, arms.size, self.items)
+            return arms, checked_items(items, arms.size, self._cells.reach)
         items = self._items.read(items, "items")
         if items.size != arms.size:
             refuse("items", f"{items.size} items", f"{arms.size} items, one for each model")
@@ -553,7 +660,8 @@ class Evaluation(Study):
         try:
             super()._leave(arm)
         except ValueError as reason:  # of the rule, which calls models arms
-            raise ValueError(re.sub(r"\barm(s?)\b", r"model\1", str(reason))) from reason
+            called = rf"{self._words[1]}\1"
+            raise ValueError(re.sub(r"\barm(s?)\b", called, str(reason))) from reason
 
     def _dropped(self, arm):
         self._feed.dropped(self, arm)
@@ -594,10 +702,12 @@ class Evaluation(Study):
 
     def _why_none_joins(self, strategy):
         """Return why no model can join, and what to do, as a clause after the strategy's name."""
-        why = " on items, which divides delta among the models of the start"
+        of = "" if self.items is None else " on items"
+        one = self._words[1]
+        why = f"{of}, which divides delta among the {one}s of the start"
         if not isinstance(strategy, Numbered):
             why = ", which divides a budget among the initial models"
-        return f"{why}; all that may be wanted are named at the start, and models can join KLLUCB"
+        return f"{why}; all that may be wanted are named at the start, and {one}s can join KLLUCB"
 
     # Stored
 

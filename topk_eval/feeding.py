@@ -29,7 +29,8 @@ class BySingles:
     @staticmethod
     def check(study: Any, trials: int) -> None:
         """Tell the run how many cells each model has, and of how many trials."""
-        study.engine.limit(np.full(study.n, study.items), trials=trials)
+        items = None if study.items is None else np.full(study.n, study.items)
+        study.engine.limit(items, trials=trials)
 
     @staticmethod
     def open_batch(study: Any) -> None:

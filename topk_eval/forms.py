@@ -10,7 +10,7 @@ from topk.rules.strategy import Strategy
 from topk.strategies.betting import BettingLUCB
 from topk.strategies.paired import PairedBetting
 from topk_eval.graded import FiniteBettingLUCB
-from topk_eval.pairs import PairsOfItems
+from topk_eval.pairs import PairsOfItems, PairsOfPulls
 
 
 def takes_grades(strategy: Strategy) -> bool:
@@ -18,25 +18,27 @@ def takes_grades(strategy: Strategy) -> bool:
     return isinstance(strategy, BettingLUCB | Numbered)
 
 
-def live(strategy: Strategy, items: int, graded: bool, first: int) -> Any:
+def live(strategy: Strategy, items: int | None, graded: bool, first: int) -> Any:
     """Return the form of a strategy that an `topk_eval.Evaluation` runs.
 
     Parameters
     ----------
     strategy, items, graded
-        As for `on_these_items`.
+        As for `on_these_items`; without items arms are independent.
     first : int
         As for `topk_eval.pairs.HoledPairs`.
 
     Returns
     -------
     topk.Strategy
-        `topk_eval.pairs.PairsOfItems` for `topk.PairedBetting`, which is about new items; for
-        others that of `on_these_items`.
+        `topk_eval.pairs.PairsOfItems` for `topk.PairedBetting`, which is about new items, or
+        `topk_eval.pairs.PairsOfPulls`; for others that of `on_these_items`.
     """
     if isinstance(strategy, PairedBetting):
-        return PairsOfItems(strategy.k, strategy.epsilon, strategy.delta, strategy.budget,
-                            strategy.race, first)
+        form = PairsOfPulls if items is None else PairsOfItems
+        return form(strategy.k, strategy.epsilon, strategy.delta, strategy.budget, strategy.race,
+                    first)
+    assert items is not None
     return on_these_items(strategy, items, graded)
 
 

@@ -112,7 +112,7 @@ class HoledPairs(PairTable):
     Attributes
     ----------
     low, high : ndarray of float, shape (n, N)
-        Fills of the cells; 0 and 1 where they are absent.
+        Fills of the cells; 0 and 1 where they are absent.  Of independent arms N grows.
     told : ndarray of bool, shape (n, N)
         Cells that are known or have failed.
     """
@@ -123,6 +123,7 @@ class HoledPairs(PairTable):
         claims: float | None = None,
     ) -> None:
         super().__init__(strategy, n, withdrawals)
+        self.independent = strategy.independent  # arms, which are compared by their own means
         self.first, self.fixed, self.claims = first, missing == "fixed", claims
         if self.race is not None:
             self.race.fixed = self.fixed
@@ -138,6 +139,7 @@ class HoledPairs(PairTable):
         for arm, places, low, high in cells:
             if not places.size:
                 continue
+            self._make_room(int(places.max()) + 1)
             self.low[arm, places], self.high[arm, places] = low, high
             self.told[arm, places] = True
             rest = self.told[arm, self.whole[arm]:]
@@ -149,6 +151,12 @@ class HoledPairs(PairTable):
         self._scores = None
         if changed:
             self._bet_again(np.unique(changed))
+
+    def _make_room(self, size):
+        if (more := room_for(size, self.told.shape[1])):
+            self.low, self.high, self.told = (
+                np.pad(x, ((0, 0), (0, more)), constant_values=fill)
+                for x, fill in ((self.low, 0.0), (self.high, 1.0), (self.told, False)))
 
     def _bet_again(self, changed):
         """Compute the evidence of all pairs with a changed model, as far as it is new.
@@ -201,8 +209,14 @@ class HoledPairs(PairTable):
                 largest[its] = np.maximum(largest[its], found)
 
     def scores(self) -> Floats:
-        """Return each model's mean difference to the one with most cells; nan without cells."""
-        if self._scores is None:
+        """Return each model's mean difference to the one with most cells; nan without cells.
+
+        Of independent arms it is their own mean.
+        """
+        if self._scores is None and self.independent:
+            sums = ((self.low + self.high) / 2 * self.told).sum(axis=1)
+            self._scores = np.where(self.size > 0, sums / np.maximum(self.size, 1), np.nan)
+        elif self._scores is None:
             self._scores = mean_differences(self.low, self.high, self.told, self.active)
         return self._scores
 
@@ -261,8 +275,8 @@ class PairsRunState(NumberedRunState):
 
     table: HoledPairs
 
-    def limit(self, items: Integers, trials: int = 1) -> None:
-        """Begin anew, for models with ``items`` (n,) cells each."""
+    def limit(self, items: Integers | None, trials: int = 1) -> None:
+        """Begin anew, for models with ``items`` (n,) cells each; None for no limit."""
         super().limit(items, trials)
         self.late: list[tuple[int, int]] = []
 
@@ -355,6 +369,21 @@ class PairsOfItems(PairedBetting):
     ) -> PairsRunState:
         """Return the state of a run that begins; see `topk.Strategy.begin`."""
         return PairsRunState(self.on(reward_range), n, withdrawals)
+
+
+@dataclass(frozen=True)
+class PairsOfPulls(PairsOfItems):
+    """`topk.PairedBetting` on independent arms, whose rewards are told by number in any order."""
+
+    independent = True
+
+
+def room_for(size: int, width: int) -> int:
+    """Return how many columns a table of ``width`` gets to have ``size``: at least, powers of 2.
+
+    So the width depends on the largest number and not on the order in which numbers came.
+    """
+    return max(64, 1 << (size - 1).bit_length()) - width if size > width else 0
 
 
 def log_e_values(

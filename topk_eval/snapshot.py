@@ -22,7 +22,7 @@ class ItemSnapshot(Snapshot):
     Attributes
     ----------
     items
-        Number N of items.
+        Number N of items; None for arms.
     waiting
         Results of each model that wait for earlier cells, shape (n,).
     told, failed
@@ -32,7 +32,7 @@ class ItemSnapshot(Snapshot):
         scores mirrored within their bounds, and the report shows the scores as they were told.
     """
 
-    items: int
+    items: Any  # int or None, which spares checks
     waiting: Integers
     told: Integers
     failed: Integers
@@ -44,7 +44,8 @@ class ItemSnapshot(Snapshot):
     def size_in_words(self) -> str:
         """How many models, items and results there are, in words."""
         failed, flying = int(self.failed.sum()), int(self.in_flight.sum())
-        found = [f"{self.n} models, {self.items:,} items",
+        size = "" if self.items is None else f", {self.items:,} items"
+        found = [f"{self.n} {self.words[0]}s{size}",
                  f"{int(self.told.sum()) - failed:,} results told", f"{failed:,} failed",
                  f"{flying:,} in flight"]
         return ", ".join(found)
@@ -120,6 +121,7 @@ class TableSnapshot(ItemSnapshot):
 
     table: RewardTable
     first_block: int = 0
+    order_of: ClassVar[str] = "items"
 
     def intervals(self, delta: float | None = None) -> Floats:
         """Return lower and upper confidence bounds of the means, shape (2, n)."""
@@ -153,11 +155,18 @@ class TableSnapshot(ItemSnapshot):
                          "statement")
             if isinstance(self.table, PairTable) and self.table.deciding is not None:
                 found.append("in a race this holds if whether a cell fails does not depend on "
-                             "results of later items")
+                             f"results of later {self.order_of}")
         if self.first_block:
             found.append(f"no order of the first {self.first_block:,} items: this holds if they "
                          "are all that any model was asked before")
         return found
+
+
+class ArmSnapshot(TableSnapshot):
+    """The data of an evaluation of independent arms."""
+
+    words = "arm", "result"
+    order_of = "pulls"
 
 
 def largest_squares(pulls: Integers, sums: Floats) -> Floats:

@@ -217,7 +217,7 @@ def test_refusals_name_what_helps():
     pairs = topk.PairedBetting(2, 0, 0.1)
     for call, words in [
         (lambda: Evaluation(pairs), "^models must be .*results=Results"),
-        (lambda: Evaluation(pairs, 3), "^items must be .*results=Results"),
+        (lambda: Evaluation(topk.KLLUCB(2, 0, 0.1), 3), "^items must be .*results=Results"),
         (lambda: Evaluation(pairs, results=table()), "^results must be .*Results.table"),
         (lambda: Evaluation(pairs, 4, results=results), "^models must be left out"),
         (lambda: Evaluation(pairs, results=results, bounds=(0, 2)), "^bounds must be left out"),

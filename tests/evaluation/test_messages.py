@@ -21,6 +21,12 @@ def counts():
     return topk_eval.Evaluation(topk.KLLUCB(1, 0, 0.1), ["a", "b", "c"], items=9, rng=0)
 
 
+def arms():
+    study = topk_eval.Evaluation(topk.PairedBetting(1, 0, 0.1), ["a", "b", "c"], rng=0)
+    study.ask(9)
+    return study
+
+
 def gate():
     found = topk_eval.Gate("base").offer("new", items=5)
     found.start(5)
@@ -33,6 +39,11 @@ CALLS = {
         "trials": 2, "withdrawals": 1}),
     "ask": (lambda: evaluation().ask, {"size": 3}),
     "tell": (lambda: evaluation().tell, {"models": ["a", "b"], "items": [0, 1], "scores": [1, 0]}),
+    "Evaluation of arms": (lambda: topk_eval.Evaluation, {
+        "strategy": topk.PairedBetting(1, 0, 0.1), "models": 3, "bounds": (0, 10)}),
+    "tell arms": (lambda: arms().tell, {"models": ["a", "b"], "items": [0, 1], "scores": [1, 0]}),
+    "tell_counts": (lambda: arms().tell_counts, {"arms": ["a", "b"], "sums": [1, 0],
+                                                 "counts": [2, 1]}),
     "lost": (lambda: evaluation(18).lost, {"models": ["a"], "items": [0]}),
     "evidence": (lambda: counts().evidence, {}),
     "report": (lambda: evaluation().report, {}),

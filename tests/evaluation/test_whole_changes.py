@@ -25,6 +25,13 @@ def changes():
         yield f"withdraw {name}", study, lambda s: s.withdraw("b")
 
 
+    arms = Evaluation(pairs, ["a", "b", "c"], rng=1)
+    asked = arms.ask(70)
+    yield "tell arms", arms, lambda s, a=asked: s.tell(*a, [1] * 70)
+    yield "ask arms", arms, lambda s: s.ask(130)
+    yield "tell_counts", arms, lambda s: s.tell_counts(["a", "b"], [3, 9], [7, 20])
+
+
 def with_three(strategy, most=None):
     """Return an evaluation of three models, and the cells that are out."""
     study = Evaluation(strategy, ["a", "b", "c"], items=9, rng=1, withdrawals=most)

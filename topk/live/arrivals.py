@@ -193,14 +193,14 @@ class Arrivals:
 
     def take(self, arm, result, capacity):
         """Count up to ``capacity`` rewards of a result as new, and keep the rest for later."""
-        part, rest = divided(result, int(capacity), self._draws if self.bounded else None)
+        part, rest = divided(result, int(capacity), self.draws if self.bounded else None)
         if part:
             self.fresh.add(np.array([arm]), *(np.array([value]) for value in part))
         if rest:
             self.kept.setdefault(arm, []).append(rest)
 
-    def _draws(self):
-        """Return the generator for splitting sums."""
+    def draws(self):
+        """Return the generator for splitting sums, and for placing them."""
         if self.is_copy:  # made here, because copying a generator takes long
             self.rng, self.is_copy = copy.deepcopy(self.rng), False
         self.rng = self.rng or np.random.default_rng()
@@ -237,7 +237,7 @@ class Arrivals:
         for arm, results in stored["kept"]:
             self.kept[arm] = [[count, *map(float, sums)] for count, *sums in results]
         if stored["splits"]:
-            self._draws().bit_generator.state = stored["splits"]
+            self.draws().bit_generator.state = stored["splits"]
 
 
 def divided(result, most, rng):

@@ -25,7 +25,7 @@ class Batches(Drafted):
     `topk.live.drafts`.
     """
 
-    _words: ClassVar[tuple[str, str]]  # how messages call it, and what it chooses among
+    _words: tuple[str, str]  # how messages call it, and what it chooses among
     strategy: Strategy
     layout: int | tuple[int, int]
     names: list[Any] | None

@@ -111,8 +111,8 @@ class Session(Standing, Joining):
         self._begin(strategy, shape, generator, reserve)
         if isinstance(self.engine, NumberedRunState):
             refuse("strategy", type(strategy).__name__, "run by topk_eval.Evaluation(strategy, "
-                   "arms, items=None): it compares rewards with the same number, and a session "
-                   "counts them as they arrive")
+                   "arms): it compares rewards with the same number, and a session counts them as "
+                   "they arrive")
         squares = bool(self.engine.seen.squares.size) and self._reward_range.bounded
         self._intake = Intake(self._arms, self._reward_range, self._scale["sigma"], squares)
         self._open_batch()

@@ -118,6 +118,13 @@ class PairedBetting(Numbered):
     stops_by = "pairs"
     paired = True
 
+    def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
+        """Return (1, n); refuse many independent arms."""
+        bandits, n = super().check_shape(shape)
+        if self.independent and n > MOST_ARMS:
+            refuse("n", n, f"at most {MOST_ARMS} arms for PairedBetting; KLLUCB takes more")
+        return bandits, n
+
     def races(self, n: int) -> bool:
         """Return whether n arms race for the best one, or for the worst."""
         return bool(self.race) and self.epsilon == 0 and self.k in (1, n - 1)
@@ -147,7 +154,6 @@ class PairTable(RewardTable):
     """
 
     aligned = True
-    independent = False  # whether the arms are, so that the leader of a race reads ahead
 
     def __init__(self, strategy: PairedBetting, n: int, withdrawals: int | None = None) -> None:
         super().__init__(n)
@@ -156,7 +162,7 @@ class PairTable(RewardTable):
         self.race: Any = None  # a `Race`, if the rule is one
         if strategy.races(n):
             share = 1.0 if self.all_stay or n == 2 else RESERVED
-            self.race = Race(n, self.delta, share, worst=self.k > 1, ahead=self.independent)
+            self.race = Race(n, self.delta, share, worst=self.k > 1, ahead=strategy.independent)
         self.capitals, self.largest = np.ones((n, n, BETS.size)), np.ones((n, n))
         self._low = np.zeros((n, 64))  # cells by item, 0 where missing, ...
         self._high = np.zeros((n, 64))  # ... and 1 where missing
@@ -372,13 +378,6 @@ class PairsOfArms(PairedBetting):
 
     independent = True
 
-    def check_shape(self, shape: int | tuple[int, ...]) -> tuple[int, int]:
-        """Return (1, n); refuse many arms."""
-        bandits, n = super().check_shape(shape)
-        if n > MOST_ARMS:
-            refuse("n", n, f"at most {MOST_ARMS} arms for PairedBetting; KLLUCB takes more")
-        return bandits, n
-
     def table(
         self, n: int, items: Integers | None, withdrawals: int | None = None,
     ) -> "ArmTable":
@@ -396,8 +395,6 @@ class ArmTable(PairTable):
     totals : ndarray of float, shape (n,)
         Sum of each arm's counted rewards.
     """
-
-    independent = True
 
     def __init__(
         self, strategy: PairedBetting, n: int, withdrawals: int | None = None,
