@@ -5,9 +5,9 @@
     python -m benchmarks.pulls --strategy FILE --add  and put it into results/pulls.json
 
 Every strategy is run until it certifies the K best arms, exactly (epsilon = 0), with a failure
-probability of at most ``DELTA``, on 0/1 rewards, on scores and on finite test sets.  No number
-depends on the clock: the same code writes the same file.  All of it takes about a quarter of an
-hour on one core.
+probability of at most ``DELTA``, on 0/1 rewards, on scores and on finite test sets; three of them
+also on groups and ladders of 2 to 100 arms.  No number depends on the clock: the same code writes
+the same file.  All of it takes about twenty minutes on one core.
 
 CONTRIBUTING.md says what a file with a strategy must contain;
 ``benchmarks/strategies/even.py`` is an example.
@@ -32,7 +32,7 @@ RESULT = Path(__file__).parent / "results" / "pulls.json"
 SUBMITTED = Path(__file__).parent / "strategies"
 DELTA, RUNS, SEED = 0.05, 100, 1
 MOST = 20_000_000  # pulls of a run: one that takes as many ends without a certificate
-SETTINGS = ("0/1", "few good", "scores", "test set")
+SETTINGS = ("0/1", "few good", "scores", "test set", "by size")
 
 
 # What is measured
@@ -54,14 +54,14 @@ class Instance:
     def bound(self):
         r"""Return the number of pulls that every strategy needs on average, or None.
 
-        Known for 0/1 rewards (also with ``few good`` arms), drawn with replacement:
+        Known for 0/1 rewards (also ``few good`` arms, and ``by size``), drawn with replacement:
         :math:`T^*\,\mathrm{kl}(\delta, 1-\delta)` bounds the expected pulls of every strategy that
         returns the K best arms with probability at least :math:`1-\delta` on every Bernoulli
         instance without a tie at the boundary, see `topk.hardness.characteristic_time`.
         Its certified lower end is taken.  Among these strategies are those that allow any reward
         in [0, 1].
         """
-        if self.setting not in ("0/1", "few good"):
+        if self.setting not in ("0/1", "few good", "by size"):
             return None
         time = characteristic_time(self.bandit.means, self.k)
         return time.lower * float(bernoulli_kl(DELTA, 1 - DELTA))
@@ -75,6 +75,40 @@ def evenly_spread_arms(low, high):
 def first_better(k, n, high, low):
     """Return n 0/1 arms: k with the mean ``high``, then n - k with ``low``."""
     return topk.BernoulliBandit([high] * k + [low] * (n - k))
+
+
+def groups(n, k):
+    """Return n 0/1 arms: k with the mean .6, the others with .4."""
+    return first_better(k, n, 0.6, 0.4)
+
+
+def spread(n, k):
+    """Return n 0/1 arms: k with means evenly from .8 to .6, the others from .5 to .2."""
+    high = [0.6] if k == 1 else np.linspace(0.8, 0.6, k)
+    return topk.BernoulliBandit(np.concatenate([high, np.linspace(0.5, 0.2, n - k)]))
+
+
+def ladder(n, k):
+    """Return n 0/1 arms with means evenly from .9 to .1, or, for 3 of 8, in steps of a tenth."""
+    return topk.BernoulliBandit(np.linspace(0.9, 0.2 if (n, k) == (8, 3) else 0.1, n))
+
+
+ALL = groups, spread, ladder
+SIZES = {  # number of arms -> number of runs, and K -> kinds
+    2: (100, {1: (groups, spread)}),
+    8: (100, {1: ALL, 2: (ladder,), 3: (ladder,), 4: ALL}),
+    20: (40, {1: ALL, 2: ALL, 4: ALL, 5: (ladder,), 10: ALL}),
+    50: (16, {1: ALL, 2: (groups, spread), 5: ALL, 10: ALL, 25: ALL}),
+    100: (40, {1: (groups, spread)}),
+}
+
+
+def by_size():
+    """Yield the instances of 2 to 100 arms."""
+    for n, (runs, found) in SIZES.items():
+        for k, kinds in found.items():
+            for kind in kinds:
+                yield Instance(f"{k} of {n}, {kind.__name__}", "by size", kind(n, k), k, runs)
 
 
 def beta_arms(sd):
@@ -105,6 +139,7 @@ INSTANCES = [
       for sd in (0.02, 0.05, 0.1, 0.2, 0.3)),
     Instance("10 models, 400 items", "test set", test_set_of(range(360, 160, -20), 400), 3),
     Instance("43 models, 899 items", "test set", topk_eval.TestSet(topk_eval.data.digits()), 5),
+    *by_size(),
 ]
 
 
@@ -137,9 +172,10 @@ def with_zero_epsilon(strategy, **options):
 
 DRAWN = ("0/1", "scores")
 LIBRARY = [
+    Entry("PairedBetting", with_zero_epsilon(topk.PairedBetting), (*DRAWN, "by size")),
     Entry("KLLUCB", with_zero_epsilon(topk.KLLUCB), SETTINGS),
     Entry("BettingLUCB", with_zero_epsilon(topk.BettingLUCB), (*DRAWN, "few good")),
-    Entry("TopTwo", with_zero_epsilon(topk.TopTwo), DRAWN),
+    Entry("TopTwo", with_zero_epsilon(topk.TopTwo), (*DRAWN, "by size")),
     Entry("LUCBPlusPlus", topk.LUCBPlusPlus, DRAWN),
     Entry("Racing", with_zero_epsilon(topk.Racing), DRAWN),
     Entry("UGapEc, variance", with_zero_epsilon(topk.UGapEc, variance=True), DRAWN),
