@@ -87,6 +87,7 @@ STYLES = {
     "LUCBPlusPlus": Style("#0028FF", "3", ":", "LUCB++"),
     "BettingLUCB": Style("#B0500F", "4", "-", "BettingLUCB"),
     "TopTwo": Style("#2E6FD0", "2", "--", "TopTwo"),
+    "PairedBetting": Style("#5C2800", ".", "-", "PairedBetting"),
     "UGapEc": Style("#14585D", ">", "-", "UGapEc"),
     "CLUCB": Style("#65410B", "*", "--", "CLUCB"),
     "CLUCBPAC": Style("#4B35D4", "X", _DASHDOT, "CLUCB-PAC"),

@@ -30,7 +30,8 @@ FIGURES = [  # strategies that share a figure
     ["UGapEb", "GapE", "SAR", "Uniform"],
     ["Uniform", "SAR", "SequentialHalving", "OptMAI(0.8)"],
     ["Uniform", "SuccessiveRejects", "SAR", "GapE", "SequentialHalving"],
-    ["LUCB1", "LUCBPlusPlus", "KLLUCB"]]
+    ["LUCB1", "LUCBPlusPlus", "KLLUCB"],
+    ["KLLUCB", "TopTwo", "PairedBetting"]]
 
 COLORS = {name: style.color for name, style in plots.STYLES.items()}
 COLORS |= {name: getattr(plots, name) for name in ("BLUE", "RED", "BLACK", "GREY")}
