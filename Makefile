@@ -97,6 +97,7 @@ evidence: $(STAMP) ## count errors of certificates, intervals and evidence in ma
 	cd tests && ../$(BIN)/python -m evidence.cells
 	cd tests && ../$(BIN)/python -m evidence.gates
 	cd tests && ../$(BIN)/python -m evidence.near_ties
+	cd tests && ../$(BIN)/python -m evidence.pairs
 
 dist: $(STAMP) ## build sdist and wheel into _build/dist
 	$(BIN)/python -m book.distribution
