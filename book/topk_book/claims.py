@@ -33,7 +33,7 @@ from topk_book.verdicts import (
     Points,
     are_points,
     fact,
-    judge,
+    in_stages,
 )
 
 __all__ = ["Claim", "Verdict", "Ledger", "Checked", "checked"]
@@ -91,13 +91,14 @@ class Claim:
         note: str = "",
         anchor: str = "",
         vague: str = "",
+        second: Mapping[str, Points] | None = None,
     ) -> Verdict:
         r"""Judge the claim, by the quantifier that its statement has.
 
         Parameters
         ----------
         seen : Points, bool, a dict of either by reading, or Judgement
-            Points are passed to `topk_book.verdicts.judge`.  A truth value, for a claim with a
+            Points are passed to `topk_book.verdicts.in_stages`.  A truth value, for a claim with a
             ``published`` value, is passed to `topk_book.verdicts.fact`.  The only judgement that
             is accepted is that of `topk_book.verdicts.unprinted`.
         observed : str
@@ -109,6 +110,10 @@ class Claim:
             Label, on the same page, of the figure or section that shows it.
         vague : str, optional
             The vague word for the size, if the statement has a direction and no size: "slightly".
+        second : dict of str to Points, optional
+            The points of a second stage by reading, from `topk_book.verdicts.recorded`.  If
+            ``seen`` leaves the claim undecided and has as many points, they are judged in its
+            place.
 
         Returns
         -------
@@ -126,7 +131,8 @@ class Claim:
                 refuse("seen", seen, "Points, truth values, or made by verdicts.unprinted")
             judgement = seen
         elif are_points(seen):
-            judgement = judge(self.statement, seen)
+            judgement, before = in_stages(self.statement, seen, second)
+            observed = _joined("observed", observed, before)
         else:
             judgement = fact(cast("bool | Mapping[str, bool]", seen))
             check_text(self.published, f"published, for a truth value ({self.id}),")

@@ -68,10 +68,13 @@ A cell of a page makes the comparisons and names the readings::
 from __future__ import annotations
 
 import bisect
+import json
 import math
+import os
 import re
 import statistics
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -260,6 +263,29 @@ class Judgement(_Judgement):
                 "observed, less what chance adds to them.")
 
 
+def recorded(path: str | os.PathLike[str], claim: str) -> dict[str, Points] | None:
+    """Return the points of a claim's second stage under every reading.
+
+    Parameters
+    ----------
+    path : path
+        The record that ``python -m benchmarks.second_stage`` writes.
+    claim : str
+        The claim's id.
+
+    Returns
+    -------
+    dict of str to Points, or None
+        None if the claim has no second stage, or this has not been run.
+    """
+    row = json.loads(Path(path).read_text(encoding="utf-8"))["rows"].get(claim)
+    if row is None:
+        return None
+    return {name: Points(np.array(x["sign"]), np.array(x["p"]),
+                         np.full(np.shape(x["p"]), row["runs"]), np.array(x["visible"]))
+            for name, x in row["readings"].items()}
+
+
 def are_points(readings: Any) -> TypeGuard[Points | Mapping[str, Points]]:
     """Return whether these are points, or points by the name of a reading."""
     given = _by_name(readings).values()
@@ -316,6 +342,40 @@ def judge(statement: str, readings: Points | Mapping[str, Points]) -> Judgement:
     {'“many” as more than half': 'holds'}
     """
     return _judge(_by_name(readings), quantifiers(statement))
+
+
+def in_stages(
+    statement: str, first: Points | Mapping[str, Points], second: Mapping[str, Points] | None
+) -> tuple[Judgement, str]:
+    """Judge a sentence by a first stage or, if that leaves it undecided, by a second one alone.
+
+    Parameters
+    ----------
+    statement : str
+        The sentence.
+    first, second : Points or dict of str to Points
+        The points of each stage, as in `judge`.  The stages are independent.  A second stage with
+        other readings or numbers of points than the first is left out.
+
+    Returns
+    -------
+    judgement : Judgement
+        The judgement of the last stage.
+    before : str
+        What the first stage found, if there is another; else empty.
+
+    Notes
+    -----
+    Each stage has the family-wise error rate `LEVEL`, so a sentence with two has at most twice it.
+    """
+    judgement = judge(statement, first)
+    shapes = [{name: x.sign.shape for name, x in _by_name(stage).items()}
+              for stage in (first, second or {})]
+    if judgement.verdict != UNDECIDED or second is None or shapes[0] != shapes[1]:
+        return judgement, ""
+    runs = max(x.plays.max() for x in second.values())
+    before = f"First stage. {judgement.counts} Second stage, {runs:,} runs a point."
+    return judge(statement, second), before
 
 
 def quantifiers(statement: str) -> dict[str, str]:

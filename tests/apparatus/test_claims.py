@@ -52,6 +52,26 @@ def test_a_judgement_brings_its_words():
     assert verdict.observed == f"12 against 5 {said}" and "runs" in said
 
 
+def test_a_second_stage_decides_alone_what_the_first_leaves_open(tmp_path):
+    run = np.arange(100)[:, np.newaxis]
+    open_ = {"as drawn": verdicts.paired(run >= 95, run < 12)}
+    record = {"rows": {"x": {"runs": 300, "readings": {
+        "as drawn": {"sign": [[-1]], "p": [[1e-5]], "visible": [True]}}}}}
+    (tmp_path / "stage.json").write_text(json.dumps(record), encoding="utf-8")
+    second = verdicts.recorded(tmp_path / "stage.json", "x")
+    verdict = CLAIM.judge(open_, "12 against 5.", second=second)
+    assert verdict.verdict == "fails" and verdict.readings == (("as drawn", "fails", 0, 1, 0),)
+    assert verdict.observed == (
+        "12 against 5. First stage. As drawn: open at the one point. Second stage, 300 runs a "
+        "point. As drawn: against it at the one point.")
+
+    surely = {"as drawn": verdicts.paired(run >= 99, run < 60)}  # the first stage decides
+    assert CLAIM.judge(surely, second=second).observed == CLAIM.judge(surely).observed
+    assert CLAIM.judge(surely, second=second).verdict == "holds"
+    for other in ({"by lot": second["as drawn"]}, {"as drawn": verdicts.exact([1.0, 1.0])}):
+        assert CLAIM.judge(open_, second=other).verdict == "undecided"  # not the same points
+
+
 def test_a_row_cannot_choose_its_quantifier():
     points = verdicts.exact([1.0, 1.0, -1.0])
     claim = dataclasses.replace(CLAIM, statement="SAR is better than uniform sampling.")
