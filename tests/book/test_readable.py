@@ -1,6 +1,7 @@
-"""Visible and folded code uses no name that is defined in removed code."""
+"""Visible and folded code uses no name that is defined in removed code; chapters end alike."""
 
 import builtins
+import re
 import symtable
 
 import pytest
@@ -57,3 +58,41 @@ def test_what_counts_as_unexplained():
     assert unexplained([hidden, ([], "def top(x):\n    return x"), ([], "(x := 2)")]) == []
     assert unexplained([([], "[y for x in [] if (y := x)]"), ([], "y")]) == []
     assert unexplained([([], "for x, (y, *z) in []:\n    [x, y, z]\nclass A: x: int = x")]) == []
+
+
+TAKEN, LAST = "What to take away", {"Implementation choices", "Exercise", "Exercises",
+                                    "Further reading"}
+LINK = re.compile(r"\{(?:prf:ref|numref|eq|ref|doc)\}`[^`]+`")
+
+
+def taken_away(text):
+    """Return what is wrong with the section of a chapter that says what to take away."""
+    heads = re.findall(r"^## (.+)$", text, re.M)
+    if heads.count(TAKEN) != 1:
+        return [f"{heads.count(TAKEN)} sections"]
+    found = [f"after {head}" for head in heads[:heads.index(TAKEN)] if head in LAST]
+    section = re.split(r"^(?:\([\w-]+\)=\n)?## ", text.split(f"\n## {TAKEN}\n")[1], flags=re.M)[0]
+    before, *lines = re.split(r"^- ", section, flags=re.M)
+    found += [] if not before.strip() and 3 <= len(lines) <= 5 else [f"{len(lines)} lines"]
+    return found + [f"no link: {line}" for line in lines if not LINK.search(line)]
+
+
+@pytest.mark.parametrize("path", cells.SOURCES, ids=lambda path: path.stem)
+def test_a_chapter_says_what_to_take_away(path):
+    """Three to five lines, each with a link to what proves or measures it; the errata have none."""
+    found = taken_away(path.read_text(encoding="utf-8"))
+    assert found == (["0 sections"] if path.stem == "41-errata" else [])
+
+
+def test_what_counts_as_a_line_to_take_away():
+    line = "- All arms\n  are equal ({prf:ref}`thm-a`).\n"
+    after = "\n(x-decided)=\n## Exercises\n- No.\n"
+    page = f"# A page\n\n## {TAKEN}\n\n"
+    assert taken_away(page + 3 * line + after) == taken_away(page + 5 * line) == []
+    assert taken_away(page + 2 * line + after) == ["2 lines"]
+    assert taken_away(page + 6 * line) == ["6 lines"]
+    assert taken_away(page + "Remember:\n\n" + 3 * line) == ["3 lines"]
+    assert taken_away(page + 3 * line + "- All.\n") == ["no link: All.\n"]
+    assert taken_away("## Exercises\n" + page + 3 * line) == ["after Exercises"]
+    assert taken_away(page + page + 3 * line) == ["2 sections"]
+    assert taken_away("# A page\n") == ["0 sections"]
