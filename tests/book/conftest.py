@@ -27,7 +27,7 @@ def browser():
 def opened(browser, **options):
     """Open a browser context with a timeout long enough for a busy machine."""
     context = browser.new_context(**options)
-    context.set_default_timeout(120_000)
+    context.set_default_timeout(300_000)
     yield context
     context.close()
 
