@@ -167,6 +167,9 @@ class Cells:
         """Return how messages call a cell, by the names of its model and its item."""
         return joint.join(f"{noun} {name}" for noun, name in zip(self.nouns, names, strict=True))
 
+    def check_single(self, arms, items, results, called):
+        """Refuse results whose cells are not known; each has its own here."""
+
     def _make_room(self, size):
         """Have room for ``size`` results of each model, as all items have."""
 
@@ -423,6 +426,8 @@ class NumberedCells(Cells):
     ----------
     asks : ndarray of int64, shape (n,)
         Number of calls of `hand_out` since each arm last had nothing in flight.
+    placed : ndarray of bool, shape (n,)
+        Whether results without numbers have been placed since then.
     """
 
     nouns = "arm", "number"
@@ -437,6 +442,7 @@ class NumberedCells(Cells):
         self.values, self.borrowed = np.empty((n, 0)), False
         self.fresh = np.full(n, MANY)
         self.out, self.lost, self.known, self.counted, self.asks = np.zeros((5, n), dtype=np.int64)
+        self.placed = np.zeros(n, dtype=bool)
 
     def _make_room(self, size):
         """Have room for ``size`` pulls of each arm."""
@@ -458,12 +464,13 @@ class NumberedCells(Cells):
     def copy(self):
         """Return a copy, which may change."""
         other = super().copy()
-        other.asks = self.asks.copy()
+        other.asks, other.placed = self.asks.copy(), self.placed.copy()
         return other
 
     def hand_out(self, shares):
         """Hand out pulls, lost ones first; see `Cells.hand_out`."""
-        self.asks = np.where(self.out > 0, self.asks, 0) + (shares > 0)
+        flying = self.out > 0
+        self.asks, self.placed = np.where(flying, self.asks, 0) + (shares > 0), self.placed & flying
         self._make_room(int((MANY - self.fresh + shares).max()))
         return super().hand_out(shares)
 
@@ -471,6 +478,19 @@ class NumberedCells(Cells):
         """Record results of pulls, after checking all of them; see `Cells.take`."""
         self._make_room(int(items.max(initial=-1)) + 1)
         return super().take(arms, items, results, called)
+
+    def check_single(self, arms, items, results, called):
+        """Refuse a result with the number of an ask of which some results had none.
+
+        It may be among those, and would count twice.
+        """
+        was, inside = np.full(items.size, FRESH), items < self.status.shape[1]
+        was[inside] = self.status[arms[inside], items[inside]]
+        bad = self.placed[arms] & np.isin(was, (OUT, LOST)) & ~np.isnan(results)
+        if bad.any():
+            words = self.words(called(arms[bad][0], items[bad][0]))
+            raise ValueError(f"scores: {words} belongs to an ask of which some results were told "
+                             "by counts, perhaps this one too: tell the others by counts, or nan")
 
     def places_for(self, arms, counts, rng):
         """Return random numbers among those in flight, for results without numbers.
@@ -493,16 +513,19 @@ class NumberedCells(Cells):
         for arm, count in zip(arms.tolist(), counts.tolist(), strict=True):
             found.append(free[arm][:count])
             free[arm] = free[arm][count:]
+            self.placed[arm] |= count > 0
         return found
 
     def dump(self):
         """Return the state as JSON values."""
-        return super().dump() | {"asks": self.asks.tolist()}
+        placed = self.placed.astype(int).tolist()
+        return super().dump() | {"asks": self.asks.tolist(), "placed": placed}
 
     def load(self, stored):
         """Restore a stored state; return what `take` returns for all its pulls."""
         told = super().load(stored)
         self.asks = check_integers(stored["asks"], "asks", size=self.asks.size)
+        self.placed = check_integers(stored["placed"], "placed", 1, self.placed.size) == 1
         return told
 
 

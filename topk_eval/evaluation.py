@@ -161,7 +161,7 @@ class Evaluation(Study):
     study compares pairs.
 
     *Arms.*  Evidence is a function of the table of rewards by arm and number, not of when they
-    came; `topk.run` plays by the same rule.  A pull that nobody asked for has the next free number
+    came; `topk.run` plays by the same rule.  A pull that was not asked for has the next free number
     of its arm, fixed before its result.  Memory: 26 n bytes for each number up to the largest,
     which is rounded up to a power of 2.
 
@@ -465,7 +465,9 @@ class Evaluation(Study):
         models, items, scores = joined_cells(
             known, scores, name="scores", models=models, items=items)
         arms, places = self._pairs(models, items)
-        return self._record(arms, places, self._scores(scores, arms, places))
+        found = self._scores(scores, arms, places)
+        self._cells.check_single(arms, places, found, self._called)
+        return self._record(arms, places, found)
 
     def _record(self, arms, places, scores):
         """Record checked scores of cells."""
@@ -509,11 +511,12 @@ class Evaluation(Study):
         -----
         The order of arrival does not matter: rewards take the places of one random permutation of
         the numbers of their `ask`, the first ones those of the part that is told first.  Numbers
-        that are left have no reward of their own, so what comes later is told by counts, too, and
-        what failed as nan, for any of the numbers that `in_flight` returns.
+        that are left have no reward of their own, so what comes later is told by counts, too (a
+        reward by number is refused), and what failed as nan, for any of the numbers that
+        `in_flight` returns.
         """
         numbers, counts, sums = self._counts(arms, sums, counts)
-        places = self._cells.places_for(numbers, counts, self._arrivals.draws())
+        places = self._own("_cells").places_for(numbers, counts, self._arrivals.draws())
         ones = [np.arange(size) < total for size, total in zip(counts, sums, strict=True)]
         parts = (np.concatenate(x) for x in ([[], *places], [[], *ones]))
         found, rewards = (x.astype(kind) for x, kind in zip(parts, (np.int64, float), strict=True))

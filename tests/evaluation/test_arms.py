@@ -218,6 +218,24 @@ def test_counts_that_do_not_fit_are_refused_before_any_change():
     assert study.tell_counts(["a", "b"], [0, 1], [1, 1]).pulls.tolist() == [1, 1, 0]
 
 
+def test_a_reward_is_not_told_by_number_after_counts_of_its_ask():
+    """It may be among those that were counted; also after loading, and when it comes after all."""
+    study = Evaluation(pairs(2, 1e-6), ["a", "b", "c"], rng=7)
+    study.ask(9)
+    study.tell_counts(["a"], [1], [1])
+    for one in (study, Evaluation.from_state(study.state())):
+        arms, numbers = one.in_flight()
+        (left, *_) = numbers[arms == "a"]
+        state = one.state()
+        with pytest.raises(ValueError, match=f"arm 'a' and number {left} belongs"):
+            one.tell(["a"], [left], [1])
+        assert one.state() == state
+        one.tell(["a", "b"], [left, 0], [np.nan, 1]).tell(["a"], [50], [0])  # failed; not asked
+        assert one.tell_counts(["a"], [0], [1]).in_flight()[0].tolist().count("a") == 0
+        arms, numbers = one.ask(9)
+        assert one.tell(arms, numbers, np.ones(9)).pulls.sum() > 9  # another ask
+
+
 def test_counts_are_for_arms_with_rewards_of_0_and_1():
     on_items = Evaluation(pairs(), 2, items=9)
     scaled = Evaluation(pairs(), 2, bounds=(0, 2))

@@ -52,6 +52,10 @@ def test_reprs_are_short():
     assert "certified 3 of the runs" in repr(sure)
     shown = plays._repr_html_()
     assert shown.startswith("<pre>Replications(runs=50") and shown.count("<tr") == 12  # and dots
+    assert "The first 10:" in shown and "The first 2:" in several._repr_html_()
+    each = topk.replicate(topk.Uniform(1, 8), lambda rng: topk.BernoulliBandit(rng.random(3)), 12,
+                          seed=0)
+    assert each.means.shape == (12, 3) and "The first 10:" in each._repr_html_()
 
 
 def test_an_outcome_has_means_in_units_of_reward():

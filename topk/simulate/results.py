@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -32,6 +32,7 @@ CRITERIA = ("regret_within", "explore_m", "elementwise_optimal")  # with epsilon
 FAILURES = ("misidentified", "uncertified", *(f"not {name}" for name in CRITERIA))
 SUMMED = ("pulls", "chosen", "failed")  # fields of a summary that are counts over all replications
 VALUES = ("pulls_used", *MEASURES[:3])  # those stored for every replication
+SHOWN = 10  # rows of the table that a notebook shows
 
 
 class _ArrayFields:
@@ -223,7 +224,14 @@ class Replications(_ArrayFields):
         )
 
     def _repr_html_(self):
-        return f"<pre>{escape(repr(self))}</pre>{self.frame().to_html(escape=True, max_rows=10)}"
+        """Show the first runs only: the table of a large study takes long to make."""
+        runs = slice(SHOWN)
+        first = {name: getattr(self, name)[runs]
+                 for name in ("selected", "pulls", "sums", "total_pulls", "certified")}
+        if self.means.ndim == self.pulls.ndim:
+            first["means"] = self.means[runs]
+        table = replace(self, **first).frame().to_html(escape=True, max_rows=SHOWN)
+        return f"<pre>{escape(repr(self))}</pre><p>The first {len(first['pulls'])}:</p>{table}"
 
     def frame(self, epsilon: float | None = None) -> pandas.DataFrame:
         """Return a tidy data frame with one row per replication and checkpoint, and all metrics.
