@@ -1,5 +1,6 @@
 """Rules written by a user, one of each form: they can do the same as the library's rules."""
 
+import contextlib
 import functools
 import json
 import math
@@ -12,6 +13,7 @@ from types import FunctionType
 import cloudpickle
 import numpy as np
 import pytest
+from interrupts import interrupted, lines_of
 from strategies.plain import Coin, Settled
 
 import topk
@@ -704,6 +706,25 @@ def test_what_has_no_value_is_an_error_in_plain_python(way, monkeypatch):
     with pytest.raises(ArithmeticError, match=NO_VALUE):
         session.tell([0, 1], [1, 0])
     assert np.geterr()["divide"] == "warn"
+
+
+def test_an_interrupt_at_any_line_leaves_numpy_as_it_was(monkeypatch):
+    """Also within numpy's own functions, and where a rule has raised an error."""
+    monkeypatch.setenv("TOPK_COMPILE", "never")
+    places = topk.__path__[0], np.__path__[0]
+    before = np.geterr()
+    for way in -1, 3:
+
+        def act(way=way):
+            session = Edge(1, 60, way).start(2)
+            with contextlib.suppress(ArithmeticError):
+                session.tell([0, 1], [1, 0])
+
+        reached = lines_of(act, *places)
+        assert len(reached) > 100
+        for line, times in reached.items():
+            interrupted(act, line, times, *places)
+            assert np.geterr() == before, line
 
 
 @compiled_only

@@ -7,6 +7,7 @@ methods.  `Strategy.begin` returns one of them, and the drivers use nothing else
 
 import dataclasses
 from collections import namedtuple
+from contextvars import copy_context
 from copy import deepcopy
 from functools import lru_cache
 from hashlib import sha256
@@ -78,8 +79,7 @@ def new_state(strategy, arms, search, rng=None):
 def first_state(strategy, arms, search, rng=None):
     """Return the result of `new_state` with the first batch determined."""
     s, kinds = new_state(strategy, arms, search, rng)
-    with explain_errors(strategy):
-        base.open_play(s)
+    explained(strategy, base.open_play, s)
     return s, kinds
 
 
@@ -135,27 +135,28 @@ def without_value(strategy, error):
     return ArithmeticError(WITHOUT_VALUE.format(type(strategy).__name__))
 
 
-class explain_errors:
-    """Add advice to an error that a rule raises in plain Python.
+def explained(strategy, function, *given):
+    """Call a function of a rule in plain Python; add advice to an error that it raises.
 
     In rules of users numbers of numpy raise errors of arithmetic, as those of Python and compiled
-    ones do; see `without_value`.
+    ones do; see `without_value`.  How numpy treats them is set in a context of the call's own, so
+    an interrupt at whatever line leaves nothing changed.
     """
-
-    def __init__(self, strategy):
-        self.strategy, self.own = strategy, is_own(type(strategy))
-
-    def __enter__(self):
-        if not self.own:
-            self.before = np.seterr(divide="raise", invalid="raise", over="raise")
-
-    def __exit__(self, kind, error, trace):
-        if not self.own:
-            np.seterr(**self.before)
-        if found := without_value(self.strategy, error):
+    try:
+        if is_own(type(strategy)):
+            return function(*given)
+        return copy_context().run(_strictly, function, *given)
+    except Exception as error:
+        if found := without_value(strategy, error):
             raise found from error
         if isinstance(error, AttributeError | TypeError | ValueError):
-            error.add_note(HINT.format(type(self.strategy).__name__))
+            error.add_note(HINT.format(type(strategy).__name__))
+        raise
+
+
+@np.errstate(divide="raise", invalid="raise", over="raise")
+def _strictly(function, *given):
+    return function(*given)
 
 
 def check_free(cls, taken):
@@ -371,8 +372,7 @@ class RunState:
         """
         if surplus or self.s.now.most:
             self.s.now.most = self.s.pulls.max()
-        with explain_errors(self.strategy):
-            self._tell_rule(base.update, self.s, arms)
+        explained(self.strategy, self._tell_rule, base.update, self.s, arms)
 
     def _tell_rule(self, function, s, arms):
         """Call a function of the form with the arms of a batch.

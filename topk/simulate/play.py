@@ -34,7 +34,7 @@ from topk.rules.state import (
     HINT,
     STOPPED,
     by_bandit,
-    explain_errors,
+    explained,
     recommend_with,
     without_value,
 )
@@ -367,8 +367,7 @@ class Play:
         """Call a loop; explain what to do if a rule cannot be compiled."""
         if not self.compiles:
             begin = time.thread_time()
-            with explain_errors(self.strategy):
-                found = function(*given)
+            found = explained(self.strategy, function, *given)
             seconds = time.thread_time() - begin
             self.seconds, self.tier.seconds = self.seconds + seconds, self.tier.seconds + seconds
             return found
