@@ -355,14 +355,15 @@ def in_stages(
         The sentence.
     first, second : Points or dict of str to Points
         The points of each stage, as in `judge`.  The stages are independent.  A second stage with
-        other readings or numbers of points than the first is left out.
+        other readings or numbers of points than the first, as in a preview, is not judged.
 
     Returns
     -------
     judgement : Judgement
         The judgement of the last stage.
     before : str
-        What the first stage found, if there is another; else empty.
+        What the first stage found, if another was judged; that another was not, if it has other
+        points; else empty.
 
     Notes
     -----
@@ -371,8 +372,10 @@ def in_stages(
     judgement = judge(statement, first)
     shapes = [{name: x.sign.shape for name, x in _by_name(stage).items()}
               for stage in (first, second or {})]
-    if judgement.verdict != UNDECIDED or second is None or shapes[0] != shapes[1]:
+    if judgement.verdict != UNDECIDED or second is None:
         return judgement, ""
+    if shapes[0] != shapes[1]:
+        return judgement, "A second stage is recorded, but for other points than those of this run."
     runs = max(x.plays.max() for x in second.values())
     before = f"First stage. {judgement.counts} Second stage, {runs:,} runs a point."
     return judge(statement, second), before
