@@ -139,4 +139,4 @@ def height(tex: str) -> float:
     """Estimate the height of a displayed formula, in em: its rows, which fractions make higher."""
     rows = re.split(r"\\\\(?![A-Za-z])", tex)
     high = re.compile(r"\\[dt]?frac|\\sum|\\prod|\\int|\\max_|\\min_|\\binom")
-    return sum(2.6 if high.search(row) else 1.5 for row in rows) + 1.9
+    return sum(3.2 if high.search(row) else 1.9 for row in rows) + 2.4

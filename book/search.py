@@ -1,7 +1,8 @@
 """The site's search: one document for each section, which `_static/search.js` searches.
 
-Only prose is indexed, not code, so that an excerpt can be read. The synonyms under which readers
-look for a page are its metadata, ``keywords`` beside ``description``.
+Only prose is indexed, not code, so that an excerpt can be read; of formulas only those that are
+one line of letters, signs and indices. The synonyms under which readers look for a page are its
+metadata, ``keywords`` beside ``description``.
 """
 
 from __future__ import annotations
@@ -17,8 +18,13 @@ SIGNS = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "eta": "η",
     "theta": "θ", "lambda": "λ", "mu": "μ", "sigma": "σ", "tau": "τ", "Psi": "Ψ", "le": "≤",
     "ge": "≥", "times": "×", "cdot": "·", "ln": "ln ", "log": "log ", "to": "→", "ne": "≠",
-    "in": "∈", "sum": "Σ", "infty": "∞", "sqrt": "√",
+    "in": "∈", "infty": "∞", "dots": "…", "ldots": "…", "varepsilon": "ε", "max": "max ",
+    "min": "min ", "ell": "ℓ", "pi": "π", "rho": "ρ", "nu": "ν", "approx": "≈", "pm": "±", "sim": "~",
+    "Pr": "Pr ",
 }
+BARE = {"left", "right", "big", "Big", "quad", "text", "mathrm", "mathcal", "mathbb"}  # no letters
+IN_LAYERS = r"[_^]\{|&|\\\\"  # long indices, and rows
+LONGEST = 40  # characters of a formula that an excerpt shows
 NO_PROSE = "script, style, pre, .headerlink, .cell_input, .cell_output, details > summary, sup"
 
 
@@ -80,7 +86,7 @@ def prose(section: Tag) -> str:
 
 
 def plain(element: Tag) -> str:
-    """Return the text of an element on one line, with formulas in letters and signs."""
+    """Return the text of an element on one line, with short formulas in letters and signs."""
     text = element.get_text(" ")
     text = re.sub(r"\\\((.*?)\\\)|\\\[(.*?)\\\]",
                   lambda found: without_tex(found[1] or found[2] or ""), text, flags=re.S)
@@ -88,12 +94,15 @@ def plain(element: Tag) -> str:
 
 
 def without_tex(formula: str) -> str:
-    """Return a formula as plain text.
+    """Return a formula as plain text, or "…" if its meaning is not in one line of letters.
 
     Examples
     --------
-    >>> without_tex(r"\\ln(n/\\delta)")
-    'ln (n/δ)'
+    >>> without_tex(r"\\ln(n/\\delta)"), without_tex(r"p_1 \\ge \\frac{1}{2}")
+    ('ln (n/δ)', '…')
     """
+    names = set(re.findall(r"\\([A-Za-z]+)", formula))
+    if names - SIGNS.keys() - BARE or len(formula) > LONGEST or re.search(IN_LAYERS, formula):
+        return "…"
     formula = re.sub(r"\\([A-Za-z]+)", lambda found: SIGNS.get(found[1], ""), formula)
-    return re.sub(r"[\\{}$&]", "", formula)
+    return " ".join(re.sub(r"[\\{}$]", "", formula.replace("~", " ")).split())

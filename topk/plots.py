@@ -38,6 +38,7 @@ __all__ = ["WIDTH", "BLUE", "RED", "BLACK", "GREY", "Style", "STYLES", "use_styl
 def __dir__() -> list[str]:
     return __all__
 WIDTH = 7.2  # inches: width of the text on a page of the book
+MOST_ROWS = 60  # of a figure with a row for each arm: more are not all named
 BLUE, RED, BLACK, GREY = "#0064B4", "#C8380A", "#111111", "#7D7D7D"  # not for strategies
 
 if TYPE_CHECKING:
@@ -73,20 +74,20 @@ _LONG = (0, (8, 2.5))
 
 STYLES = {
     "Uniform": Style("#7D7D7D", "x", ":", "Uniform"),
-    "SuccessiveRejects": Style("#99119C", "P", "--", "Successive Rejects"),
+    "SuccessiveRejects": Style("#99119C", "4", "--", "Successive Rejects"),
     "SAR": Style("#339956", "^", _DASHDOT, "SAR"),
     "SequentialHalving": Style("#1000CC", "H", (0, (4, 1.5)), "Sequential Halving"),
-    "GapE": Style("#54411C", "v", _LONG, "GapE"),
+    "GapE": Style("#54411C", "1", _LONG, "GapE"),
     "OptMAI(0.8)": Style("#C8380A", "o", "-", "OptMAI, \u03b2 = 0.8"),
     "OptMAI(0.9)": Style("#0064B4", "s", "--", "OptMAI, \u03b2 = 0.9"),
     "UGapEb": Style("#244D6B", "<", "-", "UGapEb"),
     "Racing": Style("#809C11", "h", ":", "Racing"),
-    "Halving": Style("#541C2D", "p", _DASHDOT, "Halving"),
+    "Halving": Style("#541C2D", "2", _DASHDOT, "Halving"),
     "LUCB1": Style("#531976", "D", _LONG, "LUCB1"),
-    "KLLUCB": Style("#A0326E", "1", "-", "KL-LUCB"),
+    "KLLUCB": Style("#A0326E", "v", "-", "KL-LUCB"),
     "LUCBPlusPlus": Style("#0028FF", "3", ":", "LUCB++"),
-    "BettingLUCB": Style("#B0500F", "4", "-", "BettingLUCB"),
-    "TopTwo": Style("#2E6FD0", "2", "--", "TopTwo"),
+    "BettingLUCB": Style("#B0500F", "P", "-", "BettingLUCB"),
+    "TopTwo": Style("#2E6FD0", "p", "--", "TopTwo"),
     "PairedBetting": Style("#5C2800", ".", "-", "PairedBetting"),
     "UGapEc": Style("#14585D", ">", "-", "UGapEc"),
     "CLUCB": Style("#65410B", "*", "--", "CLUCB"),
@@ -94,7 +95,11 @@ STYLES = {
     "AdaptiveTopK": Style("#111111", "d", "-", "AdaptiveTopK"),
     "ImprovedTopK": Style("#419933", "8", "--", "ImprovedTopK (derived)"),
 }
-"""The style of every strategy; `style` finds it for a strategy or a name."""
+"""The style of every strategy; `style` finds it for a strategy or a name.
+
+Matplotlib has fewer filled markers than there are strategies: the ones that the book recommends
+have a filled marker, and some of the older ones a thin one.
+"""
 
 _OTHER = Style("#5A5A5A", "+", (0, (1, 1)), "")
 
@@ -235,6 +240,31 @@ def plain_texts(names: Iterable[object], most: int = 40) -> list[str]:
     names = [*names]
     short = [plain_text(name, most) for name in names]
     return short if len({*short}) == len({*names}) else [plain_text(x, 10**6) for x in names]
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, as the text of the book writes it.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(1 - 0.001)
+    ('95 %', '99.9 %')
+    """
+    return f"{100 * share:.6g} %"
+
+
+def height_of_rows(rows: int) -> float:
+    """Return the height in inches of a figure with a row for each arm, at most 12."""
+    return min(1.4 + 0.19 * rows, 12.0)
+
+
+def label_rows(ax: Axes, names: Sequence[object]) -> None:
+    """Name the rows of a figure, the first at the top; of more than `MOST_ROWS`, every few."""
+    step = 1 + (len(names) - 1) // MOST_ROWS
+    shown = range(0, len(names), step)
+    ax.set_yticks(shown, plain_texts([names[place] for place in shown], 32))
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.grid(False, axis="y")
 
 
 def curve_with_band(

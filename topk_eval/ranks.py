@@ -767,7 +767,8 @@ class Tiers:
     def _repr_html_(self) -> str:
         frame = self.frame()
         frame = frame.drop(columns=["rank_low", "rank_high"]) if self.k is not None else frame
-        return f"<pre>{escape(self.summary())}</pre>{frame.to_html(escape=True, max_rows=60)}"
+        told = f'<pre style="white-space: pre-wrap">{escape(self.summary())}</pre>'
+        return told + frame.to_html(escape=True, max_rows=60)
 
     def plot(self, ax: Axes | None = None) -> Figure | Axes:
         """Draw the possible ranks of each model; for a given k its mean, and whether it is in.
@@ -789,14 +790,9 @@ class Tiers:
         ModuleNotFoundError
             If matplotlib is missing, which ``pip install ".[plot]"`` installs.
         """
-        n = len(self.names)
-        figure, ax = plots.figure_or(ax, height=min(1.4 + 0.19 * n, 12.0))
+        figure, ax = plots.figure_or(ax, height=plots.height_of_rows(len(self.names)))
         (self._draw_ranks if self.k is None else self._draw_means)(ax)
-        step = 1 + (n - 1) // 60
-        shown = range(0, n, step)
-        ax.set_yticks(shown, plots.plain_texts([self.names[place] for place in shown], 32))
-        ax.set_ylim(n - 0.5, -0.5)
-        ax.grid(False, axis="y")
+        plots.label_rows(ax, self.names)
         return figure or ax
 
     def _draw_ranks(self, ax):
@@ -812,7 +808,7 @@ class Tiers:
         width = next(x for x in (1, 2, 5, 10, 20, 50, 10**9) if n <= 12 * x)
         ax.set_xticks([1, *range(width, n + 1, width)] if width > 1 else range(1, n + 1))
         ax.set(xlim=(0.5, n + 0.5), xlabel="rank (1 is best)",
-               title=f"Possible ranks, {1 - self.delta:.0%} sure for all together")
+               title=f"Possible ranks, {plots.percent(1 - self.delta)} sure for all together")
 
     def _draw_means(self, ax):
         """Draw the means, and write beside each model whether it is in or out."""
@@ -824,8 +820,9 @@ class Tiers:
         ax.axhline(self.k - 0.5, color="#333333", linestyle="--", linewidth=1)
         better = " (lower is better)" if self.results.lower_is_better else ""
         up_to = f" up to {self.epsilon:g}" if self.epsilon else ""
+        sure = plots.percent(1 - self.delta)
         ax.set(xlabel=f"mean score{better}",
-               title=f"The {self.k} best of {len(self.names)}{up_to}, {1 - self.delta:.0%} sure")
+               title=f"The {self.k} best of {len(self.names)}{up_to}, {sure} sure")
 
 
 def _means(results):

@@ -6,12 +6,14 @@ window.addEventListener("load", () => {
   }
   const wide = ".bd-article :is(div.math mjx-container, span.math, .output, "
     + ".pst-scrollable-table-container, .cell_output figure, #fig-architecture)";
-  const SMALLEST = 0.62; // of the size of text, for a formula that is shrunk to fit its column
+  const SMALLEST = 62; // per cent of the size of text, for a formula that is shrunk to fit its column
   const fit = (formula) => {
-    formula.style.fontSize = "";
+    // MathJax makes letters as high as those of the text around: so large are formulas in lines, too.
+    formula.dataset.size ??= parseFloat(formula.style.fontSize) || 100;
+    formula.style.fontSize = `${formula.dataset.size}%`;
     const ratio = formula.clientWidth / formula.scrollWidth;
     if (ratio > 0 && ratio < 1) {
-      formula.style.fontSize = `${Math.floor(100 * Math.max(SMALLEST, 0.99 * ratio))}%`;
+      formula.style.fontSize = `${Math.floor(Math.max(SMALLEST, 0.99 * ratio * formula.dataset.size))}%`;
     }
   };
   const mark = () => {

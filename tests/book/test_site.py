@@ -333,6 +333,12 @@ ANSWERS = {
     "install": "book/intro",
     "glossary": "book/notation",
     "sample size": "40-which-algorithm",
+    "elo": "09-your-data",
+    "win rate": "09-your-data",
+    "arena": "09-your-data",
+    "pairwise": "09-your-data",
+    "compare two prompts": "29-new-questions",
+    "epsilon": "book/notation",
 }
 
 

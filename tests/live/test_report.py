@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pickle
+import re
 import signal
 import threading
 import warnings
@@ -183,22 +184,39 @@ def test_several_bandits_have_no_report():
 
 def test_a_figure_shows_bounds_and_boundary():
     axes = study().plot().axes[0]
-    assert [text.get_text() for text in axes.get_xticklabels()] == list("43210")
-    assert axes.lines[-1].get_xdata()[0] == 1.5
-    low, high = axes.lines[0].get_ydata()
+    assert [text.get_text() for text in axes.get_yticklabels()] == list("43210")
+    assert axes.lines[-1].get_ydata()[0] == 1.5 and axes.get_ylim() == (4.5, -0.5)
+    assert axes.get_xlabel() == "mean, with joint 95 % intervals"
+    low, high = axes.lines[0].get_xdata()
     assert (low, high) == tuple(study().report().loc[0, ["low", "high"]])
 
 
-def test_arms_that_left_are_grey_and_long_names_stand_upright():
-    session = topk.Uniform(2, 1000).start([f"variant number {i}" for i in range(10)])
-    session.tell(session.names, range(10), counts=[10] * 10).withdraw("variant number 4")
+def test_names_lie_and_words_say_what_is_open_and_who_left():
+    session = topk.KLLUCB(2, 0.01, 0.1).start([f"variant number {i}" for i in range(10)])
+    session.observe(session.names, sums=range(10), counts=[10] * 10).withdraw("variant number 4")
     axes = session.plot().axes[0]
-    assert {text.get_rotation() for text in axes.get_xticklabels()} == {90.0}
+    assert {text.get_rotation() for text in axes.get_yticklabels()} == {0.0}
     axes.figure.canvas.draw()
-    assert axes.yaxis.label.get_window_extent().y1 <= axes.figure.bbox.y1  # nothing is cut off
-    grey = [line for line in axes.lines[:-1] if line.get_color() == topk.plots.GREY]
-    assert [line.get_xdata()[0] for line in grey] == [5, 5]  # its interval and its mean
-    assert {text.get_rotation() for text in study().plot().axes[0].get_xticklabels()} == {0.0}
+    box = axes.figure.bbox
+    for text in (*axes.get_yticklabels(), axes.xaxis.label, *axes.texts):
+        seen = text.get_window_extent()  # nothing is cut off
+        assert box.x0 <= seen.x0 and seen.x1 <= box.x1 and box.y0 <= seen.y0, text
+    table, words = session.report(), {text.xy[1]: text.get_text() for text in axes.texts}
+    gone = table.index[table.withdrawn].tolist()
+    assert [place for place, word in words.items() if word == "withdrawn"] == gone
+    assert len(gone) == 1
+    still = table.index[(table.undecided_with > 0) & ~table.withdrawn].tolist()
+    assert [place for place, word in words.items() if word == "open"] == still and still
+    grey = [line for line in axes.lines if line.get_color() == topk.plots.GREY]
+    assert [line.get_ydata()[0] for line in grey] == 2 * gone  # its interval and its mean
+
+
+def test_a_notebook_shows_five_columns_and_the_names():
+    session = topk.KLLUCB(1, 0.1, 0.1).start(["a", "b"])
+    session.observe(["a", "b"], sums=[9, 1], counts=[12, 9])
+    head = re.findall(r"<th>([^<]*)</th>", session._repr_html_())
+    assert head == ["", "mean", "low", "high", "chosen", "undecided_with", "a", "b"]
+    assert "<td>0.1111</td>" in session._repr_html_() and len(session.report().columns) > 5
 
 
 def test_of_two_saves_at_once_the_newer_state_stays(tmp_path, monkeypatch):
@@ -336,7 +354,7 @@ def test_a_summary_and_html_show_names_escaped():
     assert "&lt;b&gt;" in table and "<b>" not in table
     plt.close(session.plot())
     figure, ax = plt.subplots()
-    assert session.plot(ax=ax) is ax and ax.get_xticklabels()[1].get_text() == r"\$x\$"
+    assert session.plot(ax=ax) is ax and ax.get_yticklabels()[1].get_text() == r"\$x\$"
     figure.canvas.draw()
     plt.close(figure)
 

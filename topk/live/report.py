@@ -355,12 +355,19 @@ def missing(snapshot: Snapshot) -> str:
     return f"{', '.join(names[:3])}{more} {'has' if len(names) == 1 else 'have'} {none}"
 
 
+SHOWN = ["mean", "low", "high", "chosen", "undecided_with"]  # in a notebook, beside the name
+
+
 def html(snapshot: Snapshot, waits: bool = False) -> str | None:
-    """Return the summary and the table as HTML with escaped names; None for several bandits."""
+    """Return the summary and the columns `SHOWN` as HTML; None for several bandits.
+
+    Names are escaped, and numbers have four digits; `report` has all columns and digits.
+    """
     if snapshot.strategy.several:
         return None
-    table = report(snapshot).to_html(escape=True, max_rows=20)
-    return f"<pre>{escape(summary(snapshot, waits))}</pre>{table}"
+    table = report(snapshot).set_index("name")[SHOWN].rename_axis(None)
+    shown = table.to_html(escape=True, max_rows=20, float_format="{:.4g}".format)
+    return f'<pre style="white-space: pre-wrap">{escape(summary(snapshot, waits))}</pre>{shown}'
 
 
 def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:
@@ -376,8 +383,9 @@ def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:
     Returns
     -------
     matplotlib.figure.Figure or matplotlib.axes.Axes
-        The new figure, or ``ax`` if given.  Arms are ordered by rank.  Filled markers are arms that
-        would be chosen now; red arms are not separated, up to the strategy's epsilon, from some arm
+        The new figure, or ``ax`` if given.  There is a row for each arm, by rank.  Filled markers
+        are arms that would be chosen now; red arms, with the word open beside them, are not
+        separated, up to the strategy's epsilon, from some arm
         on the other side of the boundary; grey arms have been withdrawn.
 
     Raises
@@ -385,28 +393,21 @@ def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:
     ModuleNotFoundError
         If matplotlib is missing, which ``pip install ".[plot]"`` installs.
     """
-    frame, (figure, ax) = report(snapshot), plots.figure_or(ax)
+    frame = report(snapshot)
+    n = len(frame)
+    figure, ax = plots.figure_or(ax, height=plots.height_of_rows(n))
     for place, row in frame.iterrows():
         color = plots.RED if row.undecided_with else plots.BLUE
         color = plots.GREY if row.withdrawn else color
-        ax.plot([place, place], [row.low, row.high], color=color, linewidth=1.5)
-        ax.plot(place, row["mean"], "o", color=color,
+        ax.plot([row.low, row.high], [place, place], color=color, linewidth=1.5)
+        ax.plot(row["mean"], place, "o", color=color,
                 markerfacecolor=color if row.chosen else "white")
+        word = "withdrawn" if row.withdrawn else "open" if row.undecided_with else ""
+        if word and n <= plots.MOST_ROWS:
+            ax.annotate(word, (1.01, place), xycoords=("axes fraction", "data"), va="center",
+                        color=color, annotation_clip=False)
     if frame.chosen.any():
-        ax.axvline(frame.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
-    label_arms(ax, plots.plain_texts(frame.name))
-    ax.set(xlabel="arm, by rank", ylabel=f"mean, joint\n{1 - frame.attrs['delta']:.0%} bounds")
+        ax.axhline(frame.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
+    plots.label_rows(ax, frame.name)
+    ax.set(xlabel=f"mean, with joint {plots.percent(1 - frame.attrs['delta'])} intervals")
     return figure or ax
-
-
-def label_arms(ax, names):
-    """Label places with names: at most 40 that fit, rotated unless they fit side by side."""
-    inches = ax.figure.get_size_inches()[0] * ax.get_position().width
-    if ax.figure.get_layout_engine():
-        inches /= 0.8  # the layout engine widens the axes when the figure is drawn
-    points, height = 72 * inches, ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize()
-    most = min(40, max(1, int(points / (1.1 * height))))  # with a margin of 10 %
-    places = range(0, len(names), 1 + (len(names) - 1) // most)
-    shown = [names[place] for place in places]
-    letters = sum(len(name) + 2 for name in shown)
-    ax.set_xticks(places, shown, rotation=0 if letters < 10 * inches else 90)
