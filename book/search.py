@@ -19,8 +19,8 @@ SIGNS = {
     "theta": "θ", "lambda": "λ", "mu": "μ", "sigma": "σ", "tau": "τ", "Psi": "Ψ", "le": "≤",
     "ge": "≥", "times": "×", "cdot": "·", "ln": "ln ", "log": "log ", "to": "→", "ne": "≠",
     "in": "∈", "infty": "∞", "dots": "…", "ldots": "…", "varepsilon": "ε", "max": "max ",
-    "min": "min ", "ell": "ℓ", "pi": "π", "rho": "ρ", "nu": "ν", "approx": "≈", "pm": "±", "sim": "~",
-    "Pr": "Pr ",
+    "min": "min ", "ell": "ℓ", "pi": "π", "rho": "ρ", "nu": "ν", "approx": "≈", "pm": "±",
+    "sim": "~", "Pr": "Pr ",
 }
 BARE = {"left", "right", "big", "Big", "quad", "text", "mathrm", "mathcal", "mathbb"}  # no letters
 IN_LAYERS = r"[_^]\{|&|\\\\"  # long indices, and rows

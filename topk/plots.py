@@ -38,6 +38,7 @@ __all__ = ["WIDTH", "BLUE", "RED", "BLACK", "GREY", "Style", "STYLES", "use_styl
 def __dir__() -> list[str]:
     return __all__
 WIDTH = 7.2  # inches: width of the text on a page of the book
+NARROW = 4.8  # of a figure with a row for each arm
 MOST_ROWS = 60  # of a figure with a row for each arm: more are not all named
 BLUE, RED, BLACK, GREY = "#0064B4", "#C8380A", "#111111", "#7D7D7D"  # not for strategies
 
@@ -253,9 +254,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.6g} %"
 
 
-def height_of_rows(rows: int) -> float:
-    """Return the height in inches of a figure with a row for each arm, at most 12."""
-    return min(1.4 + 0.19 * rows, 12.0)
+def figure_of_rows(ax: Axes | None, rows: int) -> tuple[Figure | None, Axes]:
+    """Return None and the given axes, or a new figure and its axes with a row for each arm.
+
+    It is narrower than the text, so that a phone, which shrinks it, shows letters one can read.
+    """
+    figure, ax = figure_or(ax, height=min(1.4 + 0.19 * rows, 12.0))
+    if figure is not None:
+        figure.set_size_inches(NARROW, figure.get_size_inches()[1])
+    return figure, ax
 
 
 def label_rows(ax: Axes, names: Sequence[object]) -> None:

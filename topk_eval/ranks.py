@@ -790,7 +790,7 @@ class Tiers:
         ModuleNotFoundError
             If matplotlib is missing, which ``pip install ".[plot]"`` installs.
         """
-        figure, ax = plots.figure_or(ax, height=plots.height_of_rows(len(self.names)))
+        figure, ax = plots.figure_of_rows(ax, len(self.names))
         (self._draw_ranks if self.k is None else self._draw_means)(ax)
         plots.label_rows(ax, self.names)
         return figure or ax

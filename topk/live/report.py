@@ -395,7 +395,7 @@ def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:
     """
     frame = report(snapshot)
     n = len(frame)
-    figure, ax = plots.figure_or(ax, height=plots.height_of_rows(n))
+    figure, ax = plots.figure_of_rows(ax, n)
     for place, row in frame.iterrows():
         color = plots.RED if row.undecided_with else plots.BLUE
         color = plots.GREY if row.withdrawn else color
