@@ -16,9 +16,16 @@ window.addEventListener("load", () => {
       formula.style.fontSize = `${Math.floor(Math.max(SMALLEST, 0.99 * ratio * formula.dataset.size))}%`;
     }
   };
+  // A table that is a little too wide has smaller letters and less space between its columns.
+  const tighten = (element) => {
+    element.classList.remove("topk-tight");
+    const beyond = element.scrollWidth - element.clientWidth;
+    if (beyond > 8 && element.querySelector("table")) element.classList.add("topk-tight");
+  };
   const mark = () => {
     document.querySelectorAll(".bd-article div.math mjx-container").forEach(fit);
     for (const element of document.querySelectorAll(wide)) {
+      tighten(element);
       const beyond = element.scrollWidth - element.clientWidth;
       const most = element.matches("span.math") ? element.clientWidth : 8; // borders and accents are ignored
       element.toggleAttribute("data-wide", beyond > most);
