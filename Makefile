@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' Makefile | awk -F': ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@awk -F ' *## ' '/^[a-z-]+:.*## / {sub(/:.*/, "", $$1); printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 $(STAMP):
 	@python=; for candidate in "$(PYTHON)" python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -62,6 +62,7 @@ sphinx: $(STAMP) ## render the pages of the last make book with the newest Sphin
 	$(BIN)/python -m book.rendering _build/sphinx/bin/python
 
 serve: ## show the built site on this machine
+	@test -d _build/html || { echo 'There is no site yet: run make book first (or make preview)' >&2; exit 1; }
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 lab: $(STAMP) ## open the chapters in JupyterLab, rendered as on the site

@@ -16,9 +16,10 @@ first entry that is none.
 from __future__ import annotations
 
 import re
+import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,10 +53,29 @@ def numbers_rows(values: Any) -> bool:
 
 
 def labels_of(values: Any) -> list[Any] | None:
-    """Return the labels of the entries of a dict or a pandas Series; None if there are none."""
+    """Return the labels of the entries of a dict, a pandas Series or an array of xarray, or None.
+
+    An array of xarray without coordinates has no labels.
+    """
     if isinstance(values, Mapping):
         return list(values)
-    return values.index.tolist() if is_series(values) else None
+    index = values.index if is_series(values) else _coordinates(values)
+    return None if index is None else index.tolist()
+
+
+def _coordinates(values):
+    """Return the index of a vector of xarray; None if it has none, or is none."""
+    dims = getattr(values, "dims", ())
+    return values.indexes.get(dims[0]) if len(dims) == 1 and hasattr(values, "indexes") else None
+
+
+def reading(label: Any) -> str:
+    """Return a label without case, blanks, forms of letters and a fraction of zeros."""
+    text = unicodedata.normalize("NFKC", str(label)).casefold()
+    number, dot, zeros = text.partition(".")
+    if dot and number.lstrip("-").isdecimal() and not zeros.strip("0"):
+        text = number
+    return "".join(text.split())
 
 
 def as_labels(values: Any, name: str, allowed: str) -> list[Any]:
@@ -124,7 +144,7 @@ def joined_columns(**given: Any) -> list[Any]:
     return joined(**given) if several else list(given.values())
 
 
-def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], /, **given: Any) -> list[Any]:
+def joined_to(names: Sequence[Any], param: str, /, **given: Any) -> list[Any]:
     """Return columns of numbers in the order of names that are given beside them.
 
     Parameters
@@ -133,53 +153,45 @@ def joined_to(names: Sequence[Any], param: str, known: Iterable[Any], /, **given
         The name or number of each entry.
     param : str
         Name of the parameter with the names.
-    known : iterable
-        Names that exist.
     **given
         As in `joined`.
 
     Returns
     -------
     list
-        The values.  If their labels are the names in another order, they are joined.  Labels that
-        are no names, such as the numbers of rows of a table, are not looked at.
+        The values, joined if they have labels.  The index that pandas gives to rows, 0, 1, 2, ...
+        without a name, is no label.
 
     Raises
     ------
     ValueError
-        If labels are names, but not those of ``names``, or if they could be either the names or
-        the numbers of rows.
+        If the labels are not those of ``names``, or are integers in another order, which could be
+        either the names or the numbers of rows.
     """
     first, labels = next(((x, its) for x, y in given.items() if (its := labels_of(y)) is not None),
                          ("", None))
     values = joined(**given)
     if labels is None or labels == list(names) or numbers_rows(given[first]):
         return values
-    if all(isinstance(label, int | np.integer) for label in labels):
-        of_others = isinstance(given[first], Mapping) and {*labels} & {*known}
-        if of_others or Counter(labels) == Counter(names):
-            told = f"the labels of {first} are {param} in another order, or others"
-            refuse(first, labels[:3], f"in the order of {param}, or without labels: {told}")
-        return values
-    if not {*labels} & {*known}:
-        return values
+    integers = (int, np.integer)
+    if all(isinstance(label, integers) for label in labels) and not _has_name(given[first]):
+        if labels == [*range(len(names))] and not any(isinstance(x, integers) for x in names):
+            return values
+        told = f"the labels of {first} are {param} in another order, or others"
+        refuse(first, labels[:3], f"in the order of {param}, or without labels (to_numpy): {told}")
     order = places_of(list(names), labels, param, first)
     return [x if given[name] is None or labels_of(given[name]) is None else x[order]
             for name, x in zip(given, values, strict=True)]
 
 
-def joined_cells(
-    known: Sequence[Collection[Any]], results: Any, /, name: str = "results", **cells: Any,
-) -> tuple[Any, Any, Any]:
+def joined_cells(results: Any, /, name: str = "results", **cells: Any) -> tuple[Any, Any, Any]:
     """Return models, items and results of cells in one order.
 
     Parameters
     ----------
-    known : pair of collections
-        Models and items that exist.
     results : array_like
-        The results.  Their labels may be items, models or pairs (model, item), and are then joined
-        as in `joined_to`.
+        The results.  Their labels may be items, models or pairs of both, in either order, and are
+        then joined as in `joined_to`.
     name : str
         Name of the parameter with the results.
     **cells
@@ -195,28 +207,32 @@ def joined_cells(
         if np.iterable(x) and not isinstance(x, str) else [x]
         for param, x in zip(params, (first, second), strict=True)
     )
-    pairs = [*zip(first, second, strict=False)]
-    if its in (second, first, pairs):
-        return first, second, joined(**{name: results})[0]
-    numbers = all(isinstance(label, int | np.integer) for label in its)
-    for param, names, exist in ((params[1], second, known[1]), (params[0], first, known[0]),
-                                (" and ".join(params), pairs, pairs)):
-        if any(label in exist for label in its):
-            found = joined_to(names, param, exist, **{name: results})
-            if not numbers:  # integers may number the rows; others have been refused
-                return first, second, found[0]
-    return first, second, joined(**{name: results})[0]
+    kinds = {params[1]: second, params[0]: first,
+             " and ".join(params): [*zip(first, second, strict=False)],
+             " and ".join(params[::-1]): [*zip(second, first, strict=False)]}
+    # those with most of the labels; a refusal names one that is missing
+    among = {kind: len({*names} & {*its}) for kind, names in kinds.items()}
+    param = max(kinds, key=lambda kind: (kinds[kind] == its, among[kind]))
+    return first, second, joined_to(kinds[param], param, **{name: results})[0]
+
+
+def _has_name(values):
+    """Return whether labels are those of an index with a name, as of xarray's coordinates."""
+    return not isinstance(values, Mapping) and (
+        not is_series(values) or any(name is not None for name in values.index.names))
 
 
 def places_of(wanted: list[Any], labels: list[Any], param: str, name: str) -> NDArray[np.int64]:
     """Return the places of ``wanted`` among labels; refuse others, and labels that occur twice."""
     places = {label: place for place, label in enumerate(labels)}
     allowed = f"labelled as {param} is, each label once"
-    if len(places) < len(labels) or len({*wanted}) < len(wanted):
-        refuse(name, "the same labels in another order, some of them twice", allowed)
     for label in wanted:
         if label not in places:
-            refuse(name, f"no entry labelled {in_words(label)}, which {param} has", allowed)
+            twin = next((x for x in labels if reading(x) == reading(label)), None)
+            but = "" if twin is None else f", but {in_words(twin)}, which reads alike"
+            refuse(name, f"no entry labelled {in_words(label)}, which {param} has{but}", allowed)
+    if len(places) < len(labels) or len({*wanted}) < len(wanted):
+        refuse(name, "the same labels in another order, some of them twice", allowed)
     if len(wanted) < len(labels):
         other = next(label for label in labels if label not in {*wanted})
         refuse(name, f"an entry labelled {in_words(other)}, which {param} has not", allowed)
@@ -556,6 +572,7 @@ def cell_of(place: int, shape: Any, models: list[Any] | None, items: list[Any] |
 
 
 def _labels(index):
-    """Return the labels in an index of a DataFrame; None if it is a default range."""
-    numbered = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+    """Return the labels in an index of a DataFrame; None if it is a default range, unnamed."""
+    numbered = (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+                and index.name is None)
     return None if numbered else index.tolist()

@@ -460,10 +460,7 @@ class Evaluation(Study):
         trial is told, and counts so inside the mean of its cell.  A cell that may be had later
         belongs to `lost`.
         """
-        reach = range(self._cells.reach)
-        known = self._arms.known(), self._items.known() if self.item_names else reach
-        models, items, scores = joined_cells(
-            known, scores, name="scores", models=models, items=items)
+        models, items, scores = joined_cells(scores, name="scores", models=models, items=items)
         arms, places = self._pairs(models, items)
         found = self._scores(scores, arms, places)
         self._cells.check_single(arms, places, found, self._called)

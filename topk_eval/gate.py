@@ -268,7 +268,7 @@ class Gate(Drafted):
             refuse("items", items, allowed)
         known = np.full(len(names), np.nan)
         if champion_results is not None:
-            [champion_results] = joined_to(names, "items", names, champion_results=champion_results)
+            [champion_results] = joined_to(names, "items", champion_results=champion_results)
             known = self._terms.unit(champion_results, "champion_results")
             if known.size != len(names):
                 allowed = f"{len(names)} results, one per item"

@@ -499,7 +499,7 @@ def _names_of(wide, names):
     if names is None or wide.models is None or labels_of(names) is None:
         return wide.models if names is None else names
     if not isinstance(names, Mapping):
-        return joined_to(wide.models, "matrix", wide.models, names=names)[0]
+        return joined_to(wide.models, "matrix", names=names)[0]
     if [*names] != wide.models and {*names} & {*wide.models}:
         refuse("names", [*names], f"in the order of the rows {in_words(wide.models)}, or left out")
     return names

@@ -595,7 +595,7 @@ def _told_results(champion, candidate, items, terms):
         allowed = "different names, one for each result"
         names = [items] if one else as_labels(items, "items", allowed)
         names = [as_name(name, "items") for name in names]
-        champion, candidate = joined_to(names, "items", names, **results)
+        champion, candidate = joined_to(names, "items", **results)
     champion = None if champion is None else terms.unit(champion, "champion")
     candidate = terms.unit(candidate, "candidate")
     size = candidate.size

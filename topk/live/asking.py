@@ -134,7 +134,7 @@ class Asking(Study):
         """
         if labels_of(counts) is not None and np.iterable(arms) and not isinstance(arms, str):
             arms = as_labels(arms, "arms", "made of arms, in their order")
-            [counts] = joined_to(arms, "arms", self._arms.known(), counts=counts)
+            [counts] = joined_to(arms, "arms", counts=counts)
         arms = self._arms.read(arms)
         if counts is None:
             counts = np.ones(arms.size, dtype=np.int64)

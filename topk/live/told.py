@@ -72,10 +72,6 @@ class Arms:
         self.n, self.names, self.called, self.new = n, names, called, new
         self.numbers = None if names is None else {name: x for x, name in enumerate(names)}
 
-    def known(self) -> Any:
-        """Return what arms may be called by."""
-        return range(self.n) if self.names is None else self.numbers
-
     def name(self, arm: int) -> Any:
         """Return the name of an arm, or its number."""
         return arm if self.names is None else self.names[arm]
@@ -212,7 +208,7 @@ def read(
             arms, *lined = joined(arms=arms, **columns)  # by the labels of rows
         elif np.iterable(arms) and not isinstance(arms, str):
             arms = as_labels(arms, "arms", "made of arms, in their order")
-            lined = joined_to(arms, "arms", known.known(), **columns)
+            lined = joined_to(arms, "arms", **columns)
         else:
             lined = joined(**columns)
         values, counts, squares = lined

@@ -30,6 +30,8 @@ def check(
 ) -> None:
     """Say what is in files of results, and what is wrong with them.
 
+    Example: topk check results.csv --bounds 0 10
+
     The exit code is 0 if `topk rank` would read them, and 2 otherwise.
     """
     read = find_results(files, Asked(

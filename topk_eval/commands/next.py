@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +17,19 @@ from topk_eval import wanted
 from topk_eval.commands import options, output
 from topk_eval.commands.tables import table_of
 from topk_eval.ranks import tiers
-from topk_eval.reading.files import read_csv
+from topk_eval.reading.lm_eval import SAMPLES
 from topk_eval.reading.names import read_names
-from topk_eval.reading.results import READERS
-from topk_eval.reading.table import Unreadable, as_label, refuse
+from topk_eval.reading.results import READERS, of_any_kind
+from topk_eval.reading.table import FORMULA, Unreadable, as_label, refuse
+
+
+class Form(StrEnum):
+    """What cells are written as."""
+
+    csv = "csv"
+    json = "json"
+    lm_eval = "lm-eval"
+    inspect = "inspect"
 
 
 def next_cells(
@@ -29,6 +41,12 @@ def next_cells(
     out: Annotated[Path | None, typer.Option(
         "-o", metavar="FILE", help="File for the cells; by default standard output.",
         show_default=False)] = None,
+    form: Annotated[Form, typer.Option(
+        "--format", help="CSV or JSON of models and items; or the items, which all models are then "
+        "asked: for --samples of lm-eval, or for --sample-id of inspect.",
+        rich_help_panel=options.WRITTEN)] = Form.csv,
+    as_json: Annotated[bool, typer.Option(
+        "--json", help="Write JSON, as --format json.", rich_help_panel=options.WRITTEN)] = False,
     todo: Annotated[list[Path] | None, typer.Option(
         metavar="FILE", help="Earlier output of this command, whose cells are still being run and "
         "are not handed out again. The option may be repeated.", show_default=False)] = None,
@@ -52,6 +70,8 @@ def next_cells(
     drop: options.Drop = None,
 ) -> None:
     """Write which cells to run next: models and items, to be appended with their scores.
+
+    Example: topk next results.csv -k 3 -n 100 --items items.txt -o todo.csv
 
     Repeat it until `topk rank`, with the same models, items and scale, is decided.  You may append
     results in any order, and of only some of the cells; a cell that failed is appended with an
@@ -77,34 +97,88 @@ def next_cells(
     if not 1 <= k < (n := len(results.models)):
         raise ValueError(f"-k must be from 1 to {n - 1}, less than the number of models, got {k}")
     if not new and results.order != "drawn":
-        typer.echo("topk: about these items, a model with missing cells is known only between its "
-                   "worst and its best case, unless the order was drawn at random beforehand "
-                   "(--drawn, or --shuffle --seed N)", err=True)
+        output.note("about these items, a model with missing cells is known only between its "
+                    "worst and its best case, unless the order was drawn at random beforehand "
+                    "(--drawn, or --shuffle --seed N)")
     if order is not None and (blank := int(results.absent.sum())):
-        typer.echo(f"topk: {output.quantity(blank, 'empty cell')} after the last score of a model "
-                   "are taken for not run; --empty failed says that they failed", err=True)
+        output.note(f"{output.quantity(blank, 'empty cell')} after the last score of a model "
+                    "are taken for not run; --empty failed says that they failed")
     handed = _handed_out(todo or [], results)
     about = "new" if new else "these"
     found = tiers(results, delta, k, epsilon, about, most_models=most_models)  # type: ignore[arg-type]
     cells, why = wanted.next_cells(found, size, handed)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["model", "item"])
-    writer.writerows((results.models[a], results.items[i]) for a, i in cells)
-    if out is None:
-        typer.echo(text.getvalue(), nl=False)
+    pairs = [(results.models[a], results.items[i]) for a, i in cells]
+    text = FORMATS[Form.json if as_json else form](pairs, files)
+    if out is not None:
+        _written(out, text)
     else:
-        try:
-            out.write_text(text.getvalue(), encoding="utf-8")
-        except OSError as error:
-            refuse(out, f": {error.strerror}; name a file that can be written with -o")
+        text.encode(sys.stdout.encoding or "utf-8")  # a name with other letters is another one
+        typer.echo(text, nl=False)
     if cells:
         number = output.quantity(len({arm for arm, _ in cells}), "model")
         why = (f"{output.quantity(len(cells), 'cell')} of {number}; "
                f"p = {found.evidence(k):.2g}")
     else:
         why = f"nothing is left to run: {why}"
-    typer.echo(f"topk: {why}", err=True)
+    output.note(why)
+
+
+def _as_csv(pairs, files):
+    """Return cells as CSV; what a spreadsheet takes for a formula is quoted, see `as_label`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["model", "item"])
+    writer.writerows([["'" * bool(FORMULA.match(name)) + name for name in pair] for pair in pairs])
+    return text.getvalue()
+
+
+def _as_json(pairs, files):
+    """Return cells as a list of objects."""
+    return json.dumps([{"model": model, "item": item} for model, item in pairs], indent=1) + "\n"
+
+
+def _as_samples(pairs, files):
+    """Return what lm-evaluation-harness takes as ``--samples``: documents by task.
+
+    An item is task/doc_id, or doc_id where the files are logs of one task.
+    """
+    paths = [each for path in files for each in (path.rglob("*") if path.is_dir() else [path])]
+    logs = {match["task"] for path in paths if (match := SAMPLES.fullmatch(path.name))}
+    tasks: dict[str, list[int]] = {}
+    for item in dict.fromkeys(item for _, item in pairs):
+        task, _, number = item.rpartition("/")
+        task = task or (min(logs) if len(logs) == 1 else "")
+        if not task or not number.isdecimal():
+            raise ValueError(f"--format lm-eval needs items task/doc_id, got {item!r}")
+        tasks.setdefault(task, []).append(int(number))
+    return json.dumps(tasks) + "\n"
+
+
+def _as_ids(pairs, files):
+    """Return what inspect takes as ``--sample-id``: items with commas."""
+    names = [*dict.fromkeys(item for _, item in pairs)]
+    if bad := [name for name in names if "," in name]:
+        raise ValueError(f"--format inspect needs items without commas, got {bad[0]!r}")
+    return ",".join(names) + "\n"
+
+
+FORMATS = {Form.csv: _as_csv, Form.json: _as_json, Form.lm_eval: _as_samples, Form.inspect: _as_ids}
+
+
+def _written(path, text):
+    """Write a file beside its place first, so that a full disk leaves what was there."""
+    beside = path.with_name(path.name + ".part")
+    try:
+        if path.exists() and not path.is_file():  # such as a device
+            path.write_text(text, encoding="utf-8")
+            return
+        try:
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        refuse(path, f": {error.strerror}; name a file that can be written with -o")
 
 
 def _check_output(out, files, others):
@@ -126,9 +200,9 @@ def _handed_out(paths, results):
             data = path.read_bytes()
         except OSError as error:
             refuse(path, f": {error.strerror}; name a file of earlier cells with --todo")
-        if data.strip() == b"model,item":
+        if data.strip() in (b"model,item", b"[]"):
             continue
-        table = read_csv(path, data)
+        table = of_any_kind(path, data)
         if not {"model", "item"} <= table.columns.keys():
             refuse(path, " has no columns 'model' and 'item'; name an output of topk next")
         for row, pair in enumerate(zip(table.columns["model"], table.columns["item"], strict=True)):

@@ -13,27 +13,36 @@ from topk_eval.reading.names import read_names
 Files = Annotated[list[Path], typer.Argument(
     metavar="FILES...", help="Files of results, or folders of them.", show_default=False)]
 
+# Groups of options in the help
+
+COLUMNS, SCORES = "Which columns are read", "What the scores mean"
+ORDER, STATEMENTS, WRITTEN = "The items and their order", "What is stated", "What is written"
+
 # Which columns are read
 
 ModelColumn = Annotated[str | None, typer.Option(
-    "--model", metavar="NAME", help="Column with the model.", show_default=False)]
+    "--model", metavar="NAME", help="Column with the model.", show_default=False,
+    rich_help_panel=COLUMNS)]
 ItemColumn = Annotated[str | None, typer.Option(
-    "--item", metavar="NAME", help="Column with the item.", show_default=False)]
+    "--item", metavar="NAME", help="Column with the item.", show_default=False,
+    rich_help_panel=COLUMNS)]
 ScoreColumn = Annotated[str | None, typer.Option(
-    "--score", metavar="NAME", help="Column with the score.", show_default=False)]
+    "--score", metavar="NAME", help="Column with the score.", show_default=False,
+    rich_help_panel=COLUMNS)]
 TrialColumn = Annotated[str | None, typer.Option(
-    "--trial", metavar="NAME", help="Column with the trial.", show_default=False)]
+    "--trial", metavar="NAME", help="Column with the trial.", show_default=False,
+    rich_help_panel=COLUMNS)]
 ClusterColumn = Annotated[str | None, typer.Option(
     "--cluster", metavar="NAME", help="Column with the cluster of the item, such as a document: "
-    "the mean over its items is one result.", show_default=False)]
+    "the mean over its items is one result.", show_default=False, rich_help_panel=COLUMNS)]
 
 Columns = Annotated[str | None, typer.Option(
     metavar="FILE|A,B,...", help="Columns of a wide table that are its models or items: a file "
     "with a name on each line, or names with commas; by default all beside the names.",
-    show_default=False)]
+    show_default=False, rich_help_panel=COLUMNS)]
 Drop = Annotated[str | None, typer.Option(
     metavar="FILE|A,B,...", help="Columns that are not read, such as those that hold no scores.",
-    show_default=False)]
+    show_default=False, rich_help_panel=COLUMNS)]
 
 
 def wide(columns: str | None, drop: str | None) -> tuple[list[str] | None, list[str] | None]:
@@ -45,9 +54,11 @@ def wide(columns: str | None, drop: str | None) -> tuple[list[str] | None, list[
 # What the scores mean
 
 Bounds = Annotated[tuple[float, float], typer.Option(
-    metavar="LOW HIGH", help="The smallest and the largest score of the scale.")]
+    metavar="LOW HIGH", help="The smallest and the largest score of the scale.",
+    rich_help_panel=SCORES)]
 Lower = Annotated[bool, typer.Option(
-    "--lower-is-better", help="Smaller scores are better, as with errors and costs.")]
+    "--lower-is-better", help="Smaller scores are better, as with errors and costs.",
+    rich_help_panel=SCORES)]
 
 
 class Empty(StrEnum):
@@ -60,7 +71,8 @@ class Empty(StrEnum):
 
 EmptyOption = Annotated[Empty, typer.Option(
     "--empty", help="What an empty cell of a wide table is: it failed, or it is absent, since "
-    "nobody has asked it; by default it failed if its model has a score in a later column.")]
+    "nobody has asked it; by default it failed if its model has a score in a later column.",
+    rich_help_panel=SCORES)]
 
 
 class Missing(StrEnum):
@@ -72,13 +84,15 @@ class Missing(StrEnum):
 
 MissingOption = Annotated[Missing, typer.Option(
     "--missing", help="Absent cells are bounded by the worst; or, if which cells exist was fixed "
-    "before any result, left out.")]
+    "before any result, left out.", rich_help_panel=SCORES)]
 
 # The items and their order
 
 ITEMS = ("All items that any model may be asked, in an order fixed before any result: a file with "
          "a name on each line, or a number N for the names 1 to N.")
-Items = Annotated[str | None, typer.Option(metavar="FILE|N", help=ITEMS, show_default=False)]
+Items = Annotated[str | None, typer.Option(
+    metavar="FILE|N", help=ITEMS, show_default=False,
+    rich_help_panel=ORDER)]
 
 
 class Order(StrEnum):
@@ -91,29 +105,32 @@ class Order(StrEnum):
 OrderOption = Annotated[Order | None, typer.Option(
     "--order", help="The order of the items in a wide table that has every asked item, or in logs "
     "whose headers list all items: as they stand there (columns), or by name (names). No item may "
-    "be added between looks.", show_default=False)]
+    "be added between looks.", show_default=False, rich_help_panel=ORDER)]
 Drawn = Annotated[bool, typer.Option(
-    "--drawn", help="The order of --items or --order was drawn at random before any result.")]
+    "--drawn", help="The order of --items or --order was drawn at random before any result.",
+    rich_help_panel=ORDER)]
 Shuffle = Annotated[bool, typer.Option(
     "--shuffle", help="Ask the items in a random order drawn from --seed, not in that of --items; "
-    "give it to `topk rank` and `topk next` alike.")]
+    "give it to `topk rank` and `topk next` alike.", rich_help_panel=ORDER)]
 Seed = Annotated[int | None, typer.Option(
     metavar="N", help="Seed of the order of --shuffle, one that no earlier study of these items "
-    "used.", show_default=False)]
+    "used.", show_default=False, rich_help_panel=ORDER)]
 
 # What is stated
 
 Delta = Annotated[float, typer.Option(
-    metavar="P", help="Bound on the probability that anything stated is wrong.")]
+    metavar="P", help="Bound on the probability that anything stated is wrong.",
+    rich_help_panel=STATEMENTS)]
 Epsilon = Annotated[float, typer.Option(
-    metavar="X", help="Tolerance in units of score; it needs -k.")]
+    metavar="X", help="Tolerance in units of score; it needs -k.", rich_help_panel=STATEMENTS)]
 New = Annotated[bool, typer.Option(
     "--new/--these", help="Whether statements are about new items like these, or about the mean "
-    "over exactly the items of --items (by default those in the files).")]
+    "over exactly the items of --items (by default those in the files).",
+    rich_help_panel=STATEMENTS)]
 MostModels = Annotated[int | None, typer.Option(
     metavar="N", help="If you looked at results to choose which models are in the files: the "
     "number of models on the list, fixed before any result, from which you chose.",
-    show_default=False)]
+    show_default=False, rich_help_panel=STATEMENTS)]
 Models = Annotated[str | None, typer.Option(
     metavar="FILE|A,B,...", help="All models: a file with a name on each line, or names with "
-    "commas; by default those with results.", show_default=False)]
+    "commas; by default those with results.", show_default=False, rich_help_panel=STATEMENTS)]

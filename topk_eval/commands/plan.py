@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import numpy as np
@@ -16,6 +15,7 @@ LARGEST = 1_000_000  # most cells of a table
 
 
 def plan(
+    context: typer.Context,
     models: Annotated[int, typer.Option(metavar="N", help="Number of models.")],
     items: Annotated[int, typer.Option(metavar="N", help="Number of items that can be asked.")],
     k: Annotated[int, typer.Option("-k", metavar="K", help="How many models are wanted.")],
@@ -30,9 +30,12 @@ def plan(
         show_default=False)] = None,
     runs: Annotated[int, typer.Option(metavar="N", help="Number of simulated evaluations.")] = 10,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the simulation.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.",
+                                         rich_help_panel=options.WRITTEN)] = False,
 ) -> None:
     """Say how many cells the loop of `topk next` will need, as a range over simulated evaluations.
+
+    Example: topk plan --models 20 --items 500 -k 3 --guess .6,.9
 
     Results are simulated as 0 or 1, independently of each other.  Graded scores, and models that
     find the same items hard, usually need fewer cells.
@@ -47,18 +50,23 @@ def plan(
     means = _means(guess, models)
     played = [_play(means, items, k, delta, epsilon, new, batch, np.random.default_rng([seed, run]))
               for run in range(runs)]
-    cells = np.array([cells for cells, _ in played])
-    decided = sum(whether for _, whether in played)
-    low, middle, high = (int(x) for x in np.quantile(cells, (0.1, 0.5, 0.9), method="nearest"))
+    cells, most, whether = np.array(played).T
+    decided = int(whether.sum())
+    (low, middle, high), (few, half, many) = (
+        [int(x) for x in np.quantile(values, (0.1, 0.5, 0.9), method="nearest")]
+        for values in (cells, most))
     every = models * items
     if as_json:
-        typer.echo(json.dumps({
+        output.say_json(context, {
             "cells": {"10 %": low, "50 %": middle, "90 %": high}, "all_cells": every,
-            "runs": runs, "decided": decided, "items": "new" if new else "these"}, indent=1))
+            "items_asked": {"10 %": few, "50 %": half, "90 %": many},
+            "runs": runs, "decided": decided, "items": "new" if new else "these"})
         return
     output.say(f"{low:,} to {high:,} cells in 8 of 10 simulated evaluations, half of them with at "
                f"most {middle:,}; all are {every:,} ({models} models on "
                f"{output.quantity(items, 'item')})")
+    output.say(f"{few:,} to {many:,} of {output.quantity(items, 'item')} were asked, half of the "
+               f"times at most {half:,}: so many are needed")
     output.say(f"{decided} of {runs} were decided with these items" + (
         "" if decided == runs else "; more items, a larger epsilon or another K decides more"))
 
@@ -76,7 +84,7 @@ def _means(guess, models):
 
 
 def _play(means, items, k, delta, epsilon, new, batch, rng):
-    """Return the number of cells of one evaluation, and whether it was decided."""
+    """Return the numbers of cells and of items of one evaluation, and whether it was decided."""
     results = (rng.random((means.size, items)) < means[:, None]).astype(float)
     state = wanted.begin(means.size, items, k, delta, epsilon, new)
     none = np.zeros(means.size, dtype=np.int64)
@@ -85,4 +93,5 @@ def _play(means, items, k, delta, epsilon, new, batch, rng):
         shares = state.shares(none, items - size, batch)
         state.extend([(arm, results[arm, size[arm] : size[arm] + shares[arm]])
                       for arm in np.flatnonzero(shares).tolist()])
-    return int(state.table.size.sum()), bool(state.table.decided())
+    size = state.table.size
+    return int(size.sum()), int(size.max()), bool(state.table.decided())

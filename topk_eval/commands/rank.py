@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,22 +10,27 @@ import typer
 
 from topk.confidence.paired import BETS, WEIGHTS
 from topk_eval.commands import options, output
+from topk_eval.commands.counts import Columns, rank_counts
 from topk_eval.commands.tables import table_of
 from topk_eval.ranks import tiers
 from topk_eval.reading.names import read_names
 
 UNDECIDED = 3  # exit code
+COUNTS = "Counts without items"  # the group of its options
 STYLES = {"in": "blue", "out": "dim", "open": "red", "tied": "red"}
 PAIRS = 5  # undecided pairs that are shown
 
 
 def rank(
+    context: typer.Context,
     files: options.Files,
     k: Annotated[int | None, typer.Option(
         "-k", metavar="K", help="Ask whether the K first are the K best, with all of delta; fix K "
-        "before you look at results.", show_default=False)] = None,
+        "before you look at results.", show_default=False,
+        rich_help_panel=options.STATEMENTS)] = None,
     ranks: Annotated[bool, typer.Option(
-        "--ranks", help="State rank intervals and tiers, as without -k.")] = False,
+        "--ranks", help="State rank intervals and tiers, as without -k.",
+        rich_help_panel=options.STATEMENTS)] = False,
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = 0.0,
     new: options.New = True,
@@ -48,13 +52,28 @@ def rank(
     cluster: options.ClusterColumn = None,
     columns: options.Columns = None,
     drop: options.Drop = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Write a Markdown table.")] = False,
+    arm: Annotated[str | None, typer.Option(
+        metavar="NAME", help="Column with the arm, in a file of counts: a row has a number of "
+        "independent rewards and their sum.", show_default=False, rich_help_panel=COUNTS)] = None,
+    count: Annotated[str | None, typer.Option(
+        metavar="NAME", help="Column with the number of rewards.", show_default=False,
+        rich_help_panel=COUNTS)] = None,
+    total: Annotated[str | None, typer.Option(
+        "--sum", metavar="NAME", help="Column with the sum of the rewards.", show_default=False,
+        rich_help_panel=COUNTS)] = None,
+    as_json: Annotated[bool, typer.Option(
+        "--json", help="Write JSON.", rich_help_panel=options.WRITTEN)] = False,
+    markdown: Annotated[bool, typer.Option(
+        "--markdown", help="Write a Markdown table.", rich_help_panel=options.WRITTEN)] = False,
     plot: Annotated[Path | None, typer.Option(
-        metavar="FILE", help="Draw what is settled (needs matplotlib).",
-        show_default=False)] = None,
+        metavar="FILE", help="Draw what is settled (needs matplotlib).", show_default=False,
+        rich_help_panel=options.WRITTEN)] = None,
 ) -> None:
     """Say which models are certainly the K best, or which ranks are possible.
+
+    Example: topk rank results.csv -k 3
+
+    Of counts: topk rank ab.csv -k 1 --arm page --count visitors --sum buyers
 
     The exit code is 0 if the K best are settled, or, without -k, if every model has only one
     possible rank; 3 if not; and 2 if a file or an option is refused.
@@ -63,6 +82,12 @@ def rank(
         raise ValueError("-k and --ranks share delta in different ways; choose one of them")
     if as_json and markdown:
         raise ValueError("--json and --markdown exclude each other; choose one of them")
+    if arm is not None or count is not None or total is not None:
+        if arm is None or count is None or total is None:
+            raise ValueError("--arm, --count and --sum belong together; give all three of them")
+        decided = rank_counts(context, files, Columns(arm, count, total), k, delta, epsilon, bounds,
+                              lower_is_better)
+        raise typer.Exit(0 if decided else UNDECIDED)
     taken, dropped = options.wide(columns, drop)
     reading = {"model": model, "item": item, "score": score, "trial": trial, "cluster": cluster,
                "bounds": bounds, "lower_is_better": lower_is_better, "empty": empty.value,
@@ -70,7 +95,7 @@ def rank(
     names = None if models is None else read_names(models, "--models")
     results = table_of(files, reading, items, order, drawn, shuffle, seed, names)
     if results is None:
-        output.say("no results yet, so that nothing is decided")
+        output.note("no results yet, so that nothing is decided")
         raise typer.Exit(UNDECIDED)
     n = len(results.models)
     if k is not None and not 1 <= k < n:
@@ -82,13 +107,13 @@ def rank(
     more = None if decided or not new else more_items(found)
     rows = _rows(found, k)
     if as_json:
-        typer.echo(json.dumps(_as_json(found, k, rows, decided, new, more), indent=1,
-                              ensure_ascii=False))
-    elif markdown:
-        typer.echo(output.markdown(rows))
+        output.say_json(context, _as_json(found, k, rows, decided, new, more))
     else:
         for note in results.notes:
-            output.say(note, "dim")
+            output.note(note)
+    if markdown:
+        typer.echo(output.markdown(rows))
+    elif not as_json:
         output.say(found.summary() + "\n")
         output.show(rows, STYLES)
         _say_open(found, k, new, more)
@@ -168,23 +193,22 @@ def _as_json(tiers, k, rows, decided, new, more):
         "settled": [size for size in sizes if tiers.decided(size)],
         "more_items": None if more is None else [*more],
         "notes": [*tiers.results.notes], "summary": tiers.summary().split("\n"),
-        "models": [{name: None if value != value else value for name, value in row.items()}
-                   for row in rows],
+        "models": [output.plain_row(row) for row in rows],
     }
 
 
 def _save(tiers, path):
     """Draw the possible ranks into a file."""
-    figure = tiers.plot()
     try:
-        figure.savefig(path, bbox_inches="tight")
-    except (OSError, ValueError) as error:
+        tiers.plot().savefig(path, bbox_inches="tight")
+    except (ImportError, OSError, ValueError) as error:
         raise ValueError(f"--plot {path}: {error}") from None
-    output.say(f"\ndrawn: {path}")
+    output.note(f"drawn: {path}")
 
 
-FACTORS = (1, 2, 3, 5, 8, 13, 21, 34, 55)  # numbers of items that are tried, per item so far
+FURTHEST = 55  # items that are drawn for one so far, at most
 DRAWS = 20
+GROUPS = 200  # differences are drawn as the means of so many groups of neighbours
 
 
 def more_items(found) -> tuple[int | None, int | None] | None:
@@ -207,13 +231,12 @@ def more_items(found) -> tuple[int | None, int | None] | None:
     if results.order is None:
         so_far[:] = True
     now = _growth((fills.low[a] - fills.high[b])[so_far] + epsilon).sum(axis=0)
-    level = found._needed()
-    needed = [_needed(_growth(d + epsilon), now, level, np.random.default_rng(draw))
-              for draw in range(DRAWS)]
-    done = sorted(x for x in needed if x is not None)
-    quarter, most = DRAWS // 4, (9 * DRAWS) // 10
-    return (done[quarter] if len(done) > quarter else None,
-            done[most] if len(done) > most else None)
+    groups = np.array_split(np.sort(d), min(GROUPS, d.size))
+    chances = np.array([group.size for group in groups]) / d.size
+    growth = _growth(np.array([group.mean() for group in groups]) + epsilon)
+    needed = np.sort(_needed(growth, chances, now, found._needed(), FURTHEST * d.size))
+    quarter, most = (needed[place] for place in (DRAWS // 4, (9 * DRAWS) // 10))
+    return (int(quarter) if quarter < np.inf else None, int(most) if most < np.inf else None)
 
 
 def _growth(gains):
@@ -221,15 +244,25 @@ def _growth(gains):
     return np.log1p(np.multiply.outer(gains, BETS))
 
 
-def _needed(growth, logs, level, rng):
-    """Return after how many drawn items e reaches the level; None if they are too many."""
-    sizes = 0
-    for before, factor in zip((0, *FACTORS), FACTORS, strict=False):
-        drawn = growth[rng.integers(len(growth), size=(factor - before) * len(growth))]
-        path = logs + np.cumsum(drawn, axis=0)
-        top = path.max(axis=1)
-        reached = np.flatnonzero(top + np.log(np.exp(path - top[:, None]) @ WEIGHTS) >= level)
-        if reached.size:
-            return sizes + int(reached[0]) + 1
-        logs, sizes = path[-1], sizes + len(path)
-    return None
+def _needed(growth, chances, logs, level, most):
+    """Return after how many drawn items e reaches the level in each of DRAWS; inf if not by most.
+
+    Items are drawn a fifth of those so far at a time; in between ln e is taken for linear.
+    """
+    rng, size, needed = np.random.default_rng(0), 0, np.full(DRAWS, np.inf)
+    logs = np.tile(logs, (DRAWS, 1))
+    before = _log_e(logs)
+    while size < most and np.isinf(needed).any():
+        step = max(1, size // 5)
+        logs = logs + rng.multinomial(step, chances, size=DRAWS) @ growth
+        now = _log_e(logs)
+        new = np.isinf(needed) & (now >= level)
+        needed[new] = size + np.ceil(step * (level - before[new]) / (now - before)[new])
+        before, size = now, size + step
+    return needed
+
+
+def _log_e(logs):
+    """Return the logarithm of e from those of the capital of each bet, (DRAWS, J)."""
+    top = logs.max(axis=1)
+    return top + np.log(np.exp(logs - top[:, None]) @ WEIGHTS)

@@ -6,6 +6,7 @@ only where all columns beside the names hold scores.
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from collections.abc import Sequence
@@ -110,6 +111,7 @@ class Found:
         return self.table.where(int(self.rows[result]))
 
 
+@functools.lru_cache(2**17)
 def plain(name: object) -> str:
     """Return the name of a column in small letters and without signs."""
     return SIGNS.sub("", str(name).lower())
@@ -210,8 +212,9 @@ def _refuse_counts(table, names, roles):
     """Refuse a table of counts per variant."""
     counts = [name for name in names if plain(name) in COUNTS]
     if len(counts) > 1 and roles["item"] is None:
-        refuse(table.path, f": columns {listed(counts)} are counts and no scores on items; rank "
-                           "counts in Python, as the page 'Your data' does")
+        refuse(table.path, f": columns {listed(counts)} are counts and no scores on items; name "
+                           "them with --arm, --count and --sum of topk rank, or see the page "
+                           "'Your data'")
 
 
 def _tidy(table, roles, scale):
@@ -305,21 +308,20 @@ def _cells(table, roles, names, ways, scale, given) -> Found:
                       if roles[role] is not None}
     columns = [_label_of(table, name, lines) for name in names]
     rows = len(table.places)
-    scores, blank = np.empty((rows, len(names))), np.zeros((rows, len(names)), dtype=bool)
-    bad = np.zeros_like(blank)
-    for place, name in enumerate(names):
-        values = table.columns[name]
-        if table.kind.startswith("JSON"):
-            blank[:, place] = [value is Absent for value in values]
-            values = [None if value is Absent else value for value in values]
-        scores[:, place], flaws = as_scores(values)
-        if flaws and np.isnan(scores[:, place]).all():
-            _refuse_column(table, name, flaws[0], names, across, given)
-        for row, message in flaws:
-            bad[row, place] = True
-            found.problems.append(f"{table.where(row, name)}: {message}")
-        for row in np.flatnonzero(np.isnan(scores[:, place])).tolist():
-            blank[row, place] |= _is_blank(table, values[row])
+    values = [value for name in names for value in table.columns[name]]  # a column may be short
+    absent = {place for place, value in enumerate(values) if value is Absent}
+    flat, flaws = as_scores([None if x is Absent else x for x in values] if absent else values)
+    scores = flat.reshape(len(names), rows).T
+    blank, bad = np.zeros((2, rows, len(names)), dtype=bool)
+    for at, message in flaws:
+        place, row = divmod(at, rows)
+        if np.isnan(scores[:, place]).all():
+            _refuse_column(table, names[place], (row, message), names, across, given)
+        bad[row, place] = True
+        found.problems.append(f"{table.where(row, names[place])}: {message}")
+    for at in np.flatnonzero(np.isnan(flat)).tolist():
+        place, row = divmod(at, rows)
+        blank[row, place] = at in absent or _is_blank(table, values[at])
     if (out := _outside(scores, scale)).any():
         row, place = (int(x) for x in np.argwhere(out)[0])
         refuse(table.where(row, names[place]),

@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import re
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,14 +17,19 @@ EXAMPLE = 'write {"model": ..., "item": ..., "score": ...}'
 
 
 def read_csv(path: object, data: bytes) -> RawTable:
-    """Read a table with commas, in UTF-8, whose first line names the columns."""
-    text = decoded(path, data)
+    """Read a table in UTF-8 whose first line names the columns.
+
+    Fields are separated by commas, or by the one of semicolons, tabs and bars that is in a header
+    without commas.  Before it there may be comments (# and a blank) and a line such as ``sep=;``.
+    """
+    text, mark = _begun(decoded(path, data), ".tsv" in Path(str(path)).suffixes)
     before = csv.field_size_limit(sys.maxsize)  # long answers may stand beside scores
     try:
-        names, fields, places, end = _csv_rows(path, text)
+        names, fields, places, end = _csv_rows(path, text, mark)
     finally:
         csv.field_size_limit(before)
-    if not text.endswith(("\n", "\r")):
+    last = {len(field) for field in fields[len(names) - 1 :: len(names)]}
+    if not text.endswith(("\n", "\r")) and (len(last) > 1 or len(places) < SURE):
         refuse(path, f", line {end}: the last line does not end, so the file may be cut off; add a "
                      "line end if it is complete")
     if not places:
@@ -31,9 +38,23 @@ def read_csv(path: object, data: bytes) -> RawTable:
     return RawTable(str(path), "CSV", columns, places)
 
 
-def _csv_rows(path, text):
+SURE = 20  # rows whose last fields are equally long, as 0 and 1 are: the last one is not cut off
+BEFORE = re.compile(r"(?:(?:#[ \t][^\r\n]*|sep=(?P<mark>[,;\t|])|)(?:\r\n|\n|\r))*")
+
+
+def _begun(text, tabs):
+    """Return a text without comments before its header, as many lines long, and the separator."""
+    before = BEFORE.match(text)
+    begin = before.end()
+    header = re.compile(r"[^\r\n]*").match(text, begin)[0]
+    marks = [sign for sign in ";\t|" if sign in header and "," not in header]
+    mark = "\t" if tabs else before["mark"] or (marks[0] if len(marks) == 1 else ",")
+    return re.sub(r"[^\r\n]", "", before[0]) + text[begin:], mark
+
+
+def _csv_rows(path, text, mark):
     """Return names of columns, the fields of all rows, where each begins, and the last line."""
-    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     try:
         names = [name.strip() for name in next(row for row in lines if row)]
         _check_header(path, names, lines.line_num)
@@ -56,10 +77,8 @@ def _csv_rows(path, text):
 def _check_header(path, names, line):
     """Refuse a first line that names no columns, or one of them twice."""
     if len(names) == 1:
-        mark = next((word for sign, word in {";": "semicolons", "\t": "tabs", "|": "bars"}.items()
-                     if sign in names[0]), None)
-        flaw = f"columns are separated by {mark}" if mark else f"there is one column, {names[0]!r}"
-        refuse(path, f", line {line}: {flaw}; separate columns by commas, and write decimal points")
+        refuse(path, f", line {line}: there is one column, {names[0]!r}; separate columns by "
+                     "commas, and write decimal points")
     if (twice := _twice(names)) is not None:
         refuse(path, f", line {line}: column {twice!r} occurs twice; rename or remove one")
 
@@ -93,7 +112,7 @@ def read_json_lines(path: object, data: bytes) -> RawTable:
             row = loads(text)
         except Unreadable as error:
             refuse(path, f", line {line}: {error}")
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             refuse(path, f", line {line}: is no JSON object ({_short(error)}); correct the line, "
                          "or complete it if the file is cut off")
         if not isinstance(row, dict):
@@ -105,7 +124,9 @@ def read_json_lines(path: object, data: bytes) -> RawTable:
 
 def _short(error):
     """Return what a JSON parser found, without the text."""
-    return error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return error.msg if isinstance(error, json.JSONDecodeError) else "a number has too many digits"
 
 
 def read_objects(path: object, rows: list[Any]) -> RawTable:

@@ -10,6 +10,7 @@ from typing import Any
 from topk_eval.reading.files import read_objects
 from topk_eval.reading.promptfoo import is_promptfoo, read_promptfoo
 from topk_eval.reading.table import (
+    LARGEST,
     NoResults,
     RawTable,
     Run,
@@ -161,14 +162,13 @@ def _archived(path, data):
                            if name in names), None)
             if header is None:
                 refuse(path, " is no log of inspect_ai: it has no header.json; copy it again")
-            log = _parsed(path, _unpacked(path, archive, header).decode())
+            log = _parsed(path, *_unpacked(path, archive, [header]))
             if not isinstance(log, dict):
                 refuse(path, " is no log of inspect_ai: its header is no object; copy it again")
             if "summaries.json" in names and not log.get("invalidated"):  # they do not say which
-                return log, _parsed(path, _unpacked(path, archive, "summaries.json").decode())
-            parts = [name for name in names if name.startswith("samples/")]
-            return log, [_parsed(path, _unpacked(path, archive, name).decode())
-                         for name in sorted(parts)]
+                return log, _parsed(path, *_unpacked(path, archive, ["summaries.json"]))
+            parts = sorted(name for name in names if name.startswith("samples/"))
+            return log, [_parsed(path, text) for text in _unpacked(path, archive, parts)]
     except Unreadable:
         raise
     except Exception as error:  # every way of unpacking has errors of its own
@@ -176,7 +176,14 @@ def _archived(path, data):
         refuse(path, f" is a damaged archive ({reason}); copy it again")
 
 
-def _unpacked(path, archive, name):
+def _unpacked(path, archive, names):
+    """Return an iterator over the texts of members of an archive; refuse what is too large."""
+    if sum(archive.getinfo(name).file_size for name in names) > LARGEST:
+        refuse(path, f" is more than {LARGEST:,} bytes when it is unpacked; split it")
+    return (_member(path, archive, name).decode() for name in names)
+
+
+def _member(path, archive, name):
     """Return a member of an archive, also where it is compressed with Zstandard."""
     member = archive.getinfo(name)
     try:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
-import unicodedata
+import sys
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,16 +15,25 @@ import numpy as np
 
 from topk._checks import in_words
 from topk._tables import as_labels as as_list
+from topk._tables import reading
 from topk.bandits import reward_range_of
 from topk_eval.reading.columns import Asked, Found, found_in, listed
 from topk_eval.reading.files import read_csv, read_json_lines, read_parquet
 from topk_eval.reading.inspect_logs import read_eval, read_json
 from topk_eval.reading.lm_eval import is_lm_eval, read_lm_eval
-from topk_eval.reading.table import NoResults, RawTable, Reader, Unreadable, as_labels, refuse
+from topk_eval.reading.table import (
+    LARGEST,
+    NoResults,
+    RawTable,
+    Reader,
+    Unreadable,
+    as_labels,
+    refuse,
+)
 from topk_eval.results import Listed, Results, say_of_columns
 
 READERS: dict[str, Reader] = {
-    ".csv": read_csv, ".jsonl": read_json_lines, ".ndjson": read_json_lines,
+    ".csv": read_csv, ".tsv": read_csv, ".jsonl": read_json_lines, ".ndjson": read_json_lines,
     ".json": read_json, ".eval": read_eval, ".parquet": read_parquet, ".pq": read_parquet,
 }
 
@@ -94,12 +106,12 @@ def read_results(
     Parameters
     ----------
     paths : path, or sequence of paths
-        Files in CSV (``.csv``, with commas and in UTF-8), JSON lines (``.jsonl``, ``.ndjson``),
-        JSON (``.json``, a list of objects), Parquet (``.parquet``; needs pyarrow), logs of
-        inspect_ai (``.eval``, ``.json``) or of lm-evaluation-harness (``samples_*.jsonl``), or
-        results of promptfoo (``.json``).  A folder stands for all of these in it.  A table has a
-        row for each result; or it is wide, with a row for each model and a column for each item,
-        or the reverse.
+        Files in CSV (``.csv``, ``.tsv``, in UTF-8), JSON lines (``.jsonl``, ``.ndjson``), JSON
+        (``.json``, a list of objects), Parquet (``.parquet``; needs pyarrow), logs of inspect_ai
+        (``.eval``, ``.json``) or of lm-evaluation-harness (``samples_*.jsonl``), or results of
+        promptfoo (``.json``), each also with ``.gz``; or ``"-"``, standard input.  A folder stands
+        for all of these in it.  A table has a row for each result; or it is wide, with a row for
+        each model and a column for each item, or the reverse.
     model, item, score, trial, cluster : str, optional
         Names of the columns, where there is more than one choice, or none with a usual name.
         ``"evaluation.score"`` is an entry of an object, and ``"grader/part"`` a part of a score of
@@ -225,7 +237,7 @@ def _tables(paths):
     tables, without = [], []
     for path, in_folder in files.values():
         try:
-            tables.append(_opened(path))
+            tables.append(opened(path))
         except NoResults:
             if not in_folder:
                 raise
@@ -242,7 +254,7 @@ def _tables(paths):
 def _files_in(folder):
     """Return the files of a folder that may hold results, in the order of their names."""
     inside = sorted(
-        path for path in folder.rglob("*") if path.suffix.lower() in READERS and path.is_file()
+        path for path in folder.rglob("*") if _ending(path) in READERS and path.is_file()
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and not (path.name.startswith("results_") and path.suffix == ".json"))  # totals
     if not inside:
@@ -264,16 +276,55 @@ def _latest(tables, notes):
     return kept
 
 
-def _opened(path: Path) -> RawTable:
-    """Return the columns of one file."""
-    reader = READERS.get(path.suffix.lower())
+def opened(path: Path) -> RawTable:
+    """Return the columns of one file, or of standard input if it is called ``-``."""
+    if str(path) == "-":
+        return of_any_kind("standard input", sys.stdin.buffer.read())
+    reader = READERS.get(_ending(path))
+    if reader is None and not path.is_dir() and not path.exists():
+        refuse(path, ": No such file or directory; name a file that can be read")
     if reader is None:
-        refuse(path, f": the ending {path.suffix!r} is not known; use {', '.join(READERS)}")
+        refuse(path, f": the ending {path.suffix!r} is not known; use {', '.join(READERS)}, also "
+                     "with .gz")
     try:
         data = path.read_bytes()
     except OSError as error:
         refuse(path, f": {error.strerror or error}; name a file that can be read")
+    if path.suffix.lower() == ".gz":
+        data = _gunzipped(path, data)
+        path = path.with_suffix("") if is_lm_eval(path.with_suffix("")) else path
     return (read_lm_eval if is_lm_eval(path) else reader)(path, data)
+
+
+def _ending(path):
+    """Return the ending of the name of a file in small letters, without .gz."""
+    path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return path.suffix.lower()
+
+
+def _gunzipped(path, data):
+    """Return what is compressed with gzip; refuse what is damaged or too large."""
+    try:
+        found = gzip.GzipFile(fileobj=io.BytesIO(data)).read(LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        refuse(path, f" is damaged ({error}); copy or write it again")
+    if len(found) > LARGEST:
+        refuse(path, f" is more than {LARGEST:,} bytes when it is unpacked; split it")
+    return found
+
+
+def of_any_kind(path: object, data: bytes) -> RawTable:
+    """Return the columns of a file whose name tells nothing: its first bytes tell the format."""
+    if data.startswith(b"\x1f\x8b"):
+        data = _gunzipped(path, data)
+    for mark, reader in ((b"PAR1", read_parquet), (b"PK\x03\x04", read_eval), (b"[", read_json)):
+        if data.startswith(mark):
+            return reader(path, data)
+    first, _, rest = data.lstrip().partition(b"\n")
+    if not first.startswith(b"{"):
+        return read_csv(path, data)
+    is_line = first.rstrip().endswith(b"}") and rest.lstrip()[:1] in (b"", b"{")
+    return read_json_lines(path, data) if is_line else read_json(path, data)
 
 
 def _with_tasks(table, several):
@@ -361,21 +412,12 @@ def _alike(results):
     for noun, labels in (("models", results.models), ("items", results.items)):
         first: dict[str, str] = {}
         pairs = [(other, label) for label in labels
-                 if (other := first.setdefault(_reading(label), label)) != label]
+                 if (other := first.setdefault(reading(label), label)) != label]
         if pairs:
             more = f" ({len(pairs):,} such pairs)" if len(pairs) > 1 else ""
             notes.append(f"{pairs[0][0]!r} and {pairs[0][1]!r} read alike and are different "
                          f"{noun}{more}; write one name if they are one")
     return notes
-
-
-def _reading(label):
-    """Return a label without case, blanks, forms of letters and a fraction of zeros."""
-    text = unicodedata.normalize("NFKC", label).casefold()
-    number, dot, zeros = text.partition(".")
-    if dot and number.lstrip("-").isdecimal() and not zeros.strip("0"):
-        text = number
-    return "".join(text.split())
 
 
 def _not_shared(results):

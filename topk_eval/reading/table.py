@@ -12,6 +12,7 @@ import numpy as np
 
 from topk._types import Floats
 
+LARGEST = 2**30  # most bytes that are unpacked
 CLUSTERS = ("cluster", "group", "document")  # columns that name clusters of items
 
 
@@ -176,6 +177,7 @@ def as_score(value: Any) -> float:
         raise Unreadable(no_number(math.inf)) from None
 
 
+FORMULA = re.compile(r"=|[+@-].*[(|!]")  # what a spreadsheet would run, if it stood in a cell
 BAD_LETTERS = re.compile("[\x00-\x1f\x7f-\x9f\ufeff\ufffd\ud800-\udfff]")
 LINE_ENDS = re.compile("[\t\n\v\f\r\x85]")
 
@@ -202,6 +204,8 @@ def as_label(value: Any, lines: bool = False) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise Unreadable(f"is {value!r}, not a name; write text or an integer")
     label = str(value).strip()
+    if label.startswith("'") and FORMULA.match(label[1:]):  # as `topk next` writes it
+        label = label[1:]
     if BAD_LETTERS.search(LINE_ENDS.sub("", label) if lines else label):
         raise Unreadable(f"is {label!r}, with a letter that no name has: a quotation mark is not "
                          "closed, or the encoding is wrong; save the file as UTF-8")
@@ -294,7 +298,7 @@ def _once(pairs):
 def decoded(path: object, data: bytes) -> str:
     """Return the text of a file in UTF-8, with or without a mark at its start."""
     for mark, message in (
-        (b"\x1f\x8b", "is compressed with gzip; unpack it"),
+        (b"\x1f\x8b", "is compressed with gzip; give it the ending .gz"),
         (b"PK\x03\x04", "is a zip archive, as Excel writes; save it as CSV"),
         (b"PK\x05\x06", "is an empty zip archive; write it again"),
         (b"PAR1", "is a Parquet file; give it the ending .parquet"),

@@ -89,7 +89,7 @@ def test_trials_are_means(line, path):
     assert found["evidence"]["1"] == pytest.approx(topk_eval.tiers(means, k=1).evidence(1))
     twice.iloc[:-1].to_csv(path, index=False)
     said = line("rank", path)
-    assert said.code == 3 and "1 cell with less than 2 trials" in said.out
+    assert said.code == 3 and "1 cell with less than 2 trials" in said.err
 
 
 @pytest.mark.parametrize(("options", "told"), [

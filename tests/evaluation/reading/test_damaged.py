@@ -106,15 +106,19 @@ def test_csv(tmp_path):
         "score twice": text.replace("score", "model", 1),
     }
     variants = {name: data.encode() for name, data in located.items()} | encoded(text) | {
-        "semicolons": text.replace(",", ";").encode(),
+        "same with semicolons": text.replace(",", ";").encode(),
         "semicolons and commas": text.replace(",", ";").replace(".", ",").encode(),
-        "tabs": text.replace(",", "\t").encode(), "bars": text.replace(",", "|").encode(),
+        "same with tabs": text.replace(",", "\t").encode(),
+        "same with bars": text.replace(",", "|").encode(),
         "spaces": text.replace(",", " ").encode(),
         "decimal commas": text.replace(".", ",").encode(),
         "decimal commas in quotation marks": re.sub(r"(\d)\.(\d+)", r'"\1,\2"', text).encode(),
         "no header": "".join(body).encode(), "only a header": header.encode(),
         "numbered header": text.replace("model,item,score", "0,1,2").encode(),
-        "a line before": b"Results of May,,\n" + text.encode(), "sep=": b"sep=,\n" + text.encode(),
+        "a line before": b"Results of May,,\n" + text.encode(),
+        "sep alone": b"sep=\n" + text.encode(),
+        "same with sep=": b"sep=,\n" + text.encode(),
+        "same with comments": b"# of May, by x\n\n# again\n" + text.encode(),
         "a page": b"<!DOCTYPE html>\n<html><body>Not found, sorry</body></html>\n",
         "JSON": json.dumps([{"model": "b"}]).encode() + b"\n",
         "no score": re.sub(r",[\d.]+\n", "\n", text).replace(",score", "").encode(),
@@ -131,7 +135,8 @@ def test_csv(tmp_path):
     assert {what for what in located if not PLACED.search(refused[what])} <= {"score twice"}
     assert "line 5, column 'score': is '0,5', with a decimal comma" in refused["score 0,5"]
     assert "line 1: column 'model' occurs twice" in refused["score twice"]
-    assert "semicolons" in refused["semicolons"] and "UTF-16" in refused["in utf-16"]
+    assert "decimal comma" in refused["semicolons and commas"]
+    assert "UTF-16" in refused["in utf-16"]
     assert "line 2: is not in UTF-8" in refused["in latin-1"]
 
 
@@ -254,10 +259,10 @@ def test_a_changed_byte_in_a_page_of_a_parquet_file_is_found(tmp_path):
 
 def members(path):
     """Return the members of a recorded log, as {name: text}."""
-    from topk_eval.reading.inspect_logs import _unpacked
+    from topk_eval.reading.inspect_logs import _member
 
     with zipfile.ZipFile(path) as archive:
-        return {name: _unpacked(path, archive, name) for name in archive.namelist()}
+        return {name: _member(path, archive, name) for name in archive.namelist()}
 
 
 BROKEN_SAMPLES = {  # what is changed in the summaries of the samples of a log

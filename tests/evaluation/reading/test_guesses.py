@@ -38,8 +38,8 @@ REFUSED = {  # table: what is said
     ",model,q1,q2\n0,a,1,1\n1,b,0,0\n": "'' of the columns",
     "item,document,a,b\n1,1,1,0\n2,1,1,0\n": "'document' of the columns",
     "variant,visitors,conversions\nA,1200,30\nB,1000,45\nC,900,20\n":
-        r"columns 'visitors', 'conversions' are counts and no scores on items; rank counts in "
-        r"Python, as the page 'Your data' does",
+        r"columns 'visitors', 'conversions' are counts and no scores on items; name them "
+        "with --arm, --count and --sum of topk rank",
     "question_id,model_a,model_b,winner\n1,x,y,model_a\n":
         "compare two models in each row, .* give a table with a score for each model and item",
     "generator,annotator,item,preference\nm1,judge1,1,1\nm2,judge2,2,0\n":

@@ -1,0 +1,110 @@
+"""``topk rank`` for counts: files with a number of rewards and their sum for each arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import typer
+
+from topk._checks import check_delta, check_epsilon, check_k
+from topk._types import Floats
+from topk.bandits import reward_range_of
+from topk.confidence import evidence
+from topk_eval.commands import output
+from topk_eval.reading.columns import listed
+from topk_eval.reading.results import opened
+from topk_eval.reading.table import as_labels, as_scores, refuse
+
+TAKEN = {"files", "k", "delta", "epsilon", "bounds", "lower_is_better", "arm", "count", "total",
+         "as_json", "markdown"}  # options that have a meaning for counts
+
+
+class Columns(NamedTuple):
+    """The names of the columns of arms, of numbers of rewards and of their sums."""
+
+    arm: str
+    count: str
+    total: str
+
+
+def rank_counts(
+    context: typer.Context, files: Sequence[Path], columns: Columns, k: int | None, delta: float,
+    epsilon: float, bounds: tuple[float, float], lower_is_better: bool,
+) -> bool:
+    """Write whether the K arms with the best means are the K best; return whether that is settled.
+
+    The rewards of an arm must be independent draws of 0 or 1, or of numbers within the bounds; what
+    is stated is `topk.confidence.evidence` for a k that was fixed before any result.
+    """
+    if other := [x for x in context.params if x not in TAKEN and _is_given(context, x)]:
+        raise ValueError(f"--arm, --count and --sum are for counts without items; leave out "
+                         f"--{other[0].replace('_', '-')}")
+    scale = reward_range_of(bounds)
+    delta, epsilon = check_delta(delta, "--delta"), check_epsilon(epsilon, "--epsilon")
+    found = _counted(files, columns, scale)
+    if k is None:
+        raise ValueError("-k is missing: counts are ranked for a K fixed before any result")
+    check_k(k, len(found) - 1, "-k")
+    names = sorted(found)
+    counts, sums = np.array([found[name] for name in names]).T
+    counts = counts.astype(np.int64)
+    unit = (sums - scale.low * counts) / scale.width
+    unit = np.clip(counts - unit if lower_is_better else unit, 0, counts)
+    means = np.divide(unit, counts, out=np.zeros(len(names)), where=counts > 0)
+    order = np.argsort(-means, kind="stable")
+    p = evidence(counts, unit, order[:k], epsilon / scale.width)
+    decided = p <= delta
+    rows = [{"rank": place, "arm": names[x], "count": int(counts[x]), "sum": float(sums[x]),
+             "mean": float(sums[x] / counts[x]) if counts[x] else np.nan,
+             "tier": "open" if not decided else "in" if place <= k else "out"}
+            for place, x in enumerate(order.tolist(), 1)]
+    said = [f"{len(names)} arms, {int(counts.sum()):,} rewards: independent draws in {scale}",
+            f"the level is that of topk.confidence.evidence, for a K that was fixed before any "
+            f"result: {k}",
+            f"the {k} best {'settled' if decided else 'open'}: p = {p:.2g}"]
+    if context.params["as_json"]:
+        output.say_json(context, {"decided": decided, "evidence": p, "summary": said,
+                                  "arms": [output.plain_row(row) for row in rows]})
+    elif context.params["markdown"]:
+        typer.echo(output.markdown(rows))
+    else:
+        output.say("\n".join(said) + "\n")
+        output.show(rows)
+    return decided
+
+
+def _is_given(context, name):
+    """Return whether an option stands in the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _counted(files, names, scale) -> dict[str, Floats]:
+    """Return number and sum of the rewards of each arm; rows of one arm are added up."""
+    found: dict[str, Floats] = {}
+    for path in files:
+        table = opened(path)
+        for name in names:
+            if name not in table.columns:
+                refuse(table.path, f": there is no column {name!r}; choose among "
+                                   f"{listed(list(table.columns))}")
+        arms, flaws = as_labels(table.columns[names.arm])
+        wrong = [(row, names.arm, told) for row, told in flaws]
+        (counts, flaws), (sums, others) = (as_scores(table.columns[x]) for x in names[1:])
+        wrong += [(row, names.count, told) for row, told in flaws]
+        wrong += [(row, names.total, told) for row, told in others]
+        for name, bad, told in (
+            (names.count, ~((counts >= 0) & (counts % 1 == 0)), "is no number of rewards"),
+            (names.total, ~((scale.low * counts <= sums) & (sums <= scale.high * counts)),
+             f"is no sum of that many rewards, which are {scale}"),
+        ):
+            wrong += [(row, name, told) for row in np.flatnonzero(bad).tolist()]
+        if wrong:
+            row, name, told = min(wrong, key=lambda flaw: flaw[0])
+            refuse(table.where(row, name), f": {told}")
+        for arm, *pair in zip(arms, counts, sums, strict=True):
+            found[arm] = found.get(arm, np.zeros(2)) + pair
+    return found
