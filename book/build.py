@@ -130,7 +130,7 @@ def sync(root: Path, keep: str = "") -> int:
 
     Pairs that differ, of which the .ipynb was edited, are left as they are and reported.
     """
-    changed, unsynced = pairs.sync(root / "notebooks", keep)
+    changed, unsynced = pairs.sync(root / "notebooks", keep, publishing.address(root))
     for path in changed:
         print(f"wrote {path.relative_to(root)}")
     for edited in unsynced:
