@@ -26,7 +26,7 @@ def picture(root: Path) -> str:
         for row in models.itertuples()
     ]
     asked = f"{len(models)} models answered {len(results.items)} questions."
-    title = f"{asked} Which are the two best, on all such questions, at 95% confidence?"
+    title = f"{asked} Which two are the best on such questions? (95% sure)"
     lines = ['<figure class="topk-landing">', f"<figcaption>{title}</figcaption>",
              '<ul>', *found, "</ul>", "<ol>", *rows, "</ol>",
              '<p class="topk-landing-axis"><span>0%</span><span>right answers</span>'
