@@ -16,7 +16,16 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from book import execution, pairs, publishing, records, rendering
+from book import (
+    distribution,
+    execution,
+    exercises,
+    landing,
+    pairs,
+    publishing,
+    records,
+    rendering,
+)
 
 try:
     import fcntl
@@ -24,6 +33,7 @@ except ModuleNotFoundError:  # Windows
     fcntl = None
 
 ROOT = Path(__file__).resolve().parent.parent
+README_FIGURE = "fig-wild-audit"  # what happens without a rule that holds
 
 
 @contextlib.contextmanager
@@ -68,11 +78,14 @@ def build(root: Path, preview: bool = False) -> int:
     state = records.status([page_status(book, results[book.name]) for book in notebooks])
     lists = {kind: records.select(found, kind) for kind in records.FIELDS}
     generated = {
+        rendering.EXERCISES: exercises.listed(root, names),
+        rendering.LANDING: landing.picture(root),
         rendering.LEDGER: records.ledger(lists["claim"], preview),
         rendering.REGISTER: records.register(found, tree, preview),
         rendering.STRATEGIES: records.strategies(),
     }
     rendering.stage(layout, executed, generated)
+    distribution.build_wheel(layout.stage, root)
     fresh = rendering.render(layout, records.status_html(state))
     if broken := rendering.broken_links(layout.html):
         print("broken links:", *broken, sep="\n  ")
@@ -101,11 +114,12 @@ def write_records(root: Path, lists: dict[str, list[dict]], state: dict) -> None
 
 
 def readme_figure(executed: Iterable[dict]) -> bytes:
-    """Return the figure of README: the image of the one cell tagged ``readme-figure``."""
+    """Return the figure of README: the image of the one cell whose figure has its name."""
     (picture,) = [
         output["data"]["image/png"]
         for notebook in executed
-        for cell in notebook["cells"] if "readme-figure" in cell["metadata"].get("tags", [])
+        for cell in notebook["cells"]
+        if cell["metadata"].get("mystnb", {}).get("figure", {}).get("name") == README_FIGURE
         for output in cell["outputs"] if "image/png" in output.get("data", {})
     ]
     return base64.b64decode("".join(picture))
@@ -116,7 +130,7 @@ def sync(root: Path, keep: str = "") -> int:
 
     Pairs that differ, of which the .ipynb was edited, are left as they are and reported.
     """
-    changed, unsynced = pairs.sync(root / "notebooks", keep)
+    changed, unsynced = pairs.sync(root / "notebooks", keep, publishing.address(root))
     for path in changed:
         print(f"wrote {path.relative_to(root)}")
     for edited in unsynced:

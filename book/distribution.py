@@ -17,15 +17,17 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import tomllib
 from pathlib import Path
 
 from book import publishing
+from book.execution import KERNEL_ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(!?)\]\((?!https?:|#)([^)\s]+)\)")
-# What `python -m build` does, in the environment that is there.
-BUILD = "from setuptools.build_meta import *; build_sdist({0!r}); build_wheel({0!r})"
+# What a wheel is made of.
+PACKED = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "topk", "topk_eval")
 
 
 def with_absolute_links(text: str, url: str) -> str:
@@ -56,19 +58,52 @@ def build(folder: Path, root: Path = ROOT) -> None:
         archive.extractall(source, filter="data")
     if url:
         publishing.publish_at(url, source)
-        readme, project = source / "README.md", source / "pyproject.toml"
-        readme.write_text(with_absolute_links(readme.read_text("utf-8"), url), "utf-8")
-        text = project.read_text("utf-8")
-        project.write_text(text.replace("\n[tool.", urls(url) + "\n[tool.", 1), "utf-8")
+        name_address(url, source)
         with open(source / "CITATION.cff", "a", encoding="utf-8") as citation:
             citation.write(f"repository-code: {url}\n")
-    words = [sys.executable, "-c", BUILD.format(str(folder))]
     try:
-        subprocess.run(words, cwd=source, check=True, capture_output=True, text=True)
-    except subprocess.CalledProcessError as error:
-        raise SystemExit(error.stderr) from None
+        run_backend(["build_sdist", "build_wheel"], folder, source)
     finally:
         shutil.rmtree(source)
+
+
+def build_wheel(folder: Path, root: Path = ROOT) -> None:
+    """Build the wheel of the files that are there, which the site carries, into a folder.
+
+    The same files give the same bytes: their times and modes do not count.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        source = Path(place)
+        for name in PACKED:
+            if (root / name).is_dir():
+                unwanted = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(root / name, source / name, ignore=unwanted)
+            else:
+                shutil.copy(root / name, source)
+        for path in source.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        if url := publishing.address(root):
+            name_address(url, source)
+        run_backend(["build_wheel"], folder.absolute(), source)
+
+
+def name_address(url: str, source: Path) -> None:
+    """Write the address of the repository into the metadata of a source tree."""
+    readme, project = source / "README.md", source / "pyproject.toml"
+    readme.write_text(with_absolute_links(readme.read_text("utf-8"), url), "utf-8")
+    text = project.read_text("utf-8")
+    project.write_text(text.replace("\n[tool.", urls(url) + "\n[tool.", 1), "utf-8")
+
+
+def run_backend(hooks: list[str], folder: Path, source: Path) -> None:
+    """Call hooks of setuptools, as `python -m build` does, in the environment that is there."""
+    calls = "; ".join(f"{hook}({str(folder)!r})" for hook in hooks)
+    words = [sys.executable, "-c", f"from setuptools.build_meta import *; {calls}"]
+    try:
+        subprocess.run(words, cwd=source, check=True, capture_output=True, text=True,
+                       env={**os.environ, **KERNEL_ENVIRONMENT})
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(error.stderr) from None
 
 
 def notes(tag: str, root: Path = ROOT) -> str:

@@ -38,6 +38,11 @@ JUPYTEXT = {
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
+# The cell that installs the packages on Colab, in an .ipynb of a published repository alone.
+COLAB = "colab"
+INSTALL = """\
+if "google.colab" in str(get_ipython()):
+    %pip install -q "topk-arms[pages,cluster] @ git+{0}" "topk-book @ git+{0}#subdirectory=book\""""
 RECORD = ".pairs.json"  # name -> hash of the .ipynb that was written last; not committed
 
 
@@ -60,18 +65,25 @@ def canonical(source: str) -> str:
     return _written(read(source))
 
 
-def ipynb_text(source: str) -> str:
-    """Return the text of the .ipynb of a MyST source: the same cells, without outputs."""
+def ipynb_text(source: str, url: str = "") -> str:
+    """Return the text of the .ipynb of a MyST source: the same cells, without outputs.
+
+    With the address of a repository a cell before the first one with code installs from there.
+    """
     notebook = read(source)
+    if url:
+        first = [cell.cell_type for cell in notebook.cells].index("code")
+        cell = nbformat.v4.new_code_cell(INSTALL.format(url), metadata={"tags": [COLAB]})
+        notebook.cells.insert(first, cell)
     name_cells(notebook)
     return nbformat.writes(notebook, indent=1) + "\n"
 
 
-def sync(folder: Path, keep: str = "") -> tuple[list[Path], list[EditedPair]]:
+def sync(folder: Path, keep: str = "", url: str = "") -> tuple[list[Path], list[EditedPair]]:
     """Normalize the sources of a folder, and write the .ipynb of each.
 
     Return the changed files, and the pairs that are left unchanged because their cells differ and
-    the .ipynb was edited. With `keep` "md" its edits are undone; with "ipynb" they replace the
+    the .ipynb was edited. `url` is the address of the repository. With `keep` "md" its edits are undone; with "ipynb" they replace the
     cells of the source, unless that was edited as well.
     """
     changed, unsynced, record = [], [], _record(folder)
@@ -85,7 +97,7 @@ def sync(folder: Path, keep: str = "") -> tuple[list[Path], list[EditedPair]]:
                 unsynced.append(EditedPair(target, _difference(source, edited), both))
                 continue
             source = edited
-        for file, text in ((path, canonical(source)), (target, ipynb_text(source))):
+        for file, text in ((path, canonical(source)), (target, ipynb_text(source, url))):
             if not file.exists() or file.read_text(encoding="utf-8") != text:
                 write_atomic(file, text)
                 changed.append(file)
@@ -125,7 +137,8 @@ def _with_cells_of(target: Path, source: str) -> str:
     """Return the source with its cells replaced by those of the .ipynb, if that can be read."""
     notebook = read(source)
     try:
-        notebook.cells = nbformat.reads(target.read_text(encoding="utf-8"), as_version=4).cells
+        cells = nbformat.reads(target.read_text(encoding="utf-8"), as_version=4).cells
+        notebook.cells = [x for x in cells if COLAB not in x.metadata.get("tags", [])]
     except (OSError, ValueError, nbformat.ValidationError):  # there is none, or a merge broke it
         pass
     return _written(_with_metadata(notebook))

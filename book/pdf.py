@@ -4,7 +4,8 @@ Jupyter Book writes the LaTeX. By itself it would print tables as plain text, co
 folds, the API reference, and a landing page whose headings count as chapters. latexmk runs here and
 not in its builder `pdflatex`, so that it is quiet and stops at the first error.
 
-python -m book.pdf   writes _build/topk.pdf; needs latexmk and xelatex
+python -m book.pdf           writes _build/topk.pdf; needs latexmk and xelatex
+python -m book.pdf --latex   writes the LaTeX alone, into _build/pdf/_build/latex, and checks it
 """
 
 from __future__ import annotations
@@ -27,19 +28,39 @@ ROOT = Path(__file__).resolve().parent.parent
 SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }
+PICTURE = re.compile(r"\\sphinxincludegraphics(?:\[[^\]]*\])*\{\{?([^{}]*)\}?(\.\w+)?\}")
+REFERENCE = re.compile(r"\\(?:hyperref\[|(?:page|eq)?ref\{)\\detokenize\{([^}]*)\}")
+LABEL = re.compile(r"\\label\{\\detokenize\{([^}]*)\}\}")
 # Long names in a table may break after an underscore.
 PREAMBLE = r"\usepackage{array}\let\firmscore\_\renewcommand{\_}{\firmscore\allowbreak}"
 
 
-def main(root: Path = ROOT) -> int:
-    """Copy the stage, write LaTeX from it, typeset; return the exit status."""
-    if missing := [name for name in ("latexmk", "xelatex") if not shutil.which(name)]:
+def main(root: Path = ROOT, latex_only: bool = False) -> int:
+    """Write LaTeX from the stage, check and typeset it; return the exit status."""
+    missing = [name for name in ("latexmk", "xelatex") if not shutil.which(name)]
+    if missing and not latex_only:
         print(f"not found: {', '.join(missing)} (Debian: see CONTRIBUTING.md)", file=sys.stderr)
         return 1
     stage, work = Layout(root).stage, root / "_build/pdf"
     if not stage.is_dir():
         print("run `make book` first", file=sys.stderr)
         return 1
+    latex = write_latex(stage, work)
+    if wrong := faults(latex / "topk.tex"):
+        print("the LaTeX of the book is not whole:", *wrong, sep="\n  ", file=sys.stderr)
+        return 1
+    if latex_only:
+        return 0
+    typeset = ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "-quiet"]
+    environment = {**os.environ, **KERNEL_ENVIRONMENT}
+    subprocess.run([*typeset, "topk.tex"], cwd=latex, env=environment, check=True)
+    os.replace(latex / "topk.pdf", root / "_build/topk.pdf")
+    print("_build/topk.pdf is ready")
+    return 0
+
+
+def write_latex(stage: Path, work: Path) -> Path:
+    """Write the LaTeX of a copy of the stage; return its folder."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(stage, work / "stage")
     for path in sorted((work / "stage/notebooks").glob("*.ipynb")):
@@ -48,14 +69,17 @@ def main(root: Path = ROOT) -> int:
     set_print_options(work / "stage/_config.yml")
     remove_reference(work / "stage/book")
     keep_chapter_numbers(work / "stage/book/intro.md")
-    environment = {**os.environ, **KERNEL_ENVIRONMENT}
     jupyter_book(work / "stage", work, "latex")
-    latex = work / "_build/latex"
-    typeset = ["latexmk", "-xelatex", "-interaction=nonstopmode", "-halt-on-error", "-quiet"]
-    subprocess.run([*typeset, "topk.tex"], cwd=latex, env=environment, check=True)
-    os.replace(latex / "topk.pdf", root / "_build/topk.pdf")
-    print("_build/topk.pdf is ready")
-    return 0
+    return work / "_build/latex"
+
+
+def faults(tex: Path) -> list[str]:
+    """Return the pictures of a LaTeX file that do not exist, and references to no label of it."""
+    text = tex.read_text(encoding="utf-8")
+    pictures = {"".join(found) for found in PICTURE.findall(text)}
+    found = [f"no picture: {name}" for name in sorted(pictures) if not (tex.parent / name).is_file()]
+    unknown = {*REFERENCE.findall(text)} - {*LABEL.findall(text)}
+    return found + [f"no label: {name}" for name in sorted(unknown)]
 
 
 def set_print_options(path: Path) -> None:
@@ -136,4 +160,4 @@ def escape(text: str) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(latex_only=sys.argv[1:] == ["--latex"]))

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 URL = re.compile(r"https://(?P<host>[\w.-]+)/(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)")
 BUTTONS = ("use_repository_button", "use_edit_page_button", "use_issues_button")
 BLOCK = re.compile(r"<!-- published -->\n(.*?)<!-- /published -->\n", re.S)
+OTHERWISE = re.compile(r"<!-- unpublished -->\n(.*?)<!-- /unpublished -->\n", re.S)
 
 
 def address(root: Path) -> str:
@@ -41,7 +42,11 @@ def remove_unset_links(config: dict) -> None:
 
 
 def fill_address(text: str, url: str) -> str:
-    """Insert the address into the marked blocks of a page, or remove them if there is none."""
+    """Insert the address into the marked blocks of a page, or remove them if there is none.
+
+    Blocks that are marked as *unpublished* stay where there is no address, and only there.
+    """
+    text = OTHERWISE.sub("" if url else r"\1", text)
     if not url:
         return BLOCK.sub("", text)
     host, owner, name = URL.fullmatch(url).groups()

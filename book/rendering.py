@@ -52,7 +52,8 @@ INDEX_PAGE = """\
 """
 
 # Prose pages with generated content, which replaces the comment of the same name.
-LEDGER, REGISTER, STRATEGIES = "ledger", "register", "api/strategies"
+EXERCISES, LANDING, LEDGER, REGISTER = "exercises", "intro", "ledger", "register"
+STRATEGIES = "api/strategies"
 
 STATUS, STATUS_PAGE = '<div id="build-status"></div>', "book/how-built.html"
 
@@ -156,6 +157,8 @@ def render(layout: Layout, status: str) -> bool:
     site = work / "_build/html"
     finish(site, status)
     light.lighten(site)
+    for wheel in layout.stage.glob("*.whl"):
+        shutil.copy(wheel, site)
     shutil.rmtree(layout.html, ignore_errors=True)
     os.replace(site, layout.html)
     shutil.rmtree(work)

@@ -6,6 +6,7 @@ import pytest
 from mypy import api
 
 import topk
+import topk_eval
 from book.build import ROOT
 
 CONFIG = ROOT / "pyproject.toml"
@@ -133,3 +134,17 @@ def test_a_strategy_lists_its_parameters_and_what_callers_use():
     assert {"k", "epsilon", "delta", "start", "most_k"} <= found and len(found) < 20
     assert {"pick", "scale"} <= {*dir(topk.LUCB1)}  # authors of rules look at the class
     assert all(hasattr(strategy, name) for name in dir(strategy))
+
+
+def test_what_is_live_lists_what_a_user_may_touch():
+    """What stands in no docstring is the machine's."""
+    study = topk_eval.Evaluation(topk.PairedBetting(1, 0, 0.1), ["a", "b"], items=5)
+    gate = topk_eval.Gate()
+    for held in (topk.KLLUCB(2, 0, 0.1).start(3), study, gate, gate.offer("new")):
+        public = {name for name in dir(held) if not name.startswith("_")}
+        assert not public & {"engine", "kind", "layout", "lock", "lose_all", "revisions"}
+        told = "".join(kind.__doc__ or "" for kind in type(held).__mro__)
+        methods = {name for name in public if hasattr(type(held), name)
+                   and getattr(type(held), name).__doc__}
+        listed = {name for name in public - methods if re.search(rf"\b{name}\b", told)}
+        assert public == methods | listed and len(public) > 8

@@ -302,13 +302,19 @@ def as_array(values: Any, name: str, allowed: str) -> NDArray[Any]:
         refuse(name, "lists of different lengths" if uneven else values, allowed)
 
 
-def as_numbers(values: Any, name: str, allowed: str, where: Where = entry) -> Floats:
+def as_numbers(
+    values: Any, name: str, allowed: str, where: Where = entry, *, missing: bool = False,
+) -> Floats:
     """Return ``values`` as a float array; refuse strings, dates, complex and masked numbers.
 
     Arrays and columns of Python objects are converted if each of them is a number (`Decimal` and
-    `Fraction` included); otherwise the first one that is none is named with its place.
+    `Fraction` included); otherwise the first one that is none is named with its place.  With
+    ``missing``, None and pandas' NA are nan.
     """
     array = as_array(values, name, allowed)
+    if missing and array.dtype.kind == "O":
+        array = as_objects([math.nan if is_absent(x) else x for x in array.flat]).reshape(
+            array.shape)
     if array.dtype.kind in "fiub":
         return array.astype(np.float64)
     if array.ndim == 0:
@@ -319,6 +325,11 @@ def as_numbers(values: Any, name: str, allowed: str, where: Where = entry) -> Fl
         as_number(value, name, allowed, where(place)) for place, value in enumerate(array.flat)
     ]
     return np.array(found, dtype=np.float64).reshape(array.shape)
+
+
+def is_absent(value: Any) -> bool:
+    """Return whether an object stands for a missing value and is no nan: None, pandas' NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def as_objects(values: Any) -> NDArray[Any]:

@@ -25,7 +25,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topk._checks import as_numbers, as_objects, entry, in_words, refuse, shortened
+from topk._checks import (
+    Where,
+    as_numbers,
+    as_objects,
+    entry,
+    in_words,
+    is_absent,
+    refuse,
+    shortened,
+)
 from topk._types import Floats, Integers
 from topk._warnings import TopkWarning
 
@@ -96,10 +105,21 @@ def as_labels(values: Any, name: str, allowed: str) -> list[Any]:
         refuse(name, f"a {module} {type(values).__name__}", allowed)
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         refuse(name, values, allowed)
-    for method in ("tolist", "to_pylist", "to_list"):
-        if hasattr(values, method) and not isinstance(values, Mapping):
-            return list(getattr(values, method)())
-    return list(values)
+    methods = [] if isinstance(values, Mapping) else ["tolist", "to_pylist", "to_list"]
+    method = next((method for method in methods if hasattr(values, method)), None)
+    labels = list(values if method is None else getattr(values, method)())
+    check_text(labels, name)
+    return labels
+
+
+def check_text(labels: Iterable[Any], name: str, where: Where = entry) -> None:
+    """Refuse text with half of a letter (a surrogate alone), which no file can hold."""
+    for place, label in enumerate(labels):
+        if isinstance(label, str) and not label.isascii():
+            try:
+                label.encode()
+            except UnicodeEncodeError:
+                refuse(name, label, "text that UTF-8 can encode", where(place))
 
 
 def joined(**given: Any) -> list[Any]:
@@ -365,6 +385,7 @@ def _hashable(values, param, column):
     except TypeError:
         place, bad = next((i, x) for i, x in enumerate(values) if not _has_hash(x))
         refuse(param, bad, f"a column of names (column {in_words(column)})", row(place))
+    check_text(values, param, row)
     if (twin := alike(values)) is not None:
         told = f"a column of names that differ in more than their type (column {in_words(column)})"
         refuse(param, values[twin], told, row(twin))
@@ -457,7 +478,7 @@ def read_wide(
     """
     if not is_table(table):
         rows, models, items = _rows(table, name)
-        cells = as_numbers(rows, name, allowed)
+        cells = as_numbers(rows, name, allowed, missing=missing)
         return Wide(checked_cells(cells, name, allowed, models, items, missing), models, items)
     columns = columns_of(table, name)
     if len({*columns}) < len(columns):
@@ -480,9 +501,10 @@ def read_wide(
             cells[:, place] = frame[column].to_list()
     for kind, labels in (("model", models), ("item", items)):
         for place, label in enumerate(labels or ()):
-            if _is_none(label):
+            if is_absent(label) or label != label:
                 refuse(name, label, f"a table whose {kind}s have names", f"{kind} {place}, counted "
                        "from 0")
+        check_text(labels or (), name)
         if labels and (twin := alike(labels)) is not None:
             told = f"a table whose {kind}s have names that differ in more than their type"
             refuse(name, labels[twin], told, f"{kind} {twin}, counted from 0")
@@ -547,12 +569,7 @@ def _texts():
 
 def _is_missing(cells):
     """Return which objects are None, pandas' NA, or not equal to themselves."""
-    return np.array([_is_none(x) for x in cells.flat], dtype=bool).reshape(cells.shape)
-
-
-def _is_none(x):
-    """Return whether an object stands for a missing value."""
-    return x is None or type(x).__name__ in ("NAType", "NaTType") or x != x
+    return np.array([is_absent(x) or x != x for x in cells.flat], dtype=bool).reshape(cells.shape)
 
 
 def checked_cells(cells, name, allowed, models, items, missing):

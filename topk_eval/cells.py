@@ -555,7 +555,8 @@ def checked_scores(scores, size, where, scale, strategy, feed):
     each = "0 or 1" if feed.zero_one else f"in [{scale.low:g}, {scale.high:g}]"
     allowed = f"{size} scores, each {each}{', or nan if it failed' * feed.takes_failed}"
     fits = as_array(scores, "scores", allowed).size == size
-    values = np.atleast_1d(as_numbers(scores, "scores", allowed, where if fits else entry))
+    values = np.atleast_1d(as_numbers(
+        scores, "scores", allowed, where if fits else entry, missing=feed.takes_failed))
     if values.shape != (size,):
         refuse("scores", f"an array of shape {values.shape}", allowed)
     right = (values == 0) | (values == 1) if feed.zero_one else (

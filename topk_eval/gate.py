@@ -46,6 +46,7 @@ from topk._checks import (
 from topk._json import from_json, to_json
 from topk._tables import as_labels, joined_to
 from topk._types import Integers, Seed
+from topk._warnings import warn_of_failure
 from topk.bandits import reward_range_of
 from topk.confidence.finite import check_items
 from topk.live import files
@@ -125,6 +126,11 @@ class Gate(Drafted):
     ValueError
         If an argument is out of range, or there is a file at ``path``.
 
+    Warns
+    -----
+    TopkWarning
+        If ``delta`` is above one half, and so probably meant as a probability of success.
+
     Notes
     -----
     A gate buys a promise, not speed: at the level alpha of a trial a gain of g takes about
@@ -164,6 +170,7 @@ class Gate(Drafted):
     ) -> None:
         self._open()
         self.champion, self.delta = as_name(champion, "champion"), check_delta(delta)
+        warn_of_failure(self.delta, 2)
         scale, lower = reward_range_of(bounds), check_flag(lower_is_better, "lower_is_better")
         unit = scale.unit_epsilon(epsilon)
         spend = between(0, 1)(spend, "spend")

@@ -51,6 +51,7 @@ import numpy as np
 from topk import plots
 from topk._checks import check_choice, check_delta, check_integer, check_k, in_words, refuse
 from topk._types import Flags
+from topk._warnings import warn_of_failure
 from topk.confidence.paired import SLACK
 from topk.confidence.race import prefixes
 from topk.strategies.paired import RESERVED
@@ -133,6 +134,11 @@ def tiers(
     ValueError
         If an argument is out of range, or the table is refused by `Results`.
 
+    Warns
+    -----
+    TopkWarning
+        If ``delta`` is above one half, and so probably meant as a probability of success.
+
     Notes
     -----
     *New items.*  The items are independent draws from the population; a random order of a finite
@@ -163,6 +169,7 @@ def tiers(
     (True, False, True)
     """
     delta = check_delta(delta)
+    warn_of_failure(delta, 2)
     check_choice(about, "about", ("new", "these"))
     check_choice(missing, "missing", ("worst", "fixed"))
     if n_items is not None and about == "new":

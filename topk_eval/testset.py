@@ -482,7 +482,7 @@ def _checked_cells(matrix, bounds):
     """Return a matrix of results within bounds, or nan, as a float64 array (n, N)."""
     low, high = _checked_bounds(bounds)
     allowed = f"{ROWS}, each cell in [{low:g}, {high:g}], or nan if missing"
-    cells = np.array(as_numbers(matrix, "matrix", allowed), dtype=np.float64)
+    cells = np.array(as_numbers(matrix, "matrix", allowed, missing=True), dtype=np.float64)
     if cells.ndim != 2 or cells.shape[0] < 2 or cells.shape[1] < 1:
         refuse("matrix", f"an array of shape {cells.shape}", allowed)
     bad = ~((low <= cells) & (cells <= high) | np.isnan(cells))

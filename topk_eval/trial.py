@@ -9,12 +9,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from topk._checks import as_numbers, check_integer, entry, in_words, refuse, refuse_first
-from topk._tables import as_labels, joined, joined_to, labels_of, numbers_rows
+from topk._tables import as_labels, check_text, joined, joined_to, labels_of, numbers_rows
 from topk._types import Flags, Floats, Integers
 from topk.bandits import RewardRange
 from topk_eval.bets import EXACT, Bets
@@ -60,7 +61,7 @@ class Terms(NamedTuple):
         """Return scores as results in [0, 1], (m,), of which larger ones are better; nan stays."""
         low, high, width = self.scale.low, self.scale.high, self.scale.width
         allowed = f"made of numbers {self.scale}, or nan"
-        scores = np.atleast_1d(as_numbers(values, name, allowed))
+        scores = np.atleast_1d(as_numbers(values, name, allowed, missing=True))
         if scores.ndim > 1:
             refuse(name, f"an array of shape {scores.shape}", "a number or a list of them")
         refuse_first(name, scores, (scores < low) | (scores > high), allowed)
@@ -280,6 +281,14 @@ class Trial:
         return (f"Trial({self.name!r} against {self.champion!r}: {now.status} after {now.items} "
                 f"item{'' if now.items == 1 else 's'}{flying}, evidence {now.evidence:.2g}, "
                 f"level {self.level:.2g})")
+
+    def _repr_html_(self) -> str:
+        import pandas
+
+        names = ("status", "started", "items", "gain", "e_value", "evidence", "level")
+        row = pandas.DataFrame({name: [getattr(self, name)] for name in names})
+        told = f"{self.name!r} against {self.champion!r}"
+        return f"<pre>{escape(told)}</pre>{row.to_html(escape=True, index=False)}"
 
 
 class TrialState:
@@ -611,4 +620,5 @@ def as_name(value: Any, name: str) -> str | int:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool) or not isinstance(value, str | int):
         refuse(name, value, "text or an integer")
+    check_text([value], name, lambda place: "")
     return value

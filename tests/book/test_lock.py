@@ -1,6 +1,7 @@
 """pyproject.toml, the lock, the constraints and the conda environment agree."""
 
 import ast
+import json
 import re
 import sys
 import tomllib
@@ -76,7 +77,7 @@ def test_constraints_are_the_lock_without_hashes_and_neither_names_an_address():
 def test_the_package_of_the_pages_goes_with_the_library():
     project = tomllib.loads((ROOT / "book/pyproject.toml").read_text())["project"]
     (library,) = [Requirement(line) for line in project["dependencies"]]
-    assert library.name == PROJECT["project"]["name"] and library.extras == {"book"}
+    assert library.name == PROJECT["project"]["name"] and library.extras == {"pages"}
     for name in ("version", "requires-python", "license"):
         assert project[name] == PROJECT["project"][name]
 
@@ -110,3 +111,27 @@ def test_citation_names_the_same_version():
     assert f"year    = {{{year}}}" in (ROOT / "book/intro.md").read_text(encoding="utf-8")
     assert f"Version {citation['version']}," in config["html"]["extra_footer"]
     assert f"version = {{{citation['version']}}}" in landing and citation["title"] in landing
+
+
+def test_codemeta_says_what_the_project_file_and_the_citation_say():
+    told = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = PROJECT["project"]
+    for name in ("name", "description", "version", "keywords"):
+        assert told[name] == project[name], name
+    assert told["dateModified"] == str(citation["date-released"])
+    assert told["license"] == f"https://spdx.org/licenses/{project['license']}"
+    assert told["runtimePlatform"] == f"Python {project['requires-python']}"
+    assert [author["name"] for author in told["author"]] == [x["name"] for x in project["authors"]]
+
+
+def test_the_site_names_the_wheel_of_this_version():
+    landing = (ROOT / "book/intro.md").read_text(encoding="utf-8")
+    named = re.findall(r"topk_arms-([\d.]+)-py3-none-any\.whl", landing)
+    assert len(named) >= 3 and {*named} == {PROJECT["project"]["version"]}
+
+
+def test_no_version_of_numba_is_too_new():
+    """What compiles falls back to plain Python, so only the lock bounds it."""
+    (numba,) = [req for req in asked_for() if req.name == "numba"]
+    assert {part.operator for part in numba.specifier} == {">="}

@@ -9,7 +9,7 @@ import jupytext
 import pytest
 from chapters.cells import SOURCES
 
-from book import build, execution, pairs
+from book import build, execution, pairs, publishing
 from book.build import ROOT
 from book.dependencies import Library
 
@@ -24,7 +24,8 @@ def test_every_notebook_has_both_files():
 def test_pair_agrees(source):
     """Files equal the output of `make sync`, without outputs and with distinct cell ids."""
     made = source.with_suffix(".ipynb").read_text(encoding="utf-8")
-    assert made == pairs.ipynb_text(source.read_text(encoding="utf-8")), "run `make sync`"
+    assert made == pairs.ipynb_text(source.read_text(encoding="utf-8"), publishing.address(ROOT)), (
+        "run `make sync`")
     cells = json.loads(made)["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
@@ -122,3 +123,18 @@ def test_a_second_build_of_a_folder_is_refused(tmp_path):
         pass
     with build.alone(tmp_path):
         pass
+
+
+def test_colab_installs_first_and_the_source_knows_nothing_of_it(tmp_path):
+    shutil.copy(SOURCES[5], tmp_path)
+    source = tmp_path / SOURCES[5].name
+    before = source.read_text(encoding="utf-8")
+    pairs.sync(tmp_path, url="https://github.com/someone/topk")
+    cells = json.loads(source.with_suffix(".ipynb").read_text(encoding="utf-8"))["cells"]
+    first = next(cell for cell in cells if cell["cell_type"] == "code")
+    assert first["metadata"]["tags"] == ["colab"]
+    assert "topk-arms[pages,cluster] @ git+https://github.com/someone/topk\"" in "".join(first["source"])
+    assert pairs.sync(tmp_path, url="https://github.com/someone/topk") == ([], [])
+    assert source.read_text(encoding="utf-8") == before
+    changed, unsynced = pairs.sync(tmp_path)
+    assert changed == [source.with_suffix(".ipynb")] and unsynced == []

@@ -43,3 +43,19 @@ def test_the_landing_page_counts_for_no_chapters(tmp_path):
     page.write_text("# Title\n\n## For whom\n\ntext ## text\n")
     pdf.keep_chapter_numbers(page)
     assert page.read_text() == "# Title\n\n**For whom**\n\ntext ## text\n"
+
+
+def test_a_picture_that_does_not_exist_and_a_reference_to_nothing_are_found(tmp_path):
+    """Without TeX: LaTeX would stop at the first of them."""
+    tex = tmp_path / "topk.tex"
+    (tmp_path / "there.png").touch()
+    tex.write_text(
+        r"\sphinxincludegraphics{{there}.png}\sphinxincludegraphics[width=2cm]{{lost}.png}"
+        r"\noindent\sphinxincludegraphics{{a_b}.pdf} \label{\detokenize{one:here}}"
+        r"\hyperref[\detokenize{one:here}]{x} \ref{\detokenize{one:here}}"
+        r"\eqref{\detokenize{eq}} \hyperref[\detokenize{two:nowhere}]{y}")
+    assert pdf.faults(tex) == ["no picture: a_b.pdf", "no picture: lost.png", "no label: eq",
+                               "no label: two:nowhere"]
+    (tmp_path / "lost.png").touch()
+    tex.write_text(r"\sphinxincludegraphics[width=2cm]{{lost}.png}")
+    assert pdf.faults(tex) == []

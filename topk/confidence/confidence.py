@@ -108,6 +108,10 @@ def interval(
     ValueError
         If an argument is out of range, or arguments are given that exclude each other.
 
+    See Also
+    --------
+    evidence : a p-value for a chosen set.
+
     Notes
     -----
     The interval contains all :math:`\mu` with :math:`\mathrm{KT}/L(\mu) \leq 1/\delta`, that is,
@@ -241,6 +245,10 @@ def evidence(
     ------
     ValueError
         If an argument is out of range, or arguments are given that exclude each other.
+
+    See Also
+    --------
+    interval : bounds on the mean of one arm.
 
     Notes
     -----

@@ -53,6 +53,11 @@ def clucb_pac_pulls(
     int or float
         Total pulls; ``inf`` when epsilon is 0 and the boundary is tied.
 
+    See Also
+    --------
+    topk.CLUCBPAC : the strategy.
+    lucb1_likely_pulls : the bound of LUCB1.
+
     Notes
     -----
     The order is published (quoted by Chen et al. (2017)); the constant is *derived* here
@@ -94,6 +99,11 @@ def adaptive_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) 
     -------
     int or float
         Total pulls; ``inf`` when epsilon is 0 and :math:`\Delta_{k-t}=0`.
+
+    See Also
+    --------
+    topk.AdaptiveTopK : the strategy.
+    improved_topk_pulls : the bound of ImprovedTopK.
 
     Notes
     -----
@@ -190,6 +200,11 @@ def improved_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) 
     -------
     float
         Pulls; of the order of `improved_topk_order`, with a constant above 10^7.
+
+    See Also
+    --------
+    topk.ImprovedTopK : the strategy.
+    adaptive_topk_pulls : the bound of AdaptiveTopK.
 
     Notes
     -----

@@ -233,6 +233,11 @@ def lucb1_expected_pulls(means: ArrayLike, k: int, epsilon: float, delta: float)
     float
         Pulls; ``inf`` when epsilon is 0 and the boundary is tied.
 
+    See Also
+    --------
+    topk.LUCB1 : the strategy.
+    lucb1_likely_pulls : the bound that holds with high probability.
+
     Notes
     -----
     Kalyanakrishnan et al. (2012), Theorem 6, states the order (the formula is lost in our copy);
@@ -260,6 +265,11 @@ def lucb1_likely_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -
     -------
     int or float
         Pulls; ``inf`` when epsilon is 0 and the boundary is tied.
+
+    See Also
+    --------
+    topk.LUCB1 : the strategy.
+    lucb1_expected_pulls : the bound on the mean.
 
     Notes
     -----
@@ -301,6 +311,11 @@ def halving_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
         The exact number of pulls, at most :math:`\frac n{\epsilon^2}(288\ln\frac{6k}\delta+1598)`
         plus the rounding.
 
+    See Also
+    --------
+    topk.Halving : the strategy.
+    direct_pulls : the direct method.
+
     Notes
     -----
     Kalyanakrishnan and Stone (2010), whose paper was not available to us: the schedule is
@@ -337,6 +352,11 @@ def direct_pulls(n: int, epsilon: float, delta: float) -> int:
     -------
     int
         Total pulls, the same number for each arm; the k largest means are returned.
+
+    See Also
+    --------
+    halving_pulls : the bound of Halving.
+    uniform_pulls : the bound for an average regret.
 
     Notes
     -----

@@ -145,6 +145,11 @@ def optmai_regret(n: int, k: int, budget: Whole, delta: float, beta: float = BET
     float
         :math:`\epsilon`; vacuous above 1.
 
+    See Also
+    --------
+    topk.OptMAI : the strategy.
+    optmai_pulls : the budget for a given regret.
+
     Notes
     -----
     Zhou et al. (2014), Theorem 4.3 and 4.5, state the order
@@ -184,6 +189,12 @@ def optmai_pulls(n: int, k: int, epsilon: float, delta: float, beta: float = BET
     -------
     int
         Total pulls, at least n; 0 for k = n.
+
+    See Also
+    --------
+    topk.OptMAI : the strategy.
+    optmai_regret : the regret with a given budget.
+    uniform_pulls : the bound of uniform sampling.
 
     Notes
     -----
@@ -266,6 +277,11 @@ def uniform_pulls(n: int, k: int, epsilon: float, delta: float) -> int:
     -------
     int
         Total pulls, the same number for each arm.
+
+    See Also
+    --------
+    topk.Uniform : the strategy.
+    optmai_pulls : the bound of OptMAI.
 
     Notes
     -----

@@ -74,6 +74,12 @@ def sar_error(means: ArrayLike, k: int, budget: Whole) -> float:
     float
         The bound as it stands; vacuous above 1. 2 n^2 when the boundary is tied.
 
+    See Also
+    --------
+    topk.SAR : the strategy.
+    sar_budget : the budget for a given error.
+    multibandit_sar_error : the bound for several bandits.
+
     Notes
     -----
     Constant published: Bubeck et al. (2013), Theorem 1.  For the budgets of the paper's own
@@ -105,6 +111,11 @@ def sar_budget(means: ArrayLike, k: int, delta: float) -> int | float:
     -------
     int or float
         Total pulls; ``inf`` when the boundary is tied.
+
+    See Also
+    --------
+    topk.SAR : the strategy.
+    sar_error : the error with a given budget.
 
     Notes
     -----
@@ -140,6 +151,11 @@ def multibandit_sar_error(means: ArrayLike, budget: Whole) -> float:
     -------
     float
         The bound as it stands; vacuous above 1.
+
+    See Also
+    --------
+    topk.MultiBanditSAR : the strategy.
+    sar_error : the bound for one bandit.
 
     Notes
     -----

@@ -232,6 +232,11 @@ def ugapeb_error(
     ValueError
         If the budget is at most n, or ``a`` is not positive or above the theorem's range.
 
+    See Also
+    --------
+    topk.UGapEb : the strategy.
+    ugapeb_budget : the budget for a given error.
+
     Notes
     -----
     Constant published: Gabillon et al. (2012), Theorem 1, read with
@@ -273,6 +278,11 @@ def ugapeb_budget(means: ArrayLike, k: int, epsilon: float, delta: float) -> int
     int or float
         Total pulls; ``inf`` when epsilon is 0 and a boundary is tied.
 
+    See Also
+    --------
+    topk.UGapEb : the strategy.
+    ugapeb_error : the error with a given budget.
+
     Notes
     -----
     Constant published: Gabillon et al. (2012), Theorem 1, solved for the budget.
@@ -306,6 +316,11 @@ def ugapec_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) -> int 
     -------
     int or float
         Total pulls; ``inf`` when epsilon is 0 and a boundary is tied.
+
+    See Also
+    --------
+    topk.UGapEc : the strategy.
+    ugapeb_budget : the budget of the other form.
 
     Notes
     -----

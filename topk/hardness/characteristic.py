@@ -112,6 +112,11 @@ def characteristic_time(
         If ``means`` has fewer than two arms or an impossible entry, if ``k`` is not an integer from
         1 to n - 1, or if ``family`` and ``sigma`` do not fit together.
 
+    See Also
+    --------
+    topk_complexity : the hardness of an average regret.
+    lucb_complexity : the hardness of LUCB.
+
     Notes
     -----
     The max-min is that of Garivier and Kaufmann (2016) for the alternatives in which one top arm

@@ -69,6 +69,11 @@ def gaps(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "i
         If ``means`` has fewer than two arms or an entry that is not finite, or another argument is
         outside its range.
 
+    See Also
+    --------
+    h1 : the sum of their inverse squares.
+    h2 : the largest product of rank and inverse square.
+
     Notes
     -----
     Published: Chen et al. (2017), equation (2); Bubeck et al. (2013), section 2; Kalyanakrishnan et
@@ -113,6 +118,12 @@ def h1(means: ArrayLike, k: int, *, ties: Literal["infinite", "distinct"] = "inf
         At least n with means in [0, 1]; ``inf`` when the boundary is tied and ``ties`` is
         "infinite".
 
+    See Also
+    --------
+    h2 : the hardness in terms of sorted gaps.
+    h_multibandit : the hardness for several bandits.
+    characteristic_time : the exact cost per unit of confidence.
+
     Notes
     -----
     Published: :math:`H_1^{\langle m\rangle}` of Bubeck et al. (2013), also
@@ -145,6 +156,10 @@ def h2(means: ArrayLike, k: int) -> float:
     -------
     float
         ``inf`` when the boundary is tied.
+
+    See Also
+    --------
+    h1 : the sum over arms.
 
     Notes
     -----
@@ -190,6 +205,10 @@ def h_multibandit(means: ArrayLike) -> tuple[float, float]:
         If ``means`` does not have two axes, or has fewer than two columns or an entry outside [0,
         1].
 
+    See Also
+    --------
+    h1 : the hardness for one bandit.
+
     Notes
     -----
     Published: Bubeck et al. (2013), section 4.
@@ -221,6 +240,11 @@ def lucb_complexity(means: ArrayLike, k: int, epsilon: float) -> float:
     float
         Between n and :math:`4n/\epsilon^2`; ``inf`` when epsilon is 0 and the boundary
         is tied.
+
+    See Also
+    --------
+    ugape_complexity : the complexity of UGapE.
+    characteristic_time : the exact cost per unit of confidence.
 
     Notes
     -----
@@ -269,6 +293,10 @@ def ugape_complexity(
     ------
     ValueError
         If an argument is outside its range, or ``variances`` does not have the shape of ``means``.
+
+    See Also
+    --------
+    lucb_complexity : the complexity of LUCB.
 
     Notes
     -----
@@ -386,6 +414,10 @@ def psi(
     float
         In [0, 1].
 
+    See Also
+    --------
+    topk_complexity : the complexity that uses it.
+
     Notes
     -----
     Published: Chen et al. (2017), equations (4) and (5), and Theorem 4 for the top side.
@@ -432,6 +464,11 @@ def topk_complexity(
     float
         Between n and :math:`n/\epsilon^2`; ``inf`` when epsilon is 0 and
         :math:`\Psi_t=0`.
+
+    See Also
+    --------
+    psi : the level at which its gaps are truncated.
+    spread_bounds : its size for arms that are spread.
 
     Notes
     -----
@@ -501,6 +538,10 @@ def spread_constant(means: ArrayLike) -> float:
         At least 1; ``inf`` if two means are equal.  The arms are c-spread if and only if c is at
         least this value.
 
+    See Also
+    --------
+    spread_bounds : the bounds for this constant.
+
     Notes
     -----
     Chen et al. (2017), Definition 1, restored (the bracket is garbled in our copy).
@@ -569,6 +610,11 @@ def spread_bounds(n: int, k: int, epsilon: float, c: float) -> SpreadBounds:
     -------
     SpreadBounds
         ``tolerance``, ``psi``, ``upper`` and ``lower``; the last is at least n, as is every H.
+
+    See Also
+    --------
+    topk_complexity : what is bounded.
+    spread_constant : the smallest constant of the condition.
 
     Notes
     -----

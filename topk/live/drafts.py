@@ -16,6 +16,7 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+MACHINE = {"engine", "kind", "layout", "lock", "lose_all", "revisions"}  # nothing for users
 
 _living: weakref.WeakSet[Drafted] = weakref.WeakSet()  # all such objects of this process
 
@@ -50,6 +51,10 @@ class Drafted:
         """Begin to be an object with a lock; called first in ``__init__``."""
         self.lock, self._shared = threading.RLock(), set()
         _living.add(self)
+
+    def __dir__(self) -> list[str]:
+        """List what a user may touch; `dir` of the class lists everything."""
+        return [name for name in super().__dir__() if name not in MACHINE]
 
     def _draft(self) -> Self:
         """Return an object with the same lock that may change while this one does not."""

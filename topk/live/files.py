@@ -263,6 +263,10 @@ def resume(state: dict[str, Any] | str) -> "topk.Session":
     ValueError
         If the state has an unknown version, or is damaged or changed.
 
+    See Also
+    --------
+    load : from a file.
+
     Examples
     --------
     >>> import json, topk
@@ -297,6 +301,10 @@ def load(path: str | Path, lost: bool = False) -> "topk.Session":
     UserWarning
         If the file was written by a different version of the library's source code, in a format
         that this release reads.
+
+    See Also
+    --------
+    resume : from a state instead of a file.
 
     Examples
     --------

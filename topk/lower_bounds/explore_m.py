@@ -50,6 +50,10 @@ def explore_m_families(n: int, m: int, size: int) -> Iterator[tuple[int, ...]]:
     iterator of tuple of int
         Its :math:`\binom{n-1}{size}` members, each increasing.
 
+    See Also
+    --------
+    explore_m_means : the means of an index set.
+
     Notes
     -----
     Kalyanakrishnan et al. (2012), section 4.1.
@@ -85,6 +89,12 @@ def explore_m_means(n: int, members: Iterable[int], epsilon: float) -> Floats:
     ndarray, shape (n,)
         The means.
 
+    See Also
+    --------
+    explore_m_families : the index sets of the construction.
+    explore_m_optimal : its correct answer.
+    mannor_tsitsiklis_family : the construction for one arm.
+
     Notes
     -----
     Kalyanakrishnan et al. (2012), section 4.1; the display is lost in our copy and restored.
@@ -118,6 +128,10 @@ def explore_m_optimal(members: Iterable[int], m: int) -> frozenset[int]:
     -------
     frozenset of int
         :math:`I\cup\{0\}` if :math:`|I|=m-1`, and I if :math:`|I|=m`.
+
+    See Also
+    --------
+    explore_m_means : the means of the instance.
 
     Notes
     -----
@@ -337,6 +351,11 @@ def theorem_8_pulls(
     -------
     float
         Pulls.
+
+    See Also
+    --------
+    theorem_8_constant : the largest constant.
+    theorem_5_5_pulls : the bound for an average regret.
 
     Notes
     -----

@@ -48,6 +48,11 @@ def group_family(n: int, k: int, epsilon: float) -> Floats:
         Row j - 1 contains the means under :math:`H_j`; group g consists of arms (g - 1) k to g k -
         1.
 
+    See Also
+    --------
+    group_log_ratio : the likelihood ratio of two hypotheses.
+    paired_means : the construction of pairs.
+
     Notes
     -----
     Supplement of Zhou et al. (2014), Lemma 5.4 (which needs epsilon <= .01).
@@ -85,6 +90,11 @@ def mannor_tsitsiklis_family(n: int, epsilon: float) -> Floats:
     -------
     ndarray, shape (n, n)
         Row l holds the means under :math:`H_l`.
+
+    See Also
+    --------
+    explore_m_means : the construction for m arms.
+    group_family : hypotheses that differ in groups of arms.
 
     Notes
     -----
@@ -342,6 +352,11 @@ def theorem_5_5_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     float
         Pulls, on the worst of the instances of `group_family`.
 
+    See Also
+    --------
+    theorem_5_6_pulls : the bound for k of at least n/2.
+    theorem_5_1_pulls : the bound for a fixed probability.
+
     Notes
     -----
     Zhou et al. (2014), Theorem 5.5 (stated as an order); C = 100000 from its proof.
@@ -412,6 +427,10 @@ def theorem_5_6_pulls(n: int, k: int, epsilon: float, delta: float) -> float:
     -------
     float
         Pulls. For n - k < 10, where Theorem 5.1 does not apply, the bound of Theorem 5.5 alone.
+
+    See Also
+    --------
+    theorem_5_5_pulls : the bound for smaller k.
 
     Notes
     -----

@@ -50,6 +50,11 @@ def paired_means(signs: ArrayLike) -> Floats:
         Exactly k good arms; every gap is 1/2, so that :math:`H^{(t,\epsilon)}=4n` for every
         :math:`\epsilon\le1/2`.
 
+    See Also
+    --------
+    pair_error : the error of a guess of one pair.
+    group_family : the construction of groups.
+
     Notes
     -----
     Construction and proof are *derived* here; the instance of Chen et al. (2017), Theorem 3, is in
@@ -218,6 +223,10 @@ def theorem_3_pulls(n: int, epsilon: float) -> float:
         For every algorithm there are bits on which it makes more than these pulls with
         probability at least 0.9 - `theorem_3_success`.
 
+    See Also
+    --------
+    theorem_3_success : the probability with so many pulls.
+
     Notes
     -----
     Chen et al. (2017), Theorem 3, states :math:`\Omega(n\ln\frac1\epsilon)` for
@@ -248,6 +257,10 @@ def theorem_3_success(n: int, epsilon: float) -> float:
     -------
     float
         The bound; below 0.9 only for n above about :math:`3.4/\sqrt\epsilon`.
+
+    See Also
+    --------
+    theorem_3_pulls : the number of pulls.
 
     Notes
     -----
@@ -319,6 +332,10 @@ def theorem_7_1_pulls(n: int, k: int, epsilon: float) -> float:
         :math:`Q_0`. With these pulls per arm, and n / k above 6,000, the failure probability is at
         least 0.05.
 
+    See Also
+    --------
+    uniform_failure : the exact failure probability.
+
     Notes
     -----
     Constant published: supplement of Zhou et al. (2014), Theorem 7.1, first part.
@@ -357,6 +374,10 @@ def uniform_failure(n: int, k: int, epsilon: float, pulls: int) -> tuple[float, 
     tuple of float
         The probability if ties of the means are broken in favour of the good arms, and if they are
         broken in favour of the bad ones.  For any other rule it lies in between.
+
+    See Also
+    --------
+    theorem_7_1_pulls : the bound that it illustrates.
 
     Notes
     -----

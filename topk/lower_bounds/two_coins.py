@@ -204,6 +204,11 @@ def fixed_test_error(samples: int, p: float, q: float) -> float:
     float
         The error; 1/2 without samples, and decreasing in their number.
 
+    See Also
+    --------
+    fixed_test_samples : the number of samples for a given error.
+    sprt : the sequential test.
+
     Notes
     -----
     Exact, by the Neyman-Pearson lemma: an optimal test decides for q above a threshold for the
@@ -242,6 +247,11 @@ def fixed_test_samples(p: float, q: float, error: float) -> int:
     int
         The exact smallest number of samples.
 
+    See Also
+    --------
+    fixed_test_error : the error for a given number of samples.
+    expected_samples_bound : the bound for sequential tests.
+
     Notes
     -----
     Zhou et al. (2014), Lemma 5.3, states :math:`\Omega(\epsilon^{-2})` for p = 1/2, q = 1/2 + 4
@@ -275,6 +285,10 @@ def expected_samples_bound(p: float, q: float, error: float) -> tuple[float, flo
     -------
     tuple of float
         The bounds under p and under q.
+
+    See Also
+    --------
+    sprt : the test that nearly attains it.
 
     Notes
     -----
@@ -324,6 +338,11 @@ def sprt(p: float, q: float, threshold: float) -> Sprt:
     -------
     Sprt
         Errors and expected samples, up to 1e-12 of undecided probability.
+
+    See Also
+    --------
+    sprt_with_error : the symmetric test that keeps a given error.
+    expected_samples_bound : a bound for every test.
 
     Notes
     -----
@@ -397,6 +416,11 @@ def sprt_with_error(p: float, q: float, error: float) -> Sprt:
         The test, with both errors at most ``error``; compare its expected samples with
         `expected_samples_bound`.
 
+    See Also
+    --------
+    sprt : the test with given limits.
+    fixed_test_samples : the test with a fixed number of samples.
+
     Notes
     -----
     The threshold is found by bisection below :math:`\ln(1/e)`, which always suffices (Ville).  The
@@ -442,6 +466,10 @@ def theorem_5_1_pulls(n: int, k: int, epsilon: float) -> float:
     -------
     float
         Expected pulls; about :math:`1.25\cdot10^{-7}n/\epsilon^2`.
+
+    See Also
+    --------
+    theorem_5_5_pulls : the bound with delta.
 
     Notes
     -----

@@ -111,6 +111,10 @@ def compare(
         budget although ``budgets`` are given, if both ``budgets`` and ``checkpoints`` are given, or
         in the cases of `topk.replicate`; always before the first run.
 
+    See Also
+    --------
+    replicate : many runs of one strategy.
+
     Examples
     --------
     >>> import topk

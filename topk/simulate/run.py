@@ -100,6 +100,11 @@ def run(
     ValueError
         If an argument is out of range, or the strategy's parameters do not fit the bandit.
 
+    See Also
+    --------
+    replicate : many independent runs.
+    compare : several strategies on the same arms.
+
     Examples
     --------
     >>> import topk
@@ -220,6 +225,11 @@ def replicate(
         users can write to the store.
     RuntimeError
         If a worker process was killed, or a machine of the cluster has a different version.
+
+    See Also
+    --------
+    run : one run.
+    compare : several strategies on the same arms.
 
     Examples
     --------

@@ -64,6 +64,11 @@ class AdaptiveTopK(Rounds):
     ValueError
         If ``epsilon`` is 0 and there is no budget.
 
+    See Also
+    --------
+    ImprovedTopK : a bound without the factor ln n.
+    OptMAI : with a fixed budget.
+
     Notes
     -----
     Chen, Chen, Zhang and Zhou (2017), Algorithm 1, with line 5 restored as
@@ -177,6 +182,10 @@ class ImprovedTopK(Rounds):
         Maximum number of pulls, at least n.  If it ends the run inside a batch, the remaining pulls
         are spread evenly over the batch (one more for the lower indices), and the undecided arms
         with the largest means of all their pulls fill the set.
+
+    See Also
+    --------
+    AdaptiveTopK : the algorithm of the paper, whose bound has a factor ln n.
 
     Notes
     -----

@@ -55,6 +55,11 @@ class BettingLUCB(Floored):
     ValueError
         By `start` if the rewards are not bounded.
 
+    See Also
+    --------
+    KLLUCB : for rewards 0 and 1.
+    PairedBetting : compares arms by rewards of one number.
+
     Notes
     -----
     The bets are those of Waudby-Smith and Ramdas (2024).  The proof of the guarantee is that of

@@ -66,6 +66,11 @@ class CLUCBPAC(Exchanging):
         Maximum number of pulls, at least n.  If it ends the run, the k largest means are returned
         without a certificate.
 
+    See Also
+    --------
+    CLUCB : for the exact set.
+    LUCB1 : another choice of the pair.
+
     Notes
     -----
     Chen, Lin, King, Lyu and Chen (2014); the algorithm, its radius and the PAC rule are taken from
@@ -102,6 +107,11 @@ class CLUCB(Exchanging):
     budget : int, optional
         Maximum number of pulls, at least n.  With a tie at the boundary the run ends only when the
         budget is spent, or by an error.
+
+    See Also
+    --------
+    CLUCBPAC : with a tolerance.
+    LUCB1 : another choice of the pair.
 
     Notes
     -----

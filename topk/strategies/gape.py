@@ -62,6 +62,11 @@ class GapE(Gaps):
     c : float
         Exploration constant, positive; 2 in the paper's experiments.
 
+    See Also
+    --------
+    UGapEb : with two-sided bounds, and a tolerance.
+    MultiBanditGapE : the rule for several bandits.
+
     Notes
     -----
     Bubeck, Wang and Viswanathan (2013), Figure 3, for the k best arms.  For k = 1 it differs from
@@ -134,6 +139,11 @@ class MultiBanditGapE(Gaps):
         experiments.
     c : float
         Exploration constant, positive.
+
+    See Also
+    --------
+    GapE : the rule for one bandit.
+    MultiBanditUGapEb : with a tolerance.
 
     Notes
     -----

@@ -36,6 +36,11 @@ class Halving(Rounds):
         are spread evenly over the remaining arms (one more for the lower indices), and those with
         the largest means of all their pulls are returned.
 
+    See Also
+    --------
+    SequentialHalving : the rule with a fixed budget.
+    LUCB1 : follows the bounds of arms.
+
     Notes
     -----
     Kalyanakrishnan and Stone (2010); the constants are taken from an independent implementation and

@@ -143,6 +143,13 @@ class KLLUCB(Floored):
         the others, as above, or equally among two-sided intervals, with
         :math:`\beta = \ln(2n\sqrt u/\delta)` on both sides.
 
+    See Also
+    --------
+    BettingLUCB : for rewards that are not 0 or 1.
+    PairedBetting : compares arms by rewards of one number.
+    TopTwo : compares pairs of arms by their likelihoods.
+    LUCB1 : the rule with Hoeffding's bounds.
+
     Notes
     -----
     The rule and the published beta are those of Kaufmann and Kalyanakrishnan (2013).  By sides one

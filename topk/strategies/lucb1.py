@@ -52,6 +52,12 @@ class LUCB1(Pair):
         Maximum number of pulls, at least n.  If it ends the run, the k largest means are returned
         without a certificate.
 
+    See Also
+    --------
+    KLLUCB : the same rule with narrower bounds.
+    LUCBPlusPlus : other levels for the chosen arms and for the rest.
+    Racing : pulls all arms that are left.
+
     Notes
     -----
     Kalyanakrishnan, Tewari, Auer and Stone (2012), Section 3; the radius and :math:`k_1` are

@@ -43,6 +43,11 @@ class LUCBPlusPlus(Indices):
         The share c of delta that the upper bounds get: 1/2, as published, or
         :math:`\sqrt{n-k}/(\sqrt k + \sqrt{n-k})`, which needs fewer pulls if k is far from n/2.
 
+    See Also
+    --------
+    KLLUCB : narrower bounds.
+    LUCB1 : one level for all arms.
+
     Notes
     -----
     The pair and both levels are those of Simchowitz, Jamieson and Recht (2017), Algorithm 1, which

@@ -38,6 +38,11 @@ class Uniform(Rounds):
         Total number of pulls, at least n.  Each arm gets ``budget // n``; the arms with the lowest
         indices get one of the remaining pulls each.
 
+    See Also
+    --------
+    SAR : spends the same budget by elimination.
+    OptMAI : the same, with a bound on aggregate regret.
+
     Notes
     -----
     The baseline of Zhou, Chen and Li (2014), Remark 4.2.  The whole budget is one batch.
@@ -87,6 +92,11 @@ class OptMAI(Rounds):
     final : {"accept-reject", "uniform"}
         What follows quartile elimination: the AR rounds, or one batch with the rest of the budget,
         after which the K largest means are returned (Remark 4.1).
+
+    See Also
+    --------
+    SAR : for the probability of an error.
+    AdaptiveTopK : with fixed confidence.
 
     Notes
     -----

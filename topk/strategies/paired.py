@@ -57,6 +57,11 @@ class PairedBetting(Numbered):
     race : bool
         Whether arms race where k is 1 or n - 1 and epsilon is 0; otherwise pairs decide there, too.
 
+    See Also
+    --------
+    KLLUCB : for rewards 0 and 1 without numbers.
+    BettingLUCB : for other rewards without numbers.
+
     Notes
     -----
     *On a bandit* rewards of an arm must be independent draws, and arms independent of each other:

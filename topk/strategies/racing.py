@@ -51,6 +51,11 @@ class Racing(Rounds):
         Maximum number of pulls, at least n.  If it ends the run, the accepted arms and the
         best-ranked undecided ones are returned without a certificate.
 
+    See Also
+    --------
+    LUCB1 : pulls two arms at a time.
+    Halving : half of the arms leave in each round.
+
     Notes
     -----
     Hoeffding races are due to Maron and Moore (1993); the radius and its constants are those of

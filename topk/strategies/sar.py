@@ -102,6 +102,12 @@ class SAR(Phases):
     budget : int
         Q, the total number of pulls, at least n + 1 (with fewer the first phase has no pull).
 
+    See Also
+    --------
+    SuccessiveRejects : rejects only.
+    SequentialHalving : half of the arms leave in each round.
+    MultiBanditSAR : the rule for several bandits.
+
     Notes
     -----
     Bubeck, Wang and Viswanathan (2013), Figure 1.  The paper leaves ties open.  Here arms are
@@ -157,6 +163,11 @@ class SuccessiveRejects(Phases):
     budget : int
         Q, the total number of pulls, at least n + 1 (with fewer the first phase has no pull).
 
+    See Also
+    --------
+    SAR : accepts arms as well.
+    SequentialHalving : half of the arms leave in each round.
+
     Notes
     -----
     The algorithm of Audibert, Bubeck and Munos (2010), stopped early as in the experiments of
@@ -206,6 +217,11 @@ class MultiBanditSAR(Phases):
     ----------
     budget : int
         Q, the total number of pulls, at least M n + 1.
+
+    See Also
+    --------
+    SAR : the rule for one bandit.
+    MultiBanditGapE : another rule for several.
 
     Notes
     -----

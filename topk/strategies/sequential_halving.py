@@ -33,6 +33,11 @@ class SequentialHalving(Rounds):
     reuse : bool
         Whether means are taken over all pulls of an arm, or over those of the round only.
 
+    See Also
+    --------
+    SAR : one arm leaves in each round.
+    Halving : the rule with fixed confidence.
+
     Notes
     -----
     Karnin, Koren and Somekh (2013) state the rule for k = 1: there R is

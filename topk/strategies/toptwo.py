@@ -54,6 +54,11 @@ class TopTwo(Indices):
     k, epsilon, delta, budget
         As in `KLLUCB`, with the same guarantee.
 
+    See Also
+    --------
+    KLLUCB : bounds of single arms.
+    PairedBetting : compares arms by rewards of one number.
+
     Notes
     -----
     A top-two rule determines a leader and a challenger and tosses a coin between them (Russo 2016).

@@ -260,6 +260,12 @@ class UGapEb(FixedBudget):
     ValueError
         If both ``a`` and ``complexity`` are given.
 
+    See Also
+    --------
+    UGapEc : the rule with fixed confidence.
+    GapE : its predecessor.
+    MultiBanditUGapEb : the rule for several bandits.
+
     Notes
     -----
     Gabillon, Ghavamzadeh and Lazaric (2012), Figures 1 and 2, for rewards in [0, 1] (b = 1).  J(t)
@@ -312,6 +318,12 @@ class UGapEc(FixedConfidence):
         Whether the radius uses each arm's sample variance: that of `UGapEb` in its variance form,
         with :math:`a = 2c\ln(8nt^3/\delta)`.
 
+    See Also
+    --------
+    UGapEb : the rule with a fixed budget.
+    LUCB1 : another choice of the pair.
+    MultiBanditUGapEc : the rule for several bandits.
+
     Notes
     -----
     Gabillon, Ghavamzadeh and Lazaric (2012), Figures 1 and 2, equation (4), for rewards in [0, 1]
@@ -361,6 +373,11 @@ class MultiBanditUGapEb(FixedBudget):
     ------
     ValueError
         If both ``a`` and ``complexity`` are given.
+
+    See Also
+    --------
+    UGapEb : the rule for one bandit.
+    MultiBanditUGapEc : with fixed confidence.
 
     Notes
     -----
@@ -412,6 +429,11 @@ class MultiBanditUGapEc(FixedConfidence):
     budget : int, optional
         Maximum number of pulls, at least M n.  If it ends the run, the candidate sets are returned
         without a certificate.
+
+    See Also
+    --------
+    UGapEc : the rule for one bandit.
+    MultiBanditUGapEb : with a fixed budget.
 
     Notes
     -----

@@ -1,0 +1,65 @@
+"""None and NA where nan is meant, names that no file can hold, and a delta that is none."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import topk
+import topk_eval
+
+HALF = "x\ud800y"  # half of a letter, which no encoding has
+TIDY = {"model": [HALF, HALF, "b", "b"], "item": [1, 2, 1, 2], "score": [1, 1, 1, 0]}
+
+
+def strategy():
+    return topk.BettingLUCB(1, 0, 0.1)
+
+
+@pytest.mark.parametrize("missing", [None, pd.NA, pd.NaT, float("nan")])
+def test_a_missing_score_has_many_names(missing):
+    table = [[1, 0, missing], [0, 1, 1]]
+    assert np.isnan(topk_eval.Results(table).scores[0, 2])
+    assert topk_eval.TestSet(table).absent.tolist() == [1, 0]
+    told, same = (topk_eval.Evaluation(strategy(), ["a", "b"], items=9, rng=0) for _ in range(2))
+    for study, failed in ((told, missing), (same, np.nan)):
+        study.tell(*study.ask(3), [failed, 0.5, 1])
+    assert told.summary() == same.summary()
+    trial = topk_eval.Gate().offer("new")
+    assert trial.tell([missing, 1], [1, 1], items=trial.start(2)).gain == 0  # the worst: 1 for it
+    with pytest.raises(ValueError, match=r"^rewards must .* got .*\(entry 1, arm 'b'\)"):
+        strategy().start(["a", "b"]).observe(["a", "b"], [0.5, missing])
+
+
+@pytest.mark.parametrize("made", [
+    lambda: strategy().start([HALF, "b"]),
+    lambda: strategy().start(["a", "b"], most_arms=5).with_arms([HALF]),
+    lambda: topk_eval.Evaluation(strategy(), [HALF, "b"], items=9),
+    lambda: topk_eval.Evaluation(strategy(), ["a", "b"], items=["p", HALF]),
+    lambda: topk_eval.Gate(champion=HALF),
+    lambda: topk_eval.Gate().offer(HALF),
+    lambda: topk_eval.Gate().offer("c").start([HALF]),
+    lambda: topk_eval.Gate().offer("c", items=["p", HALF]),
+    lambda: topk_eval.TestSet([[1, 0], [0, 1]], names=[HALF, "b"]),
+    lambda: topk_eval.Results(pd.DataFrame(TIDY, dtype=object)),
+    lambda: topk_eval.Results(pd.DataFrame([[1, 0]] * 2, index=pd.Index([HALF, "b"], dtype=object)))
+], ids=range(11))
+def test_half_of_a_letter_is_refused_where_it_enters(made):
+    """Not where the file is written, after the results have been paid for."""
+    with pytest.raises(ValueError, match=r"^\w+ must be text that UTF-8 can encode, got 'x\\ud800y'"):
+        made()
+
+
+@pytest.mark.parametrize("asked", [
+    lambda: topk_eval.tiers([[1, 0], [0, 1]], delta=0.95), lambda: topk_eval.Gate(delta=0.95),
+    lambda: topk.confidence.interval(3, 0.2, 0.95)], ids=["tiers", "Gate", "interval"])
+def test_a_probability_of_success_is_not_taken_without_a_word(asked):
+    with pytest.warns(topk.TopkWarning, match=r"delta = 0.95 .* did you mean 0.05\?"):
+        asked()
+
+
+def test_a_notebook_shows_a_trial_as_a_table():
+    trial = topk_eval.Gate(champion="<b>").offer("new")
+    trial.tell([0, 1], [1, 1], items=trial.start(2))
+    shown = trial._repr_html_()
+    assert "&lt;b&gt;" in shown and "<b>" not in shown
+    assert "<td>open</td>" in shown and "<td>0.5</td>" in shown  # status and gain
