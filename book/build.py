@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from book import execution, pairs, publishing, records, rendering
+from book import contents, execution, pairs, publishing, records, rendering
 
 try:
     import fcntl
@@ -88,8 +88,9 @@ def build(root: Path, preview: bool = False) -> int:
 def page_status(notebook: execution.Notebook, result: execution.Result) -> dict:
     """Return the row of the status page for one notebook."""
     page = f"notebooks/{notebook.name}.html"
+    title = contents.title(notebook.source)
     seed = execution.seed_of(notebook.source)
-    return {"page": page, "seconds": round(result.seconds, 1), "seed": seed}
+    return {"page": page, "title": title, "seconds": round(result.seconds, 1), "seed": seed}
 
 
 def write_records(root: Path, lists: dict[str, list[dict]], state: dict) -> None:
