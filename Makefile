@@ -132,7 +132,7 @@ adapters: ## run the adapters with the newest inspect_ai, GEPA and optuna, apart
 	  -o filterwarnings=default evaluation/adapters evaluation/reading
 
 # Each package has an environment of its own in _build/audit; NEWEST=1 takes the newest versions.
-audit: $(STAMP) ## run the stopping rules of chapter 28 from their own packages (needs uv; an hour)
+audit: $(STAMP) ## run the stopping rules of A/B testing tools from their own packages (needs uv; an hour)
 	$(BIN)/python -m benchmarks.audit $(if $(NEWEST),--newest)
 
 lock: ## resolve the dependencies again (needs uv)

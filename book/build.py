@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from book import (
+    contents,
     distribution,
     execution,
     exercises,
@@ -101,8 +102,9 @@ def build(root: Path, preview: bool = False) -> int:
 def page_status(notebook: execution.Notebook, result: execution.Result) -> dict:
     """Return the row of the status page for one notebook."""
     page = f"notebooks/{notebook.name}.html"
+    title = contents.title(notebook.source)
     seed = execution.seed_of(notebook.source)
-    return {"page": page, "seconds": round(result.seconds, 1), "seed": seed}
+    return {"page": page, "title": title, "seconds": round(result.seconds, 1), "seed": seed}
 
 
 def write_records(root: Path, lists: dict[str, list[dict]], state: dict) -> None:

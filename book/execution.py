@@ -57,8 +57,8 @@ KERNEL_ARGUMENTS = ["--IPKernelApp.log_level=CRITICAL", "--HistoryManager.enable
 # end, and compile each loop before its first run: plain Python would only delay what pays there.
 LONG = ("13-optimal-pulls-figures", "23-adaptive-figures", "40-which-algorithm",
         "02-hiring-a-crowd", "37-after-the-five-papers", "10-accept-and-reject",
-        "38-a-gate-for-a-stream", "21-one-rule", "07-promises", "36-upper-meets-lower",
-        "15-crowd-forensics")
+        "38-a-gate-for-a-stream", "39-pairs-and-evidence", "21-one-rule", "07-promises",
+        "36-upper-meets-lower", "15-crowd-forensics")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 // In JupyterLab, jupyterlab-myst renders the chapters. This extension adds what jupyterlab-myst lacks: glued
-// numbers, citations, numbers and captions of figures, and references to other chapters. It changes the display
+// numbers, citations, numbers and captions of figures, and references to other chapters, and opens a table of
+// contents where the address names no file. It changes the display
 // only, never the saved file. book/lab.py writes the constant NAMES before this script.
 
 const GLUED = "application/papermill.record/text/plain";
@@ -115,6 +116,7 @@ function attend(panel, app) {
 
 function activate(app) {
   const known = new WeakSet();
+  const named = location.pathname.includes("/tree/"); // before JupyterLab changes the address
   const look = () => {
     for (const widget of app.shell.widgets("main")) {
       if (!widget.content?.model?.cells || !widget.context || known.has(widget)) continue;
@@ -126,7 +128,27 @@ function activate(app) {
     app.shell.layoutModified?.connect(look);
     app.shell.currentChanged?.connect(look);
     look();
+    if (!named) openContents(app);
   });
+}
+
+// Open the table of contents, whose links open chapters. On Binder there may be none.
+async function openContents(app) {
+  try {
+    await app.serviceManager.contents.get(NAMES.contents, { content: false });
+  } catch {
+    return;
+  }
+  const panel = await app.commands.execute("docmanager:open", { path: NAMES.contents, factory: "Markdown Preview" });
+  const follow = (event) => {
+    const anchor = event.target.closest("a[href]");
+    const name = anchor && decodeURI(anchor.pathname.split("/").pop()).replace(/\.ipynb$/, "");
+    if (!NAMES.chapters[name]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    app.commands.execute("docmanager:open", { path: `notebooks/${name}.ipynb` });
+  };
+  panel.node.addEventListener("click", follow, true);
 }
 
 // The interface by which JupyterLab loads an extension, which a build tool would generate.

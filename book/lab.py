@@ -17,11 +17,12 @@ from pathlib import Path
 
 from pybtex.database import parse_file
 
-from book import pairs
+from book import contents, pairs
 from book.execution import write_atomic
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTENSION = "topk-lab"
+CONTENTS = "_build/lab/contents.md"  # opened first
 LOADED = {"extension": True, "_build": {"load": "static/lab.js", "extension": "./extension"}}
 PACKAGE = {"name": EXTENSION, "version": "1.0.0", "jupyterlab": LOADED}
 # The prompt about announcements would cover the chapter, and is all that needs a network.
@@ -36,7 +37,7 @@ def names(root: Path) -> dict:
     chapters, labels = {}, {}
     for path in sorted((root / "notebooks").glob("*.md")):
         text = path.read_text(encoding="utf-8")
-        name, title = path.stem, re.search(r"^# (.*)$", text, re.M)[1]
+        name, title = path.stem, contents.title(text)
         chapters[name] = title
         for kind, called, label in STATED.findall(text):
             labels[label] = f"{kind.capitalize()} ({called})" if called else kind.capitalize()
@@ -48,7 +49,8 @@ def names(root: Path) -> dict:
         for cell in pairs.read(text).cells:
             if label := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"):
                 labels[label] = {"chapter": name, "words": f"a figure of “{title}”"}
-    return {"chapters": chapters, "labels": labels, "cites": cites(root / "book/references.bib")}
+    return {"chapters": chapters, "labels": labels, "cites": cites(root / "book/references.bib"),
+            "contents": CONTENTS}
 
 
 def cites(path: Path) -> dict[str, str]:
@@ -63,12 +65,13 @@ def cites(path: Path) -> dict[str, str]:
 
 
 def install(root: Path, folder: Path) -> None:
-    """Write the extension into a folder of JupyterLab extensions."""
+    """Write the extension into a folder of JupyterLab extensions, and the table of contents."""
     script = (root / "book/lab.js").read_text(encoding="utf-8")
     known = f"const NAMES = {json.dumps(names(root), ensure_ascii=False)};\n"
     # The function keeps the script's names out of the global scope.
     write_atomic(folder / EXTENSION / "static/lab.js", f"(() => {{\n{known}{script}}})();\n")
     write_atomic(folder / EXTENSION / "package.json", json.dumps(PACKAGE) + "\n")
+    write_atomic(root / CONTENTS, contents.as_markdown(root, "../../notebooks"))
 
 
 def command(root: Path, *options: str) -> tuple[list[str], dict[str, str]]:
@@ -78,7 +81,6 @@ def command(root: Path, *options: str) -> tuple[list[str], dict[str, str]]:
     write_atomic(folder / "config/labconfig/page_config.json", json.dumps(QUIET))
     places = [str(folder / "config"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     words = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}",
-             "--LabApp.default_url=/lab/tree/notebooks/01-problem.ipynb",
              f"--LabApp.extra_labextensions_path={folder / 'extensions'}", *options]
     return words, {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, places))}
 

@@ -111,7 +111,8 @@ def remove_reference(book: Path) -> None:
     toc = yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))
     for part in toc["parts"]:
         for chapter in part["chapters"]:
-            chapter.pop("sections", None)
+            if chapter["file"] == "book/api":
+                chapter.pop("sections")
     (book / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
 
 

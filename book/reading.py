@@ -5,7 +5,8 @@ sphinx-proof renders a proof as a box without a title, and with the same id as e
 after it on the page. Here every proof becomes a `details` element whose summary names the
 statement. Browsers open such an element without scripts, also for a link into it or a search in the
 page. The implementation choices and the exercises are folded as well, each list as a whole under
-the names of its items, where a dropdown of sphinx-design would need the names typed again. The code
+the names of its items, where a dropdown of sphinx-design would need the names typed again. A figure
+of a cell tagged fold-figure is folded under its number and the begin of its caption. The code
 of a cell with a figure or output is folded below it; MyST-NB folds it above only. Each statement
 lists the statements whose proofs use it. The PDF is not affected.
 """
@@ -37,6 +38,10 @@ HIDDEN = re.compile(
     r'<details class="admonition hide above-(?:input|output)">\s*<summary[^>]*>\s*'
     r'<p class="collapsed admonition-title">(?P<prompt>[^<]*)</p>\s*'
     r'<p class="expanded admonition-title">[^<]*</p>\s*</summary>\s*'
+)
+FOLDED_FIGURE = re.compile(r'<div class="cell [^"]*\btag_fold-figure\b[^"]*">')
+CAPTION = re.compile(
+    r'<span class="caption-number">(.*?)</span>\s*<span class="caption-text">(.*?)</span>', re.S
 )
 OUTPUT = '<div class="cell_output '
 UNNAMED = "Show code cell source"  # MyST-NB's default prompt
@@ -177,6 +182,18 @@ def hidden_cells(text: str) -> list[Cell]:
     return found
 
 
+def fold_figures(text: str) -> str:
+    """Fold the figures of cells tagged fold-figure, under number and begin of the caption."""
+    for head in reversed([*FOLDED_FIGURE.finditer(text)]):
+        end = element_end(text, head.start())
+        number, words = CAPTION.search(text, head.start(), end).groups()
+        words = re.split(r"[:.;] ", html.unescape(re.sub("<[^>]*>", "", words)))[0].rstrip(".")
+        summary = f"<summary>{number.strip()}: {html.escape(words)}</summary>"
+        folded = f'<details class="topk-list">{summary}\n{text[head.start() : end]}\n</details>\n'
+        text = text[: head.start()] + folded + text[end:].lstrip()
+    return text
+
+
 def move_code_below(text: str) -> str:
     """Move the folded code of cells below their output; checks without output stay as they are.
 
@@ -300,7 +317,7 @@ def postprocess(site: Path) -> None:
     for page, text in pages.items():
         # Statements first: folding the proofs moves them.
         finished = fold_lists(fold(link_users(page, text, used)))
-        finished = move_code_below(finished)
+        finished = fold_figures(move_code_below(finished))
         finished = keep_percents(keep_punctuation(join_headers(finished)))
         (site / page).write_text(finished, encoding="utf-8")
     for path in sorted((site / "book").glob("*.html")):

@@ -274,7 +274,7 @@ def status(pages: list[dict]) -> dict:
 
 def status_html(state: dict) -> str:
     """Return the status as two HTML tables, for the one page that may differ between builds."""
-    pages = [(page["page"], f"{page['seconds']:,.1f}", page["seed"]) for page in state["pages"]]
+    pages = [(page["title"], f"{page['seconds']:,.1f}", page["seed"]) for page in state["pages"]]
     pages.append(("all pages", f"{state['total_seconds']:,.1f}", ""))
     times = html_table(("Page", "Seconds", "Seed"), pages)
     return times + html_table(("Package", "Version"), state["versions"].items())

@@ -27,7 +27,7 @@ from urllib.parse import unquote
 
 import yaml
 
-from book import light, publishing, reading, search
+from book import contents, light, publishing, reading, search
 from book.dependencies import PACKAGES, files_digest
 from book.execution import KERNEL_ENVIRONMENT, write_atomic
 
@@ -174,6 +174,7 @@ def finish(site: Path, status: str) -> None:
     (site / "index.html").write_text(INDEX_PAGE, encoding="utf-8")
     reading.postprocess(site)
     link_index(site)
+    mark_course(site)
     search.write_documents(site)
     (site / ".buildinfo").unlink(missing_ok=True)
     for leftover in site.glob("_static/*webpack-macros.html"):
@@ -188,6 +189,20 @@ def link_index(site: Path) -> None:
         link = "../" * (len(page.relative_to(site).parts) - 1) + "genindex.html"
         entry = f'<li class="toctree-l1"><a class="reference internal" href="{link}">Index</a></li>'
         page.write_text(last.sub(rf"\g<0>\n{entry}", text), encoding="utf-8")
+
+
+def mark_course(site: Path) -> None:
+    """Mark the chapters of the course in the list of chapters of every page."""
+    names = set(contents.course(Path(__file__).resolve().parent.parent))
+    entry = re.compile(r'(<li class="toctree-l1[^"]*"><a [^>]*href="([^"]*)">[^<]*)</a>')
+    sign = f' <span role="img" aria-label="in the course">{contents.MARK}</span>'
+    for page in site.rglob("*.html"):
+
+        def marked(found, own=page.stem):
+            name = own if found[2] == "#" else Path(found[2]).stem
+            return f"{found[1]}{sign if name in names else ''}</a>"
+
+        page.write_text(entry.sub(marked, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _stamp(layout: Layout) -> dict | None:

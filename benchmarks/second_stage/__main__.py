@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
 
 class Played(dict):
-    """What the strategies of chapter 13 give at a family and a K, played when it is looked up."""
+    """The records of strategies at a family and a K, each played when it is looked up."""
 
     def __init__(self, space, key):
         self.space, self.key = space, key
@@ -70,7 +70,7 @@ class Played(dict):
 
 
 class Records(dict):
-    """The records of chapter 13 by family and K."""
+    """The records of Figure 1 of Zhou et al. by family and K."""
 
     def __init__(self, space):
         self.space = space
@@ -101,7 +101,7 @@ def harder(harder, **_):
 
 
 def best_of_the_crowd(space):
-    """Return the points of chapter 02 on OptMAI with beta = 0.9 at K = 10, Q = 20n."""
+    """Return the points of the crowd on OptMAI with beta = 0.9 at K = 10, Q = 20n."""
     space["sizes"] = [10]
 
     def regret(make):

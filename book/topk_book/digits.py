@@ -1,4 +1,4 @@
-"""Train the 43 classifiers of chapter 27 and test each on 899 handwritten digits.
+"""Train the 43 classifiers of the finite test set and test each on 899 handwritten digits.
 
 ``python -m topk_book.digits`` trains the classifiers and writes ``topk_eval/data/digits.csv``; the
 README in that folder lists the versions. It requires scikit-learn, from the extra ``book``.

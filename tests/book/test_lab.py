@@ -155,6 +155,22 @@ def test_a_chapter_is_read_run_and_saved(name, copy, address, own_window):
     assert target.read_text(encoding="utf-8") == made
 
 
+@pytest.mark.browser
+def test_the_lab_opens_a_table_of_contents_whose_links_open_chapters(address, own_window):
+    page = own_window.new_page()
+    page.goto(address.removesuffix("/tree/notebooks") + "?reset")
+    page.wait_for_function(
+        "path => window.jupyterapp?.shell.currentWidget?.context?.path === path", arg=lab.CONTENTS)
+    chapter = page.locator(".jp-MarkdownViewer a", has_text="Distinguishing two coins")
+    chapter.wait_for()
+    parts = page.locator(".jp-MarkdownViewer h2").all_inner_texts()
+    assert len(parts) > 5 and parts[0].startswith("Start here")
+    chapter.click()
+    page.wait_for_function(
+        "() => jupyterapp.shell.currentWidget?.context?.path === 'notebooks/31-two-coins.ipynb'")
+    page.close()
+
+
 def test_jupytext_itself_changes_nothing(tmp_path):
     for source in SOURCES[:3]:
         for path in (source, source.with_suffix(".ipynb")):

@@ -30,11 +30,13 @@ def test_code_that_the_site_folds_is_not_printed():
 
 def test_the_reference_of_names_is_left_out(tmp_path):
     (tmp_path / "api").mkdir()
-    toc = {"root": "a", "parts": [{"chapters": [{"file": "b"}, {"file": "c", "sections": [1]}]}]}
+    kept = {"file": "b", "sections": [{"file": "d"}]}
+    api = {"file": "book/api", "sections": [1]}
+    toc = {"root": "a", "parts": [{"chapters": [kept, api]}]}
     (tmp_path / "_toc.yml").write_text(yaml.safe_dump(toc))
     pdf.remove_reference(tmp_path)
     left = yaml.safe_load((tmp_path / "_toc.yml").read_text())
-    assert left == {"root": "a", "parts": [{"chapters": [{"file": "b"}, {"file": "c"}]}]}
+    assert left == {"root": "a", "parts": [{"chapters": [kept, {"file": "book/api"}]}]}
     assert not (tmp_path / "api").exists()
 
 

@@ -38,6 +38,17 @@ def test_a_proof_is_folded_whole_and_nothing_else_changes():
     assert "</summary>\n<p>First, …</p>" in reading.fold(text)
 
 
+def test_a_figure_is_folded_under_its_number_and_the_begin_of_its_caption():
+    cell = ('<div class="cell {} docutils container">\n<figure><figcaption><p><span class='
+            '"caption-number">Fig. 2.1 </span><span class="caption-text">Lost &amp; found, <span>'
+            'K</span>: 95 % bands.</span></p></figcaption></figure>\n</div>')
+    open_one, tagged = cell.format("tag_hide-input"), cell.format("tag_fold-figure tag_hide-input")
+    folded = reading.fold_figures(f"{open_one}\n{tagged}\n<p>after</p>")
+    assert summaries(folded) == ["Fig. 2.1: Lost &amp; found, K"]
+    assert folded.startswith(open_one) and folded.endswith("</details>\n<p>after</p>")
+    assert folded.count(tagged) == 1
+
+
 def test_a_proof_belongs_to_the_last_statement_without_one():
     """A proof belongs to a definition or an algorithm only if no other statement is left."""
     text = (stated("alg-a", "Algorithm 1.1", "algorithm") + stated("thm-b", "Theorem 1.2")

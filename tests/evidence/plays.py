@@ -1,7 +1,7 @@
 """Simulations that check the guarantees of KL-LUCB, TopTwo and the evidence: ``make evidence``.
 
 The results are stored in ``recorded.json`` in this folder.  The tests repeat the first runs, and
-chapter 37 shows the counts.
+the chapter "Pairs of arms: evidence and TopTwo" shows the counts.
 """
 
 import datetime

@@ -47,7 +47,7 @@ delta, whatever joins or is withdrawn, when, and for whatever reason.
 as settled if it was settled at d when it was withdrawn: the least such d is kept with each
 withdrawal.
 
-The chapter "KL-LUCB and top-two sampling" has the proofs.
+The chapter "KL-LUCB" has the proofs.
 """
 
 import math

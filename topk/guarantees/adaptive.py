@@ -208,8 +208,8 @@ def improved_topk_pulls(means: ArrayLike, k: int, epsilon: float, delta: float) 
 
     Notes
     -----
-    *Derived* with the algorithm in the chapter "Improved top-K", with explicit constants.  On the
-    same event the regret is at most epsilon.
+    *Derived* with the algorithm in the chapter "ImprovedTopK: removing the factor ln n", with
+    explicit constants.  On the same event the regret is at most epsilon.
 
     Examples
     --------

@@ -301,8 +301,8 @@ def ugape_complexity(
     Notes
     -----
     :math:`H_\epsilon` is published: Gabillon et al. (2012), equation (6).  The variance form and
-    the sum over bandits are derived here (chapter "One rule for both settings"): the original is in
-    a technical report that was not available to us.
+    the sum over bandits are derived here (chapter "UGapE: one rule for fixed budget and fixed
+    confidence"): the original is in a technical report that was not available to us.
 
     Examples
     --------
@@ -620,7 +620,8 @@ def spread_bounds(n: int, k: int, epsilon: float, c: float) -> SpreadBounds:
     -----
     Chen et al. (2017), Lemma 1, states the orders :math:`O(n/\sqrt\epsilon)` and
     :math:`\Omega(n/\epsilon)` for constant c and :math:`\gamma`; its proof is in a full version
-    that was not available to us.  The constants are derived here, in the chapter "Adaptive top-K".
+    that was not available to us.  The constants are derived here, in the chapter
+    "AdaptiveTopK: sample complexity that adapts to the instance".
 
     Examples
     --------

@@ -59,10 +59,10 @@ class LUCBPlusPlus(Indices):
     the best, i, and :math:`\mu_j \geq L_j \geq L_h > U_l \geq U_i \geq \mu_i`, a contradiction.
     This is why delta is divided by 2k and by 2(n - k), not by 2n twice; any other c is valid, too.
 
-    Chapter 25 of the book proves the radius for :math:`\eta \leq 0.1`, for rewards in [0, 1] and
-    for all 1/2-sub-Gaussian ones; a larger :math:`\eta`, which needs delta > 0.2 (or delta > 0.1
-    with the other split), is replaced by 0.1.  Ties go to the arm with the lower index.  If a pair
-    would exceed the budget, only h is pulled.
+    The chapter "Racing, Halving and LUCB1 compared" proves the radius for :math:`\eta \leq 0.1`,
+    for rewards in [0, 1] and for all 1/2-sub-Gaussian ones; a larger :math:`\eta`, which needs
+    delta > 0.2 (or delta > 0.1 with the other split), is replaced by 0.1.  Ties go to the arm with
+    the lower index.  If a pair would exceed the budget, only h is pulled.
 
     After w withdrawals, up to k + w arms may have been among the k best remaining ones: the failure
     probability is at most :math:`\delta(1 + c\,w/k)`.  The bounds that a session shows are

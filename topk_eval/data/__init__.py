@@ -26,7 +26,7 @@ DIGITS = 899  # items of the test set; rows of the file are padded to whole byte
 
 
 def digits() -> "pandas.DataFrame":
-    r"""Return the results of 43 classifiers on 899 handwritten digits, used in chapter 27.
+    r"""Return the results of 43 classifiers on 899 handwritten digits.
 
     Returns
     -------

@@ -1,0 +1,85 @@
+"""The table of contents and the course; readers see titles of chapters, never numbers of files."""
+
+import re
+
+import pytest
+from chapters.cells import SOURCES
+
+from book import contents, pairs, rendering
+from book.build import ROOT
+
+STEMS = {path.stem for path in SOURCES}
+TITLES = {path.stem: contents.title(path.read_text(encoding="utf-8")) for path in SOURCES}
+NUMBERED = re.compile(r"\b[Cc]hapters? \d\d\b")
+NAMED = re.compile(r"chapter\s+\"([^\"]+)\"")
+PACKAGES = [path for name in ("topk", "topk_eval", "book", "benchmarks")
+            for path in sorted((ROOT / name).rglob("*.py"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "Makefile",
+         *sorted((ROOT / "book").rglob("*.md")), *sorted((ROOT / "topk").rglob("*.md")),
+         *sorted((ROOT / "topk_eval").rglob("*.md")), *SOURCES]
+
+
+def test_the_course_is_in_the_order_of_the_contents():
+    lessons, order = contents.course(ROOT), rendering.chapters(ROOT)
+    assert len(lessons) == 22
+    assert lessons == sorted(lessons, key=order.index)
+    page = (ROOT / "book/course.md").read_text(encoding="utf-8")
+    assert contents.title(page) == f"A course of {len(lessons)} chapters"
+    assert f"[A course of {len(lessons)} chapters](course.md)" in (
+        ROOT / "book/intro.md").read_text(encoding="utf-8")
+
+
+def test_hardness_comes_before_what_uses_it():
+    order = rendering.chapters(ROOT)
+    using = ["21-one-rule", "22-adaptive-top-k", "10-accept-and-reject", "36-upper-meets-lower"]
+    assert all(order.index("30-hardness") < order.index(name) for name in using)
+
+
+def test_the_contents_list_every_chapter_with_title_and_mark():
+    text = contents.as_markdown(ROOT, "..")
+    listed = re.findall(r"^- (?:(\d+)\. )?\[(.+)\]\(\.\./([\w-]+)\.ipynb\)( •)?$", text, re.M)
+    assert [name for _, _, name, _ in listed] == rendering.chapters(ROOT)
+    assert all(title == TITLES[name] for _, title, name, _ in listed)
+    assert [name for *_, name, mark in listed if mark] == contents.course(ROOT)
+    numbers = [int(number) for number, *_ in listed if number]
+    assert numbers[:4] == [1, 2, 3, 4] and numbers == sorted(set(numbers))
+    unnumbered = {name for number, _, name, _ in listed if not number}
+    assert unnumbered == {"41-errata", "07-promises"}
+
+
+@pytest.mark.parametrize("path", PAGES + PACKAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_text_names_a_chapter_by_the_number_of_its_file(path):
+    text = path.read_text(encoding="utf-8")
+    assert NUMBERED.findall(text) == []
+    if path.suffix == ".md":  # the words of a link, not its target
+        assert not {words.strip("`") for words in re.findall(r"\[([^\]]+)\]\(", text)} & STEMS
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_no_figure_or_printed_text_has_the_name_of_a_file_of_a_chapter(path):
+    for cell in pairs.read(path.read_text(encoding="utf-8")).cells:
+        if cell.cell_type == "code":
+            assert not any(stem in cell.source for stem in STEMS)
+
+
+def test_chapters_that_docstrings_name_exist():
+    found = [(path.name, re.sub(r"\s+", " ", title)) for path in PACKAGES
+             for title in NAMED.findall(path.read_text(encoding="utf-8"))]
+    assert len(found) > 5
+    assert [each for each in found if each[1] not in TITLES.values()] == []
+
+
+def test_the_marks_of_the_course_are_put_beside_titles(tmp_path):
+    (tmp_path / "notebooks").mkdir()
+    page = tmp_path / "notebooks/20-lucb.html"
+    entry = '<li class="toctree-l1{}"><a class="reference internal" href="{}">{}</a></li>'
+    page.write_text(entry.format(" current", "#", "LUCB")
+                    + entry.format("", "37-after-the-five-papers.html", "KL-LUCB")
+                    + entry.format("", "28-stopping-rules.html", "Rules"), encoding="utf-8")
+    rendering.mark_course(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert text.count(contents.MARK) == 2
+    assert re.sub(r" <span[^>]*>•</span>", "*", text) == (
+        entry.format(" current", "#", "LUCB*")
+        + entry.format("", "37-after-the-five-papers.html", "KL-LUCB*")
+        + entry.format("", "28-stopping-rules.html", "Rules"))
