@@ -1,4 +1,4 @@
-// Five strategies of topk/strategies and topk/engine, for the interactive panel, with the same rules
+// Six strategies of topk/strategies and topk/engine, for the interactive panel, with the same rules
 // for ties. This file does not use the page: tests/book/test_panel.py runs it and the library on the
 // same rewards and compares the results.
 (() => {
@@ -9,9 +9,11 @@
   const mean = (s, arm) => s.sums[arm] / s.pulls[arm];
   const active = (s) => range(s.n).filter((arm) => s.status[arm] === ACTIVE);
 
-  // The active arms in decreasing order of sign * mean; ties by lower index.
+  // The active arms in decreasing order of sign * mean; ties by lower index. A race counts the
+  // rewards of its whole rounds.
   function rank(s, sign = 1) {
-    const key = (arm) => (s.pulls[arm] > 0 ? -sign * mean(s, arm) : Infinity);
+    const seen = s.whole ?? s;
+    const key = (arm) => (seen.pulls[arm] > 0 ? -sign * mean(seen, arm) : Infinity);
     return active(s).sort((a, b) => key(a) - key(b) || a - b);
   }
 
@@ -239,16 +241,111 @@
     return arms.reduce((best, arm) => (before(arm, best) ? arm : best));
   }
 
+  // Pairs: claims "a is better than b" bet on the differences of the i-th rewards of a and b.
+
+  const { bet, stake, uniforms } = topkFigures, ROUNDED = 1 + 1e-9;
+
+  const Pairs = {
+    open(s) {
+      const claims = (value) => range(s.n).map(() => range(s.n).map(value));
+      const count = s.epsilon > 0 ? s.k * (s.n - s.k) : (s.n - 1) / KEPT;
+      s.level = (count / s.delta) * ROUNDED;
+      [s.capitals, s.largest] = [claims(stake), claims(() => 1)];
+      s.rewards = range(s.n).map(() => []);
+      s.batch = range(s.n).map((arm) => [arm, 1]);
+    },
+    update(s, sums) {
+      s.rounds += 1;
+      s.batch.forEach(([arm], place) => Pairs.count(s, arm, sums[place]));
+      const arm = Pairs.next(s);
+      if (arm === null) s.stopped = "rule";
+      else if (s.total === s.budget) s.stopped = "budget";
+      else s.batch = [[arm, 1]];
+    },
+    count(s, arm, reward) {
+      const number = s.rewards[arm].push(reward) - 1;
+      for (const other of range(s.n)) {
+        if (other === arm || s.rewards[other].length <= number) continue;
+        const d = s.rewards[arm][number] - s.rewards[other][number];
+        if (d === 0 && s.epsilon === 0) continue;
+        for (const [a, b, gain] of [[arm, other, d + s.epsilon], [other, arm, s.epsilon - d]]) {
+          s.largest[a][b] = Math.max(s.largest[a][b], bet(s.capitals[a][b], gain));
+        }
+      }
+    },
+    // The arm of the next pull, or null if all claims across the boundary are decided; h and l are
+    // the pair of the weakest claim.
+    next(s) {
+      const ranked = rank(s), open = [];
+      for (const a of ranked.slice(0, s.k)) {
+        for (const b of ranked.slice(s.k)) if (s.largest[a][b] < s.level) open.push([a, b]);
+      }
+      if (open.length === 0) return null;
+      [s.h, s.l] = open.reduce((x, y) => (s.largest[y[0]][y[1]] < s.largest[x[0]][x[1]] ? y : x));
+      const fewest = strongest(range(s.n), (arm) => -s.pulls[arm]);
+      if (s.pulls[fewest] < Math.sqrt(s.total / s.n) / 2) return fewest;
+      const floor = Math.max(...s.pulls) / 4; // undecided arms with fewer come first
+      const late = open.flat().filter((arm) => s.pulls[arm] < floor);
+      if (late.length) return Math.min(...late);
+      return s.pulls[s.h] <= s.pulls[s.l] ? s.h : s.l;
+    },
+  };
+
+  // A race for the best arm, or for the worst: all that are left bet against themselves, and leave.
+  const Race = {
+    open(s) {
+      s.level = ROUNDED / (KEPT * s.delta);
+      [s.capitals, s.largest] = [range(s.n).map(stake), Array(s.n).fill(1)];
+      s.whole = { pulls: [...s.pulls], sums: [...s.sums] };
+      Race.round(s);
+    },
+    round(s) {
+      const left = active(s), [first] = rank(s, s.sign);
+      const reads = Math.floor(Math.sqrt(left.length - 1) + 0.5); // of the leader
+      let room = s.budget - s.total;
+      s.cut = left.length - 1 + reads > room;
+      s.batch = left.map((arm) => {
+        const count = Math.min(arm === first ? reads : 1, room);
+        room -= count;
+        return [arm, count];
+      }).filter(([, count]) => count > 0);
+      if (left.length === 1) s.stopped = "rule";
+      else if (s.batch.length === 0) s.stopped = "budget";
+    },
+    update(s, sums) {
+      s.rounds += 1;
+      if (s.cut) return Object.assign(s, { stopped: "budget" });
+      const left = active(s), [first, second] = rank(s, s.sign), worst = s.sign === REJECTED;
+      const found = new Map(s.batch.map(([arm, count], place) => [arm, sums[place] / count]));
+      const result = (arm) => (worst ? 1 - found.get(arm) : found.get(arm));
+      for (const arm of left) {
+        const gain = result(arm === first ? second : first) - result(arm);
+        if (gain) s.largest[arm] = Math.max(s.largest[arm], bet(s.capitals[arm], gain));
+      }
+      s.whole = { pulls: [...s.pulls], sums: [...s.sums] };
+      const leaving = left.filter((arm) => s.largest[arm] >= s.level), [best] = rank(s, s.sign);
+      if (leaving.length === left.length) leaving.splice(leaving.indexOf(best), 1);
+      for (const arm of leaving) settle(s, arm, -s.sign);
+      return Race.round(s);
+    },
+  };
+
+  const PairedBetting = {
+    constants: (s) => (s.epsilon > 0 || s.k < s.n - 1 ? {} : { sign: REJECTED, wanted: 1 }),
+    shape: (s) => (s.epsilon === 0 && (s.k === 1 || s.k === s.n - 1) ? Race : Pairs),
+  };
+
   const shapes = { Uniform: Rounds, SAR: Rounds, OptMAI: Rounds, LUCB1: Indices, KLLUCB: Indices };
-  const rules = { Uniform, SAR, OptMAI, LUCB1, KLLUCB };
+  const rules = { Uniform, SAR, OptMAI, LUCB1, KLLUCB, PairedBetting };
 
   // Start a run. s.batch has the pulls to be made: pairs of an arm and a number of pulls.
   function start(name, parameters, n) {
     const none = () => Array(n).fill(0);
-    const s = { name, n, rule: rules[name], shape: shapes[name], beta: 0.8, ...parameters };
+    const s = { name, n, rule: rules[name], beta: 0.8, ...parameters };
     Object.assign(s, { pulls: none(), sums: none(), status: none(), total: 0, rounds: 0 });
     Object.assign(s, { sign: ACCEPTED, wanted: s.k, stopped: null, batch: [] });
     Object.assign(s, s.rule.constants?.(s));
+    s.shape = shapes[name] ?? s.rule.shape(s);
     s.shape.open(s);
     return s;
   }
@@ -260,7 +357,7 @@
       s.sums[arm] += sums[place];
       s.total += count;
     });
-    s.shape.update(s);
+    s.shape.update(s, sums);
     if (s.stopped) s.batch = [];
   }
 
@@ -272,10 +369,10 @@
     return [...accepted, ...rest].sort((a, b) => a - b);
   }
 
-  // The confidence interval of each arm, cut to [0, 1].
+  // The confidence interval of each arm, cut to [0, 1]; where pairs are compared there is none.
   function bounds(s) {
-    const cut = (x) => Math.max(0, Math.min(1, x));
-    return range(s.n).map((arm) => (s.pulls[arm] ? s.shape.bounds(s, arm).map(cut) : [0, 1]));
+    const cut = (x) => Math.max(0, Math.min(1, x)), has = s.shape.bounds;
+    return range(s.n).map((arm) => (has && s.pulls[arm] ? has(s, arm).map(cut) : [0, 1]));
   }
 
   // Run to the end; take(arm, count) returns the sum of the arm's next rewards.
@@ -289,21 +386,15 @@
   // strategies receive the same rewards under one seed.
   function rewards(means, seed) {
     const [a, b] = [0x9e3779b1, 0x85ebca6b];
-    const states = means.map((_, arm) => Math.imul(seed, a) ^ Math.imul(arm + 1, b));
-    const uniform = (arm) => { // mulberry32
-      states[arm] = (states[arm] + 0x6d2b79f5) | 0;
-      let x = Math.imul(states[arm] ^ (states[arm] >>> 15), states[arm] | 1);
-      x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-      return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
-    };
+    const draw = means.map((_, arm) => uniforms(Math.imul(seed, a) ^ Math.imul(arm + 1, b)));
     return (arm, count) => {
       let sum = 0;
-      for (let i = 0; i < count; i++) if (uniform(arm) < means[arm]) sum += 1;
+      for (let i = 0; i < count; i++) if (draw[arm]() < means[arm]) sum += 1;
       return sum;
     };
   }
 
   const names = Object.keys(rules);
-  const fixedConfidence = names.filter((name) => shapes[name] === Indices); // fixed confidence
+  const fixedConfidence = names.filter((name) => shapes[name] !== Rounds);
   window.topkRules = { start, tell, selected, bounds, play, rewards, rank, names, fixedConfidence };
 })();

@@ -1,6 +1,7 @@
 // The interactive panel: eight arms with means set by the reader, and a strategy. The strategies are
 // in panel-rules.js; this file draws and describes them.
 (() => {
+  const { element } = topkFigures;
   const MEANS = [0.95, 0.85, 0.75, 0.65, 0.6, 0.45, 0.35, 0.2];
   const LIMIT = 50_000; // samples after which a fixed-confidence rule stops without a guarantee
   const PLAYS = 100;
@@ -17,6 +18,7 @@
     OptMAI: "optimal multiple-arm identification",
     LUCB1: "lower and upper confidence bounds",
     KLLUCB: "LUCB with bounds for 0/1 rewards",
+    PairedBetting: "bets on pairs, or a race",
   };
   const STATES = {
     a: ["✓", "accepted"],
@@ -52,7 +54,9 @@
 
   const number = (x) => x.toLocaleString("en");
   const height = (value) => `${((1 - value) * 100).toFixed(2)}%`;
+  const comparesPairs = (name) => name === "PairedBetting";
   const isFixedConfidence = (name) => topkRules.fixedConfidence.includes(name);
+  const hasBars = (name) => isFixedConfidence(name) && !comparesPairs(name);
   const seen = (s, arm) => s.sums[arm] / s.pulls[arm];
 
   function list(arms) {
@@ -61,15 +65,6 @@
   }
 
   const called = (arms) => `${arms.length > 1 ? "arms" : "arm"} ${list(arms)}`;
-
-  function element(name, attributes = {}, ...content) {
-    const svg = ["svg", "line", "circle", "text", "g"].includes(name);
-    const space = svg ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
-    const made = document.createElementNS(space, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...content);
-    return made;
-  }
 
   function place(line, from, to = from) {
     line.setAttribute("y1", height(from));
@@ -90,9 +85,26 @@
     return last === undefined || first === undefined ? null : (seen(s, last) + seen(s, first)) / 2;
   }
 
+  // What PairedBetting does next: it tries to decide a claim or, in a race, to make an arm leave.
+  function claim(s) {
+    const level = s.level.toFixed(1), capital = (e) => `${e.toPrecision(3)} of the ${level} needed`;
+    if (s.h !== undefined) {
+      if (s.stopped === "rule") return "All claims across the boundary are decided.";
+      const weakest = `arm ${s.h + 1} is better than arm ${s.l + 1}`;
+      return `The weakest claim is that ${weakest}: capital ${capital(s.largest[s.h][s.l])}.`;
+    }
+    if (s.stopped === "rule") return "A single arm is left in the race.";
+    const left = topkRules.rank(s), [next] = [...left].sort((a, b) => s.largest[b] - s.largest[a]);
+    return `In the race are ${called(left.sort((a, b) => a - b))}; nearest to leaving it is arm ` +
+      `${next + 1}, with a capital of ${capital(s.largest[next])}.`;
+  }
+
   // Describe a decision: the arms sampled and the result. `before` is the status before it.
   function story(s, batch, before) {
     const tried = batch.map(([arm]) => arm);
+    if (comparesPairs(s.name)) {
+      return `It sampled ${tried.length === s.n ? "every arm" : called(tried)}. ${claim(s)}`;
+    }
     if (isFixedConfidence(s.name)) {
       const shown = topkRules.bounds(s); // as drawn: cut to [0, 1]
       const overlap = Math.max(0, shown[s.l][1] - shown[s.h][0] - s.epsilon).toFixed(3);
@@ -215,7 +227,7 @@
       this.at("key").textContent =
         "Short lines: true means, unknown to the strategy; drag them. Dots: empirical means, " +
         "filled in the set that would be returned now. Dashed: the boundary of that set. " +
-        `${fixed ? "Bars: confidence bounds. " : ""}✓ accepted, ✗ rejected. ` +
+        `${hasBars(name) ? "Bars: confidence bounds. " : ""}✓ accepted, ✗ rejected. ` +
         "Below: numbers of samples, underlined for the latest.";
       const { budget, delta, k } = this.s;
       const task = fixed
@@ -253,13 +265,13 @@
       const { s } = this, state = letter(s, chosen, arm), [mark, word] = STATES[state];
       const pulls = number(s.pulls[arm]), mean = s.pulls[arm] ? seen(s, arm) : 0;
       part.group.setAttribute("class", s.pulls[arm] ? state : "unseen");
-      part.bar.style.visibility = isFixedConfidence(s.name) ? "" : "hidden";
+      part.bar.style.visibility = hasBars(s.name) ? "" : "hidden";
       place(part.bar, low, high);
       part.dot.setAttribute("cy", height(mean));
       part.slider.value = this.means[arm];
       part.item.className = state + (this.tried.includes(arm) ? " tried" : "");
       const [a, b, c] = [mean, low, high].map((x) => x.toFixed(2));
-      const between = isFixedConfidence(s.name) ? `, between ${b} and ${c}` : "";
+      const between = hasBars(s.name) ? `, between ${b} and ${c}` : "";
       const read = s.pulls[arm]
         ? `${word}, ${pulls} samples, mean ${a}${between}`
         : "not sampled yet";

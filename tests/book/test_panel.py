@@ -5,6 +5,7 @@ need no built site and no network.
 """
 
 import io
+import itertools
 import re
 
 import numpy as np
@@ -13,10 +14,12 @@ from PIL import Image
 
 import topk
 from book.build import ROOT
+from topk.strategies.paired_loops import DECIDED, REACHED
 
 STATIC = ROOT / "book/_static"
 N, TAPES, LENGTH = 8, 100, 1000
-FIXED_CONFIDENCE = ("LUCB1", "KLLUCB")
+FIXED_CONFIDENCE = ("LUCB1", "KLLUCB", "PairedBetting")
+SCRIPTS = ("figures.js", "panel-rules.js")
 NAMES = ("Uniform", "SAR", "OptMAI", *FIXED_CONFIDENCE)
 
 
@@ -36,11 +39,30 @@ def parameters(name, rng):
         return {"k": k, "budget": int(rng.integers(least, 1500))}
     epsilon, delta = rng.choice([0, 0.1, 0.3, 0.5]), rng.choice([0.01, 0.05, 0.3])
     budget = int(rng.integers(N, 1000))
+    if name == "PairedBetting" and rng.random() < 0.5:  # races, for the best arm or for the worst
+        k, epsilon = int(rng.choice([1, N - 1])), 0
     return {"k": k, "epsilon": float(epsilon), "delta": float(delta), "budget": budget}
+
+
+def played_by_pairs(strategy, tape):
+    """Run `topk.PairedBetting`, which no session takes, on a tape of rewards."""
+    table = strategy.on_arms().table(N, None)
+    for arm, rewards in enumerate(tape):
+        table.draw_ahead(arm, rewards.astype(float))
+    none = np.zeros(0, dtype=np.int64)
+    found = table.play(lambda loop, *given: loop(*given), strategy.budget, 10**6, none)
+    return {
+        "pulls": table.size.tolist(),
+        "selected": sorted(table.chosen().tolist()),
+        "stopped": {DECIDED: "rule", REACHED: "budget"}[found],
+        "bounds": [[0, 1]] * N,  # it has no intervals
+    }
 
 
 def played_live(strategy, tape):
     """Run a strategy on a tape of rewards in a live session."""
+    if strategy.stops_by == "pairs":
+        return played_by_pairs(strategy, tape)
     session, used = strategy.start(N), np.zeros(N, dtype=int)
     while not session.done:
         arms, counts = session.ask()
@@ -80,8 +102,9 @@ def test_the_panel_agrees_with_the_library(name, browser):
     0 or 1.
     """
     page = watched(browser.new_page())
-    page.evaluate((STATIC / "panel-rules.js").read_text(encoding="utf-8"))
-    rng, ends = np.random.default_rng(20), set()
+    for script in SCRIPTS:
+        page.evaluate((STATIC / script).read_text(encoding="utf-8"))
+    rng, ends, races = np.random.default_rng(20), set(), set()
     for _ in range(TAPES):
         tape = rng.random((N, LENGTH)) < rng.choice(np.linspace(0, 1, 11), (N, 1))
         given = parameters(name, rng)
@@ -92,7 +115,11 @@ def test_the_panel_agrees_with_the_library(name, browser):
         assert np.allclose(found.pop("bounds"), expected.pop("bounds"), rtol=0, atol=allowed)
         assert found == expected
         ends.add(found["stopped"])
+        if name == "PairedBetting" and getattr(topk, name)(**given).races(N):
+            races.add((given["k"], found["stopped"]))
     assert page.wrong == []
+    if name == "PairedBetting":
+        assert races == {*itertools.product((1, N - 1), ("rule", "budget"))}
     assert ends == ({"rule", "budget"} if name in FIXED_CONFIDENCE else {"budget"})
 
 
@@ -105,15 +132,15 @@ def panel(browser):
     """A page that contains only the panel, with a clock under the test's control."""
     page = watched(browser.new_page())
     page.clock.install()
-    style, rules, script = (
+    style, *scripts = (
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("topk.css", "panel-rules.js", "panel.js")
+        for name in ("topk.css", *SCRIPTS, "panel.js")
     )
     page.set_content(
         f"""<!doctype html><html lang="en"><title>Play</title>
         <meta name="viewport" content="width=device-width"><style>{style}</style>
         <body><main class="bd-article"><h1>Play</h1><div class="topk-panel">no scripts</div></main>
-        <script>{rules}</script><script>{script}</script>"""
+        {"".join(f"<script>{script}</script>" for script in scripts)}"""
     )
     page.wait_for_selector(".topk-panel button")
     yield page
@@ -195,6 +222,15 @@ def test_the_lines_of_the_means_are_centred_on_their_arms(width, panel):
         drawn = np.flatnonzero(abs(row - row[0]) > 40)
         middle = box["x"] + (drawn[0] + drawn[-1] + 1) / 2
         assert abs(middle - centre) < 1.5
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_each_label_stands_under_its_arm(width, panel):
+    panel.set_viewport_size({"width": width, "height": 900})
+    plot = panel.locator(".topk-panel-plot svg").bounding_box()
+    for arm, label in enumerate(panel.locator(".topk-panel-arms li").all()):
+        box = label.bounding_box()
+        assert abs(box["x"] + box["width"] / 2 - plot["x"] - plot["width"] * (arm + 0.5) / 8) < 1
 
 
 def test_an_impossible_budget_is_refused(panel):

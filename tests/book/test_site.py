@@ -240,11 +240,77 @@ def test_the_panel_works_on_the_page(window, address):
         assert "arm 8 rejected" in panel.locator(".topk-panel-told").inner_text()
         view.evaluate(AXE_SCRIPT)
         looked_at = "async () => (await axe.run('.topk-panel', {preload: false})).violations"
-        for (width, mode), name in zip(VIEWS, ("SAR", "LUCB1", "KLLUCB", "Uniform"), strict=True):
+        plays = ("SAR",), ("LUCB1", "PairedBetting"), ("KLLUCB",), ("Uniform", "KLLUCB")
+        for (width, mode), names in zip(VIEWS, plays, strict=True):
             turn(view, width, mode, reduced_motion="reduce")  # plays are over at once
-            panel.get_by_label("Strategy").select_option(name)
-            panel.get_by_role("button", name="Run", exact=True).press("Enter")
+            for name in names:
+                panel.get_by_label("Strategy").select_option(name)
+                panel.get_by_role("button", name="Run", exact=True).press("Enter")
+                assert view.evaluate("document.documentElement.scrollWidth") <= width
             view.wrong += [rule["id"] for rule in view.evaluate(looked_at)]
+
+
+LOOKED_AT = "async () => (await axe.run('.topk-touch', {preload: false})).violations"
+
+
+@pytest.mark.parametrize("page", ["31-two-coins", "38-a-gate-for-a-stream"])
+def test_a_figure_is_operated_on_its_page(page, window, address):
+    """With the keyboard; and nothing that axe finds in it, wide and narrow, light and dark."""
+    with opened(window, f"{address}/notebooks/{page}.html") as view:
+        view.evaluate(AXE_SCRIPT)
+        figure, places = view.locator(".topk-touch"), set()
+        caption = figure.locator("figcaption")
+        for width, mode in VIEWS:
+            turn(view, width, mode, reduced_motion="reduce")  # runs are over at once
+            for slider in figure.get_by_role("slider").all():
+                slider.press("ArrowRight")
+            before = caption.inner_text()
+            figure.get_by_role("button", name="To the end").press("Enter")
+            assert caption.inner_text() != before and "Proved:" in before
+            box = figure.locator("svg").first.bounding_box()
+            places.add((round(box["x"]), round(box["width"])))
+            assert box["x"] + box["width"] < width
+            view.wrong += [rule["id"] for rule in view.evaluate(LOOKED_AT)]
+        assert len(places) > 1  # as wide as the page lets it be
+
+
+def test_three_choices_show_one_row_of_the_table(window, address):
+    """Whatever is chosen, with all that the row says; nothing that axe finds."""
+    with opened(window, f"{address}/notebooks/40-which-algorithm.html") as view:
+        assert not view.locator("#which-table").is_visible()
+        view.evaluate(AXE_SCRIPT)
+        wrong = view.evaluate("""() => {
+            const selects = [...document.querySelectorAll(".topk-touch select")], wrong = [];
+            const rows = [...document.querySelectorAll("#which-table tbody tr")];
+            const shown = () => [...document.querySelectorAll(".topk-touch-row dd")].map(
+              (dd) => dd.textContent.trim());
+            for (const result of selects[0].options) for (const arms of selects[1].options)
+              for (const promise of selects[2].options) {
+                [result, arms, promise].forEach((option) => { option.selected = true; });
+                selects[2].dispatchEvent(new Event("change"));
+                const found = rows.filter((row) => {
+                  const cells = [...row.cells].map((cell) => cell.textContent.trim());
+                  return cells[4] && cells.every((cell) => !cell || shown().includes(cell));
+                });
+                if (found.length !== 1) wrong.push([result.text, arms.text, promise.text]);
+              }
+            return wrong;
+        }""")
+        assert wrong == []
+        view.get_by_label("What is a result?").select_option("numbered")
+        for width, mode in VIEWS:
+            turn(view, width, mode)
+            view.get_by_label("How many arms").select_option("thousands")
+            view.get_by_label("How many arms").press("ArrowDown")
+            assert "topk.MultiBanditSAR" in view.locator(".topk-touch-row").inner_text()
+            view.wrong += [rule["id"] for rule in view.evaluate(LOOKED_AT)]
+
+
+def test_without_scripts_the_table_of_algorithms_is_open(plain_window, address):
+    view = plain_window.new_page()
+    view.goto(f"{address}/notebooks/40-which-algorithm.html")
+    assert view.locator("#which-table td").nth(10).bounding_box()["height"] > 10
+    assert not view.locator(".topk-touch").is_visible()
 
 
 def test_the_ledger_can_be_filtered(window, address):

@@ -1,0 +1,102 @@
+// Three choices that lead to one row of the page's table of algorithms, which is shown as it stands
+// there. A row carries its name in an empty element with the attribute data-row.
+(() => {
+  const QUESTIONS = {
+    result: ["What is a result?", {
+      numbered: "0 or 1, the arms' results numbered",
+      coin: "0 or 1, without numbers",
+      score: "a score, grade or time",
+      win: "who wins, of two",
+      test: "right or wrong, on a fixed test set",
+      graded: "a grade, on a fixed test set",
+      new: "an answer, to judge new questions",
+      trials: "several trials of one question",
+      candidate: "a candidate against a champion",
+      data: "counts and sums, collected already",
+    }],
+    arms: ["How many arms, and which are wanted?", {
+      few: "up to 50, the best K",
+      one: "51 to 100, the best one",
+      hundreds: "51 to some hundreds, the best K",
+      thousands: "thousands, the best K",
+      groups: "several groups, the best one of each",
+    }],
+    promise: ["A guarantee or a budget?", {
+      sure: "a guarantee",
+      batches: "a guarantee, pulls in batches",
+      budget: "a number of pulls, one after the other",
+      rounds: "a number of pulls, in a few rounds",
+    }],
+  };
+  // The first line that fits: result, arms, promise (* for any), and the row.
+  const RULES = `
+    candidate * * stream
+    data * * data
+    * groups * groups
+    win * * wins
+    new * * new
+    trials * * trials
+    test * * test
+    graded * * graded
+    * * budget budget
+    * * rounds rounds
+    * * batches batches
+    score * * scores
+    * thousands * thousands
+    numbered few * pairs
+    numbered one * pairs
+    * * * coins`.trim().split("\n").map((line) => line.trim().split(" "));
+
+  const { element, make } = topkFigures;
+  const row = (...chosen) =>
+    RULES.find((rule) => chosen.every((x, place) => ["*", x].includes(rule[place])))[3];
+
+  // What a choice adds to a row that was written for another one.
+  function note(promise, name) {
+    if (["stream", "data", "budget", "rounds"].includes(name)) return "";
+    const limited = ["budget", "rounds"].includes(promise);
+    if (name === "groups" && limited) return "";
+    if (name === "groups") {
+      return "For a guarantee run each group by itself, with δ divided by the number of groups.";
+    }
+    return limited ? "With budget= a run ends there at the latest, and has the guarantee only if it " +
+      "was decided before." : "";
+  }
+
+  class Choice {
+    constructor(root) {
+      this.table = document.getElementById(root.dataset.table);
+      this.selects = Object.entries(QUESTIONS).map(([name, [, options]]) => {
+        const select = element("select", { name });
+        select.append(...Object.entries(options).map(([value, text]) => new Option(text, value)));
+        select.addEventListener("change", () => this.show());
+        return select;
+      });
+      const labels = Object.values(QUESTIONS).map(([question], place) =>
+        element("label", {}, question, this.selects[place]));
+      this.row = element("dl", { class: "topk-touch-row", "aria-live": "polite" });
+      root.setAttribute("role", "group");
+      root.setAttribute("aria-label", "Three questions that choose a row of the table");
+      root.replaceChildren(element("div", { class: "topk-panel-choices" }, ...labels), this.row);
+      this.show();
+      window.MathJax?.startup?.promise.then(() => this.show()); // with formulas as the table has them
+    }
+
+    show() {
+      const chosen = this.selects.map((select) => select.value), name = row(...chosen);
+      const cells = [...this.table.querySelector(`[data-row="${name}"]`).closest("tr").cells];
+      const heads = [...this.table.querySelectorAll("th")].map((head) => head.textContent.trim());
+      const copy = (cell) => [...cell.cloneNode(true).childNodes];
+      const [has, use, cost, other, code] = cells.map(copy);
+      const rows = { [heads[1]]: use, [heads[4]]: code, [heads[2]]: cost, "It assumes": has };
+      if (cells[3].textContent.trim()) rows[heads[3]] = other;
+      const more = note(chosen[2], name);
+      if (more) rows["Your choice"] = [more];
+      this.row.replaceChildren(...Object.entries(rows).map(([term, content]) =>
+        element("div", {}, element("dt", {}, term), element("dd", {}, ...content))));
+    }
+  }
+
+  window.topkChoice = { QUESTIONS, row };
+  make(Choice, "choice");
+})();
