@@ -83,8 +83,8 @@ def sync(folder: Path, keep: str = "", url: str = "") -> tuple[list[Path], list[
     """Normalize the sources of a folder, and write the .ipynb of each.
 
     Return the changed files, and the pairs that are left unchanged because their cells differ and
-    the .ipynb was edited. `url` is the address of the repository. With `keep` "md" its edits are undone; with "ipynb" they replace the
-    cells of the source, unless that was edited as well.
+    the .ipynb was edited. With `keep` "md" its edits are undone; with "ipynb" they replace the
+    cells of the source, unless that was edited as well. `url` is the repository's address.
     """
     changed, unsynced, record = [], [], _record(folder)
     untouched = _untouched(folder, record)

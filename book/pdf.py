@@ -29,8 +29,10 @@ SPECIAL = {c: "\\" + c for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }
 PICTURE = re.compile(r"\\sphinxincludegraphics(?:\[[^\]]*\])*\{\{?([^{}]*)\}?(\.\w+)?\}")
-REFERENCE = re.compile(r"\\(?:hyperref\[|(?:page|eq)?ref\{)\\detokenize\{([^}]*)\}")
-LABEL = re.compile(r"\\label\{\\detokenize\{([^}]*)\}\}")
+REFERENCE = re.compile(r"\\(?:hyperref\[|(?:page|eq)?ref\{)(?:\\detokenize\{)?([^]{}]+)")
+LABEL = re.compile(r"\\label\{(?:\\detokenize\{)?([^{}]+)\}")
+EXERCISE = re.compile(
+    r"\\label\{exercise:([^}]+)\}\s*\\begin\{sphinxadmonition\}\{note\}\{Exercise ([\d.]+)")
 # Long names in a table may break after an underscore.
 PREAMBLE = r"\usepackage{array}\let\firmscore\_\renewcommand{\_}{\firmscore\allowbreak}"
 
@@ -70,16 +72,30 @@ def write_latex(stage: Path, work: Path) -> Path:
     remove_reference(work / "stage/book")
     keep_chapter_numbers(work / "stage/book/intro.md")
     jupyter_book(work / "stage", work, "latex")
-    return work / "_build/latex"
+    tex = work / "_build/latex/topk.tex"
+    tex.write_text(find_exercises(tex.read_text(encoding="utf-8")), encoding="utf-8")
+    return tex.parent
+
+
+def find_exercises(text: str) -> str:
+    """Let references to exercises of other pages name them as those of the same page do.
+
+    The extension for exercises writes no label with the name of the page.
+    """
+    for label, number in EXERCISE.findall(text):
+        there = rf"\\detokenize\{{[^}}]*:{re.escape(label)}\}}"
+        text = re.sub(rf"\\ref\{{{there}\}}", number, text)
+        text = re.sub(rf"\[{there}\]", f"[exercise:{label}]", text)
+    return text
 
 
 def faults(tex: Path) -> list[str]:
     """Return the pictures of a LaTeX file that do not exist, and references to no label of it."""
     text = tex.read_text(encoding="utf-8")
     pictures = {"".join(found) for found in PICTURE.findall(text)}
-    found = [f"no picture: {name}" for name in sorted(pictures) if not (tex.parent / name).is_file()]
-    unknown = {*REFERENCE.findall(text)} - {*LABEL.findall(text)}
-    return found + [f"no label: {name}" for name in sorted(unknown)]
+    lost = [name for name in sorted(pictures) if not (tex.parent / name).is_file()]
+    unknown = sorted({*REFERENCE.findall(text)} - {*LABEL.findall(text)})
+    return [f"no picture: {name}" for name in lost] + [f"no label: {name}" for name in unknown]
 
 
 def set_print_options(path: Path) -> None:

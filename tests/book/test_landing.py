@@ -16,8 +16,10 @@ def test_the_picture_has_a_row_for_each_model_with_its_mean_and_tier():
     found = re.findall(r'<li class="topk-(\w+)"><span>([^<]+)</span>.*?left: ([\d.]+)%', shown)
     results = topk_eval.read_results(ROOT / landing.ANSWERS, order=ROOT / landing.QUESTIONS)
     models = topk_eval.tiers(results, k=2).frame()
-    assert [(tier, name) for tier, name, _ in found] == [*zip(models.tier, models.model)]
-    assert all(abs(float(x) - 100 * y) < 0.06 for (*_, x), y in zip(found, models["mean"]))
+    there = [*zip(models.tier, models.model, strict=True)]
+    assert [(tier, name) for tier, name, _ in found] == there
+    pairs = zip(found, models["mean"], strict=True)
+    assert all(abs(float(x) - 100 * y) < 0.06 for (*_, x), y in pairs)
     assert {tier for tier, *_ in found} == {*landing.WORDS}  # the legend explains all marks
     assert all(word in shown for word in landing.WORDS.values())
 
@@ -73,6 +75,7 @@ def test_the_wheel_of_the_site_depends_on_the_files_alone(tmp_path):
 
 
 def test_what_is_said_without_an_address_is_not_said_with_one():
-    text = "<!-- unpublished -->\nfile\n<!-- /unpublished -->\n<!-- published -->\n{site}\n<!-- /published -->\n"
+    text = "<!-- unpublished -->\nfile\n<!-- /unpublished -->\n"
+    text += "<!-- published -->\n{site}\n<!-- /published -->\n"
     assert publishing.fill_address(text, "") == "file\n"
     assert publishing.fill_address(text, "https://github.com/o/n") == "https://o.github.io/n\n"

@@ -133,7 +133,8 @@ def test_colab_installs_first_and_the_source_knows_nothing_of_it(tmp_path):
     cells = json.loads(source.with_suffix(".ipynb").read_text(encoding="utf-8"))["cells"]
     first = next(cell for cell in cells if cell["cell_type"] == "code")
     assert first["metadata"]["tags"] == ["colab"]
-    assert "topk-arms[pages,cluster] @ git+https://github.com/someone/topk\"" in "".join(first["source"])
+    line = 'topk-arms[pages,cluster] @ git+https://github.com/someone/topk"'
+    assert line in "".join(first["source"])
     assert pairs.sync(tmp_path, url="https://github.com/someone/topk") == ([], [])
     assert source.read_text(encoding="utf-8") == before
     changed, unsynced = pairs.sync(tmp_path)

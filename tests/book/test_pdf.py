@@ -61,3 +61,15 @@ def test_a_picture_that_does_not_exist_and_a_reference_to_nothing_are_found(tmp_
     (tmp_path / "lost.png").touch()
     tex.write_text(r"\sphinxincludegraphics[width=2cm]{{lost}.png}")
     assert pdf.faults(tex) == []
+
+
+def test_an_exercise_of_another_page_is_found(tmp_path):
+    text = (r"\label{exercise:ex-a}" "\n\n" r"\begin{sphinxadmonition}{note}{Exercise 2.1 (Why)}"
+            r"\hyperref[\detokenize{notebooks/13-x:ex-a}]"
+            r"{Exercise \ref{\detokenize{notebooks/13-x:ex-a}}}")
+    (tmp_path / "topk.tex").write_text(text)
+    assert pdf.faults(tmp_path / "topk.tex") == ["no label: notebooks/13-x:ex-a"]
+    done = pdf.find_exercises(text)
+    assert done.endswith(r"\hyperref[exercise:ex-a]{Exercise 2.1}")
+    (tmp_path / "topk.tex").write_text(done)
+    assert pdf.faults(tmp_path / "topk.tex") == []

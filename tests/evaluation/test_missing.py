@@ -45,7 +45,8 @@ def test_a_missing_score_has_many_names(missing):
 ], ids=range(11))
 def test_half_of_a_letter_is_refused_where_it_enters(made):
     """Not where the file is written, after the results have been paid for."""
-    with pytest.raises(ValueError, match=r"^\w+ must be text that UTF-8 can encode, got 'x\\ud800y'"):
+    told = r"^\w+ must be text that UTF-8 can encode, got 'x\\ud800y'"
+    with pytest.raises(ValueError, match=told):
         made()
 
 
