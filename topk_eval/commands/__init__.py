@@ -6,6 +6,7 @@ the code 2.
 """
 
 import contextlib
+import io
 import os
 import sys
 import warnings
@@ -49,7 +50,8 @@ app.command()(plan.plan)
 def main() -> None:
     """Run a command; refusals are one line on standard error, and the exit code is 2."""
     for stream in sys.stdout, sys.stderr:  # letters that their encoding has not
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.simplefilter("always", TopkWarning)
         warnings.showwarning = _warn
