@@ -74,7 +74,7 @@ def labels_of(values: Any) -> list[Any] | None:
 
 def _coordinates(values):
     """Return the index of a vector of xarray; None if it has none, or is none."""
-    dims = getattr(values, "dims", ())
+    dims: Any = getattr(values, "dims", ())
     return values.indexes.get(dims[0]) if len(dims) == 1 and hasattr(values, "indexes") else None
 
 

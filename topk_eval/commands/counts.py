@@ -26,7 +26,7 @@ class Columns(NamedTuple):
     """The names of the columns of arms, of numbers of rewards and of their sums."""
 
     arm: str
-    count: str
+    number: str
     total: str
 
 
@@ -94,10 +94,10 @@ def _counted(files, names, scale) -> dict[str, Floats]:
         arms, flaws = as_labels(table.columns[names.arm])
         wrong = [(row, names.arm, told) for row, told in flaws]
         (counts, flaws), (sums, others) = (as_scores(table.columns[x]) for x in names[1:])
-        wrong += [(row, names.count, told) for row, told in flaws]
+        wrong += [(row, names.number, told) for row, told in flaws]
         wrong += [(row, names.total, told) for row, told in others]
         for name, bad, told in (
-            (names.count, ~((counts >= 0) & (counts % 1 == 0)), "is no number of rewards"),
+            (names.number, ~((counts >= 0) & (counts % 1 == 0)), "is no number of rewards"),
             (names.total, ~((scale.low * counts <= sums) & (sums <= scale.high * counts)),
              f"is no sum of that many rewards, which are {scale}"),
         ):
@@ -105,6 +105,6 @@ def _counted(files, names, scale) -> dict[str, Floats]:
         if wrong:
             row, name, told = min(wrong, key=lambda flaw: flaw[0])
             refuse(table.where(row, name), f": {told}")
-        for arm, *pair in zip(arms, counts, sums, strict=True):
+        for arm, *pair in zip(map(str, arms), counts, sums, strict=True):
             found[arm] = found.get(arm, np.zeros(2)) + pair
     return found

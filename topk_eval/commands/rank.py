@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -78,6 +79,8 @@ def rank(
     The exit code is 0 if the K best are settled, or, without -k, if every model has only one
     possible rank; 3 if not; and 2 if a file or an option is refused.
     """
+    if plot is not None and None in map(find_spec, ("matplotlib", "seaborn")):
+        raise ValueError("--plot needs matplotlib and seaborn: pip install 'topk-arms[plot]'")
     if ranks and k is not None:
         raise ValueError("-k and --ranks share delta in different ways; choose one of them")
     if as_json and markdown:

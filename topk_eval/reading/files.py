@@ -45,8 +45,9 @@ BEFORE = re.compile(r"(?:(?:#[ \t][^\r\n]*|sep=(?P<mark>[,;\t|])|)(?:\r\n|\n|\r)
 def _begun(text, tabs):
     """Return a text without comments before its header, as many lines long, and the separator."""
     before = BEFORE.match(text)
+    assert before is not None  # it matches nothing, too
     begin = before.end()
-    header = re.compile(r"[^\r\n]*").match(text, begin)[0]
+    header = next(iter(text[begin : begin + csv.field_size_limit()].splitlines()), "")
     marks = [sign for sign in ";\t|" if sign in header and "," not in header]
     mark = "\t" if tabs else before["mark"] or (marks[0] if len(marks) == 1 else ",")
     return re.sub(r"[^\r\n]", "", before[0]) + text[begin:], mark
