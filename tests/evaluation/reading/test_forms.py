@@ -4,7 +4,6 @@ import gzip
 import io
 import json
 import sys
-import time
 import zipfile
 
 import pytest
@@ -88,6 +87,4 @@ def test_a_table_of_100_000_columns(tmp_path):
     path.write_text("".join(f"{name},{','.join(map(str, values))}\n" for name, values in (
         ("model", (f"q{x}" for x in columns)), ("a", (x % 2 for x in columns)),
         ("b", (x % 3 // 2 for x in columns)))))
-    begin = time.process_time()
     assert read_results(path).scores.shape == (2, 100_000)
-    assert time.process_time() - begin < 5  # one on a quick machine
