@@ -92,7 +92,7 @@ browser-test: $(STAMP) ## open every page of the site, and JupyterLab, in Chromi
 bench: $(STAMP) ## run the benchmarks, the data of the book's figures on speed
 	@for file in benchmarks/*.py; do [ ! -e "$$file" ] || $(BIN)/python "$$file" || exit 1; done
 
-evidence: $(STAMP) ## count errors of certificates, intervals and evidence in many runs (an hour)
+evidence: $(STAMP) ## count errors of certificates, intervals and evidence in many runs (two hours)
 	cd tests && ../$(BIN)/python -c "from evidence.plays import main; main()"
 	cd tests && ../$(BIN)/python -m evidence.agreement
 	cd tests && ../$(BIN)/python -m evidence.scores
@@ -100,6 +100,8 @@ evidence: $(STAMP) ## count errors of certificates, intervals and evidence in ma
 	cd tests && ../$(BIN)/python -m evidence.gates
 	cd tests && ../$(BIN)/python -m evidence.near_ties
 	cd tests && ../$(BIN)/python -m evidence.pairs
+	cd tests && ../$(BIN)/python -m evidence.forms
+	cd tests && ../$(BIN)/python -m evidence.sessions
 
 dist: $(STAMP) ## build sdist and wheel into _build/dist
 	$(BIN)/python -m book.distribution

@@ -1,5 +1,6 @@
-"""Changes that are interrupted at every line of the library."""
+"""Changes that are interrupted at every line of the library, and of contextlib."""
 
+import contextlib
 import sys
 from functools import partial
 from pathlib import Path
@@ -7,42 +8,11 @@ from pathlib import Path
 import topk
 
 LIBRARY = str(Path(topk.__file__).parents[1] / "topk")  # and topk_eval
+PLACES = LIBRARY, contextlib.__file__  # a context manager may be interrupted on its way in or out
 
 
 class Stop(KeyboardInterrupt):
     """Ctrl-C."""
-
-
-def traced(act, where=None):
-    """Call ``act``; return the library's lines that it reaches, or whether it stops at one of them.
-
-    A line is interrupted when it is reached for the last time, since its first time may be a check.
-    """
-    lines, left = {}, where and where[1]
-
-    def trace(frame, event, argument):
-        nonlocal left
-        if not frame.f_code.co_filename.startswith(LIBRARY):
-            return None
-        if event == "line":
-            line = frame.f_code.co_filename, frame.f_lineno
-            lines[line] = lines.get(line, 0) + 1
-            if where and line == where[0]:
-                left -= 1
-                if left == 0:
-                    sys.settrace(None)
-                    raise Stop
-        return trace
-
-    before = sys.gettrace()
-    try:
-        sys.settrace(trace)
-        act()
-    except Stop:
-        return True
-    finally:
-        sys.settrace(before)
-    return lines if where is None else False
 
 
 def check_each_line(study, act):
@@ -50,12 +20,12 @@ def check_each_line(study, act):
     cls, state, before = type(study), study.state(), known(study)
     act(cls.from_state(state))  # fills caches
     study = cls.from_state(state)
-    lines = traced(lambda: act(study))
+    lines = lines_of(lambda: act(study), *PLACES)
     after = known(study)
     assert before != after and len(lines) > 20
     study = cls.from_state(state)
-    for line in lines.items():
-        assert traced(partial(act, study), line), line
+    for line, times in lines.items():
+        assert interrupted(partial(act, study), line, times, *PLACES), line
         assert known(study) in (before, after), line
         if known(study) == after:  # interrupted after the step
             study = cls.from_state(state)
@@ -67,7 +37,10 @@ def known(study):
 
 
 def lines_of(act, *places):
-    """Call ``act``; return how often it reaches each line of the files whose path starts so."""
+    """Call ``act``; return how often it reaches each line of the files whose path starts so.
+
+    In contextlib also each return: the caller has not yet taken what is returned.
+    """
     lines = {}
 
     def count(line):
@@ -102,10 +75,11 @@ def interrupted(act, line, times, *places):
 
 def _traced(act, places, see):
     def trace(frame, event, argument):
-        if not frame.f_code.co_filename.startswith(places):
+        file = frame.f_code.co_filename
+        if not file.startswith(places):
             return None
-        if event == "line":
-            see((frame.f_code.co_filename, frame.f_lineno))
+        if event == "line" or (event == "return" and file == contextlib.__file__):
+            see((file, frame.f_lineno, event))
         return trace
 
     before = sys.gettrace()

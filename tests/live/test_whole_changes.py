@@ -1,14 +1,16 @@
 """A session changes as a whole or not at all: interrupts at every line, errors, warnings, forks."""
 
+import contextlib
 import os
 import threading
 import time
 import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
-from interrupts import check_each_line, known
+from interrupts import PLACES, check_each_line, interrupted, known, lines_of
 
 import topk
 
@@ -80,6 +82,30 @@ def changes():
                          ids=[x[0] for x in changes()])
 def test_an_interrupt_at_any_line_changes_nothing_or_everything(session, act):
     check_each_line(session, act)
+
+
+def test_a_file_is_the_old_or_the_new_one_wherever_saving_is_interrupted(tmp_path):
+    path, (session, arms) = tmp_path / "study.json", simple(topk.KLLUCB(1, 0, 0.05))
+    session.save(path)
+    old, before = path.read_text(), known(session)
+    session.observe(arms, [1, 0, 1])
+    after, state = known(session), session.state()
+
+    def again():
+        path.write_text(old)
+        return topk.load(path).observe(arms, [1, 0, 1])
+
+    again().save(path)  # fills caches
+    lines = lines_of(partial(again().save, path), *PLACES)
+    assert len(lines) > 20 and any(contextlib.__file__ in line for line in lines)
+    for line in lines:  # for the first time: later ones may be of what is thrown away
+        session = again()
+        error = interrupted(partial(session.save, path), line, 1, *PLACES)  # with its frames
+        assert error is not None, line
+        assert known(topk.load(path)) in (before, after) and session.state() == state, line
+        session.save(path, overwrite=True)
+        assert known(topk.load(path)) == after, line
+    assert [x.name for x in tmp_path.iterdir()] == ["study.json"]
 
 
 def test_a_warning_made_an_error_changes_nothing():

@@ -15,6 +15,7 @@ import stat
 import threading
 import uuid
 import warnings
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,7 @@ def refuse_special(path: str | Path, target: Path) -> None:
 
 
 _here = threading.Lock()  # of the threads of this process, where files are locked by `filelock`
+_last = threading.local()  # ``lock``, a weak reference to the last `alone_in` of each thread
 
 
 class alone_in:
@@ -175,6 +177,10 @@ class alone_in:
         self.folder = folder
 
     def __enter__(self) -> None:
+        last = getattr(_last, "lock", lambda: None)()
+        if last is not None:  # an interrupt has prevented its exit, and a traceback keeps it alive
+            last.__exit__()
+        _last.lock = weakref.ref(self)
         try:
             if not self._lock_folder() and self.folder.is_dir():
                 from filelock import FileLock
@@ -200,10 +206,10 @@ class alone_in:
 
     def _close(self) -> None:
         """Unlock the folder at once, even if the process was forked in between."""
-        place, self.place = self.place, None
-        if place is not None:
+        if self.place is not None:
             with contextlib.suppress(OSError):
-                fcntl.flock(place, fcntl.LOCK_UN)
+                fcntl.flock(self.place, fcntl.LOCK_UN)
+            place, self.place = self.place, None  # known until it is unlocked
             os.close(place)
 
     def __exit__(self, *_: Any) -> None:
@@ -213,7 +219,7 @@ class alone_in:
             lock.release()
             _here.release()
 
-    __del__ = _close  # if an interrupt has prevented the exit
+    __del__ = __exit__  # if an interrupt has prevented it
 
 
 STORED = {"library", "revision", "session"}  # the keys of a file
