@@ -207,10 +207,12 @@ class alone_in:
     def _close(self) -> None:
         """Unlock the folder at once, even if the process was forked in between."""
         if self.place is not None:
-            with contextlib.suppress(OSError):
-                fcntl.flock(self.place, fcntl.LOCK_UN)
-            place, self.place = self.place, None  # known until it is unlocked
-            os.close(place)
+            try:
+                with contextlib.suppress(OSError):
+                    fcntl.flock(self.place, fcntl.LOCK_UN)
+            finally:
+                place, self.place = self.place, None  # known until it is unlocked
+                os.close(place)
 
     def __exit__(self, *_: Any) -> None:
         self._close()
