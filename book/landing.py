@@ -5,8 +5,6 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-import topk_eval
-
 # The answers of the chapter on data, and how many models are wanted of them.
 ANSWERS, QUESTIONS, BEST = "notebooks/data/answers.csv", "notebooks/data/questions.txt", 2
 WORDS = {"in": "among the two best", "open": "open: more answers will tell",
@@ -15,6 +13,8 @@ WORDS = {"in": "among the two best", "open": "open: more answers will tell",
 
 def picture(root: Path) -> str:
     """Return a figure as HTML: models with their mean scores, marked by what is settled."""
+    import topk_eval  # here, so that pages of arms alone are built without it
+
     results = topk_eval.read_results(root / ANSWERS, order=root / QUESTIONS)
     models = topk_eval.tiers(results, k=BEST).frame()
     found = [f'<li class="topk-{tier}"><span>{mark(tier)} {word}</span></li>'

@@ -17,6 +17,8 @@ from topk_eval.bets import SHARES, Bets
 from topk_eval.gate import order_of
 from topk_eval.rows import FRACTIONS
 
+pytestmark = pytest.mark.filterwarnings("ignore:delta = .* is the probability of failure")
+
 RARE = 1e-6  # probability with which a random test may fail for other seeds
 
 

@@ -15,6 +15,8 @@ from topk.strategies.paired import SLACK
 from topk_eval.pairs import PairsOfItems, Told, log_e_values
 from topk_eval.ranks import closure, components, levels, member_count
 
+pytestmark = pytest.mark.filterwarnings("ignore:delta = .* is the probability of failure")
+
 
 def ranks(found):
     """Return model -> (rank_low, rank_high)."""

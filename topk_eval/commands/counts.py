@@ -11,6 +11,7 @@ import typer
 
 from topk._checks import check_delta, check_epsilon, check_k
 from topk._types import Floats
+from topk._warnings import warn_of_failure
 from topk.bandits import reward_range_of
 from topk.confidence import evidence
 from topk_eval.commands import output
@@ -44,6 +45,7 @@ def rank_counts(
                          f"--{other[0].replace('_', '-')}")
     scale = reward_range_of(bounds)
     delta, epsilon = check_delta(delta, "--delta"), check_epsilon(epsilon, "--epsilon")
+    warn_of_failure(delta, 2)
     found = _counted(files, columns, scale)
     if k is None:
         raise ValueError("-k is missing: counts are ranked for a K fixed before any result")
