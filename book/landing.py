@@ -22,15 +22,15 @@ def picture(root: Path) -> str:
     rows = [
         f'<li class="topk-{row.tier}"><span>{escape(row.model)}</span><span class="topk-track">'
         f'<span class="topk-place" style="left: {row.mean:.1%}">{mark(row.tier)}</span></span>'
-        f"<span>{row.mean:.0%}</span><span>{row.tier}</span></li>"
+        f"<span>{100 * row.mean:.0f} %</span><span>{row.tier}</span></li>"
         for row in models.itertuples()
     ]
     asked = f"{len(models)} models answered {len(results.items)} questions."
-    title = f"{asked} Which two are the best on such questions? (95% sure)"
+    title = f"{asked} Which two are the best on such questions? (95 % sure)"
     lines = ['<figure class="topk-landing">', f"<figcaption>{title}</figcaption>",
              '<ul>', *found, "</ul>", "<ol>", *rows, "</ol>",
-             '<p class="topk-landing-axis"><span>0%</span><span>right answers</span>'
-             "<span>100%</span></p>", "</figure>"]
+             '<p class="topk-landing-axis"><span>0 %</span><span>right answers</span>'
+             "<span>100 %</span></p>", "</figure>"]
     return "\n".join(["```{raw} html", *lines, "```"])
 
 

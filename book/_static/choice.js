@@ -6,7 +6,7 @@
       numbered: "0 or 1, the arms' results numbered",
       coin: "0 or 1, without numbers",
       score: "a score, grade or time",
-      win: "who wins, of two",
+      win: "which of two wins",
       test: "right or wrong, on a fixed test set",
       graded: "a grade, on a fixed test set",
       new: "an answer, to judge new questions",

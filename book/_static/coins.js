@@ -140,10 +140,10 @@
             `${few(tosses / walks)} tosses on average`
           : "no walk yet";
         return `Counted with ${coin ? `the coin of mean ${this.mean}` : "the fair coin"}: ${found} ` +
-          `(proved: ${few(fewest[coin])} to ${few(most[coin])}).`;
+          `(proved for the mean: ${few(fewest[coin])} to ${few(most[coin])}).`;
       });
-      this.caption.textContent = "Proved: with either coin the share of wrong decisions is at most " +
-        `e⁻ᵇ = ${error.toFixed(3)}. ${counted.join(" ")}`;
+      this.caption.textContent = "Proved: with either coin a decision is wrong with probability at " +
+        `most e⁻ᵇ = ${error.toFixed(3)}. ${counted.join(" ")}`;
     }
   }
 

@@ -13,8 +13,8 @@
     choices: `
       <label>Better candidates <input name="better" type="range" min="0" max="30" value="5"></label>
       <label>Level δ <input name="level" type="range" min="0" max="5" value="2"></label>`,
-    key: "Solid: true score of the gate's champion. Dashed: that of the greedy one; dotted: what " +
-      "it reports. Dots: false acceptances.",
+    key: "Solid: true score of the gate's champion. Dashed: true score of the " +
+      "greedy rule's; dotted: the score that it reports. Dots: false acceptances.",
   };
   const number = (x) => x.toLocaleString("en");
   const mean = (results) => results.reduce((sum, result) => sum + result, 0) / results.length;

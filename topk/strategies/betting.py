@@ -58,7 +58,7 @@ class BettingLUCB(Floored):
     See Also
     --------
     KLLUCB : for rewards 0 and 1.
-    PairedBetting : compares arms by rewards of one number.
+    PairedBetting : compares the i-th rewards of arms with each other.
 
     Notes
     -----

@@ -146,9 +146,9 @@ class KLLUCB(Floored):
     See Also
     --------
     BettingLUCB : for rewards that are not 0 or 1.
-    PairedBetting : compares arms by rewards of one number.
+    PairedBetting : compares the i-th rewards of arms with each other.
     TopTwo : compares pairs of arms by their likelihoods.
-    LUCB1 : the rule with Hoeffding's bounds.
+    LUCB1 : the same choice of the pair, with Hoeffding's bounds.
 
     Notes
     -----

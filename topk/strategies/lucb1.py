@@ -54,7 +54,7 @@ class LUCB1(Pair):
 
     See Also
     --------
-    KLLUCB : the same rule with narrower bounds.
+    KLLUCB : the same choice of the pair, with narrower bounds.
     LUCBPlusPlus : other levels for the chosen arms and for the rest.
     Racing : pulls all arms that are left.
 

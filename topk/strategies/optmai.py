@@ -41,7 +41,7 @@ class Uniform(Rounds):
     See Also
     --------
     SAR : spends the same budget by elimination.
-    OptMAI : the same, with a bound on aggregate regret.
+    OptMAI : spends it in a few rounds, with a bound on aggregate regret.
 
     Notes
     -----

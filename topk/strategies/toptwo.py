@@ -57,7 +57,7 @@ class TopTwo(Indices):
     See Also
     --------
     KLLUCB : bounds of single arms.
-    PairedBetting : compares arms by rewards of one number.
+    PairedBetting : compares the i-th rewards of arms with each other.
 
     Notes
     -----

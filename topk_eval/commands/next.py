@@ -42,8 +42,8 @@ def next_cells(
         "-o", metavar="FILE", help="File for the cells; by default standard output.",
         show_default=False)] = None,
     form: Annotated[Form, typer.Option(
-        "--format", help="CSV or JSON of models and items; or the items, which all models are then "
-        "asked: for --samples of lm-eval, or for --sample-id of inspect.",
+        "--format", help="CSV or JSON of models and items; or items only, for --samples of lm-eval "
+        "or --sample-id of inspect: all models are then asked all of them.",
         rich_help_panel=options.WRITTEN)] = Form.csv,
     as_json: Annotated[bool, typer.Option(
         "--json", help="Write JSON, as --format json.", rich_help_panel=options.WRITTEN)] = False,

@@ -65,8 +65,8 @@ def plan(
     output.say(f"{low:,} to {high:,} cells in 8 of 10 simulated evaluations, half of them with at "
                f"most {middle:,}; all are {every:,} ({models} models on "
                f"{output.quantity(items, 'item')})")
-    output.say(f"{few:,} to {many:,} of {output.quantity(items, 'item')} were asked, half of the "
-               f"times at most {half:,}: so many are needed")
+    output.say(f"{few:,} to {many:,} of {output.quantity(items, 'item')} were asked in 8 of "
+               f"10, in half of them at most {half:,}")
     output.say(f"{decided} of {runs} were decided with these items" + (
         "" if decided == runs else "; more items, a larger epsilon or another K decides more"))
 

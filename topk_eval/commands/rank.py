@@ -54,8 +54,9 @@ def rank(
     columns: options.Columns = None,
     drop: options.Drop = None,
     arm: Annotated[str | None, typer.Option(
-        metavar="NAME", help="Column with the arm, in a file of counts: a row has a number of "
-        "independent rewards and their sum.", show_default=False, rich_help_panel=COUNTS)] = None,
+        metavar="NAME", help="Column with the arm, in a file of counts, whose rows have a number "
+        "of independent rewards and their sum.", show_default=False,
+        rich_help_panel=COUNTS)] = None,
     count: Annotated[str | None, typer.Option(
         metavar="NAME", help="Column with the number of rewards.", show_default=False,
         rich_help_panel=COUNTS)] = None,
@@ -74,7 +75,7 @@ def rank(
 
     Example: topk rank results.csv -k 3
 
-    Of counts: topk rank ab.csv -k 1 --arm page --count visitors --sum buyers
+    For counts: topk rank ab.csv -k 1 --arm page --count visitors --sum buyers
 
     The exit code is 0 if the K best are settled, or, without -k, if every model has only one
     possible rank; 3 if not; and 2 if a file or an option is refused.
