@@ -1,5 +1,4 @@
-// Two coins: the reader tosses one, its log likelihood ratio walks until it leaves the strip, and the
-// wrong decisions are counted.
+// Two coins: the log likelihood ratio of tosses walks to a stop line; wrong decisions are counted.
 (() => {
   const FAIR = 0.5, WALKS = 500, SHOWN = 30, KINDS = ["fair", "other"];
   const { uniforms, Figure, make } = topkFigures;
@@ -18,8 +17,8 @@
   const points = (walk) => walk.path.map((value, place) => [place, value]);
   const few = (x) => (x < 10 ? x.toFixed(1) : Math.round(x).toLocaleString("en"));
 
-  // What the page proves of the test that stops at ±b: the most wrong decisions, as a share, and the
-  // fewest and the most tosses on average, of the fair coin and of the one with mean q.
+  // What the page proves of the test that stops at ±b: the largest probability of a wrong decision,
+  // and the fewest and most tosses on average, of the fair coin and of that of mean q.
   function proved(q, b) {
     const error = Math.exp(-b), information = [kl(FAIR, q), kl(q, FAIR)];
     const last = [Math.log(FAIR / (1 - q)), Math.log(q / FAIR)];
@@ -131,7 +130,7 @@
       }, () => this.start());
     }
 
-    // The caption: what the page proves beside what has been counted.
+    // What the page proves beside what has been counted.
     count() {
       const { error, fewest, most } = this.proved;
       const counted = this.tally.map(({ walks, wrong, tosses }, coin) => {

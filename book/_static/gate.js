@@ -183,7 +183,7 @@
       });
     }
 
-    // The caption: what the page proves beside what has been counted.
+    // What the page proves beside what has been counted.
     count() {
       const { streams, gate, greedy } = this.tally;
       const found = ([all, some]) =>

@@ -252,6 +252,26 @@ def test_every_combination_of_choices_gives_one_row_of_the_table(opened):
     assert {*found} == {*names}
 
 
+@pytest.mark.parametrize(("chosen", "row"), [
+    (("numbered", "few", "sure"), "pairs"),
+    (("numbered", "one", "sure"), "pairs"),
+    (("numbered", "hundreds", "sure"), "coins"),  # the race is for the best one alone
+    (("coin", "few", "sure"), "coins"),
+    (("coin", "thousands", "sure"), "thousands"),
+    (("score", "thousands", "sure"), "scores"),
+    (("score", "few", "batches"), "batches"),
+    (("coin", "groups", "budget"), "groups"),
+    (("coin", "few", "budget"), "budget"),
+    (("coin", "hundreds", "rounds"), "rounds"),
+    (("test", "few", "sure"), "test"),
+    (("graded", "few", "sure"), "graded"),
+    (("data", "few", "sure"), "data"),
+])
+def test_choices_lead_to_the_row_that_is_meant(opened, chosen, row):
+    page = opened(choice_page()[0], "choice.js")
+    assert page.evaluate("(chosen) => topkChoice.row(...chosen)", [*chosen]) == row
+
+
 def test_the_row_that_is_shown_is_the_one_of_the_table(opened):
     body, rows = choice_page()
     page = opened(body, "choice.js")

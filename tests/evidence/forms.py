@@ -296,7 +296,7 @@ def resumed(given, total, rng, compiles):
 def window(number):
     """Compare the forms late in a long run, which begins compiled; return its pulls.
 
-    The other triples cannot be so many in plain Python at a million pulls.
+    In plain Python a million pulls of the other strategies take too long for many triples.
     """
     name, rng = LATE[number % len(LATE)], np.random.default_rng([SEED, number, 2])
     given = triple(ORDER.index(name) + len(ORDER) * (100 + number), 2 * 10**6)

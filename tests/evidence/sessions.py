@@ -437,7 +437,7 @@ class Arms(Machine):
             self.note(arm, row)
 
     def observe(self):
-        """Tell what nobody asked for, also of arms that have left."""
+        """Tell results that were not asked for, also of arms that have left."""
         arm, rewards = self.one(self.names), self.draw(int(self.rng.integers(1, 8)))
         self.both(lambda study: study.observe([arm] * len(rewards), rewards))
         self.note(arm, rewards)
@@ -467,10 +467,10 @@ class Arms(Machine):
         study, arm = self.study, self.one(self.here())
         calls = [
             lambda: study.ask(0), lambda: study.ask(2.5), lambda: study.tell([arm], [1.5]),
-            lambda: study.tell(["nobody"], [1]), lambda: study.observe([arm], [math.nan]),
+            lambda: study.tell(["other"], [1]), lambda: study.observe([arm], [math.nan]),
             lambda: study.observe([arm, arm], [1]),
             lambda: study.observe([arm], sums=[3], counts=[2]),
-            lambda: study.lost([arm], [self.flight[arm] + 1]), lambda: study.withdraw("nobody"),
+            lambda: study.lost([arm], [self.flight[arm] + 1]), lambda: study.withdraw("other"),
             lambda: study.observe([arm], [-1]), lambda: study.observe([arm], sums=[1], counts=[2],
                                                                      squares=[9]),
             lambda: type(study).from_state(self.known().replace('"n"', '"m"', 1)),
@@ -566,7 +566,7 @@ class Cells(Machine):
         self.take(self.some(self.out))
 
     def tell_any(self):
-        """Tell a cell that nobody asked for."""
+        """Tell a cell that was not asked for."""
         cell = self.one(self.models), self.one(self.items)
         if cell not in self.told and cell[0] not in self.gone:
             self.take([cell])
@@ -592,9 +592,9 @@ class Cells(Machine):
         study, model, item = self.study, self.models[0], self.items[0]
         calls = [
             lambda: study.ask(0), lambda: study.tell([model], [item], [1.5]),
-            lambda: study.tell(["nobody"], [item], [1]), lambda: study.tell([model], ["none"], [1]),
+            lambda: study.tell(["other"], [item], [1]), lambda: study.tell([model], ["none"], [1]),
             lambda: study.tell([model], [item], ["x"]), lambda: study.tell([model], [item], [1, 0]),
-            lambda: study.lost([model] * 20, [item] * 20), lambda: study.withdraw("nobody"),
+            lambda: study.lost([model] * 20, [item] * 20), lambda: study.withdraw("other"),
             lambda: Evaluation.from_state(self.known().replace('"n"', '"m"', 1)),
         ]  # fmt: skip
         if self.told:

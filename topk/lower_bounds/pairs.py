@@ -225,7 +225,7 @@ def theorem_3_pulls(n: int, epsilon: float) -> float:
 
     See Also
     --------
-    theorem_3_success : the probability with so many pulls.
+    theorem_3_success : the probability of success with a given number of pulls.
 
     Notes
     -----

@@ -70,8 +70,8 @@ class Empty(StrEnum):
 
 
 EmptyOption = Annotated[Empty, typer.Option(
-    "--empty", help="What an empty cell of a wide table is: it failed, or it is absent, since "
-    "nobody has asked it; by default it failed if its model has a score in a later column.",
+    "--empty", help="What an empty cell of a wide table is: it failed, or it is absent, that "
+    "is, it was not asked; by default it failed if its model has a score in a later column.",
     rich_help_panel=SCORES)]
 
 

@@ -212,7 +212,7 @@ def _save(tiers, path):
 
 FURTHEST = 55  # items that are drawn for one so far, at most
 DRAWS = 20
-GROUPS = 200  # differences are drawn as the means of so many groups of neighbours
+GROUPS = 200  # of neighbouring differences, which are drawn by the mean of the group
 
 
 def more_items(found) -> tuple[int | None, int | None] | None:
