@@ -268,7 +268,7 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
     logging.getLogger("papermill").setLevel(logging.ERROR)
     os.environ.update(kernel_environment(root))
     os.environ["TOPK_STORE"] = str(runs_folder(root, notebook.name))
-    os.environ["TOPK_COMPILE"] = "always" if notebook.name in LONG else "auto"
+    os.environ["TOPK_COMPILE"] = "always" if notebook.name in LONG and not preview else "auto"
     os.environ["TOPK_JOBS"] = str(jobs)
     os.environ["TOPK_PREVIEW"] = "1" if preview else ""
     node = jupytext.reads(notebook.source, fmt="md:myst")

@@ -173,6 +173,8 @@ def triple(number, size=None):
         warnings.simplefilter("ignore", topk.TopkWarning)
         strategy, bandit = STRATEGIES[name](k, size, rng), LAWS[law](means, rng)
     return strategy, bandit, SEED, number
+
+
 LATE = [name for name in INDICES if name not in ("PairedBetting", "KLLUCB, items")]
 
 
