@@ -8,6 +8,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import jupytext
 import numpy as np
@@ -36,6 +37,15 @@ def root(tmp_path):
     (tmp_path / "topk/look.mplstyle").write_text("font.size: 10\n")
     (tmp_path / "requirements.lock").write_text("numpy==1\n")
     return tmp_path
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Execute pages in this process: a pool of processes takes longer to start than they take."""
+    monkeypatch.setattr(execution, "_pool", lambda books, root, preview: (
+        execution.run_one(book, root, preview, 1) for book in books))
+    with mock.patch.dict(os.environ):
+        yield
 
 
 def notebook(name, *cells, **options):
@@ -126,7 +136,7 @@ def test_write_atomic_keeps_the_old_file_when_the_writer_is_killed(tmp_path):
 # Execution, in real kernels
 
 
-def test_notebook_is_executed_once_and_again_after_damage(root):
+def test_notebook_is_executed_once_and_again_after_damage(root, here):
     count = cell("from pathlib import Path; Path('count').open('a').write('x')")
     books = [notebook("a", count)]
     first = execution.execute(books, root)["a"]
@@ -139,7 +149,7 @@ def test_notebook_is_executed_once_and_again_after_damage(root):
     assert (root / "notebooks/count").read_text() == "xx"
 
 
-def test_failures_are_reported_and_do_not_stop_the_rest(root, capsys):
+def test_failures_are_reported_and_do_not_stop_the_rest(root, here, capsys):
     books = [notebook("bad", cell("1"), cell("absent_name")),
              notebook("worse", cell("import warnings; warnings.warn('beware')")),
              notebook("good", cell("print('done')"))]
@@ -160,7 +170,7 @@ def test_cores_are_one_budget(root, monkeypatch):
             assert result.executed["cells"][1]["outputs"][0]["text"] == f"{jobs} 1\n"
 
 
-def test_runs_are_stored_until_their_page_is_executed(root):
+def test_runs_are_stored_until_their_page_is_executed(root, here):
     keep = ("import os; from pathlib import Path; print(os.environ['TOPK_STORE'])\n"
             "folder = Path(os.environ['TOPK_STORE']); folder.mkdir(parents=True)\n"
             "(folder / 'run').write_text('x')")
@@ -170,7 +180,7 @@ def test_runs_are_stored_until_their_page_is_executed(root):
     assert [path.name for path in (root / "_build/store").iterdir()] == ["b"]
 
 
-def test_preview_gives_parameters_and_a_full_build_none(root):
+def test_preview_gives_parameters_and_a_full_build_none(root, here):
     source = HEAD.replace("---\n\n", "topk: {preview: {runs: 5}}\n---\n\n")
     source += cell("runs = 100", "parameters")
     source += cell("import os; print(runs, os.environ.get('TOPK_PREVIEW'))")
@@ -182,7 +192,7 @@ def test_preview_gives_parameters_and_a_full_build_none(root):
         assert result.executed["cells"][-1]["outputs"][0]["text"] == text
 
 
-def test_executed_notebook_names_no_place_no_time_and_no_address_in_memory(root):
+def test_executed_notebook_names_no_place_no_time_and_no_address_in_memory(root, here):
     """Kernels that run at the same time share neither ports nor a history file."""
     seen = "import json; from ipykernel.connect import get_connection_info as told\n"
     seen += "json.loads(told())['transport'], get_ipython().history_manager.enabled"

@@ -11,6 +11,7 @@ BREAKS = yaml.safe_load((Path(__file__).parent / "breaks.yml").read_text(encodin
 PAGES = [path.stem for path in cells.SOURCES if cells.checks(path.stem)]
 
 
+@pytest.mark.slow  # `make book` runs every check, too
 @pytest.mark.parametrize(
     ("name", "check"), [(name, check) for name in PAGES for check in cells.checks(name)])
 def test_a_check_passes(name, check):
