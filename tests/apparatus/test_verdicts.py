@@ -188,6 +188,13 @@ def test_equal_differences_and_the_sign_of_the_mean_and_ties():
     assert paired([0.1 + 0.2] * 50, [0.3] * 50).sign.item() == 0
 
 
+@pytest.fixture
+def few_repetitions(monkeypatch):
+    """Simulate few repetitions for the number of runs that would decide, which takes longest."""
+    monkeypatch.setattr(verdicts, "REPETITIONS", 2)
+
+
+@pytest.mark.usefixtures("few_repetitions")
 def test_a_sentence_is_decided_wrongly_in_one_percent_of_the_experiments_at_most():
     # 400 experiments without a difference, of 3 readings x 5 points x 2 rivals each.  All p-values
     # are exact or larger, so the number of experiments with a decided point is at most
@@ -356,12 +363,13 @@ def by_the_page(readings, quantifier):
     return "undecided" if "undecided" in said else said.pop()
 
 
+@pytest.mark.usefixtures("few_repetitions")
 def test_the_ledgers_definitions_and_the_code_agree():
     page = " ".join(LEDGER.read_text(encoding="utf-8").split())
     for sentence in DEFINED:
         assert sentence in page, sentence
     rng, met = np.random.default_rng(4), []
-    for _ in range(300):
+    for _ in range(150):
         points, rivals = rng.integers(1, 5), rng.integers(1, 3)
         common, readings = rng.choice([-0.08, 0, 0.03, 0.08], p=[0.2, 0.1, 0.1, 0.6]), {}
         for name in "abc"[: rng.integers(1, 4)]:
@@ -382,5 +390,5 @@ def test_the_ledgers_definitions_and_the_code_agree():
             expected = by_the_page(readings, quantifier)
             assert rule(given).verdict == expected
             met.append((quantifier, expected))
-    assert {(q, w): met.count((q, w)) >= 10 for q in ("always", "most") for w in WORDS} == {
+    assert {(q, w): met.count((q, w)) >= 5 for q in ("always", "most") for w in WORDS} == {
         (q, w): True for q in ("always", "most") for w in WORDS}

@@ -17,7 +17,7 @@ from topk.engine.jit import compiled
 RESULT = Path(__file__).with_name("scores.json")
 SEED, WALKS, PULLS, DELTAS = 26, 4000, 400, (0.3, 0.05)
 ARMS, HORIZON, ADVERSARIES = 4, 1200, 2000
-RUNS, REPLAYED = 2000, 50
+RUNS, REPLAYED = 2000, 15
 FOLLOWED = 200  # walks, and adversaries, that the tests repeat
 
 

@@ -13,7 +13,7 @@ DEAR = {("UGapEc", "scores"), ("CLUCB", "scores"), ("LUCB1", "scores")}  # 100,0
     pytest.param(*case, marks=[pytest.mark.slow] if case[1] == "scores" else [])
     for case in cases()])
 def test_certified_runs_have_evidence(name, title):
-    runs = 4 if (name, title) in DEAR else amount(10, FIRST)
+    runs = 4 if (name, title) in DEAR else amount(6, FIRST)
     ended, above = count_doubtful(name, title, runs)
     assert ended >= 4 and above == 0
 
