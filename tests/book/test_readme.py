@@ -1,11 +1,14 @@
 """The tables of README name existing objects, and the first examples of README and site run."""
 
+import json
 import re
 
 import topk
 from book.build import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+WORDS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+         "fifteen sixteen seventeen eighteen nineteen twenty").split()
 
 
 def test_the_readme_matrix_agrees_with_the_strategies():
@@ -36,3 +39,16 @@ def test_links_to_files_lead_somewhere():
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
     missing = [target for target in targets if not (ROOT / target).exists()]
     assert missing == []
+
+
+def test_the_rules_of_the_figure_are_as_many_as_in_the_record_of_the_audit():
+    record = (ROOT / "benchmarks/results/audit.json").read_text(encoding="utf-8")
+    ran = [row for row in json.loads(record)["rules"] if "missing" not in row]
+    own = [row["rule"] for row in ran if row["source"].startswith(row["script"])]
+    assert sorted(own) == ["keep if better", "two runs agree"]
+    every, published = WORDS[len(ran)], WORDS[len(ran) - len(own)]
+    said = " ".join(README.split())
+    assert f"The figure shows {every} stopping rules, " in said
+    assert f"{published.capitalize()} run the code of published programs." in said
+    assert "The other two, *keep if better* and *two runs agree*," in said
+    assert f"![{every.capitalize()} stopping rules, " in said
