@@ -32,12 +32,13 @@
   const RULES = `
     candidate * * stream
     data * * data
-    * groups * groups
     win * * wins
     new * * new
     trials * * trials
     test * * test
     graded * * graded
+    * groups budget groups
+    * groups rounds groups
     * * budget budget
     * * rounds rounds
     * * batches batches
@@ -45,6 +46,7 @@
     * thousands * thousands
     numbered few * pairs
     numbered one * pairs
+    numbered groups * pairs
     * * * coins`.trim().split("\n").map((line) => line.trim().split(" "));
 
   const { element, make } = topkFigures;
@@ -52,15 +54,17 @@
     RULES.find((rule) => chosen.every((x, place) => ["*", x].includes(rule[place])))[3];
 
   // What a choice adds to a row that was written for another one.
-  function note(promise, name) {
-    if (["stream", "data", "budget", "rounds"].includes(name)) return "";
-    const limited = ["budget", "rounds"].includes(promise);
-    if (name === "groups" && limited) return "";
+  function note(arms, promise, name) {
     if (name === "groups") {
-      return "For a guarantee run each group by itself, with δ divided by the number of groups.";
+      return promise === "rounds" ? "It can take nearly as many rounds as there are arms." : "";
     }
-    return limited ? "With budget= a run ends there at the latest, and has the guarantee only if it " +
-      "was decided before." : "";
+    const limited = ["budget", "rounds"].includes(promise) &&
+      !["stream", "data", "budget", "rounds"].includes(name);
+    return [
+      arms === "groups" && "Take each group by itself, with δ divided by the number of groups.",
+      limited && "With budget= a run ends there at the latest, and has the guarantee only if it was " +
+        "decided before.",
+    ].filter(Boolean).join(" ");
   }
 
   class Choice {
@@ -90,7 +94,7 @@
       const [has, use, cost, other, code] = cells.map(copy);
       const rows = { [heads[1]]: use, [heads[4]]: code, [heads[2]]: cost, "It assumes": has };
       if (cells[3].textContent.trim()) rows[heads[3]] = other;
-      const more = note(chosen[2], name);
+      const more = note(chosen[1], chosen[2], name);
       if (more) rows["Your choice"] = [more];
       this.row.replaceChildren(...Object.entries(rows).map(([term, content]) =>
         element("div", {}, element("dt", {}, term), element("dd", {}, ...content))));

@@ -261,6 +261,17 @@ def test_every_combination_of_choices_gives_one_row_of_the_table(opened):
     (("score", "thousands", "sure"), "scores"),
     (("score", "few", "batches"), "batches"),
     (("coin", "groups", "budget"), "groups"),
+    (("score", "groups", "rounds"), "groups"),
+    (("coin", "groups", "sure"), "coins"),
+    (("numbered", "groups", "sure"), "pairs"),
+    (("coin", "groups", "batches"), "batches"),
+    (("new", "groups", "sure"), "new"),
+    (("new", "groups", "budget"), "new"),
+    (("test", "groups", "sure"), "test"),
+    (("graded", "groups", "rounds"), "graded"),
+    (("trials", "groups", "sure"), "trials"),
+    (("win", "groups", "sure"), "wins"),
+    (("data", "groups", "sure"), "data"),
     (("coin", "few", "budget"), "budget"),
     (("coin", "hundreds", "rounds"), "rounds"),
     (("test", "few", "sure"), "test"),
@@ -270,6 +281,24 @@ def test_every_combination_of_choices_gives_one_row_of_the_table(opened):
 def test_choices_lead_to_the_row_that_is_meant(opened, chosen, row):
     page = opened(choice_page()[0], "choice.js")
     assert page.evaluate("(chosen) => topkChoice.row(...chosen)", [*chosen]) == row
+
+
+def test_several_groups_are_taken_one_by_one_but_for_the_rule_that_shares_their_budget(opened):
+    """Whatever a result is, and with the guarantee divided among the groups."""
+    page = opened(choice_page()[0], "choice.js")
+    page.get_by_label("How many arms").select_option("groups")
+    for result in page.evaluate("Object.keys(topkChoice.QUESTIONS.result[1])"):
+        page.get_by_label("What is a result?").select_option(result)
+        for promise in page.evaluate("Object.keys(topkChoice.QUESTIONS.promise[1])"):
+            page.get_by_label("A guarantee or a budget?").select_option(promise)
+            shown = page.locator(".topk-touch-row").inner_text()
+            together = "topk.MultiBanditSAR(" in shown
+            assert together == (result in ("numbered", "coin", "score")
+                                and promise in ("budget", "rounds"))
+            divided = "each group by itself, with δ divided by the number of groups" in shown
+            assert divided != together
+    page.get_by_label("How many arms").select_option("few")
+    assert "each group" not in page.locator(".topk-touch-row").inner_text()
 
 
 def test_the_row_that_is_shown_is_the_one_of_the_table(opened):
