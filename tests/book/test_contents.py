@@ -35,6 +35,18 @@ def test_hardness_comes_before_what_uses_it():
     assert all(order.index("30-hardness") < order.index(name) for name in using)
 
 
+def test_the_course_names_the_lessons_that_quote_hardness_before_its_own():
+    """They need its lower bound only to compare with, and belong to what comes before it."""
+    lessons = contents.course(ROOT)
+    its_own = lessons.index("30-hardness")
+    early = [place for place, name in enumerate(lessons[:its_own], 1)
+             if "-hardness-" in (ROOT / f"notebooks/{name}.md").read_text(encoding="utf-8")]
+    assert [lessons[place - 1] for place in early] == [
+        "37-after-the-five-papers", "39-pairs-and-evidence"]
+    page = (ROOT / "book/course.md").read_text(encoding="utf-8")
+    assert f"{early[0]} and {early[1]} quote the lower bound\n$T^*$ of {its_own + 1}," in page
+
+
 def test_the_contents_list_every_chapter_with_title_and_mark():
     text = contents.as_markdown(ROOT, "..")
     listed = re.findall(r"^- (?:(\d+)\. )?\[(.+)\]\(\.\./([\w-]+)\.ipynb\)( •)?$", text, re.M)
