@@ -1,7 +1,7 @@
 // In JupyterLab, jupyterlab-myst renders the chapters. This extension adds what jupyterlab-myst lacks: glued
-// numbers, citations, numbers and captions of figures, and references to other chapters, and opens a table of
-// contents where the address names no file. It changes the display
-// only, never the saved file. book/lab.py writes the constant NAMES before this script.
+// numbers, citations, numbers and captions of figures, and references to other chapters. It folds the code that
+// the site folds, and opens a table of contents where the address names no file. It changes the display only,
+// never the saved file. book/lab.py writes the constant NAMES before this script.
 
 const GLUED = "application/papermill.record/text/plain";
 
@@ -98,11 +98,23 @@ function read(panel, app) {
   }
 }
 
+// Fold the code that the site folds or leaves out. Without syncCollapse JupyterLab keeps what is folded in the view
+// alone, and the notebook stays as it was.
+function fold(panel) {
+  for (const cell of panel.content.widgets) {
+    const tags = cell.model.getMetadata("tags") ?? [];
+    if (!tags.some((tag) => /^(hide|remove)-(cell|input)$/.test(tag))) continue;
+    cell.syncCollapse = false;
+    cell.inputHidden = true;
+  }
+}
+
 function folder(panel) {
   return panel.context.path.replace(/[^/]*$/, "");
 }
 
 function attend(panel, app) {
+  fold(panel);
   let waiting = false;
   const soon = () => {
     if (waiting || panel.isDisposed) return;

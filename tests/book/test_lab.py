@@ -155,6 +155,32 @@ def test_a_chapter_is_read_run_and_saved(name, copy, address, own_window):
     assert target.read_text(encoding="utf-8") == made
 
 
+FOLDED = """() => {
+    const cells = jupyterapp.shell.currentWidget.content.widgets;
+    return {
+        folded: cells.flatMap((cell, i) => cell.inputHidden ? [i] : []),
+        stored: cells.filter((cell) => cell.model.getMetadata("jupyter")).length,
+    };
+}"""
+
+
+@pytest.mark.browser
+def test_the_lab_folds_what_the_site_folds_and_stores_nothing_of_it(copy, address, own_window):
+    source = (copy / "notebooks/31-two-coins.md").read_text(encoding="utf-8")
+    left_out = {f"{how}-{what}" for how in ("hide", "remove") for what in ("cell", "input")}
+    expected = [i for i, cell in enumerate(pairs.read(source).cells)
+                if left_out & set(cell.metadata.get("tags", ()))]
+    page = own_window.new_page()
+    page.goto(f"{address}/31-two-coins.ipynb?reset")
+    page.wait_for_function(OPENED, arg="notebooks/31-two-coins.ipynb")
+    folded = page.locator(".jp-InputPlaceholder")
+    folded.first.wait_for()
+    assert page.evaluate(FOLDED) == {"folded": expected, "stored": 0} and len(expected) > 5
+    folded.first.click()  # unfolds
+    assert page.evaluate(FOLDED) == {"folded": expected[1:], "stored": 0}
+    page.close()
+
+
 @pytest.mark.browser
 def test_the_lab_opens_a_table_of_contents_whose_links_open_chapters(address, own_window):
     page = own_window.new_page()
