@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from scale import amount
 
 TESTS = Path(__file__).parent
 PAGES = TESTS.parent / "book"  # the package of the pages, where it is not installed
@@ -86,6 +87,7 @@ def file_of(name):
 settings.register_profile(
     "book",
     deadline=None,  # the first call of a kernel may have to compile it
+    max_examples=amount(50, 100),
     derandomize=True,
     database=None,
     print_blob=True,
