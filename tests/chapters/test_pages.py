@@ -34,6 +34,18 @@ def test_the_cell_of_parameters_defines_nothing_else(path):
             assert set(cells.read(path.stem)[1]) <= set(cells.parameters(path.stem))
 
 
+@pytest.mark.parametrize("path", cells.SOURCES, ids=lambda path: path.stem)
+def test_the_cell_of_parameters_says_what_the_preview_costs(path):
+    """And names the values that the preview has, in the order of the front matter."""
+    (source,) = [source for tags, source in cells.read(path.stem)[0] if "parameters" in tags]
+    said = " ".join(re.search(r"^# The preview .*\n(#.*\n)*", source, re.M)[0].split("\n# "))
+    values = ", ".join(f"{name} = {x!r}" for name, x in cells.read(path.stem)[1].items())
+    took = r"about \d+ (s|minutes)"
+    assert re.fullmatch(
+        rf"# The preview \({re.escape(values)}\) takes {took} on one core, what stands here {took}\.",
+        said.strip())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [path.stem for path in cells.SOURCES if cells.read(path.stem)[1]])
 def test_a_page_runs_with_other_parameters(name, monkeypatch):
