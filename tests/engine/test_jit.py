@@ -149,13 +149,15 @@ def raised_by_numba(error):
 @kept_only
 def test_what_cannot_be_stored_is_compiled_with_a_warning(tmp_path, monkeypatch):
     """As on a full disk, or where numba finds no place for its files."""
+    from numba.core import caching
+
     where = {"XDG_CACHE_HOME": str(tmp_path)}
     full = raised_by_numba('OSError(28, "No space left on device")')
     monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", full)
     assert shared(**where) == WARNED
     monkeypatch.undo()
-    monkeypatch.setattr("numba.core.caching.InTreeCacheLocator.from_function", lambda *_: None)
-    monkeypatch.setattr("numba.core.caching.UserWideCacheLocator.from_function", lambda *_: None)
+    for locator in caching.CacheImpl._locator_classes:
+        monkeypatch.setattr(locator, "from_function", lambda *_: None)
     assert shared(**where)[3] == 1
     monkeypatch.undo()
     assert shared(**where) == COMPILED
