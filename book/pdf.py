@@ -33,6 +33,7 @@ REFERENCE = re.compile(r"\\(?:hyperref\[|(?:page|eq)?ref\{)(?:\\detokenize\{)?([
 LABEL = re.compile(r"\\label\{(?:\\detokenize\{)?([^{}]+)\}")
 EXERCISE = re.compile(
     r"\\label\{exercise:([^}]+)\}\s*\\begin\{sphinxadmonition\}\{note\}\{Exercise ([\d.]+)")
+TO_REFERENCE = re.compile(r"\[([^][]+)\]\((?:\.\./book/)?api/[\w-]+\.md\)")
 # Long names in a table may break after an underscore.
 PREAMBLE = r"\usepackage{array}\let\firmscore\_\renewcommand{\_}{\firmscore\allowbreak}"
 
@@ -69,7 +70,7 @@ def write_latex(stage: Path, work: Path) -> Path:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         path.write_text(json.dumps(for_print(notebook)), encoding="utf-8")
     set_print_options(work / "stage/_config.yml")
-    remove_reference(work / "stage/book")
+    remove_reference(work / "stage")
     keep_chapter_numbers(work / "stage/book/intro.md")
     jupyter_book(work / "stage", work, "latex")
     tex = work / "_build/latex/topk.tex"
@@ -121,8 +122,9 @@ def set_print_options(path: Path) -> None:
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
-def remove_reference(book: Path) -> None:
-    """Remove the API reference, which the site and the docstrings contain."""
+def remove_reference(stage: Path) -> None:
+    """Remove the API reference, which the site and the docstrings contain, and links to it."""
+    book = stage / "book"
     shutil.rmtree(book / "api")
     toc = yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))
     for part in toc["parts"]:
@@ -130,6 +132,9 @@ def remove_reference(book: Path) -> None:
             if chapter["file"] == "book/api":
                 chapter.pop("sections")
     (book / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
+    for path in [*book.glob("*.md"), *(stage / "notebooks").glob("*.ipynb")]:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(TO_REFERENCE.sub(r"\1", text), encoding="utf-8")
 
 
 def keep_chapter_numbers(landing: Path) -> None:

@@ -28,16 +28,21 @@ def test_code_that_the_site_folds_is_not_printed():
     assert ["remove-input" in cell["metadata"]["tags"] for cell in done] == [True] * 2 + [False] * 2
 
 
-def test_the_reference_of_names_is_left_out(tmp_path):
-    (tmp_path / "api").mkdir()
+def test_the_reference_of_names_is_left_out_and_links_to_it_are_words(tmp_path):
+    (tmp_path / "book/api").mkdir(parents=True)
+    (tmp_path / "notebooks").mkdir()
     kept = {"file": "b", "sections": [{"file": "d"}]}
     api = {"file": "book/api", "sections": [1]}
     toc = {"root": "a", "parts": [{"chapters": [kept, api]}]}
-    (tmp_path / "_toc.yml").write_text(yaml.safe_dump(toc))
+    (tmp_path / "book/_toc.yml").write_text(yaml.safe_dump(toc))
+    (tmp_path / "book/api.md").write_text("- [To run](api/to-run.md), [a page](usage.md)\n")
+    (tmp_path / "notebooks/a.ipynb").write_text('["the [API](../book/api/playing.md)"]')
     pdf.remove_reference(tmp_path)
-    left = yaml.safe_load((tmp_path / "_toc.yml").read_text())
+    left = yaml.safe_load((tmp_path / "book/_toc.yml").read_text())
     assert left == {"root": "a", "parts": [{"chapters": [kept, {"file": "book/api"}]}]}
-    assert not (tmp_path / "api").exists()
+    assert not (tmp_path / "book/api").exists()
+    assert (tmp_path / "book/api.md").read_text() == "- To run, [a page](usage.md)\n"
+    assert (tmp_path / "notebooks/a.ipynb").read_text() == '["the API"]'
 
 
 def test_the_landing_page_counts_for_no_chapters(tmp_path):
