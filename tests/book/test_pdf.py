@@ -1,5 +1,8 @@
 """The conversion of the site's notebooks for the PDF."""
 
+import re
+
+import pytest
 import yaml
 
 from book import pdf
@@ -43,6 +46,15 @@ def test_the_reference_of_names_is_left_out_and_links_to_it_are_words(tmp_path):
     assert not (tmp_path / "book/api").exists()
     assert (tmp_path / "book/api.md").read_text() == "- To run, [a page](usage.md)\n"
     assert (tmp_path / "notebooks/a.ipynb").read_text() == '["the API"]'
+
+
+@pytest.mark.parametrize(
+    "path", sorted((pdf.ROOT / "notebooks").glob("*.md")), ids=lambda path: path.stem)
+def test_no_section_has_the_title_of_its_chapter(path):
+    """Sphinx would take the name from both, and sphinx-proof writes LaTeX's labels by it."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    title, *sections = (found.lower() for found in re.findall(r"^#+ (.+)$", text, re.M))
+    assert title not in sections
 
 
 def test_the_landing_page_counts_for_no_chapters(tmp_path):
