@@ -621,7 +621,7 @@ class Cells(Machine):
             assert whole.evidence() == study.evidence() and whole.done == study.done
 
 
-KINDS = {"gates": (Gates, 4000), "cells": (Cells, 450), "arms": (Arms, 450)}
+KINDS = {"gates": (Gates, 8000), "cells": (Cells, 450), "arms": (Arms, 450)}
 
 
 def row(kind, sessions=None):
