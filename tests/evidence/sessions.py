@@ -618,10 +618,12 @@ class Cells(Machine):
                 whole.tell(models, items, [*self.told.values()])
             assert whole.pulls.tolist() == study.pulls.tolist()
             assert all(map(close, whole.means.tolist(), study.means.tolist()))
-            assert whole.evidence() == study.evidence() and whole.done == study.done
+            assert whole.evidence() == study.evidence()
+            # Where a cell of its batch is in flight a study may wait for it before it decides.
+            assert whole.done == study.done or whole.done and self.out
 
 
-KINDS = {"gates": (Gates, 8000), "cells": (Cells, 450), "arms": (Arms, 450)}
+KINDS = {"gates": (Gates, 8000), "cells": (Cells, 1000), "arms": (Arms, 1000)}
 
 
 def row(kind, sessions=None):
