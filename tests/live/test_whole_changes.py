@@ -114,7 +114,8 @@ def test_a_warning_made_an_error_changes_nothing():
     for session, told in ((means, ([0, 1, 2], [0.5, 0.25, 0.75], [10, 10, 10])),
                           (scale, ([0, 1, 2], [100.0, -50.0, 3.0]))):
         before = known(session)
-        with pytest.raises(topk.TopkWarning):
+        with warnings.catch_warnings(), pytest.raises(topk.TopkWarning):
+            warnings.simplefilter("error")
             session.observe(*told)
         assert known(session) == before
         with warnings.catch_warnings():
