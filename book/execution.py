@@ -54,7 +54,8 @@ KERNEL_ENVIRONMENT = {
 KERNEL_ARGUMENTS = ["--IPKernelApp.log_level=CRITICAL", "--HistoryManager.enabled=False"]
 
 # The pages that take longest, by their seconds. They begin first, so that no core is idle at the
-# end, and compile each loop before its first run: plain Python would only delay what pays there.
+# end, and at full scale compile each loop before its first run: plain Python would only delay what
+# pays there.
 LONG = ("13-optimal-pulls-figures", "23-adaptive-figures", "40-which-algorithm",
         "02-hiring-a-crowd", "37-after-the-five-papers", "10-accept-and-reject",
         "38-a-gate-for-a-stream", "39-pairs-and-evidence", "21-one-rule", "07-promises",

@@ -33,7 +33,7 @@ REFERENCE = re.compile(r"\\(?:hyperref\[|(?:page|eq)?ref\{)(?:\\detokenize\{)?([
 LABEL = re.compile(r"\\label\{(?:\\detokenize\{)?([^{}]+)\}")
 EXERCISE = re.compile(
     r"\\label\{exercise:([^}]+)\}\s*\\begin\{sphinxadmonition\}\{note\}\{Exercise ([\d.]+)")
-TO_REFERENCE = re.compile(r"\[([^][]+)\]\((?:\.\./book/)?api/[\w-]+\.md\)")
+TO_REFERENCE = re.compile(r"\[([^][]+)\]\((?:\.\./book/)?api/[\w-]+\.md(?:#[\w.-]*)?\)")
 # Long names in a table may break after an underscore.
 PREAMBLE = r"\usepackage{array}\let\firmscore\_\renewcommand{\_}{\firmscore\allowbreak}"
 

@@ -180,13 +180,15 @@ def test_runs_are_stored_until_their_page_is_executed(root, here):
     assert [path.name for path in (root / "_build/store").iterdir()] == ["b"]
 
 
-def test_preview_gives_parameters_and_a_full_build_none(root, here):
+def test_preview_gives_parameters_and_a_full_build_none(root, here, monkeypatch):
+    """And only at full scale all loops of the longest pages are compiled."""
+    monkeypatch.setattr(execution, "LONG", ("a",))
     source = HEAD.replace("---\n\n", "topk: {preview: {runs: 5}}\n---\n\n")
     source += cell("runs = 100", "parameters")
-    source += cell("import os; print(runs, os.environ.get('TOPK_PREVIEW'))")
+    source += cell("import os; print(runs, *map(os.getenv, ['TOPK_PREVIEW', 'TOPK_COMPILE']))")
     path = root / "notebooks/a.md"
     path.write_text(source)
-    for preview, cells, text in ((False, 2, "100 \n"), (True, 3, "5 1\n")):
+    for preview, cells, text in ((False, 2, "100  always\n"), (True, 3, "5 1 auto\n")):
         result = execution.execute([execution.read_notebook(path, preview)], root, preview)["a"]
         assert len(result.executed["cells"]) == cells
         assert result.executed["cells"][-1]["outputs"][0]["text"] == text
