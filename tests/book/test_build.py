@@ -185,7 +185,8 @@ def test_preview_gives_parameters_and_a_full_build_none(root, here, monkeypatch)
     monkeypatch.setattr(execution, "LONG", ("a",))
     source = HEAD.replace("---\n\n", "topk: {preview: {runs: 5}}\n---\n\n")
     source += cell("runs = 100", "parameters")
-    source += cell("import os; print(runs, *map(os.getenv, ['TOPK_PREVIEW', 'TOPK_COMPILE']))")
+    seen = "os.environ['TOPK_PREVIEW'], os.environ['TOPK_COMPILE']"
+    source += cell(f"import os; print(runs, {seen})")
     path = root / "notebooks/a.md"
     path.write_text(source)
     for preview, cells, text in ((False, 2, "100  always\n"), (True, 3, "5 1 auto\n")):
