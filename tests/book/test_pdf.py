@@ -38,13 +38,13 @@ def test_the_reference_of_names_is_left_out_and_links_to_it_are_words(tmp_path):
     api = {"file": "book/api", "sections": [1]}
     toc = {"root": "a", "parts": [{"chapters": [kept, api]}]}
     (tmp_path / "book/_toc.yml").write_text(yaml.safe_dump(toc))
-    (tmp_path / "book/api.md").write_text("- [To run](api/to-run.md#topk.run), [a page](usage.md)\n")
+    (tmp_path / "book/api.md").write_text("- [Run](api/run.md#topk.run), [a page](usage.md)\n")
     (tmp_path / "notebooks/a.ipynb").write_text('["the [API](../book/api/playing.md)"]')
     pdf.remove_reference(tmp_path)
     left = yaml.safe_load((tmp_path / "book/_toc.yml").read_text())
     assert left == {"root": "a", "parts": [{"chapters": [kept, {"file": "book/api"}]}]}
     assert not (tmp_path / "book/api").exists()
-    assert (tmp_path / "book/api.md").read_text() == "- To run, [a page](usage.md)\n"
+    assert (tmp_path / "book/api.md").read_text() == "- Run, [a page](usage.md)\n"
     assert (tmp_path / "notebooks/a.ipynb").read_text() == '["the API"]'
 
 
