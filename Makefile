@@ -20,6 +20,8 @@ LOCK := uv pip compile --quiet --upgrade pyproject.toml $(LOCKED:%=--extra %) --
 	--no-annotate --no-emit-index-url --no-emit-find-links
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Where Python may not keep bytecode, each kernel compiles all libraries that it imports: three seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help environment address book pdf preview serve lab sync test test-all browser-test bench evidence lock adapters clean \
 	dist coverage mutate lowest audit sphinx chapters

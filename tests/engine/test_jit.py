@@ -457,17 +457,20 @@ def test_the_private_options_are_in_use():
     assert jit.options_of(published_beta, False) is jit.COUNTING
 
 
-def test_0_and_1_have_a_loop_of_their_own(compiled):
-    """Both loops of a rule are stored, and neither is compiled for the rewards of the other."""
-    strategy, found = topk.LUCB1(1, 0.5, 0.5, budget=40), {}
-    for bandit in topk.BernoulliBandit([0.9, 0.1]), topk.BetaBandit([9, 1], [1, 9]):
+def test_each_kind_of_rewards_has_a_loop_of_its_own(compiled):
+    """All loops of a rule are stored, and none is compiled for the rewards of another."""
+    coins, names = topk.BernoulliBandit([0.9, 0.1]), {}
+    for own, bandit in (False, coins), (True, coins), (False, topk.BetaBandit([9, 1], [1, 9])):
+        strategy = topk.UGapEc(1, 0.5, 0.5, budget=40, variance=own)  # own: two pulls to begin with
         play = Play(strategy, bandit, 0, 0, compiles=True)
         play.finish()
-        found[play.law.other is None] = made = jit.compiled_for(
-            play.state, topk.engine.loop.run_batches, play.law.other is None)
+        ending = topk.engine.loop.name_of(play.law)
+        made = jit.compiled_for(play.state, topk.engine.loop.run_batches, ending)
+        names[ending] = made.name
         assert made.claim(False)
-    assert found[True].name != found[False].name
-    assert [len(one.dispatcher.signatures) for one in found.values()] == [1, 1]
+        assert len(made.dispatcher.signatures) == 1
+    assert [*names] == ["", "_sums", "_laws"]
+    assert len(set(names.values())) == 3
 
 
 def alive():

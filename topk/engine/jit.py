@@ -26,6 +26,11 @@ these options avoid this; the third saves an eighth of the time that compiling t
 * ``forceinline=True``: such a function is inlined into its caller, unless marked with `apart`.
 * ``no_cfunc_wrapper=True``: there is no second entry to such a function, for C to call it.
 
+numba makes machine code of each function, with all that it calls, as soon as it has compiled it, so
+that a function is optimised once more for each function between it and the entry point.  The fourth
+option, ``pipeline_class``, leaves a function as it is (`Part`): only the entry point, with all its
+parts, is optimised and becomes machine code.  So compiling takes about half of the time.
+
 If numba does not know one of them, all are left out, with a warning (`private_options`); the
 results are the same, but runs are slower.  Without numba everything runs as plain Python.
 
@@ -62,6 +67,7 @@ try:
     from llvmlite import __version__ as llvmlite_version  # type: ignore[import-untyped]
     from llvmlite import binding
     from numba import types
+    from numba.core import codegen, compiler, compiler_machinery, typed_passes
     from numba.extending import intrinsic, overload
 
     config: Any = numba.config
@@ -74,10 +80,10 @@ PATIENCE = 1.0  # seconds; a longer compilation is announced
 BUSY = 120.0  # seconds after which a process that has begun to compile is thought to have ended
 
 # How functions are compiled.  Options that are left out would be inherited from the first caller.
-USERS = {"_nrt": True, "forceinline": False, "boundscheck": True, "no_cfunc_wrapper": False}
-COUNTING = {"_nrt": True, "forceinline": False, "no_cfunc_wrapper": True}
-APART = {"_nrt": False, "forceinline": False, "no_cfunc_wrapper": True}
-INLINED = {"_nrt": False, "forceinline": True, "no_cfunc_wrapper": True}
+USERS: Any = {"_nrt": True, "forceinline": False, "boundscheck": True, "no_cfunc_wrapper": False}
+COUNTING: Any = {"_nrt": True, "forceinline": False, "no_cfunc_wrapper": True}
+APART: Any = {"_nrt": False, "forceinline": False, "no_cfunc_wrapper": True}
+INLINED: Any = {"_nrt": False, "forceinline": True, "no_cfunc_wrapper": True}
 
 
 MACHINE = {"topk", "numba", "llvmlite", *sys.stdlib_module_names}  # whose errors are understood
@@ -100,10 +106,15 @@ def private_options():
 
     It checks the options of a function when it compiles it, so one is compiled with all of them.
     """
+
+    def one():
+        """Return 1."""
+        return 1
+
     try:
-        njit(**INLINED)(lambda: 0)()
-        return True
-    except (KeyError, TypeError, numba.core.errors.NumbaError) as reason:
+        overload(one, jit_options=INLINED)(lambda: one)
+        return njit(lambda: one())() == 1
+    except Exception as reason:  # what another numba raises is not known
         let_pass(reason)
         warn(f"compiled code is slower with this version of numba: {reason!r}")
         return False
@@ -123,7 +134,7 @@ def known_to_numba(options):
     """Return options without those that numba does not know."""
     if private_options():
         return options
-    return {name: on for name, on in options.items() if name not in COUNTING}
+    return {name: on for name, on in options.items() if name not in INLINED}
 
 
 # What numba compiles in the place of a function
@@ -285,6 +296,53 @@ def prepare(cls, functions, lean):
 
 if COMPILES:
 
+    class Part(codegen.JITCodeLibrary):
+        """The code of a function that becomes machine code only as a part of its callers."""
+
+        def add_ir_module(self, ir_module):
+            """Mark functions that are not to be inlined: LLVM would copy them to each caller."""
+            for function in ir_module.functions:
+                if not (function.is_declaration or "alwaysinline" in function.attributes):
+                    function.attributes.add("noinline")
+            super().add_ir_module(ir_module)
+
+        def _optimize_final_module(self):
+            """Leave that to the entry point."""
+
+        def _finalize_final_module(self):
+            """Make no machine code."""
+            self._finalized = True
+
+    @compiler_machinery.register_pass(mutates_CFG=True, analysis_only=False)
+    class LowerPart(typed_passes.NativeLowering):
+        """Do what numba's own pass does, for a `Part`."""
+
+        _name = "lower_part"
+
+        def run_pass(self, state):
+            """Lower a function; callers know it by an entry for Python, which nothing calls."""
+            state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.flags.no_compile, entry = True, [].append
+            super().run_pass(state)
+            state.targetctx.insert_user_function(entry, state.cr.fndesc, [state.library])
+            state.cr = state.cr._replace(cfunc=entry)
+            return True
+
+    class Parts(compiler.CompilerBase):
+        """numba's compiler with another last pass."""
+
+        def define_pipelines(self):
+            """Exchange the pass."""
+            made = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+            made.passes = [(LowerPart if one is typed_passes.NativeLowering else one, why)
+                           for one, why in made.passes]
+            made._finalized = False
+            made.finalize()
+            return [made]
+
+    for options in COUNTING, APART, INLINED:  # not `USERS`: a print, for example, needs more
+        options["pipeline_class"] = Parts
+
     @intrinsic
     def larger_float(typing_context, a, b):
         """Compile `topk.rules.marks.larger` to an instruction that can be vectorised."""
@@ -322,7 +380,7 @@ def compiled(function, cls, name, lean, store=True):
     return Loop(function, cls, name, lean, store) if COMPILES else function
 
 
-def compiled_for(state, function, coins=True):
+def compiled_for(state, function, rewards=""):
     """Return `topk.engine.loop.run_batches` or ``step`` compiled for the class of a run's state.
 
     Parameters
@@ -331,12 +389,11 @@ def compiled_for(state, function, coins=True):
         The run.
     function : function
         The entry point; without a compiler it is returned as plain Python.
-    coins : bool
-        Whether it draws 0 and 1 only; other laws have a loop of their own, since most runs need
-        none of them, and they take long to compile.
+    rewards : str
+        What tells its loops for several laws apart; see `topk.engine.loop.name_of`.
     """
     cls, search = type(state.strategy), state.search.name if state.search else "none"
-    name = f"{cls.__name__}_{search}_{type(state.s).__name__}{'' if coins else '_laws'}"
+    name = f"{cls.__name__}_{search}_{type(state.s).__name__}{rewards}"
     return compiled(function, type(state.s), name, state.strategy.by_indices, is_importable(cls))
 
 

@@ -61,8 +61,10 @@ NO_CHAIN = Chain(
 
 # How rewards are drawn:
 #   first (n,), the probabilities of 0/1 rewards, or the first parameters of other distributions;
-#   other, None for 0/1 rewards, since a loop that draws nothing else compiles faster.
-Law = namedtuple("Law", "first other")
+#   sums, None if every entry of a batch is one pull, otherwise True;
+#   other, None for 0/1 rewards.
+# A loop compiles faster if it draws nothing but single 0/1 rewards.
+Law = namedtuple("Law", "first sums other")
 # ... and all other laws, of one type, so that a rule has a single loop for them:
 #   kind, one of the numbers below; second (n,), the second parameters of the distributions;
 #   values (v,), recorded rewards; start, end (n,) int64, each arm's part of them;
@@ -78,13 +80,15 @@ NOTHING |= {"results": np.zeros((0, 0), np.int8)}
 def new_law(kind, bandit, order, first=NOTHING["values"], **more):
     """Return a `Law` of rewards that are not drawn as 0 and 1, for arms in an order."""
     numbers = *map(float, bandit.reward_range.numbers[:4]), bool(bandit.reward_range.numbers[4])
-    return Law(first, Other(**NOTHING | {"kind": kind, "order": order, "numbers": numbers} | more))
+    other = Other(**NOTHING | {"kind": kind, "order": order, "numbers": numbers} | more)
+    return Law(first, True, other)
 
 
-def law_of(bandit, order):
+def law_of(bandit, order, singly):
     """Return the `Law` of a bandit's arms, in an order of the arms.
 
-    It is None where rewards come from methods of the user's own, of a class or of this bandit.
+    ``singly`` says that every entry of a batch is one pull.  The law is None where rewards come
+    from methods of the user's own, of a class or of this bandit.
     """
     kind = type(bandit)
     if not vars(bandit).keys().isdisjoint(("pull", "sample", "rewards")):
@@ -92,7 +96,7 @@ def law_of(bandit, order):
     if is_coin(bandit):
         if kind.pull is not BernoulliBandit.pull:
             return None
-        return Law(bandit.means.ravel()[order], None)
+        return Law(bandit.means.ravel()[order], None if singly else True, None)
     if "dealt" in vars(kind):  # a derived class has its own `sample`
         results, taken = bandit.dealt
         return new_law(DEALT, bandit, order, results=results, start=taken)
@@ -108,6 +112,11 @@ def law_of(bandit, order):
             RECORDED, bandit, order, values=records, start=starts, end=starts + sizes[order]
         )
     return None
+
+
+def name_of(law):
+    """Return the end of the name of a loop that draws by a `Law`: each kind has one of its own."""
+    return "_laws" if law.other is not None else "_sums" if law.sums else ""
 
 
 def run_batches(s, chain, law, rng, arms, counts, rewards, until, steps):
@@ -149,7 +158,7 @@ def run_batches(s, chain, law, rng, arms, counts, rewards, until, steps):
             continue
         if crosses(s.now.total, m, counts, until, history):
             return CROSSING, m
-        status = draw_batch(law.first, law.other, arms, counts, m, rng, rewards)
+        status = draw_batch(law.first, law.sums, law.other, arms, counts, m, rng, rewards)
         if status != PAUSED:
             return status, m
         count(s, m, arms, counts, sums, rewards[1])
@@ -163,13 +172,17 @@ def run_batches(s, chain, law, rng, arms, counts, rewards, until, steps):
     return PAUSED, 0
 
 
-def draw_batch(first, other, arms, counts, m, rng, rewards):
+def draw_batch(first, sums, other, arms, counts, m, rng, rewards):
     """Draw a batch by a `Law`: each arm's sum of rewards, and of their squares.
 
-    The law comes in its two parts: where ``other`` is None, numba compiles the first branch only.
+    The law comes in its parts: of the branches that ask whether one is None numba compiles one.
     """
     if other is None:
-        draw_bernoulli(first, arms, counts, m, rng, rewards[0])
+        if sums is None:
+            for j in range(m):  # as `draw_bernoulli` draws a single pull
+                rewards[0, j] = 1.0 if rng.random() < first[arms[j]] else 0.0
+        else:
+            draw_bernoulli(first, arms, counts, m, rng, rewards[0])
         for j in range(m):  # 0 and 1 are their own squares
             rewards[1, j] = rewards[0, j]
         return PAUSED

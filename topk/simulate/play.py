@@ -4,7 +4,7 @@ import itertools
 import math
 import time
 import warnings
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def compiled_for(state, function, law=None):
     """Return a loop compiled for the state of a run; see `topk.engine.jit.compiled_for`."""
     from topk.engine import jit  # importing numba takes longer than many runs
 
-    return jit.compiled_for(state, function, coins=law is None or law.other is None)
+    return jit.compiled_for(state, function, "" if law is None else loop.name_of(law))
 
 
 def numbered_loop(function):
@@ -164,9 +164,10 @@ class Play:
             check_values(strategy, bandit.n, items)
         coins = getattr(bandit.pull, "__func__", None) is BernoulliBandit.pull
         if coins and self.ruled and (self.one_by_one or not record):
-            self.law = loop.law_of(bandit, self.order)
+            self.law = loop.law_of(bandit, self.order, self.one_by_one)
         elif not (coins or record or self.limited) and self._pulls_singly(strategy):
-            self.law = bandit.law(self.order) if self.buffered else loop.law_of(bandit, self.order)
+            law = bandit.law if self.buffered else partial(loop.law_of, bandit, singly=False)
+            self.law = law(self.order)
         self.fused = self.law is not None
         asks = not (self.fused or self.numbered)
         self.batch_length = asks and self._limit(self.state.ask(self.arms, self.counts))
