@@ -54,12 +54,11 @@ KERNEL_ENVIRONMENT = {
 KERNEL_ARGUMENTS = ["--IPKernelApp.log_level=CRITICAL", "--HistoryManager.enabled=False"]
 
 # The pages that take longest, by their seconds. They begin first, so that no core is idle at the
-# end, and at full scale compile each loop before its first run: plain Python would only delay what
-# pays there.
+# end, and compile each loop before its first run: plain Python would only delay what pays there.
 LONG = ("13-optimal-pulls-figures", "23-adaptive-figures", "40-which-algorithm",
         "02-hiring-a-crowd", "37-after-the-five-papers", "10-accept-and-reject",
         "38-a-gate-for-a-stream", "39-pairs-and-evidence", "21-one-rule", "07-promises",
-        "36-upper-meets-lower", "15-crowd-forensics")
+        "36-upper-meets-lower", "15-crowd-forensics", "03-your-own-arms", "27-finite-test-set")
 
 
 @dataclass(frozen=True)
@@ -269,7 +268,7 @@ def run_one(notebook: Notebook, root: Path, preview: bool, jobs: int) -> Result:
     logging.getLogger("papermill").setLevel(logging.ERROR)
     os.environ.update(kernel_environment(root))
     os.environ["TOPK_STORE"] = str(runs_folder(root, notebook.name))
-    os.environ["TOPK_COMPILE"] = "always" if notebook.name in LONG and not preview else "auto"
+    os.environ["TOPK_COMPILE"] = "always" if notebook.name in LONG else "auto"
     os.environ["TOPK_JOBS"] = str(jobs)
     os.environ["TOPK_PREVIEW"] = "1" if preview else ""
     node = jupytext.reads(notebook.source, fmt="md:myst")

@@ -181,18 +181,19 @@ def test_runs_are_stored_until_their_page_is_executed(root, here):
 
 
 def test_preview_gives_parameters_and_a_full_build_none(root, here, monkeypatch):
-    """And only at full scale all loops of the longest pages are compiled."""
+    """And all loops of the longest pages alone are compiled."""
     monkeypatch.setattr(execution, "LONG", ("a",))
     source = HEAD.replace("---\n\n", "topk: {preview: {runs: 5}}\n---\n\n")
     source += cell("runs = 100", "parameters")
     seen = "os.environ['TOPK_PREVIEW'], os.environ['TOPK_COMPILE']"
-    source += cell(f"import os; print(runs, {seen})")
-    path = root / "notebooks/a.md"
-    path.write_text(source)
-    for preview, cells, text in ((False, 2, "100  always\n"), (True, 3, "5 1 auto\n")):
-        result = execution.execute([execution.read_notebook(path, preview)], root, preview)["a"]
-        assert len(result.executed["cells"]) == cells
-        assert result.executed["cells"][-1]["outputs"][0]["text"] == text
+    for name, compiles in (("a", "always"), ("b", "auto")):
+        path = root / f"notebooks/{name}.md"
+        path.write_text(source + cell(f"import os  # {name}\nprint(runs, {seen})"))
+        for preview, cells, text in ((False, 2, "100 "), (True, 3, "5 1")):
+            book = execution.read_notebook(path, preview)
+            result = execution.execute([book], root, preview)[name]
+            assert len(result.executed["cells"]) == cells
+            assert result.executed["cells"][-1]["outputs"][0]["text"] == f"{text} {compiles}\n"
 
 
 def test_executed_notebook_names_no_place_no_time_and_no_address_in_memory(root, here):
