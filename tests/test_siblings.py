@@ -4,9 +4,10 @@ import importlib
 import inspect
 
 import pytest
-from numpydoc.docscrape import FunctionDoc
 
 import topk
+
+docscrape = pytest.importorskip("numpydoc.docscrape")  # not beside the oldest versions
 
 MODULES = ("topk", "topk.confidence", "topk.guarantees", "topk.hardness", "topk.instances",
            "topk.lower_bounds")
@@ -15,7 +16,7 @@ STRATEGIES = sorted({*topk.strategies.__all__, "PairedBetting"})
 
 def siblings(thing):
     """Return the names in the section See Also of a docstring."""
-    found = FunctionDoc(None, doc=inspect.getdoc(thing))["See Also"]
+    found = docscrape.FunctionDoc(None, doc=inspect.getdoc(thing))["See Also"]
     return [name for names, _ in found for name, _ in names]
 
 
