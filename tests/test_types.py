@@ -1,14 +1,15 @@
 """Types of the library as seen by mypy in user scripts; `make test` checks the library itself."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 import topk
 import topk_eval
-from book.build import ROOT
 
 api = pytest.importorskip("mypy.api")  # not beside the oldest versions
+ROOT = Path(__file__).resolve().parent.parent
 CONFIG = ROOT / "pyproject.toml"
 README = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)[1]
 EVERY_MODULE = """\

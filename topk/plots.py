@@ -213,7 +213,7 @@ def figure_or(ax: Axes | None = None, height: float = 3.2) -> tuple[Figure | Non
     ValueError
         If ``ax`` is not a Matplotlib Axes.
     ModuleNotFoundError
-        If matplotlib is not installed; ``pip install ".[plot]"`` installs it.
+        If matplotlib or seaborn is not installed.
     """
     if ax is not None:
         if not (hasattr(ax, "plot") and hasattr(ax, "set_xlabel")):
@@ -222,7 +222,7 @@ def figure_or(ax: Axes | None = None, height: float = 3.2) -> tuple[Figure | Non
     try:
         figure, (ax,) = panels(1, 1, height=height)
     except ModuleNotFoundError as reason:
-        told = 'a figure needs matplotlib and seaborn: pip install ".[plot]"'
+        told = "a figure needs matplotlib and seaborn: pip install matplotlib seaborn"
         raise ModuleNotFoundError(told, name=reason.name) from reason
     figure.set_layout_engine("constrained")
     return figure, ax

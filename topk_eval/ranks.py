@@ -751,8 +751,8 @@ class Tiers:
             if named or tier != "tied":
                 lines.append(f"{tier}: {_some(named)}" if named else f"{tier}: none")
         whether = "settled" if self.decided(self.k) else "not settled"
-        up_to = f" up to {self.epsilon:g}" if self.epsilon else ""
-        lines.append(f"the {self.k} best{up_to} {whether}: p = {self.evidence(self.k):.2g}")
+        p = self.evidence(self.k)
+        lines.append(f"the {self.k} best{up_to(self.epsilon)} {whether}: p = {p:.2g}")
         if self.epsilon and self.decided(self.k):
             lines.append(f"no other model is more than {self.epsilon:g} better than one of "
                          f"{_some(self.names[: self.k])}")
@@ -795,7 +795,7 @@ class Tiers:
         Raises
         ------
         ModuleNotFoundError
-            If matplotlib is missing, which ``pip install ".[plot]"`` installs.
+            If matplotlib or seaborn is missing.
         """
         figure, ax = plots.figure_of_rows(ax, len(self.names))
         (self._draw_ranks if self.k is None else self._draw_means)(ax)
@@ -826,10 +826,15 @@ class Tiers:
         assert self.k is not None
         ax.axhline(self.k - 0.5, color="#333333", linestyle="--", linewidth=1)
         better = " (lower is better)" if self.results.lower_is_better else ""
-        up_to = f" up to {self.epsilon:g}" if self.epsilon else ""
-        sure = plots.percent(1 - self.delta)
-        ax.set(xlabel=f"mean score{better}",
-               title=f"The {self.k} best of {len(self.names)}{up_to}, {sure} sure")
+        best = f"The {self.k} best of {len(self.names)}{up_to(self.epsilon)}"
+        sure = plots.percent(1 - self.delta) + " sure"
+        whether = sure if self.decided(self.k) else f"not settled; in and out: {sure}"
+        ax.set(xlabel=f"mean score{better}", title=f"{best}, {whether}")
+
+
+def up_to(epsilon: float) -> str:
+    """Return the tolerance of a set in words."""
+    return f" up to {epsilon:g}" if epsilon else ""
 
 
 def _means(results):

@@ -127,7 +127,7 @@ class Results:
         Whether that order is a random order of all N items, drawn before any result was known.
     empty : {'auto', 'failed', 'absent'}
         What an empty cell of a wide table is: one that failed, one that nobody has asked, or, by
-        default, failed if its model has a score in a later column, and otherwise absent.
+        default, failed if its model has a score for a later item, and otherwise absent.
 
     Attributes
     ----------

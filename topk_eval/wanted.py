@@ -99,8 +99,13 @@ def next_cells(
                 return cells, ""
     if cells:
         return cells, ""
-    ways = "results are missing" if handed.any() else "all items are used up"
-    return [], f"{ways}, and the {k} best are open"
+    if handed.any():
+        why = "results are missing"
+    elif absent.any():
+        why = "the rule asks none of the cells that are left"
+    else:
+        why = "all items are used up"
+    return [], f"{why}, and the {k} best are open"
 
 
 def _groups(results):

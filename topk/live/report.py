@@ -391,7 +391,7 @@ def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:
     Raises
     ------
     ModuleNotFoundError
-        If matplotlib is missing, which ``pip install ".[plot]"`` installs.
+        If matplotlib or seaborn is missing.
     """
     frame = report(snapshot)
     n = len(frame)

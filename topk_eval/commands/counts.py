@@ -15,6 +15,7 @@ from topk._warnings import warn_of_failure
 from topk.bandits import reward_range_of
 from topk.confidence import evidence
 from topk_eval.commands import output
+from topk_eval.ranks import up_to
 from topk_eval.reading.columns import listed
 from topk_eval.reading.results import opened
 from topk_eval.reading.table import as_labels, as_scores, refuse
@@ -63,10 +64,12 @@ def rank_counts(
              "mean": float(sums[x] / counts[x]) if counts[x] else np.nan,
              "tier": "open" if not decided else "in" if place <= k else "out"}
             for place, x in enumerate(order.tolist(), 1)]
-    said = [f"{len(names)} arms, {int(counts.sum()):,} rewards: independent draws in {scale}",
+    said = [f"{len(names)} arms, {int(counts.sum()):,} rewards: independent draws {scale}",
             f"the level is that of topk.confidence.evidence, for a K that was fixed before any "
             f"result: {k}",
-            f"the {k} best {'settled' if decided else 'open'}: p = {p:.2g}"]
+            f"the {k} best{up_to(epsilon)} {'settled' if decided else 'open'}: p = {p:.2g}"]
+    if epsilon and decided:
+        said.append(f"no other arm is more than {epsilon:g} better than one of these {k}")
     if context.params["as_json"]:
         output.say_json(context, {"decided": decided, "evidence": p, "summary": said,
                                   "arms": [output.plain_row(row) for row in rows]})

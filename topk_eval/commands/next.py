@@ -15,7 +15,7 @@ import typer
 
 from topk_eval import wanted
 from topk_eval.commands import options, output
-from topk_eval.commands.tables import table_of
+from topk_eval.commands.tables import note_of_empty, table_of
 from topk_eval.ranks import tiers
 from topk_eval.reading.lm_eval import SAMPLES
 from topk_eval.reading.names import read_names
@@ -100,9 +100,10 @@ def next_cells(
         output.note("about these items, a model with missing cells is known only between its "
                     "worst and its best case, unless the order was drawn at random beforehand "
                     "(--drawn, or --shuffle --seed N)")
-    if order is not None and (blank := int(results.absent.sum())):
-        output.note(f"{output.quantity(blank, 'empty cell')} after the last score of a model "
+    if order is not None and empty is options.Empty.auto and (left := int(results.absent.sum())):
+        output.note(f"{output.quantity(left, 'empty cell')} after the last score of a model "
                     "are taken for not run; --empty failed says that they failed")
+    note_of_empty(results)
     handed = _handed_out(todo or [], results)
     about = "new" if new else "these"
     found = tiers(results, delta, k, epsilon, about, most_models=most_models)  # type: ignore[arg-type]

@@ -71,7 +71,7 @@ class Empty(StrEnum):
 
 EmptyOption = Annotated[Empty, typer.Option(
     "--empty", help="What an empty cell of a wide table is: it failed, or it is absent, that "
-    "is, it was not asked; by default it failed if its model has a score in a later column.",
+    "is, it was not asked; by default it failed if its model has a score for a later item.",
     rich_help_panel=SCORES)]
 
 

@@ -12,7 +12,7 @@ import typer
 from topk.confidence.paired import BETS, WEIGHTS
 from topk_eval.commands import options, output
 from topk_eval.commands.counts import Columns, rank_counts
-from topk_eval.commands.tables import table_of
+from topk_eval.commands.tables import note_of_empty, table_of
 from topk_eval.ranks import tiers
 from topk_eval.reading.names import read_names
 
@@ -81,7 +81,7 @@ def rank(
     possible rank; 3 if not; and 2 if a file or an option is refused.
     """
     if plot is not None and None in map(find_spec, ("matplotlib", "seaborn")):
-        raise ValueError("--plot needs matplotlib and seaborn: pip install 'topk-arms[plot]'")
+        raise ValueError("--plot needs matplotlib and seaborn: pip install matplotlib seaborn")
     if ranks and k is not None:
         raise ValueError("-k and --ranks share delta in different ways; choose one of them")
     if as_json and markdown:
@@ -104,6 +104,7 @@ def rank(
     n = len(results.models)
     if k is not None and not 1 <= k < n:
         raise ValueError(f"-k must be at least 1 and less than the number of models, {n}, got {k}")
+    note_of_empty(results)
     about = "new" if new else "these"
     found = tiers(results, delta, k, epsilon, about, missing.value,  # type: ignore[arg-type]
                   most_models=most_models)
@@ -155,11 +156,16 @@ def _say_open(tiers, k, new, more):
     results, pairs = tiers.results, tiers.undecided(k)
     output.say(f"\nopen for the {k} best: {output.quantity(len(pairs), 'pair')}, the weakest "
                + "; ".join(f"{a} over {b}" for a, b in pairs[:PAIRS]))
-    held = [words for name in pairs[0] if (words := _holes_of(results, name))] if pairs else []
+    holes = {"failed": results.failed, "absent": results.absent}
+    if tiers._source.missing == "fixed":  # absent ones are left out
+        del holes["absent"]
+    held = [words for name in (pairs[0] if pairs else ())
+            if (words := _holes_of(name, results, holes))]
     if held:
         output.say(f"each hole counts as the worst: {'; '.join(held)}")
     if more is not None:
-        output.say(f"how many more items might decide: {_more_in_words(more)}")
+        way = ", continued in this order" if results.order is not None else ""
+        output.say(f"how many more items might decide{way}: {_more_in_words(more)}")
     if not new:
         left = int(results.absent.sum())
         output.say(f"{output.quantity(left, 'cell')} of {results.absent.size} are not run yet")
@@ -170,11 +176,11 @@ def _first_open(tiers):
     return next((k for k in range(1, len(tiers.names)) if not tiers.decided(k)), None)
 
 
-def _holes_of(results, name):
-    """Return how many cells of a model failed or are absent, in words; "" if none."""
+def _holes_of(name, results, holes):
+    """Return how many cells of a model have no score, kind by kind, in words; "" if none."""
     arm = results.models.index(name)
-    parts = [f"{output.quantity(int(cells[arm].sum()), kind + ' cell')}" for kind, cells in
-             (("failed", results.failed), ("absent", results.absent)) if cells[arm].any()]
+    parts = [f"{output.quantity(int(cells[arm].sum()), kind + ' cell')}"
+             for kind, cells in holes.items() if cells[arm].any()]
     return f"{name} has {' and '.join(parts)}" if parts else ""
 
 

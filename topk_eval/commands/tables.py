@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from topk_eval.commands import options
+from topk_eval.commands import options, output
 from topk_eval.reading import read_results
 from topk_eval.reading.names import names_in
 from topk_eval.results import Results
@@ -48,6 +48,13 @@ def table_of(
                                                                **scale)
     results = read_results(files, order=listed, drawn=random, **columns)
     return results.with_models(sorted(results.models) if models is None else models)
+
+
+def note_of_empty(results: Results) -> None:
+    """Say which empty cells of a wide table are taken for failed, as the file does not say it."""
+    if number := int(results.blank.sum()):
+        output.note(f"{output.quantity(number, 'empty cell')} before a later score of the same "
+                    "model are taken for failed; --empty absent says that they were not run")
 
 
 def read_items(items: str, seed: int | None = None) -> list[str]:

@@ -150,7 +150,7 @@ def read_parquet(path: object, data: bytes) -> RawTable:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        refuse(path, " needs pyarrow to be read: pip install 'topk-arms[parquet]'")
+        refuse(path, " needs pyarrow to be read: pip install pyarrow")
     try:
         table = parquet.ParquetFile(
             pyarrow.BufferReader(data), page_checksum_verification=True).read()

@@ -195,7 +195,7 @@ def _member(path, archive, name):
         import pyarrow
     except ImportError:
         refuse(path, " is compressed with Zstandard; it needs pyarrow to be read: "
-                     "pip install 'topk-arms[parquet]'")
+                     "pip install pyarrow")
     member.compress_type = zipfile.ZIP_STORED  # to get at the bytes as they are
     size, member.file_size = member.file_size, member.compress_size
     crc, member.CRC = member.CRC, None

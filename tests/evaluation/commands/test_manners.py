@@ -174,6 +174,9 @@ def test_counts_without_items(line, folder):
     assert found["evidence"] == p and [row["arm"] for row in found["arms"]] == ["B", "A", "C"]
     assert found["arms"][1]["count"] == 1300 and found["options"]["total"] == "buyers"
     assert line(*words, "--markdown").out.count("\n") == 5
+    said = line(*words, "--epsilon", ".05").out
+    assert "rewards: independent draws in [0, 1]\n" in said and "the 1 best up to 0.05 sett" in said
+    assert "no other arm is more than 0.05 better than one of these 1" in said
     last = line(*words, "--lower-is-better")
     assert last.code == 3 and "the 1 best open" in last.out
     for change, told in ((["--items", "9"], "leave out --items"), (["-k", "3"], "-k must be"),

@@ -79,7 +79,8 @@ def test_a_loop_of_two_commands_is_an_evaluation(line, folder, k, mode, size):
 
 def test_a_loop_that_stays_open_ends_with_the_items(line, folder):
     count, last, rank = play(line, folder, 2, 100)
-    assert "all items are used up, and the 2 best are open" in last and rank.code == 3
+    why = "the rule asks none of the cells that are left, and the 2 best are open"
+    assert why in last and rank.code == 3
     assert count < RIGHT.size
 
 

@@ -1,0 +1,75 @@
+"""What the commands say of empty cells of a wide table, of which no file says what they are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import topk_eval
+
+FAILED = "before a later score of the same model are taken for failed"
+NOT_RUN = "after the last score of a model are taken for not run"
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """Return a table of 40 items and 4 models: two empty cells in the middle, one at the end."""
+    scores = np.random.default_rng(3).integers(0, 11, (40, 4)).astype(float)
+    scores[[4, 9], [1, 2]] = scores[39, 3] = np.nan
+    table = pd.DataFrame(scores, columns=[*"abcd"])
+    table.insert(0, "item", [f"q{i}" for i in range(40)])
+    table.to_csv(tmp_path / "wide.csv", index=False)
+    return tmp_path / "wide.csv", "--bounds", 0, 10, "-k", 2
+
+
+def test_cells_that_are_taken_for_failed_are_named(line, wide):
+    for command in ("rank",), ("next", "-n", 9, "--order", "columns"):
+        said = line(*command, *wide)
+        assert f"2 empty cells {FAILED}; --empty absent says that they were not run" in said.err
+        for words in (["--empty", "absent"], ["--empty", "failed"]):
+            assert FAILED not in line(*command, *wide, *words).err
+
+
+def test_cells_that_are_taken_for_not_run_are_named(line, wide):
+    said = line("next", *wide, "-n", 9, "--order", "columns")
+    assert f"1 empty cell {NOT_RUN}" in said.err
+    assert said.out.split() == ["model,item", "d,q39"]
+    said = line("next", *wide, "-n", 9, "--order", "columns", "--empty", "absent")
+    assert NOT_RUN not in said.err
+    assert {*said.out.split()[1:]} == {"b,q4", "c,q9", "d,q39"}
+
+
+def test_only_cells_that_count_hold_a_pair_up(line, wide):
+    """With a design fixed beforehand absent cells are left out, and are no hole."""
+    words = [*wide, "--empty", "absent", "--columns", "b,c,d"]
+    assert "each hole counts as the worst" in line("rank", *words).out
+    assert "each hole counts as the worst" not in line("rank", *words, "--missing", "fixed").out
+
+
+def test_cells_that_the_rule_leaves_are_not_used_up(line, tmp_path):
+    """The last cell of c cannot decide between a and b, which failed on some items."""
+    scores = np.zeros((40, 3))
+    scores[::2, 0] = scores[1::2, 1] = 1.0
+    scores[10:16, :2] = scores[39, 2] = np.nan
+    table = pd.DataFrame(scores, columns=[*"abc"])
+    table.insert(0, "item", [f"q{i}" for i in range(40)])
+    table.to_csv(tmp_path / "wide.csv", index=False)
+    words = tmp_path / "wide.csv", "-k", 1, "-n", 9, "--order", "columns", "--these"
+    said = line("next", *words, "--empty", "failed")
+    assert "nothing is left to run: all items are used up, and the 1 best are open" in said.err
+    said = line("next", *words)
+    assert "the rule asks none of the cells that are left, and the 1 best are open" in said.err
+
+
+def test_the_order_that_a_forecast_continues_is_mentioned(line, wide):
+    assert "more items might decide:" in line("rank", *wide).out
+    said = line("rank", *wide, "--order", "columns").out
+    assert "more items might decide, continued in this order:" in said
+
+
+def test_the_title_of_a_figure_says_whether_the_set_is_settled():
+    scores = np.random.default_rng(0).random((3, 300)) < [[0.9], [0.6], [0.58]]
+    for k, title in ((1, "The 1 best of 3, 95 % sure"),
+                     (2, "The 2 best of 3, not settled; in and out: 95 % sure")):
+        tiers = topk_eval.tiers(scores.astype(float), k=k)
+        assert tiers.decided(k) == (k == 1)
+        assert tiers.plot().axes[0].get_title() == title
