@@ -11,6 +11,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -210,6 +211,17 @@ def test_two_processes_compile_at_once(tmp_path):
 
 
 @kept_only
+def test_a_process_leaves_the_file_that_another_has_just_made(tmp_path, monkeypatch):
+    """numba takes a loop that is older than this file for stale."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = jit.Loop(ranking.means_of, None, "test", lean=True, store=True)
+    os.utime(first.path, (1, 1))
+    monkeypatch.setattr(Path, "exists", lambda path: False)  # as it was when this one looked
+    assert jit.Loop(ranking.means_of, None, "test", lean=True, store=True).path == first.path
+    assert first.path.stat().st_mtime == 1
+
+
+@kept_only
 def test_numba_is_told_of_functions_by_one_thread_at_a_time(monkeypatch):
     """It must know a function when another thread needs it."""
     inside, most = [], []
@@ -246,6 +258,7 @@ print(json.dumps(made))
 FORMS = "topk.Uniform(1, 30)", "topk.SAR(1, 30)"
 USERS = """
 from dataclasses import dataclass
+from pathlib import Path
 import topk
 
 @dataclass(frozen=True)

@@ -476,8 +476,9 @@ class Loop:
         entry = FunctionType(code, self._function.__globals__, name)
         entry.__module__ = self._function.__module__
         try:
-            if self.path and not self.path.exists():  # numba compares its time
-                self.path.write_text("Machine code beside this file: see topk.engine.jit\n")
+            if self.path:
+                with suppress(FileExistsError):  # numba compares its time: another process's stays
+                    self.path.open("x").close()
             self.dispatcher = njit(nogil=True, cache=bool(self.path))(entry)
         except (OSError, RuntimeError) as reason:  # numba finds no place for its files
             let_pass(reason)
