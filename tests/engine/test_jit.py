@@ -405,6 +405,7 @@ def test_numba_recognizes_every_state_after_other_runs(monkeypatch):
     assert numbers - {0} == {1}  # 0: a loop that another test could not compile
 
 
+@kept_only
 def test_numba_is_left_as_it_was():
     assert json.loads(python(NUMBAS)) == {}
 
@@ -458,6 +459,7 @@ def test_a_users_function_below_the_librarys_has_all_that_numba_offers(capfd):
         assert capfd.readouterr().out.split("\n")[:2] == ["scale of 4 arms", "scale of 5 arms"]
 
 
+@kept_only
 def test_the_private_options_are_in_use():
     """Otherwise everything is right, and slow."""
     assert jit.private_options()
@@ -470,6 +472,7 @@ def test_the_private_options_are_in_use():
     assert jit.options_of(published_beta, False) is jit.COUNTING
 
 
+@kept_only
 def test_each_kind_of_rewards_has_a_loop_of_its_own(compiled):
     """All loops of a rule are stored, and none is compiled for the rewards of another."""
     coins, names = topk.BernoulliBandit([0.9, 0.1]), {}
@@ -565,6 +568,7 @@ class Late(Exception):
     """The error of a time limit, which a signal raises at any moment."""
 
 
+@kept_only
 @pytest.mark.parametrize("error", [Late, TimeoutError])
 def test_a_time_limit_passes_through_compilation(error, monkeypatch):
     def late(*_, **__):
@@ -590,6 +594,7 @@ class Limited:
         self.call()
 
 
+@kept_only
 def test_an_option_that_numba_does_not_know_is_no_time_limit(monkeypatch):
     njit = jit.njit
     monkeypatch.setattr(jit, "njit", lambda **_: njit(unknown=True))
