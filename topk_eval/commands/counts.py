@@ -60,9 +60,10 @@ def rank_counts(
     order = np.argsort(-means, kind="stable")
     p = evidence(counts, unit, order[:k], epsilon / scale.width)
     decided = p <= delta
+    inside, outside = ("chosen", "not chosen") if epsilon else ("in", "out")
     rows = [{"rank": place, "arm": names[x], "count": int(counts[x]), "sum": float(sums[x]),
              "mean": float(sums[x] / counts[x]) if counts[x] else np.nan,
-             "tier": "open" if not decided else "in" if place <= k else "out"}
+             "tier": "open" if not decided else inside if place <= k else outside}
             for place, x in enumerate(order.tolist(), 1)]
     said = [f"{len(names)} arms, {int(counts.sum()):,} rewards: independent draws {scale}",
             f"the level is that of topk.confidence.evidence, for a K that was fixed before any "

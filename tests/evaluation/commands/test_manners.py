@@ -177,6 +177,7 @@ def test_counts_without_items(line, folder):
     said = line(*words, "--epsilon", ".05").out
     assert "rewards: independent draws in [0, 1]\n" in said and "the 1 best up to 0.05 sett" in said
     assert "no other arm is more than 0.05 better than one of these 1" in said
+    assert said.count("not chosen") == 2 and "out" not in said  # up to a tolerance
     last = line(*words, "--lower-is-better")
     assert last.code == 3 and "the 1 best open" in last.out
     for change, told in ((["--items", "9"], "leave out --items"), (["-k", "3"], "-k must be"),
