@@ -827,9 +827,8 @@ class Tiers:
         ax.axhline(self.k - 0.5, color="#333333", linestyle="--", linewidth=1)
         better = " (lower is better)" if self.results.lower_is_better else ""
         best = f"The {self.k} best of {len(self.names)}{up_to(self.epsilon)}"
-        sure = plots.percent(1 - self.delta) + " sure"
-        whether = sure if self.decided(self.k) else f"not settled; in and out: {sure}"
-        ax.set(xlabel=f"mean score{better}", title=f"{best}, {whether}")
+        sure = f"{plots.percent(1 - self.delta)} sure" if self.decided(self.k) else "not settled"
+        ax.set(xlabel=f"mean score{better}", title=f"{best}, {sure}")
 
 
 def up_to(epsilon: float) -> str:

@@ -258,7 +258,6 @@ print(json.dumps(made))
 FORMS = "topk.Uniform(1, 30)", "topk.SAR(1, 30)"
 USERS = """
 from dataclasses import dataclass
-from pathlib import Path
 import topk
 
 @dataclass(frozen=True)
@@ -322,17 +321,19 @@ def play_some(*names):
 
 
 PLAY_SOME = "import json\nfrom engine.test_jit import *\nprint(json.dumps(play_some(*{names})))\n"
-WITHOUT = """
+WITHOUT = '''
 import warnings
-from numba.core.options import TargetOptions
+from numba.core import options
+exec("""
 known = TargetOptions.parse_as_flags.__func__
 def parse_as_flags(cls, flags, options):  # as numba refuses an option, when it compiles
-    if "_nrt" in options:
-        raise KeyError("Unrecognized options: {'_nrt'}")
+    if "forceinline" in options:  # not "_nrt", which numba uses itself
+        raise KeyError("Unrecognized options: {'forceinline'}")
     return known(cls, flags, options)
 TargetOptions.parse_as_flags = classmethod(parse_as_flags)
+""", vars(options))  # raised by numba, not by a time limit of this script
 warnings.filterwarnings("ignore", "compiled code is slower with this version of numba")
-"""
+'''
 BLOCKED = """
 import sys
 sys.modules["numba"] = None  # importing it raises ImportError
@@ -464,6 +465,7 @@ def test_the_private_options_are_in_use():
     """Otherwise everything is right, and slow."""
     assert jit.private_options()
     assert jit.known_to_numba(jit.INLINED) == jit.INLINED
+    assert jit.INLINED["pipeline_class"] is jit.parts()
     assert jit.options_of(indices.update, True) is jit.INLINED
     assert jit.options_of(ranking.rank, True) is jit.COUNTING
     assert jit.options_of(find_bounds.compiled_form, True) is jit.APART
@@ -592,6 +594,16 @@ class Limited:
 
     def __call__(self):
         self.call()
+
+
+@kept_only
+def test_without_a_private_name_of_numba_the_options_are_left_out(monkeypatch):
+    from numba.core import typed_passes
+
+    monkeypatch.delattr(typed_passes, "NativeLowering")
+    monkeypatch.setattr(jit, "parts", jit.parts.__wrapped__)
+    with pytest.warns(topk.TopkWarning, match="compiled code is slower .* 'NativeLowering'"):
+        assert not jit.private_options.__wrapped__()
 
 
 @kept_only

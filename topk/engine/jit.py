@@ -28,7 +28,7 @@ these options avoid this; the third saves an eighth of the time that compiling t
 
 numba makes machine code of each function, with all that it calls, as soon as it has compiled it, so
 that a function is optimised once more for each function between it and the entry point.  The fourth
-option, ``pipeline_class``, leaves a function as it is (`Part`): only the entry point, with all its
+option, ``pipeline_class``, leaves a function as it is (`parts`): only the entry point, with all its
 parts, is optimised and becomes machine code.  So compiling takes about half of the time.
 
 If numba does not know one of them, all are left out, with a warning (`private_options`); the
@@ -67,7 +67,6 @@ try:
     from llvmlite import __version__ as llvmlite_version  # type: ignore[import-untyped]
     from llvmlite import binding
     from numba import types
-    from numba.core import codegen, compiler, compiler_machinery, typed_passes
     from numba.extending import intrinsic, overload
 
     config: Any = numba.config
@@ -101,6 +100,58 @@ def let_pass(error):
 
 
 @cache
+def parts():
+    """Return numba's compiler with another last pass, whose functions become a `Part`."""
+    from numba.core import codegen, compiler, compiler_machinery, typed_passes
+
+    class Part(codegen.JITCodeLibrary):
+        """The code of a function that becomes machine code only as a part of its callers."""
+
+        def add_ir_module(self, ir_module):
+            """Mark functions that are not to be inlined: LLVM would copy them to each caller."""
+            for function in ir_module.functions:
+                if not (function.is_declaration or "alwaysinline" in function.attributes):
+                    function.attributes.add("noinline")
+            super().add_ir_module(ir_module)
+
+        def _optimize_final_module(self):
+            """Leave that to the entry point."""
+
+        def _finalize_final_module(self):
+            """Make no machine code."""
+            self._finalized = True
+
+    @compiler_machinery.register_pass(mutates_CFG=True, analysis_only=False)
+    class LowerPart(typed_passes.NativeLowering):
+        """Do what numba's own pass does, for a `Part`."""
+
+        _name = "lower_part"
+
+        def run_pass(self, state):
+            """Lower a function; callers know it by an entry for Python, which nothing calls."""
+            state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.flags.no_compile, entry = True, [].append
+            super().run_pass(state)
+            state.targetctx.insert_user_function(entry, state.cr.fndesc, [state.library])
+            state.cr = state.cr._replace(cfunc=entry)
+            return True
+
+    class Parts(compiler.CompilerBase):
+        """numba's compiler."""
+
+        def define_pipelines(self):
+            """Exchange the pass."""
+            made = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+            made.passes = [(LowerPart if one is typed_passes.NativeLowering else one, why)
+                           for one, why in made.passes]
+            made._finalized = False
+            made.finalize()
+            return [made]
+
+    return Parts
+
+
+@cache
 def private_options():
     """Return whether numba knows the private options.
 
@@ -112,6 +163,8 @@ def private_options():
         return 1
 
     try:
+        for options in COUNTING, APART, INLINED:  # not `USERS`: a print, for example, needs more
+            options["pipeline_class"] = parts()
         overload(one, jit_options=INLINED)(lambda: one)
         return njit(lambda: one())() == 1
     except Exception as reason:  # what another numba raises is not known
@@ -295,53 +348,6 @@ def prepare(cls, functions, lean):
 
 
 if COMPILES:
-
-    class Part(codegen.JITCodeLibrary):
-        """The code of a function that becomes machine code only as a part of its callers."""
-
-        def add_ir_module(self, ir_module):
-            """Mark functions that are not to be inlined: LLVM would copy them to each caller."""
-            for function in ir_module.functions:
-                if not (function.is_declaration or "alwaysinline" in function.attributes):
-                    function.attributes.add("noinline")
-            super().add_ir_module(ir_module)
-
-        def _optimize_final_module(self):
-            """Leave that to the entry point."""
-
-        def _finalize_final_module(self):
-            """Make no machine code."""
-            self._finalized = True
-
-    @compiler_machinery.register_pass(mutates_CFG=True, analysis_only=False)
-    class LowerPart(typed_passes.NativeLowering):
-        """Do what numba's own pass does, for a `Part`."""
-
-        _name = "lower_part"
-
-        def run_pass(self, state):
-            """Lower a function; callers know it by an entry for Python, which nothing calls."""
-            state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
-            state.flags.no_compile, entry = True, [].append
-            super().run_pass(state)
-            state.targetctx.insert_user_function(entry, state.cr.fndesc, [state.library])
-            state.cr = state.cr._replace(cfunc=entry)
-            return True
-
-    class Parts(compiler.CompilerBase):
-        """numba's compiler with another last pass."""
-
-        def define_pipelines(self):
-            """Exchange the pass."""
-            made = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-            made.passes = [(LowerPart if one is typed_passes.NativeLowering else one, why)
-                           for one, why in made.passes]
-            made._finalized = False
-            made.finalize()
-            return [made]
-
-    for options in COUNTING, APART, INLINED:  # not `USERS`: a print, for example, needs more
-        options["pipeline_class"] = Parts
 
     @intrinsic
     def larger_float(typing_context, a, b):

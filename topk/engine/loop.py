@@ -84,7 +84,7 @@ def new_law(kind, bandit, order, first=NOTHING["values"], **more):
     return Law(first, True, other)
 
 
-def law_of(bandit, order, singly):
+def law_of(bandit, order, singly=False):
     """Return the `Law` of a bandit's arms, in an order of the arms.
 
     ``singly`` says that every entry of a batch is one pull.  The law is None where rewards come

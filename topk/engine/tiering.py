@@ -18,7 +18,7 @@ from topk._checks import check_choice
 
 SETTINGS = AUTO, ALWAYS, NEVER = "auto", "always", "never"
 LOADING = 1.0  # seconds of a processor: numba is imported and a stored loop is read
-COMPILING = 5.0  # ... and a loop is compiled, unless this process knows better
+COMPILING = 5.0  # ... and a loop is compiled, unless this process knows better: benchmarks/first.py
 
 
 def setting():

@@ -4,7 +4,7 @@ import itertools
 import math
 import time
 import warnings
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -166,8 +166,7 @@ class Play:
         if coins and self.ruled and (self.one_by_one or not record):
             self.law = loop.law_of(bandit, self.order, self.one_by_one)
         elif not (coins or record or self.limited) and self._pulls_singly(strategy):
-            law = bandit.law if self.buffered else partial(loop.law_of, bandit, singly=False)
-            self.law = law(self.order)
+            self.law = bandit.law(self.order) if self.buffered else loop.law_of(bandit, self.order)
         self.fused = self.law is not None
         asks = not (self.fused or self.numbered)
         self.batch_length = asks and self._limit(self.state.ask(self.arms, self.counts))

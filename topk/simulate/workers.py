@@ -158,7 +158,7 @@ def _client(address):
     try:
         from distributed import Client
     except ModuleNotFoundError as error:
-        hint = "jobs: the address of a scheduler needs dask: pip install 'topk-arms[cluster]'"
+        hint = "jobs: the address of a scheduler needs dask: pip install dask distributed"
         raise ModuleNotFoundError(hint) from error
 
     if address not in _clients or _clients[address].status != "running":

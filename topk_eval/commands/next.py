@@ -101,8 +101,8 @@ def next_cells(
                     "worst and its best case, unless the order was drawn at random beforehand "
                     "(--drawn, or --shuffle --seed N)")
     if order is not None and empty is options.Empty.auto and (left := int(results.absent.sum())):
-        output.note(f"{output.quantity(left, 'empty cell')} after the last score of a model "
-                    "are taken for not run; --empty failed says that they failed")
+        output.note(f"taken for not run: {output.quantity(left, 'empty cell')} after the last "
+                    "score of a model; --empty failed if they failed")
     note_of_empty(results)
     handed = _handed_out(todo or [], results)
     about = "new" if new else "these"

@@ -53,8 +53,8 @@ def table_of(
 def note_of_empty(results: Results) -> None:
     """Say which empty cells of a wide table are taken for failed, as the file does not say it."""
     if number := int(results.blank.sum()):
-        output.note(f"{output.quantity(number, 'empty cell')} before a later score of the same "
-                    "model are taken for failed; --empty absent says that they were not run")
+        output.note(f"taken for failed: {output.quantity(number, 'empty cell')} before a later "
+                    "score of the same model; --empty absent if nobody has run them")
 
 
 def read_items(items: str, seed: int | None = None) -> list[str]:

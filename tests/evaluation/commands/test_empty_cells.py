@@ -6,8 +6,7 @@ import pytest
 
 import topk_eval
 
-FAILED = "before a later score of the same model are taken for failed"
-NOT_RUN = "after the last score of a model are taken for not run"
+FAILED, NOT_RUN = "taken for failed", "taken for not run"
 
 
 @pytest.fixture
@@ -24,14 +23,14 @@ def wide(tmp_path):
 def test_cells_that_are_taken_for_failed_are_named(line, wide):
     for command in ("rank",), ("next", "-n", 9, "--order", "columns"):
         said = line(*command, *wide)
-        assert f"2 empty cells {FAILED}; --empty absent says that they were not run" in said.err
+        assert f"{FAILED}: 2 empty cells before a later score of the same model" in said.err
         for words in (["--empty", "absent"], ["--empty", "failed"]):
             assert FAILED not in line(*command, *wide, *words).err
 
 
 def test_cells_that_are_taken_for_not_run_are_named(line, wide):
     said = line("next", *wide, "-n", 9, "--order", "columns")
-    assert f"1 empty cell {NOT_RUN}" in said.err
+    assert f"{NOT_RUN}: 1 empty cell after the last score of a model" in said.err
     assert said.out.split() == ["model,item", "d,q39"]
     said = line("next", *wide, "-n", 9, "--order", "columns", "--empty", "absent")
     assert NOT_RUN not in said.err
@@ -69,7 +68,7 @@ def test_the_order_that_a_forecast_continues_is_mentioned(line, wide):
 def test_the_title_of_a_figure_says_whether_the_set_is_settled():
     scores = np.random.default_rng(0).random((3, 300)) < [[0.9], [0.6], [0.58]]
     for k, title in ((1, "The 1 best of 3, 95 % sure"),
-                     (2, "The 2 best of 3, not settled; in and out: 95 % sure")):
+                     (2, "The 2 best of 3, not settled")):
         tiers = topk_eval.tiers(scores.astype(float), k=k)
         assert tiers.decided(k) == (k == 1)
         assert tiers.plot().axes[0].get_title() == title
