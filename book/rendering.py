@@ -12,6 +12,7 @@ python -m book.rendering PYTHON   render the stage of the last `make book` with 
 from __future__ import annotations
 
 import ctypes
+import filecmp
 import json
 import os
 import platform
@@ -107,8 +108,11 @@ def _files(toc):
 
 
 def stage(layout: Layout, notebooks: dict[str, dict], generated: dict[str, str]) -> None:
-    """Write the stage: all files that Jupyter Book reads."""
-    shutil.rmtree(layout.stage, ignore_errors=True)
+    """Write the stage: all that Jupyter Book reads; files that stay the same keep their time."""
+    before = layout.base / "stage-before"
+    shutil.rmtree(before, ignore_errors=True)
+    if layout.stage.exists():
+        layout.stage.rename(before)
     (layout.stage / "notebooks").mkdir(parents=True)
     for name, notebook in notebooks.items():
         text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -133,6 +137,11 @@ def stage(layout: Layout, notebooks: dict[str, dict], generated: dict[str, str])
     if layout.preview:
         config["html"]["announcement"] = BANNER
     (layout.stage / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    for path in layout.stage.rglob("*"):
+        same = before / path.relative_to(layout.stage)
+        if path.is_file() and same.is_file() and filecmp.cmp(same, path, shallow=False):
+            shutil.copystat(same, path)
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def tree_digest(folder: Path, known: str = "") -> str:
@@ -141,28 +150,36 @@ def tree_digest(folder: Path, known: str = "") -> str:
 
 
 def render(layout: Layout, status: str) -> bool:
-    """Render the stage unless the site is up to date; return whether it was rendered."""
-    root, tools = layout.root, Path(__file__).parent
-    known = platform.python_version() + status + files_digest(tools.glob("*.py"), tools)
+    """Render the stage unless the site is up to date; return whether it was rendered.
+
+    A preview renders only the changed pages, if what renders and the documented code are as they
+    were.  The other pages keep their list of chapters, so a new title is not yet there.
+    """
+    root, tools, before = layout.root, Path(__file__).parent, _stamp(layout)
+    code = platform.python_version() + files_digest(tools.glob("*.py"), tools)
     # The reference shows docstrings, and the stubs say which names are public.
     files = [path for folder in PACKAGES.values() for path in (root / folder).rglob("*.py*")
              if path.suffix in {".py", ".pyi"}]
-    known = files_digest([root / "requirements.lock", *files], root, known)
-    inputs = tree_digest(layout.stage, known)
-    if _stamp(layout) == {"inputs": inputs, "html": tree_digest(layout.html)}:
+    code = files_digest([root / "requirements.lock", *files], root, code)
+    inputs = tree_digest(layout.stage, code + status)
+    if (before.get("inputs"), before.get("html")) == (inputs, tree_digest(layout.html)):
         return False
-    work = layout.base / "work"
-    shutil.rmtree(work, ignore_errors=True)
-    jupyter_book(layout.stage, work)
-    site = work / "_build/html"
+    work, site = layout.base / "work", layout.base / "site"
+    changed = layout.preview and before.get("code") == code
+    layout.stamp.unlink(missing_ok=True)  # after a failure all pages are rendered again
+    for folder in (site,) if changed else (site, work):
+        shutil.rmtree(folder, ignore_errors=True)
+    jupyter_book(layout.stage, work, changed=changed)
+    shutil.copytree(work / "_build/html", site)
     finish(site, status)
     light.lighten(site)
     for wheel in layout.stage.glob("*.whl"):
         shutil.copy(wheel, site)
     shutil.rmtree(layout.html, ignore_errors=True)
     os.replace(site, layout.html)
-    shutil.rmtree(work)
-    stamp = {"inputs": inputs, "html": tree_digest(layout.html)}
+    if not layout.preview:
+        shutil.rmtree(work)
+    stamp = {"inputs": inputs, "html": tree_digest(layout.html), "code": code}
     write_atomic(layout.stamp, json.dumps(stamp) + "\n")
     return True
 
@@ -205,12 +222,12 @@ def mark_course(site: Path) -> None:
         page.write_text(entry.sub(marked, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def _stamp(layout: Layout) -> dict | None:
-    """Return the digests stored by the last finished rendering, or None."""
+def _stamp(layout: Layout) -> dict:
+    """Return the digests stored by the last rendering, if it was finished."""
     try:
         return json.loads(layout.stamp.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
+        return {}
 
 
 def run(command: list, **options) -> subprocess.CompletedProcess:
@@ -226,11 +243,15 @@ def run(command: list, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, preexec_fn=ends_with_parent if linux else None, **options)
 
 
-def jupyter_book(source: Path, output: Path, builder: str = "html") -> None:
-    """Run Jupyter Book; on the site warnings are errors, of which all are reported."""
+def jupyter_book(source: Path, output: Path, builder: str = "html", changed: bool = False) -> None:
+    """Run Jupyter Book, on all pages or on the changed ones alone.
+
+    On the site warnings are errors, of which all are reported.
+    """
     program = Path(sys.executable).with_name("jupyter-book")
     command = [program, "build", source, "--config", source / "_config.yml"]
-    command += ["--toc", source / "book/_toc.yml", "--path-output", output, "--all", "-q"]
+    command += ["--toc", source / "book/_toc.yml", "--path-output", output, "-q"]
+    command += [] if changed else ["--all"]
     command += ["-W", "-n", "--keep-going"] if builder == "html" else ["--builder", builder]
     _render_with(command)
 

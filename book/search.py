@@ -25,7 +25,8 @@ SIGNS = {
 BARE = {"left", "right", "big", "Big", "quad", "text", "mathrm", "mathcal", "mathbb"}  # no letters
 IN_LAYERS = r"[_^]\{|&|\\\\"  # long indices, and rows
 LONGEST = 40  # characters of a formula that an excerpt shows
-NO_PROSE = "script, style, pre, .headerlink, .cell_input, .cell_output, details > summary, sup"
+CODE = re.compile(r"<pre\b.*?</pre>", re.S)
+NO_PROSE = "script, style, .headerlink, .cell_input, .cell_output, details > summary, sup"
 
 
 def write_documents(site: Path) -> None:
@@ -46,7 +47,7 @@ def documents(text: str, path: Path) -> Iterator[dict[str, str]]:
     A document has the keys ``url``, ``title`` and ``text``, and ``page``, the title of its page;
     the page itself also has ``description`` and ``keywords``.
     """
-    page = BeautifulSoup(text, "html.parser")
+    page = BeautifulSoup(CODE.sub("", text), "html.parser")  # most of a page's tags colour code
     article = page.select_one("article.bd-article")
     if not article or not article.select_one("section[id]"):
         return

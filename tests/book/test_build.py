@@ -417,19 +417,71 @@ def test_the_zipped_site_is_reproducible(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"0", "1", "book.zip"}
 
 
+def rendered_by(monkeypatch, calls):
+    """Let one page stand for rendering; ``calls`` gets whether only changed pages were asked for."""
+    def jupyter_book(source, output, changed=False):
+        calls.append(changed)
+        site = output / "_build/html"
+        (site / "book").mkdir(parents=True, exist_ok=True)
+        (site / rendering.STATUS_PAGE).write_text(rendering.STATUS)
+        if (source / "wrong.md").exists():
+            raise SystemExit("the pages were not rendered")
+
+    monkeypatch.setattr(rendering, "jupyter_book", jupyter_book)
+    monkeypatch.setattr(rendering.search, "write_documents", lambda site: None)  # as is what the
+    monkeypatch.setattr(rendering.light, "lighten", lambda site: None)  # theme alone would write
+
+
+@pytest.mark.parametrize("preview", [False, True])
+def test_a_preview_renders_changed_pages_alone(root, monkeypatch, preview):
+    """But all of them after a failure, whose warnings would not come again, or with other code."""
+    layout, calls = rendering.Layout(root, preview), []
+    rendered_by(monkeypatch, calls)
+    layout.stage.mkdir(parents=True)
+    page, wrong = layout.stage / "page.md", layout.stage / "wrong.md"
+
+    def render_after(change, *given):
+        change(*given)
+        assert rendering.render(layout, "seconds: 1")
+        assert rendering.STATUS not in (layout.html / rendering.STATUS_PAGE).read_text()
+
+    render_after(page.touch)
+    render_after(page.write_text, "other")
+    wrong.touch()
+    with pytest.raises(SystemExit):
+        rendering.render(layout, "seconds: 1")
+    render_after(wrong.unlink)
+    render_after(page.write_text, "another")
+    module = root / "topk/new.py"
+    module.parent.mkdir(exist_ok=True)
+    render_after(module.write_text, '"""Documented."""')
+    assert calls == [changed and preview for changed in (False, True, True, False, True, False)]
+
+
+def test_staged_files_that_stay_the_same_keep_their_time(root, monkeypatch):
+    """Those that are newer than their page are rendered again."""
+    (root / "_config.yml").write_text("html: {}\n")
+    (root / "book").mkdir(exist_ok=True)
+    monkeypatch.setattr(rendering.publishing, "address", lambda root: "")
+    monkeypatch.setattr(rendering.publishing, "remove_unset_links", lambda config: None)
+    layout, times = rendering.Layout(root, preview=True), {}
+    for text in "once", "twice":
+        rendering.stage(layout, {"a": {"cells": []}, "b": {"cells": [text]}}, {})
+        for name in "ab":
+            path = layout.stage / f"notebooks/{name}.ipynb"
+            if text == "once":
+                os.utime(path, (1e9, 1e9))
+            times[text, name] = path.stat().st_mtime
+    assert times["twice", "a"] == 1e9 < times["twice", "b"]
+    assert [path.name for path in layout.base.iterdir()] == ["stage"]
+
+
 def test_a_finished_site_is_not_rendered_again(root, monkeypatch):
     layout = rendering.Layout(root)
     layout.stage.mkdir(parents=True)
     assert rendering.Layout(root, preview=True).html == root / "_build/preview/html" != layout.html
 
-    def jupyter_book(source, output):
-        site = output / "_build/html"
-        (site / "book").mkdir(parents=True)
-        (site / rendering.STATUS_PAGE).write_text(rendering.STATUS)
-
-    monkeypatch.setattr(rendering, "jupyter_book", jupyter_book)
-    monkeypatch.setattr(rendering.search, "write_documents", lambda site: None)  # as is what the
-    monkeypatch.setattr(rendering.light, "lighten", lambda site: None)  # theme alone would write
+    rendered_by(monkeypatch, [])
     assert rendering.render(layout, "seconds: 1")
     assert "seconds: 1" in (layout.html / rendering.STATUS_PAGE).read_text()
     assert not rendering.render(layout, "seconds: 1")
