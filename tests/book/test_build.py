@@ -418,7 +418,7 @@ def test_the_zipped_site_is_reproducible(tmp_path):
 
 
 def rendered_by(monkeypatch, calls):
-    """Let one page stand for rendering; note in ``calls`` whether changed pages alone were asked."""
+    """Let one page stand for rendering; ``calls`` gets whether changed pages alone were asked."""
     def jupyter_book(source, output, changed=False):
         calls.append(changed)
         site = output / "_build/html"

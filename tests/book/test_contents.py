@@ -43,8 +43,8 @@ def test_the_course_names_the_lessons_that_quote_hardness_before_its_own():
              if "-hardness-" in (ROOT / f"notebooks/{name}.md").read_text(encoding="utf-8")]
     assert early == ["37-after-the-five-papers", "39-pairs-and-evidence"]
     page = (ROOT / "book/course.md").read_text(encoding="utf-8")
-    first, second, hardness = (f"{{doc}}`../notebooks/{name}`" for name in (*early, lessons[its_own]))
-    said = f"{first} and {second} quote the lower bound $T^*$ of {hardness};"
+    links = [f"{{doc}}`../notebooks/{name}`" for name in (*early, lessons[its_own])]
+    said = "{} and {} quote the lower bound $T^*$ of {};".format(*links)
     assert said in page.replace("\n", " ")
 
 
