@@ -385,8 +385,8 @@ def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:
     matplotlib.figure.Figure or matplotlib.axes.Axes
         The new figure, or ``ax`` if given.  There is a row for each arm, by rank.  Filled markers
         are arms that would be chosen now; red arms, with the word open beside them, are not
-        separated, up to the strategy's epsilon, from some arm
-        on the other side of the boundary; grey arms have been withdrawn.
+        separated, up to the strategy's epsilon, from some arm on the other side of the boundary;
+        blue arms are separated from all of them; grey arms have been withdrawn.
 
     Raises
     ------
