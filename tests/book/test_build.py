@@ -7,7 +7,9 @@ import subprocess
 import sys
 import time
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import jupytext
@@ -18,6 +20,7 @@ from nbformat.v4 import new_output
 import topk
 from book import build, dependencies, execution, records, rendering, tables
 
+POOL = execution._pool
 HEAD = "---\nkernelspec: {display_name: Python 3, language: python, name: python3}\n---\n\n"
 
 
@@ -161,13 +164,19 @@ def test_failures_are_reported_and_do_not_stop_the_rest(root, here, capsys):
     assert "3 of 3: " in said
 
 
-def test_cores_are_one_budget(root, monkeypatch):
+def test_cores_are_one_budget(root, here, monkeypatch):
+    """Pages that run at the same time share the cores; a page alone has all of them."""
+    given = []
+    pool = SimpleNamespace(submit=lambda run, book, *rest: given.append((book.name, rest[-1])))
     monkeypatch.setattr(execution, "cores", lambda: 2)
+    monkeypatch.setattr(execution, "as_completed", lambda running: [])
+    monkeypatch.setattr(execution, "ProcessPoolExecutor", lambda at_once, **_: nullcontext(pool))
+    for names in "ab", "c":
+        assert [*POOL([notebook(name) for name in names], root, preview=False)] == []
+    assert given == [("a", 1), ("b", 1), ("c", 2)]
     show = cell("import os; print(os.environ['TOPK_JOBS'], os.environ['OMP_NUM_THREADS'])")
-    for names, jobs in (("ab", 1), ("c", 2)):
-        books = [notebook(x, cell(f"x = '{x}'"), show) for x in names]
-        for result in execution.execute(books, root).values():
-            assert result.executed["cells"][1]["outputs"][0]["text"] == f"{jobs} 1\n"
+    result = execution.run_one(notebook("a", show), root, False, jobs=2)
+    assert result.executed["cells"][0]["outputs"][0]["text"] == "2 1\n"
 
 
 def test_runs_are_stored_until_their_page_is_executed(root, here):

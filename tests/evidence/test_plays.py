@@ -37,7 +37,7 @@ def test_guarantees_fail_in_at_most_delta_of_the_runs(name):
     for row in rows:
         allowed = row["delta"] * RECORDED["failure_plays"]
         assert row["failures"] <= allowed and row["pulls"] <= 3000
-    for row in rows[:: amount(16, 1)]:
+    for row in rows[:: amount(48, 1)]:
         again = plays.failures(name, CASES[row["case"]], REPLAYED)
         assert (again["epsilon"], again["delta"]) == (row["epsilon"], row["delta"])
         assert again["first"] == row["first"], row
@@ -53,7 +53,7 @@ def test_watched_evidence_for_a_wrong_set_is_rarely_small(name):
         else:
             assert within.all(), row
     repeated = ALL or name in ("KLLUCB", "SAR", "in turn")  # each strategy needs a compiled loop
-    for row in rows[:: amount(8, 1)] if repeated else []:
+    for row in rows[:: amount(24, 1)] if repeated else []:
         again = plays.watched_row(name, row["instance"], row["way"], REPLAYED)
         assert again["first"] == row["first"], row
 

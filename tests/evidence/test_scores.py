@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pytest
 from evidence import scores
+from scale import amount
 from scipy.stats import binom
 
 RECORDED = json.loads(scores.RESULT.read_text(encoding="utf-8"))
@@ -35,8 +36,8 @@ def test_the_adversary_succeeds_in_at_most_delta_of_the_runs(row):
 def test_certified_sets_are_wrong_in_at_most_delta_of_the_runs(name):
     rows = [row for row in RECORDED["certificates"] if row["strategy"] == name]
     assert [row["case"] for row in rows] == [*scores.cases()]
-    for row in rows:
-        assert kept(row["wrong"], 0.1, RECORDED["runs"])
+    assert all(kept(row["wrong"], 0.1, RECORDED["runs"]) for row in rows)
+    for row in rows[:: amount(2, 1)]:
         again = scores.certificates(name, row["case"], scores.REPLAYED)
         assert again["first"] == row["first"], row
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scale import amount
 
 from topk import hardness
 from topk.hardness import characteristic_time
@@ -221,10 +222,10 @@ def draw_means(rng, number):
     ][number % 10]  # fmt: skip
 
 
-def test_characteristic_time_certificate_on_700_random_instances():
+def test_characteristic_time_certificate_on_random_instances():
     """Both bounds are recomputed from the object, in plain Python, where n is not large."""
     rng = np.random.default_rng(22)
-    for number in range(700):
+    for number in range(amount(200, 700)):
         means = draw_means(rng, number)
         k = int(rng.integers(1, means.size))
         found = characteristic_time(means, k)
