@@ -24,19 +24,23 @@ SOURCES = sorted(NOTEBOOKS.glob("*.md"))
 
 
 @functools.cache
+def parsed(name):
+    """Return a notebook, which is not to be changed."""
+    return jupytext.reads((NOTEBOOKS / f"{name}.md").read_text(encoding="utf-8"), "md:myst")
+
+
+@functools.cache
 def read(name):
     """Return the code cells of a notebook as (tags, source), and its preview parameters."""
-    notebook = jupytext.reads((NOTEBOOKS / f"{name}.md").read_text(encoding="utf-8"), "md:myst")
+    notebook = parsed(name)
     cells = [(tuple(cell.metadata.get("tags", ())), cell.source) for cell in notebook.cells
              if cell.cell_type == "code"]
     return cells, dict(options(name).get("preview", {}))
 
 
-@functools.cache
 def options(name):
     """Return what the front matter of a notebook says under ``topk``."""
-    text = (NOTEBOOKS / f"{name}.md").read_text(encoding="utf-8")
-    return jupytext.reads(text, "md:myst").metadata.get("topk", {})
+    return parsed(name).metadata.get("topk", {})
 
 
 def compile_cell(source, file):
