@@ -45,12 +45,13 @@
     constructor(root) {
       super(root, "Two coins to toss", LAYOUT);
       this.draw = uniforms(3);
+      this.told.style.minHeight = 0; // it is never empty
       this.control.coin.append(new Option("", 0), new Option("", 1));
       this.control.coin.addEventListener("change", () => this.start());
       this.reset();
     }
 
-    // Other coins or other lines: what was counted no longer belongs to them.
+    // Other coins or other lines: counting begins anew, with a walk that is drawn at once.
     reset() {
       const { epsilon, b, coin } = this.control, q = FAIR + 4 * Number(epsilon.value);
       Object.assign(this, { q, b: Number(b.value), mean: q.toFixed(2), old: [] });
@@ -61,12 +62,18 @@
       coin.options[0].text = "fair: mean 0.5";
       coin.options[1].text = `mean ${this.mean}`;
       this.start();
+      this.step(Infinity);
+      this.show();
     }
 
     start() {
       this.pause();
       this.walk = begin(Number(this.control.coin.value), this.q, this.b);
       this.show();
+      this.hint();
+    }
+
+    hint() {
       this.tell(`At the upper line a walk decides for mean ${this.mean}, at the lower one for 0.5.`);
     }
 
@@ -79,7 +86,7 @@
       this.count();
     }
 
-    // Toss some times, or fewer if the walk ends; return whether the last one was a head.
+    // Toss some times, or until the walk ends; return whether the last one was a head.
     step(tosses) {
       let head = null;
       for (let i = 0; i < tosses && !this.walk.over; i++) head = toss(this.walk, this.draw());
@@ -99,7 +106,7 @@
     run() {
       if (this.walk.over) this.start();
       const each = Math.ceil(Math.max(...this.proved.most) / 60); // tosses at a time
-      this.tell("");
+      this.hint();
       this.animate(() => {
         this.step(each);
         return !this.walk.over;

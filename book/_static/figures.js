@@ -142,7 +142,6 @@
       done(made === times);
       if (made < times) this.timer = setTimeout(() => this.repeat(times, play, done, made));
     }
-
   }
 
   // Make the figures of a kind, which is a class, once the page is there.

@@ -1,5 +1,5 @@
 // A stream of candidates through a gate, and past a champion that whatever scores better replaces.
-// The gate is topk_eval.Gate with the page's settings, with a batch of items at a time.
+// The gate is topk_eval.Gate with the page's settings, a batch of items at a time.
 (() => {
   const START = 0.6, DISCORDANT = 0.2, HIGHEST = 0.95; // of the page's loops
   const CANDIDATES = 200, SAME = 100, STREAMS = 50;
@@ -90,6 +90,7 @@
       this.reset();
     }
 
+    // Counting begins anew, with a stream that is drawn at once.
     reset() {
       const { better, level } = this.control;
       this.better = Number(better.value) / 100;
@@ -98,19 +99,24 @@
       this.tally = { streams: 0, gate: [0, 0], greedy: [0, 0] };
       this.value("better", `${better.value} %`);
       this.value("level", this.delta);
-      this.count();
-      this.start();
+      this.whole();
+      this.show();
     }
 
     start() {
-      this.pause();
       this.begin();
       this.show();
       this.tell("");
     }
 
     begin() {
+      this.pause();
       this.s = begin(this.better, this.delta, this.seed++);
+    }
+
+    whole() {
+      this.begin();
+      while (!this.over()) this.step();
     }
 
     show() {
@@ -122,12 +128,13 @@
         line(name, s[name].true);
         for (const at of s[name].false) plot.dot(name, [at, s[name].true[at]]);
       }
+      if (this.over()) this.end();
     }
 
     // Offer the next candidate; a stream that is over is counted.
     step() {
       const found = offer(this.s);
-      if (this.over()) this.enter();
+      if (this.over()) this.count();
       return found;
     }
 
@@ -135,13 +142,16 @@
       return this.s.offered === CANDIDATES;
     }
 
-    enter() {
-      this.tally.streams += 1;
-      for (const name of ["gate", "greedy"]) {
-        this.tally[name][0] += this.s[name].false.length;
-        this.tally[name][1] += this.s[name].false.length > 0;
-      }
-      this.count();
+    // What the page proves beside what is counted.
+    count() {
+      const { s, tally } = this, streams = ++tally.streams;
+      const counted = ["gate", "greedy"].map((name) => {
+        const wrong = s[name].false.length, all = tally[name][0] += wrong;
+        const some = tally[name][1] += wrong > 0;
+        return `${name} ${(all / streams).toFixed(2)} a stream, in ${some} of ${streams} streams`;
+      });
+      this.caption.textContent = "Proved: in a whole stream the gate accepts on average at most " +
+        `δ = ${this.delta} candidates that are not better. Counted: ${counted.join("; ")}.`;
     }
 
     one() {
@@ -161,7 +171,6 @@
       this.animate(() => {
         this.step();
         this.show();
-        if (this.over()) this.end();
         return !this.over();
       });
     }
@@ -174,23 +183,7 @@
     }
 
     many() {
-      this.repeat(STREAMS, () => {
-        this.begin();
-        while (!this.over()) this.step();
-      }, (over) => {
-        this.show();
-        if (over) this.end();
-      });
-    }
-
-    // What the page proves beside what has been counted.
-    count() {
-      const { streams, gate, greedy } = this.tally;
-      const found = ([all, some]) =>
-        `${(all / streams).toFixed(2)} a stream, in ${some} of ${streams} streams`;
-      this.caption.textContent = "Proved: in a whole stream the gate accepts on average at most " +
-        `δ = ${this.delta} candidates that are not better. Counted: ` +
-        (streams ? `gate ${found(gate)}; greedy ${found(greedy)}.` : "no stream yet.");
+      this.repeat(STREAMS, () => this.whole(), () => this.show());
     }
   }
 

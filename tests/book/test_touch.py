@@ -123,11 +123,11 @@ def test_streams_are_counted(opened):
         page.get_by_label(label).press("Home")
     page.get_by_label("Level δ").press("ArrowRight")
     assert page.get_by_label("Level δ").get_attribute("aria-valuetext") == "0.02"
-    assert "at most δ = 0.02 " in caption(page) and "no stream yet" in caption(page)
+    assert "at most δ = 0.02 " in caption(page) and "0 of 1 streams; greedy" in caption(page)
     press(page, "50 streams")
     page.clock.run_for(60_000)
     gate, some, greedy = re.search(
-        r"Counted: gate (.*) a stream, in (\d+) of 50 streams; greedy (.*) a stream, in 50 of 50",
+        r"Counted: gate (.*) a stream, in (\d+) of 51 streams; greedy (.*) a stream, in 51 of 51",
         caption(page)).groups()
     assert int(some) <= 10  # at most one is expected
     assert float(gate) <= 0.3 and float(greedy) > 2
@@ -135,7 +135,7 @@ def test_streams_are_counted(opened):
     press(page, "One candidate")
     assert told(page).startswith("Candidate 1 is ") and "needed" in told(page)
     page.get_by_label("Level δ").press("ArrowRight")
-    assert "no stream yet" in caption(page)
+    assert " of 1 streams" in caption(page)
 
 
 def test_a_stream_runs_to_its_end(opened):
@@ -144,7 +144,7 @@ def test_a_stream_runs_to_its_end(opened):
     page.clock.run_for(2_000)
     assert told(page) == ""
     page.clock.run_for(60_000)
-    assert told(page).startswith("The gate ends at ") and " of 1 streams" in caption(page)
+    assert told(page).startswith("The gate ends at ") and " of 2 streams" in caption(page)
 
 
 WALKS = """([q, b, count]) => {
@@ -199,7 +199,8 @@ def test_coins_are_tossed_with_the_keyboard(opened):
     page.get_by_label("ε").press("ArrowRight")
     page.get_by_label("Stop lines").press("Home")
     assert page.get_by_label("Stop lines").get_attribute("aria-valuetext") == "±1"
-    assert "at most e⁻ᵇ = 0.368. " in caption(page) and "no walk yet" in caption(page)
+    assert "at most e⁻ᵇ = 0.368. " in caption(page)
+    assert "mean 0.64: no walk yet" in caption(page)
     page.get_by_role("combobox", name="Coin").select_option("mean 0.64")
     press(page, "One toss")
     assert re.fullmatch(r"Toss 1: a (head|tail)\. The likelihood ratio is 0?\d\.\d+\.", told(page))
@@ -208,10 +209,28 @@ def test_coins_are_tossed_with_the_keyboard(opened):
     assert re.search(r"decides for mean 0\.(64: right|5: wrong)\.", told(page))
     press(page, "500 walks of each coin")
     page.clock.run_for(60_000)
-    shares = re.findall(r"(\d+) of 50[01], a share of ([.\d]+), wrong", caption(page))
+    shares = re.findall(r"(\d+) of 501, a share of ([.\d]+), wrong", caption(page))
     assert len(shares) == 2 and all(0.1 < float(share) < 0.4 for _, share in shares)
     page.get_by_label("ε").press("Home")
-    assert "no walk yet" in caption(page)
+    assert re.search("Counted with the coin of mean 0.54: . of 1, a share", caption(page))
+
+
+@pytest.mark.parametrize(("name", "counted"), [
+    ("coins", r"Counted with the fair coin: [01] of 1, a share of [01]\.000, wrong"),
+    ("gate", r"gate \S+ a stream, in [01] of 1 streams; greedy \S+ a stream, in [01] of 1 streams"),
+])
+def test_a_figure_begins_with_a_drawn_run_that_is_counted(name, counted, opened):
+    """Without animation; another setting begins with one of its own."""
+    page = opened(BODIES[name])
+    for _ in range(2):
+        assert re.search("decides for|ends at", told(page)) and re.search(counted, caption(page))
+        drawn = page.locator("svg svg path").evaluate_all(
+            "(paths) => paths.map((path) => path.getAttribute('d').split('L').length)")
+        assert max(drawn) > 20
+        page.locator("[type=range]").first.press("ArrowRight")
+    buttons, after = (page.locator(x).bounding_box() for x in (".topk-panel-buttons", "figcaption"))
+    lines = page.locator(".topk-touch-told").bounding_box()["height"]
+    assert after["y"] - buttons["y"] - buttons["height"] - lines < 30  # no space without a text
 
 
 @pytest.mark.parametrize("name", BODIES)
