@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from topk.bandits import Bandit
     from topk.live.session import Session
 
-__all__ = ["claims", "glue_all", "plots", "recording", "rule_of", "same_pulls", "scientific"]
+__all__ = ["claims", "gini", "glue_all", "leading_zeros", "percent", "plots", "recording",
+           "rule_of", "same_pulls", "scientific"]
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 SHARED_MODULES = ("topk.rules", "topk.engine", "topk.confidence", "topk.strategies.by_sides",
                   "topk._", "numpy")
@@ -87,6 +88,42 @@ def scientific(number: float) -> str:
         return f"{number:.2g}"
     digits, power = f"{number:.1e}".split("e")
     return f"{digits}·10{str(int(power)).translate(SUPERSCRIPTS)}"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """Format a share in percent, with a space as the text has it.
+
+    Examples
+    --------
+    >>> percent(0.05), percent(0.0312, 1)
+    ('5 %', '3.1 %')
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
+def leading_zeros(text: str) -> str:
+    """Write the zero before a decimal point that the name in a record leaves out.
+
+    Examples
+    --------
+    >>> leading_zeros("rates .01 to .10"), leading_zeros("1.5 of v0.1.0")
+    ('rates 0.01 to 0.10', '1.5 of v0.1.0')
+    """
+    return re.sub(r"(?<![\w.])\.(?=\d)", "0.", text)
+
+
+def gini(loads: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the Gini coefficient of the loads along the last axis: 0 if all are equal.
+
+    Examples
+    --------
+    >>> gini(np.array([[5, 5, 5, 5], [0, 0, 0, 8]])).tolist()
+    [0.0, 0.75]
+    """
+    ordered = np.sort(loads, axis=-1)
+    size = ordered.shape[-1]
+    weights = 2 * np.arange(1, size + 1) - size - 1
+    return (ordered * weights).sum(axis=-1) / (size * ordered.sum(axis=-1))
 
 
 def rule_of(strategy: type[Strategy], *shown: type[Strategy]) -> Markdown:

@@ -8,7 +8,7 @@ import pytest
 from chapters.cells import SOURCES
 
 import topk
-from topk_book import glue_all, rule_of, same_pulls
+from topk_book import gini, glue_all, leading_zeros, percent, rule_of, same_pulls
 
 
 def test_numbers_are_glued_as_pythons_own(monkeypatch):
@@ -19,6 +19,25 @@ def test_numbers_are_glued_as_pythons_own(monkeypatch):
     glue_all("crowd")(mean=np.float64(0.5), plays=np.int64(3), text="x", share=0.25)
     assert glued == {"crowd_mean": 0.5, "crowd_plays": 3, "crowd_text": "x", "crowd_share": 0.25}
     assert {type(value) for value in glued.values()} == {float, int, str}
+
+
+def test_a_share_has_a_space_before_its_percent_sign():
+    assert [percent(0.05), percent(0.999), percent(1)] == ["5 %", "100 %", "100 %"]
+    assert [percent(np.float64(0.0312), 1), percent(-0.004, 1)] == ["3.1 %", "-0.4 %"]
+
+
+def test_names_get_their_leading_zeros_and_nothing_else_changes():
+    names = {"equal: .5": "equal: 0.5", "P(best) ≥ .95 (0.1.0)": "P(best) ≥ 0.95 (0.1.0)",
+             "control .010, treatment .0108": "control 0.010, treatment 0.0108", ".5": "0.5",
+             "v1.2.3, x.5, a[.5], and so on.": "v1.2.3, x.5, a[0.5], and so on."}
+    assert {name: leading_zeros(name) for name in names} == names
+
+
+def test_the_gini_coefficient_is_the_mean_difference_of_two_loads_over_twice_their_mean():
+    loads = np.random.default_rng(0).integers(0, 50, (4, 9))
+    apart = np.abs(loads[:, :, None] - loads[:, None]).mean(axis=(1, 2))
+    assert np.allclose(gini(loads), apart / (2 * loads.mean(axis=1)))
+    assert gini(np.array([5, 5, 5])) == 0 and np.isclose(gini(np.array([0, 0, 9])), 2 / 3)
 
 
 LONGEST = {"TopTwo": 95}  # lines of a listing; with more than 20 arms an arm may have to catch up
