@@ -1,5 +1,6 @@
 // Three choices that lead to one row of the page's table of algorithms, which is shown as it stands
-// there. A row carries its name in an empty element with the attribute data-row.
+// there. A row carries its name in an empty element with the attribute data-row. While the best one is
+// chosen, the code in the table has k=1.
 (() => {
   const QUESTIONS = {
     result: ["What is a result?", {
@@ -15,8 +16,9 @@
       data: "counts and sums, collected already",
     }],
     arms: ["How many arms, and which are wanted?", {
-      few: "up to 50, the best K",
-      one: "51 to 100, the best one",
+      few: "up to 20, the best K",
+      some: "21 to 50, the best K",
+      one: "21 to 100, the best one",
       hundreds: "51 to some hundreds, the best K",
       thousands: "thousands, the best K",
       groups: "several groups, the best one of each",
@@ -39,37 +41,56 @@
     graded * * graded
     * groups budget groups
     * groups rounds groups
+    * groups sure each
     * * budget budget
     * * rounds rounds
     * * batches batches
     score * * scores
     * thousands * thousands
     numbered few * pairs
-    numbered one * pairs
-    numbered groups * pairs
+    numbered some * pairs
+    numbered one * race
     * * * coins`.trim().split("\n").map((line) => line.trim().split(" "));
 
   const { element, make } = topkFigures;
   const row = (...chosen) =>
     RULES.find((rule) => chosen.every((x, place) => ["*", x].includes(rule[place])))[3];
 
-  // What a choice adds to a row that was written for another one.
-  function note(arms, promise, name) {
-    if (name === "groups") {
-      return promise === "rounds" ? "It can take nearly as many rounds as there are arms." : "";
-    }
-    const limited = ["budget", "rounds"].includes(promise) &&
-      !["stream", "data", "budget", "rounds"].includes(name);
-    return [
-      arms === "groups" && "Take each group by itself, with δ divided by the number of groups.",
-      limited && "With budget= a run ends there at the latest, and has the guarantee only if it was " +
-        "decided before.",
-    ].filter(Boolean).join(" ");
-  }
+  // What a choice adds to a row that was written for another promise.
+  const LIMIT = "This guarantee has no given number of pulls: with budget= a run ends there at the " +
+    "latest, and has the guarantee only if it was decided before.";
+  const BATCHES = "ask(size) takes a batch of pulls at a time.";
+  const CANDIDATES = "A gate takes no number of pulls: most_items= limits the items of one " +
+    "candidate, and the stream may end at any time.";
+  const ITEMS = "trial.start(25) starts a batch of items, whose results may come in any order.";
+  const NOTHING = "Nothing is pulled, so that batches and numbers of pulls play no part.";
+  const PROMISES = {
+    stream: { batches: ITEMS, budget: CANDIDATES, rounds: `${CANDIDATES} ${ITEMS}` },
+    data: { batches: NOTHING, budget: NOTHING, rounds: NOTHING },
+    groups: { rounds: "It can take nearly as many rounds as there are arms." },
+    batches: {},
+    budget: {},
+    rounds: {},
+    other: { batches: BATCHES, budget: LIMIT, rounds: `${LIMIT} ${BATCHES}` },
+  };
+  const SIMILAR = "Take it if the means are expected to differ. If they form two groups of similar " +
+    "means, take KL-LUCB for K of at most a tenth of the arms, and TopTwo from a fifth on.";
+  const ALONE = "Take each group by itself, with δ divided by the number of groups.";
+
+  const note = (arms, promise, name) => [
+    name === "pairs" && arms === "some" && SIMILAR,
+    arms === "groups" && !["groups", "each"].includes(name) && ALONE,
+    (PROMISES[name] ?? PROMISES.other)[promise],
+  ].filter(Boolean).join(" ");
 
   class Choice {
     constructor(root) {
       this.table = document.getElementById(root.dataset.table);
+      this.codes = [];
+      for (const code of this.table.querySelectorAll("code")) {
+        const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) this.codes.push([walker.currentNode, walker.currentNode.data]);
+      }
       this.selects = Object.entries(QUESTIONS).map(([name, [, options]]) => {
         const select = element("select", { name });
         select.append(...Object.entries(options).map(([value, text]) => new Option(text, value)));
@@ -88,6 +109,8 @@
 
     show() {
       const chosen = this.selects.map((select) => select.value), name = row(...chosen);
+      const one = ["one", "groups"].includes(chosen[1]);
+      for (const [text, data] of this.codes) text.data = one ? data.replace(/\bk=\d+/, "k=1") : data;
       const cells = [...this.table.querySelector(`[data-row="${name}"]`).closest("tr").cells];
       const heads = [...this.table.querySelectorAll("th")].map((head) => head.textContent.trim());
       const copy = (cell) => [...cell.cloneNode(true).childNodes];

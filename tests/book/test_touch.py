@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pytest
 
+import topk
 import topk_eval
 from book.build import ROOT
 from topk import lower_bounds as lower
@@ -247,6 +248,11 @@ def test_without_scripts_the_page_explains_what_is_missing(chapter):
     assert re.search('<figure class="topk-touch"[^>]*>\n<p>[^<]*scripts[^<]*</p>\n</figure>', text)
 
 
+def coded(cell):
+    """Return a cell with its code as HTML, and its roles as they are."""
+    return re.sub(r"({[^{}]*}`[^`]*`)|`([^`]+)`", lambda x: x[1] or f"<code>{x[2]}</code>", cell)
+
+
 def choice_page():
     """Return the choices and the table of the chapter, its cells as they are written."""
     text = (ROOT / "notebooks/40-which-algorithm.md").read_text(encoding="utf-8")
@@ -254,6 +260,7 @@ def choice_page():
     head, _, *rows = ([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
                       for line in table.splitlines())
     lines = [f"<th>{'<th>'.join(head)}", *(f"<td>{'<td>'.join(row)}" for row in rows)]
+    lines = [coded(line) for line in lines]
     place = re.search('<div class="topk-touch" data-figure="choice".*</div>', text)[0]
     return f'{place}<table id="which-table"><tr>{"<tr>".join(lines)}</table>', rows
 
@@ -273,7 +280,10 @@ def test_every_combination_of_choices_gives_one_row_of_the_table(opened):
 
 @pytest.mark.parametrize(("chosen", "row"), [
     (("numbered", "few", "sure"), "pairs"),
-    (("numbered", "one", "sure"), "pairs"),
+    (("numbered", "some", "sure"), "pairs"),
+    (("numbered", "one", "sure"), "race"),
+    (("coin", "some", "sure"), "coins"),
+    (("coin", "one", "sure"), "coins"),
     (("numbered", "hundreds", "sure"), "coins"),  # the race is for the best one alone
     (("coin", "few", "sure"), "coins"),
     (("coin", "thousands", "sure"), "thousands"),
@@ -281,8 +291,10 @@ def test_every_combination_of_choices_gives_one_row_of_the_table(opened):
     (("score", "few", "batches"), "batches"),
     (("coin", "groups", "budget"), "groups"),
     (("score", "groups", "rounds"), "groups"),
-    (("coin", "groups", "sure"), "coins"),
-    (("numbered", "groups", "sure"), "pairs"),
+    (("coin", "groups", "sure"), "each"),
+    (("score", "groups", "sure"), "each"),
+    (("numbered", "groups", "sure"), "each"),
+    (("numbered", "groups", "batches"), "batches"),
     (("coin", "groups", "batches"), "batches"),
     (("new", "groups", "sure"), "new"),
     (("new", "groups", "budget"), "new"),
@@ -316,6 +328,8 @@ def test_several_groups_are_taken_one_by_one_but_for_the_rule_that_shares_their_
                                 and promise in ("budget", "rounds"))
             divided = "each group by itself, with δ divided by the number of groups" in shown
             assert divided != together
+            assert ("topk.MultiBanditUGapEc(k=1," in shown) == (
+                result in ("numbered", "coin", "score") and promise == "sure")
     page.get_by_label("How many arms").select_option("few")
     assert "each group" not in page.locator(".topk-touch-row").inner_text()
 
@@ -326,10 +340,77 @@ def test_the_row_that_is_shown_is_the_one_of_the_table(opened):
     page.get_by_label("What is a result?").select_option("candidate")
     (row,) = (row for row in rows if 'data-row="stream"' in row[0])
     shown = page.locator(".topk-touch-row").inner_text()
-    assert all(cell in shown for cell in row[1:] if cell)
+    assert all(re.sub("</?code>", "", coded(cell)) in shown for cell in row[1:] if cell)
     page.evaluate("document.querySelector('[data-row=wins]').closest('tr').cells[4].append('!!')")
     page.get_by_label("What is a result?").select_option("win")
     assert "!!" in page.locator(".topk-touch-row").inner_text()
     assert "Your choice" not in page.locator(".topk-touch-row").inner_text()
-    page.get_by_label("A guarantee or a budget?").select_option("budget")
-    assert "With budget=" in page.locator(".topk-touch-row").inner_text()
+
+
+def choose(page, result, arms="few", promise="sure"):
+    """Make three choices; return what is shown."""
+    for label, value in (("What is a result?", result), ("How many arms", arms),
+                         ("A guarantee or a budget?", promise)):
+        page.get_by_label(label).select_option(value)
+    return page.locator(".topk-touch-row").inner_text()
+
+
+def test_where_the_best_one_is_wanted_the_code_says_so(opened):
+    """In whatever row, in the table as well; and again K for the best K."""
+    page = opened(choice_page()[0], "choice.js")
+    asked = page.evaluate("Object.values(topkChoice.QUESTIONS).map((x) => Object.keys(x[1]))")
+    for result, arms, promise in itertools.product(*asked):
+        found = set(re.findall(r"\bk=(\d+)", choose(page, result, arms, promise)))
+        assert found <= {"1"} if arms in ("one", "groups") else "1" not in found
+    assert "PairedBetting(k=3," in choose(page, "numbered")
+    assert "PairedBetting(k=1, epsilon=0," in choose(page, "numbered", "one")
+
+
+def test_a_row_makes_sense_alone(opened):
+    """It refers to no other row, and its code defines or takes from the reader what it uses."""
+    body, rows = choice_page()
+    for row in rows:
+        assert not re.search("the same (strategy|as)|above|next row", " ".join(row[1:]))
+        given = {"topk": topk, "topk_eval": topk_eval, "names": [*"abcd"], "groups": [4, 4]}
+        given |= {"N": 20, "sums": [3] * 4, "squares": [3] * 4, "counts": [9] * 4}
+        given |= dict.fromkeys(("pages", "models", "texts"), 4)
+        for line in re.findall("`([^`]+)`", row[4]):
+            exec(re.sub(r"k=\d+", "k=1", line), given)
+    shown = choose(opened(body, "choice.js"), "coin", "hundreds", "batches")
+    assert "session = topk.KLLUCB(k=3, epsilon=0.005, delta=0.05).start(names)" in shown
+
+
+@pytest.mark.parametrize(("result", "said"), [
+    ("candidate", "takes no number of pulls"),
+    ("data", "Nothing is pulled"),
+    *((result, "no given number of pulls: with budget=")
+      for result in ("win", "test", "graded", "new", "trials")),
+])
+def test_a_number_of_pulls_that_a_row_ignores_is_mentioned(result, said, opened):
+    page = opened(choice_page()[0], "choice.js")
+    for promise in ("budget", "rounds"):
+        assert said in choose(page, result, promise=promise)
+    assert said not in choose(page, result)
+    assert "Your choice" not in choose(page, result)
+    assert said not in choose(page, "coin", promise="budget")
+
+
+def test_the_choice_and_the_text_agree_on_pairs(opened):
+    """Up to 20 arms; to 50 if the means should differ; to 100 in a race for the best one."""
+    body, rows = choice_page()
+    (row,) = (row for row in rows if 'data-row="pairs"' in row[0])
+    assert ("up to some 20 arms, to 50 if the means are expected to differ, or 100 if only the "
+            "best one is wanted") in row[0]
+    page = opened(body, "choice.js")
+    assert "Your choice" not in choose(page, "numbered")
+    assert "Take it if the means are expected to differ." in choose(page, "numbered", "some")
+    assert "expected to differ. If" not in choose(page, "coin", "some")
+    text = (ROOT / "notebooks/40-which-algorithm.md").read_text(encoding="utf-8")
+    assert "| 2 to $n-2$ | up to 20 | PairedBetting" in text
+    assert "| 2 to $n-2$ | 21 to 50, and means that are expected to differ | PairedBetting" in text
+    assert "| 1 or $n-1$ | 2 to 100 | PairedBetting" in text
+
+
+def test_the_choice_has_no_formulas():
+    """Without scripts the table is open, and a formula would be TeX."""
+    assert not re.search(r"\$|\\\(", choice_page()[0])
