@@ -289,7 +289,7 @@ def as_array(values: Any, name: str, allowed: str) -> NDArray[Any]:
     """Return ``values`` as an array of any type; refuse masked ones, and what forms no array."""
     if type(values) is np.ndarray:
         return values
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         refuse(name, values, allowed, entry(int(np.flatnonzero(np.ma.getmaskarray(values))[0])))
     if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 2) > 1:
         refuse(name, f"a pandas {type(values).__name__}", allowed)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from topk._checks import (
     Where,
+    Words,
     as_numbers,
     as_objects,
     entry,
@@ -41,6 +42,8 @@ from topk._warnings import TopkWarning
 TABLE = "a pandas or polars DataFrame, or a pyarrow Table"
 MANY = 20  # rows of models from which a table may be transposed
 MODEL = "model"  # the column that names the models of a wide table
+DECIMAL = re.compile(r"([-+]?)(\d+)(?:\.(\d*))?")
+VARIANTS = {*map(chr, range(0xFE00, 0xFE10))}  # selectors of a form of the letter before
 NAMELESS = re.compile(r"|Unnamed: \d+")  # columns without names in a CSV file
 TALL = 3  # times as many rows as columns, from which it probably is
 
@@ -79,12 +82,46 @@ def _coordinates(values):
 
 
 def reading(label: Any) -> str:
-    """Return a label without case, blanks, forms of letters and a fraction of zeros."""
-    text = unicodedata.normalize("NFKC", str(label)).casefold()
-    number, dot, zeros = text.partition(".")
-    if dot and number.lstrip("-").isdecimal() and not zeros.strip("0"):
-        text = number
-    return "".join(text.split())
+    """Return a label without case, blanks, forms of letters and dashes, and what is not seen.
+
+    Numbers are without zeros that say nothing: 07, 7 and 7.0 read alike.
+    """
+    text = str(label)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        kinds = zip(text, map(unicodedata.category, text), strict=True)
+        text = "".join("-" if kind == "Pd" else letter for letter, kind in kinds
+                       if kind != "Cf" and letter not in VARIANTS)
+    text = "".join(text.casefold().split())
+    if number := DECIMAL.fullmatch(text):
+        sign, whole, part = number.groups(default="")
+        text = f"{sign}{whole.lstrip('0') or '0'}.{part.rstrip('0')}".removesuffix(".")
+    return text
+
+
+def pairs_alike(labels: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Return pairs of different labels that read alike, as 7 and 7.0: the first one, another."""
+    labels, first = [*labels], dict[str, Any]()
+    if {*map(type, labels)} == {int}:
+        return []
+    return [(other, label) for label in labels
+            if (other := first.setdefault(reading(label), label)) != label]
+
+
+def told_alike(noun: str, labels: Iterable[Any]) -> str | None:
+    """Return a note on different labels that read alike; None if there are none."""
+    if not (pairs := pairs_alike(labels)):
+        return None
+    more = f" ({len(pairs):,} such pairs)" if len(pairs) > 1 else ""
+    one, other = map(in_words, pairs[0])
+    return f"{one} and {other} read alike and are different {noun}{more}; write one name if they " \
+           "are one"
+
+
+def warn_of_alike(noun: str, labels: Iterable[Any], stacklevel: int = 3) -> None:
+    """Warn of different names that read alike."""
+    if (told := told_alike(noun, labels)) is not None:
+        warnings.warn(told, TopkWarning, stacklevel=stacklevel)
 
 
 def as_labels(values: Any, name: str, allowed: str) -> list[Any]:
@@ -103,7 +140,8 @@ def as_labels(values: Any, name: str, allowed: str) -> list[Any]:
     if is_table(values) and getattr(values, "ndim", 2) > 1:
         module = type(values).__module__.partition(".")[0]
         refuse(name, f"a {module} {type(values).__name__}", allowed)
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    alone = isinstance(values, str | bytes) or getattr(values, "ndim", 1) == 0
+    if alone or not isinstance(values, Iterable):
         refuse(name, values, allowed)
     methods = [] if isinstance(values, Mapping) else ["tolist", "to_pylist", "to_list"]
     method = next((method for method in methods if hasattr(values, method)), None)
@@ -221,19 +259,42 @@ def joined_cells(results: Any, /, name: str = "results", **cells: Any) -> tuple[
     its = labels_of(results)
     if its is None:
         return first, second, results
-    params = [*cells]
+    model, item = cells
     first, second = (
         as_labels(x, param, f"made of {param}, in their order")
         if np.iterable(x) and not isinstance(x, str) else [x]
-        for param, x in zip(params, (first, second), strict=True)
+        for param, x in zip(cells, (first, second), strict=True)
     )
-    kinds = {params[1]: second, params[0]: first,
-             " and ".join(params): [*zip(first, second, strict=False)],
-             " and ".join(params[::-1]): [*zip(second, first, strict=False)]}
-    # those with most of the labels; a refusal names one that is missing
-    among = {kind: len({*names} & {*its}) for kind, names in kinds.items()}
-    param = max(kinds, key=lambda kind: (kinds[kind] == its, among[kind]))
-    return first, second, joined_to(kinds[param], param, **{name: results})[0]
+    kinds = {(item,): second, (model,): first,
+             (model, item): [*zip(first, second, strict=False)],
+             (item, model): [*zip(second, first, strict=False)]}
+    kind = _kind_of_labels(results, its, kinds, name)
+    return first, second, joined_to(kinds[kind], " and ".join(kind), **{name: results})[0]
+
+
+def _kind_of_labels(results, its, kinds, name):
+    """Return what the labels of results are: models, items, or pairs in one of two orders.
+
+    The names of the index say it, such as model and item.  Otherwise only one kind may fit, but
+    for pairs of model and item in the order of the cells; if none does, those with most of the
+    labels, so that a refusal names one that is missing.
+    """
+    def singular(words):
+        return tuple(str(word).casefold().removesuffix("s") for word in words)
+
+    said = singular(results.index.names) if is_series(results) else ()
+    if found := [kind for kind in kinds if singular(kind) == said]:
+        return found[0]
+    fits = [kind for kind, labels in kinds.items() if Counter(labels) == Counter(its)]
+    pairs = next(kind for kind in kinds if len(kind) > 1)
+    if kinds[pairs] == its:
+        return pairs
+    if len({tuple(kinds[kind]) for kind in fits}) > 1:
+        told = " or of ".join(" and ".join(kind) for kind in fits)
+        refuse(name, Words(f"labels that may be those of {told}"), "a Series whose index has names "
+               f"that say what it holds: {' and '.join(pairs)}, or one of them")
+    among = {kind: len({*labels} & {*its}) for kind, labels in kinds.items()}
+    return max(kinds, key=lambda kind: (kind in fits, among[kind]))
 
 
 def _has_name(values):
@@ -254,7 +315,8 @@ def places_of(wanted: list[Any], labels: list[Any], param: str, name: str) -> ND
     if len(places) < len(labels) or len({*wanted}) < len(wanted):
         refuse(name, "the same labels in another order, some of them twice", allowed)
     if len(wanted) < len(labels):
-        other = next(label for label in labels if label not in {*wanted})
+        known = {*wanted}
+        other = next(label for label in labels if label not in known)
         refuse(name, f"an entry labelled {in_words(other)}, which {param} has not", allowed)
     return np.array([places[label] for label in wanted], dtype=np.int64)
 
@@ -280,6 +342,8 @@ def places_among(entries: Any, name: str, values: Any, param: str) -> Any:
     labels = labels_of(values)
     if labels is None or labels == list(range(len(labels))):
         return entries
+    if isinstance(entries, set | frozenset):
+        refuse(name, entries, "a list of labels")
     places = {label: place for place, label in enumerate(labels)}
     if len(places) < len(labels):
         refuse(param, "a Series with labels that occur twice", "a Series with different labels")
@@ -549,7 +613,7 @@ def cell_means(
 
 def _rows(table, name):
     """Return the rows of a matrix, a list of rows or a dict of them, with models and items."""
-    models = list(table) if isinstance(table, Mapping) else None
+    models = as_labels(table, name, TABLE) if isinstance(table, Mapping) else None
     rows = table if models is None else list(table.values())
     if not isinstance(rows, list | tuple) or all(labels_of(row) is None for row in rows):
         return rows, models, None

@@ -28,7 +28,7 @@ from topk._checks import (
     up_to,
 )
 from topk._marks import apart
-from topk._tables import is_table, joined, read_tidy
+from topk._tables import as_labels, is_table, joined, read_tidy
 from topk._types import Flags, Floats, Integers
 
 CHUNK_SIZE = 2**18  # rewards drawn or summed at a time, which takes some hundredths of a second
@@ -669,7 +669,7 @@ class ReplayBandit(Bandit):
             seen = f"a {module} {type(answers).__name__}"
             refuse("answers", seen, f"{allowed} (for a table use ReplayBandit.from_frame)")
         if isinstance(answers, Mapping):
-            self.names, answers = list(answers), list(answers.values())
+            self.names, answers = as_labels(answers, "answers", allowed), list(answers.values())
         ordered = hasattr(answers, "__len__") and not isinstance(answers, set | frozenset)
         if not ordered or getattr(answers, "ndim", 1) == 0 or len(answers) < 2:
             refuse("answers", answers, allowed)

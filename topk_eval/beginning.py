@@ -207,7 +207,7 @@ def checked_trials(trials: Any) -> int:
 
 def _checked_models(models):
     """Return the names of models, or their number."""
-    names = check_names(models, "models")
+    names = check_names(models, "models", stacklevel=6)
     if names is None and isinstance(models, int) and models > MANY_ARMS:
         refuse("models", models, f"at most {MANY_ARMS:,} models")
     return models if names is None else names
@@ -228,7 +228,8 @@ def _further(items, more):
             refuse("items", more, "names of further items: those of results have names")
         return [*range(len(items), len(items) + check_integer(more, "items", 1, MAX_ITEMS))]
     names = [as_name(name) for name in as_labels(more, "items", "names of further items")]
-    if twice := [name for name in names if name in {*items}]:
+    known = {*items}
+    if twice := [name for name in names if name in known]:
         refuse("items", Words(f"{in_words(twice[0])}, which results have"),
                "names of further items, disjoint from those of results")
     return names

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from topk._checks import (
+    Words,
     between,
     check_delta,
     check_flag,
@@ -44,7 +45,7 @@ from topk._checks import (
     refuse,
 )
 from topk._json import from_json, to_json
-from topk._tables import as_labels, joined_to
+from topk._tables import as_labels, joined_to, warn_of_alike
 from topk._types import Integers, Seed
 from topk._warnings import warn_of_failure
 from topk.bandits import reward_range_of
@@ -273,6 +274,7 @@ class Gate(Drafted):
             names = [as_name(x, "items") for x in as_labels(items, "items", allowed)]
         if not names or len({*names}) < len(names):
             refuse("items", items, allowed)
+        warn_of_alike("items", names, stacklevel=5)
         known = np.full(len(names), np.nan)
         if champion_results is not None:
             [champion_results] = joined_to(names, "items", champion_results=champion_results)
@@ -344,21 +346,30 @@ class Gate(Drafted):
         state = stored.get("session") if isinstance(stored, dict) else None
         if not isinstance(state, dict) or state.get("format") != FORMAT:
             refuse("path", str(path), "a file written by a Gate")
-        if state.get("version") not in (1, VERSION):
+        if type(state.get("version")) is not int or state["version"] not in (1, VERSION):
             refuse("version", state.get("version"), f"1 or {VERSION}, which this release reads")
         if state.get("digest") != files.digest({x: y for x, y in state.items() if x != "digest"}):
             refuse("path", str(path), "a file that has not been damaged or changed")
-        state = from_json(state)
+        try:
+            gate = cls._continued(from_json(state))
+        except (LookupError, TypeError, AttributeError) as error:
+            refuse("path", Words(f"{path}, in which {error!r}"), "a file written by a Gate")
+        gate._revisions = {str(stored.get("revision"))}
+        gate._path = Path(path).absolute() if state["saves"] else None
+        return gate
+
+    @classmethod
+    def _continued(cls, state):
+        """Return the gate whose state a file holds."""
         if state["version"] == 1:
             state = from_version_1(state)
         gate = cls(state["champion"], **state["parameters"], rng=state["seed"])
-        gate._delta_left, gate._rows = float(state["budget"]), state["rows"]
+        gate._delta_left, gate._rows = float(state["budget"]), [*state["rows"]]
         gate._shown, gate._numbered = dict.fromkeys(state["shown"]), state["numbered"]
+        check_flag(state["saves"], "saves")
         if state["trial"] is not None:
             trial = TrialState.load(gate._terms, gate.champion, state["trial"])
             gate._latest = Trial(gate, trial), trial
-        gate._revisions = {str(stored.get("revision"))}
-        gate._path = Path(path).absolute() if state["saves"] else None
         return gate
 
     def _stored(self):

@@ -21,7 +21,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from topk._checks import Words, check_choice, check_flag, in_words, refuse
-from topk._tables import as_labels, cell_of, columns_of, is_table, read_tidy, read_wide, row
+from topk._tables import (
+    as_labels,
+    cell_of,
+    columns_of,
+    is_table,
+    labels_of,
+    read_tidy,
+    read_wide,
+    row,
+    told_alike,
+)
 from topk._types import Flags, Floats, Integers
 from topk._warnings import TopkWarning
 from topk.bandits import RewardRange, reward_range_of
@@ -211,6 +221,7 @@ class Results:
         self._scale(bounds, lower_is_better)
         if listed is not None:
             self._from_list(listed, order, drawn, empty)
+            self._note_alike()
             return
         if (given := next((name for name, its in columns.items() if its is not None), None)):
             refuse(given, columns[given], "left out for a matrix or a wide table")
@@ -229,6 +240,7 @@ class Results:
         self._fill(models, items, here, cells, np.isnan(cells), empty)
         self._set_order(order, drawn, wide=True)
         self._set_clusters(cluster)
+        self._note_alike()
 
     @classmethod
     def from_list(
@@ -263,7 +275,8 @@ class Results:
         ValueError
             If a model with results is not in the list.
         """
-        if lacking := [name for name in self.models if name not in {*models}]:
+        listed = {*models}
+        if lacking := [name for name in self.models if name not in listed]:
             refuse("models", Words(f"no model {in_words(lacking[0])}, which has results"),
                    "a list of all models")
         place = {name: row for row, name in enumerate(self.models)}
@@ -283,6 +296,11 @@ class Results:
         low, high = (np.full((n, size), bound) for bound in self.bounds)
         none = np.zeros((n, size), dtype=bool)
         return low, high, ~none, none.copy()
+
+    def _note_alike(self):
+        """Note different names that read alike."""
+        told = told_alike("models", self.models), told_alike("items", self.items)
+        self.notes += [note for note in told if note is not None]
 
     def _scale(self, bounds, lower_is_better):
         """Set the scale of the scores."""
@@ -408,11 +426,12 @@ class Results:
 
     def _put_in(self, listed):
         """Put the items in the order of a list of all; those without a result are absent."""
-        places = {label: place for place, label in enumerate(self.items)}
-        if not {*places} <= {*listed}:
+        places, known = {label: place for place, label in enumerate(self.items)}, {*listed}
+        if not {*places} <= known:
             texts = {str(label): label for label in self.items}  # a file has texts
             listed = [texts.get(label, label) for label in listed]
-        if other := [label for label in self.items if label not in {*listed}]:
+            known = {*listed}
+        if other := [label for label in self.items if label not in known]:
             refuse("order", Words(f"no item {in_words(other[0])}, which has a result"),
                    "a list of all items that any model may be asked")
         here = np.array([places.get(label, -1) for label in listed], dtype=np.int64)
@@ -431,6 +450,10 @@ class Results:
         """Set the cluster of each item."""
         if cluster is None:
             return
+        if (labels := labels_of(cluster)) is not None and not isinstance(cluster, Mapping):
+            if len({*labels}) < len(labels):
+                refuse("cluster", Words("two clusters of one item"), "a cluster for each item")
+            cluster = dict(zip(labels, as_labels(cluster, "cluster", "labels"), strict=True))
         if isinstance(cluster, Mapping):
             lacking = [item for item in self.items if item not in cluster]
             if lacking and self.named != "list":

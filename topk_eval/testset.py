@@ -20,7 +20,7 @@ from topk._checks import (
     refuse,
     refuse_first,
 )
-from topk._tables import as_labels, cell_of, joined_to, labels_of, read_wide
+from topk._tables import as_labels, cell_of, joined_to, labels_of, read_wide, warn_of_alike
 from topk._types import Flags, Floats, Integers
 from topk._warnings import TopkWarning
 from topk.bandits import Bandit, RewardRange, reward_range_of
@@ -496,12 +496,13 @@ def _names_of(wide, names):
 
     Labels of names that are models of the table are joined.
     """
-    if names is None or wide.models is None or labels_of(names) is None:
+    if names is None or wide.models is None or isinstance(names, str) or not np.iterable(names):
         return wide.models if names is None else names
-    if not isinstance(names, Mapping):
+    if labels_of(names) is not None and not isinstance(names, Mapping):
         return joined_to(wide.models, "matrix", names=names)[0]
-    if [*names] != wide.models and {*names} & {*wide.models}:
-        refuse("names", [*names], f"in the order of the rows {in_words(wide.models)}, or left out")
+    names = as_labels(names, "names", "different names")
+    if names != wide.models and any(name in wide.models for name in names):
+        refuse("names", names, f"in the order of the rows {in_words(wide.models)}, or left out")
     return names
 
 
@@ -516,4 +517,5 @@ def _checked_names(names, n):
     if len(set(names)) != n:
         twice = next(name for name in names if names.count(name) > 1)
         refuse("names", Words(f"{in_words(twice)} twice"), allowed)
+    warn_of_alike("models", names, stacklevel=4)
     return names

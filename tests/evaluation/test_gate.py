@@ -13,6 +13,7 @@ from scipy.stats import binom
 import topk
 import topk_eval
 from topk.confidence.paired import BETS, WEIGHTS, bet
+from topk.live import files
 from topk_eval.bets import SHARES, Bets
 from topk_eval.gate import order_of
 from topk_eval.rows import FRACTIONS
@@ -651,6 +652,28 @@ def test_a_gate_that_is_loaded_at_any_time_goes_on_exactly(pool, tmp_path):
     assert saved.delta_left == apart.delta_left and saved.champion == apart.champion != "a"
     assert (saved.history().fillna(-1) == apart.history().fillna(-1)).all(axis=None)
     assert saved._seed == apart._seed == 9
+
+
+def test_a_file_with_other_fields_is_refused_whatever_its_digest(tmp_path):
+    """It is loaded or refused: no error of Python's own."""
+    path = tmp_path / "gate.json"
+    gate = topk_eval.Gate("a", delta=0.3, rng=9, path=path)
+    gate.offer("b", items=20).start(5)
+    whole = json.loads(path.read_text())
+    fields = [key for key in whole["session"] if key not in ("digest", "revision")]
+    assert {"champion", "parameters", "budget", "shown", "trial", "version", "seed"} <= {*fields}
+    refused = 0
+    for key, value in itertools.product(fields, (None, 7, True, "x", [1], {"no": 1}, [], {})):
+        state = {x: y for x, y in whole["session"].items() if x != "digest"} | {key: value}
+        if state[key] == whole["session"][key]:
+            continue
+        stored = whole | {"session": state | {"digest": files.digest(state)}}
+        path.write_text(json.dumps(stored))
+        try:
+            topk_eval.Gate.load(path)
+        except ValueError:
+            refused += 1
+    assert refused > 50
 
 
 def test_items_are_remembered_in_the_file(tmp_path):

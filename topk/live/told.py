@@ -21,7 +21,7 @@ from topk._checks import (
     refuse_first,
     roundings,
 )
-from topk._tables import as_labels, is_series, joined, joined_to, labels_of
+from topk._tables import as_labels, is_series, joined, joined_to, labels_of, warn_of_alike
 from topk._types import Flags, Floats, Integers
 from topk.bandits import RewardRange
 
@@ -142,7 +142,7 @@ def as_name(arm: Any) -> str | int | None:
     return int(arm) if isinstance(arm, int | np.integer) and not isinstance(arm, bool) else None
 
 
-def check_names(arms: Any, noun: str = "arms") -> list[Any] | None:
+def check_names(arms: Any, noun: str = "arms", stacklevel: int = 5) -> list[Any] | None:
     """Return the names of arms (or items) in a list; None if they are given by their number."""
     if isinstance(arms, str) or not np.iterable(arms):
         return None
@@ -164,6 +164,7 @@ def check_names(arms: Any, noun: str = "arms") -> list[Any] | None:
         refuse(noun, Words(f"{in_words(twice)} twice"), allowed)
     if isinstance(arms, tuple) and isinstance(names[0], int):  # the shape of several bandits
         refuse(noun, arms, f"{allowed}; names that are integers in a list")
+    warn_of_alike(noun, names, stacklevel)
     return names
 
 
