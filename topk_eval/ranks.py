@@ -821,8 +821,9 @@ class Tiers:
         """Draw the means, and write beside each model whether it is in or out."""
         for place, (mean, tier) in enumerate(zip(self._means, self._tier, strict=True)):
             ax.plot(mean, place, "o", color=COLORS[tier], markersize=5)
+            word = plots.BLACK if tier == "out" else COLORS[tier]  # grey words are hard to read
             ax.annotate(tier, (1.01, place), xycoords=("axes fraction", "data"), va="center",
-                        color=COLORS[tier], annotation_clip=False)
+                        color=word, annotation_clip=False)
         assert self.k is not None
         ax.axhline(self.k - 0.5, color="#333333", linestyle="--", linewidth=1)
         better = " (lower is better)" if self.results.lower_is_better else ""

@@ -404,8 +404,9 @@ def plot(snapshot: Snapshot, ax: Axes | None = None) -> Figure | Axes:
                 markerfacecolor=color if row.chosen else "white")
         word = "withdrawn" if row.withdrawn else "open" if row.undecided_with else ""
         if word and n <= plots.MOST_ROWS:
+            told = plots.BLACK if row.withdrawn else color  # grey words are hard to read
             ax.annotate(word, (1.01, place), xycoords=("axes fraction", "data"), va="center",
-                        color=color, annotation_clip=False)
+                        color=told, annotation_clip=False)
     if frame.chosen.any():
         ax.axhline(frame.chosen.sum() - 0.5, color="#333333", linestyle="--", linewidth=1)
     plots.label_rows(ax, frame.name)
