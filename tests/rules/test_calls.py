@@ -1,18 +1,33 @@
 """What a rule reads: constants are in its stamp, global generators and large integers refused."""
 
 import ast
+import collections
+import dataclasses
+import datetime
 import enum
+import fractions
+import functools
 import inspect
+import itertools
+import logging
 import math
+import os
+import random
 import secrets
+import statistics
 import textwrap
-from types import ModuleType
+import time
+import uuid
+from time import time_ns
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from scipy import stats
 from strategies.registry import ENTRIES
 
+import topk
 from topk.engine import loop
 from topk.rules import calls
 from topk.rules.marks import Functions
@@ -101,7 +116,7 @@ DRAWS = {
     "uniform": lambda: uniform.rvs(),
     "secrets": lambda: secrets.randbelow(3),
     "np.random": lambda: [np.random.random() for _ in range(3)],  # noqa: NPY002  in the inner code
-    "random.random": imports_inside,
+    "random": imports_inside,
     "numpy.random": imports_numpy_inside,
     "a default, Generator": by_default,
 }
@@ -113,9 +128,175 @@ def test_global_generators_of_every_kind_are_refused(name):
         calls.check_random([DRAWS[name]])
 
 
-def test_a_generator_of_the_same_name_is_not_refused():
-    """A module that has an ``rng``, of which the rule reads something else."""
-    calls.check_random([lambda s: s.rng.random() * settings.ARM + math.sqrt(np.float64(4))])
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """Parameters, of which one may be a generator."""
+
+    rng: object = None
+    arms: tuple = (1, 2)
+
+
+class Slots:
+    __slots__ = ("rng",)
+
+    def __init__(self):
+        self.rng = generator
+
+
+class Holder:
+    """An object whose methods draw, from what it holds or from a module."""
+
+    def __init__(self, rng=None):
+        self.rng, self.arm = rng, 1
+
+    def draw(self):
+        return self.rng.random()
+
+    def calls(self):
+        return self.inner()
+
+    def inner(self):
+        return random.random()
+
+    @property
+    def drawn(self):
+        return random.random()
+
+    @classmethod
+    def of_class(cls):
+        return random.random()
+
+    def second(self):
+        return self.arm + 1
+
+
+class Dice:
+    def __call__(self):
+        return random.random()
+
+
+class Rolled:
+    def __init__(self):
+        self.value = random.random()
+
+
+def use(given):
+    return given.rng.random()
+
+
+def imports_os_inside():
+    import os
+
+    return os.urandom(8)
+
+
+def renames_numpy():
+    m = np
+    return m.random.random()  # noqa: NPY002
+
+
+def imports_numpy_by_another_name():
+    import numpy as m
+
+    return m.random.random()  # noqa: NPY002
+
+
+cfg, given, slots = SimpleNamespace(rng=generator, arm=1), Given(generator), Slots()
+holder, other, dice = Holder(generator), Holder(), Dice()
+bound, partial = holder.draw, functools.partial(random.random)
+applied = functools.partial(lambda f: f(), random.random)
+cached, remembers = functools.lru_cache(random.random), functools.cache(lambda: random.random())
+many, frozen, queue = {generator}, frozenset({generator}), collections.deque([generator])
+objects = np.array([generator], dtype=object)
+use.rng = generator
+REACHED = {
+    "cfg.rng": lambda: cfg.rng.random(),
+    "cfg": lambda: use(cfg),
+    "given.rng": lambda: given.rng.random(),
+    "slots": lambda: slots.rng.random(),
+    "holder": lambda: holder.draw(),
+    "bound": lambda: bound(),
+    "random": lambda: other.calls(),
+    "random, in a property": lambda: other.drawn,
+    "random, in a method of a class": lambda: Holder.of_class(),
+    "random, in a call": lambda: dice(),
+    "random, in a constructor": lambda: Rolled().value,
+    "random, in a cached function": lambda: remembers(),
+    "random, in an iterator": lambda: next(iter(random.random, 2.0)),
+    "partial": lambda: partial(),
+    "applied": lambda: applied(),
+    "cached": lambda: cached(),
+    "many": lambda: max(many).random(),
+    "frozen": lambda: max(frozen).random(),
+    "queue": lambda: queue[0].random(),
+    "objects": lambda: objects[0].random(),
+    "use.rng": lambda: use.rng.random(),
+    "default_rng": lambda: default_rng().random(),
+    "uuid": lambda: uuid.uuid4().int,
+    "time": lambda: time.time_ns(),
+    "time_ns": lambda: time_ns(),
+    "os.urandom": lambda: os.urandom(8),
+    "os.urandom, imported": imports_os_inside,
+    "np.random": renames_numpy,
+    "numpy.random": imports_numpy_by_another_name,
+    "datetime.datetime.now": lambda: datetime.datetime.now().microsecond,
+}
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_generators_are_refused_however_they_are_reached(name):
+    """As what objects hold, and in functions that are called by way of objects."""
+    with pytest.raises(TypeError, match=f"draws from {name.partition(',')[0]}, which .*= True"):
+        calls.check_random([REACHED[name]])
+
+
+values, forever = (x for x in (1.0,)), itertools.cycle([1])
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (lambda: next(values), "reads values, an iterator, .* a tuple"),
+        (lambda: next(forever), "reads forever, an iterator, .* a tuple"),
+        (lambda: __import__("random").random(), "calls __import__, .* write out"),
+        (lambda: eval("random.random()"), "calls eval, .* write out"),
+        (lambda: exec("x = 1"), "calls exec, .* write out"),
+    ],
+)
+def test_iterators_and_hidden_code_are_refused(function, told):
+    """The place of an iterator is shared by all runs; in a text no check sees anything."""
+    with pytest.raises(TypeError, match=told):
+        calls.check_random([function])
+
+
+log, normal, bandit = logging.getLogger("a rule"), statistics.NormalDist(), topk.BernoulliBandit
+plain, named = Given(), collections.namedtuple("Pair", "a b")(1, 2)
+pure, root = functools.cache(lambda x: x + 1), functools.partial(math.pow, 2)
+two_arms, strategy = bandit([0.1, 0.2]), topk.CLUCB(1, 0.1)
+HARMLESS = {
+    "a module that has a generator": lambda s: s.rng.random() * settings.ARM,
+    "an object that has a generator": lambda s: s.rng.random() * cfg.arm,
+    "modules": lambda: math.sqrt(np.float64(4)) + np.log(2.0),
+    "parameters": lambda: plain.arms[0],
+    "a named tuple": lambda: named.a,
+    "a method": lambda: other.second() + holder.arm,
+    "enums": lambda: Level.LOW + Kind.FIRST.value,
+    "a cached function": lambda: pure(1),
+    "a partial function": lambda: root(3),
+    "a message": lambda: (log.debug("pulled"), print("pulled")),
+    "an error": lambda: ValueError("no arm"),
+    "the standard library": lambda: (fractions.Fraction(1, 3), statistics.mean([1])),
+    "a distribution": lambda: normal.inv_cdf(0.3),
+    "a length of time": lambda: datetime.timedelta(1),
+    "a path": lambda: os.path.join("a", "b"),
+    "this library": lambda: strategy.delta + two_arms.means[0],
+    "a loop": lambda: [x + 1 for x in range(3)] + [*{1, 2}],
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_is_the_same_in_all_runs_is_not_refused(name):
+    calls.check_random([HARMLESS[name]])
 
 
 HUGE = 2**60
@@ -143,6 +324,11 @@ def compiled_functions():
             assert issubclass(type(state.s), Functions)
             found |= dict.fromkeys(calls.reached([loop.run_batches], type(state.s)))
     return [getattr(function, "compiled_form", function) for function in found]
+
+
+def test_the_library_s_own_functions_are_not_refused():
+    """If they were a user's they would pass as well."""
+    calls.check_random(compiled_functions())
 
 
 def test_no_compiled_function_computes_otherwise_than_plain_python():

@@ -1,12 +1,19 @@
 """What functions call and read: found in their code, so that no source text is needed."""
 
+import builtins
 import contextlib
+import datetime
 import dis
 import enum
+import gc
+import io
+import os
 import random
+import sys
 from functools import lru_cache
 from hashlib import sha256
-from types import CodeType, FunctionType, ModuleType
+from inspect import getattr_static
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
@@ -69,16 +76,25 @@ def _names(code):
 
 @lru_cache(maxsize=4096)
 def _chains(code):
-    """Return the names from outside that some code reads, each with the attributes that follow."""
-    found, loads = [], ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
+    """Return the names from outside that some code reads, each with the attributes that follow.
+
+    A local name that is given such a value stands for it: ``m = np`` or ``import os``.
+    """
+    found, alias, loads = [], {}, ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
     for x in dis.get_instructions(code):
+        names = x.argval if isinstance(x.argval, tuple) else (x.argval,)  # two of some instructions
         if x.opname in loads:
             found.append([x.argval])
         elif x.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and found:
             found[-1].append(x.argval)
         elif x.opname == "IMPORT_NAME":
             found.append([f"import {x.argval}"])
-        else:
+        elif x.opname.startswith("STORE_FAST"):
+            alias[names[0]] = found[-1]
+            found.append([*alias.get(names[-1], [""])] if names[1:] else [""])
+        elif x.opname.startswith("LOAD_FAST"):
+            found += [[*alias.get(name, [""])] for name in names]
+        elif x.opname != "EXTENDED_ARG":
             found.append([""])  # what follows is of something else
     found = [tuple(names) for names in found if names[0]]
     for inner in code.co_consts:
@@ -157,57 +173,126 @@ def _described(value):
     return getattr(owner, "__module__", ""), getattr(owner, "__qualname__", "")
 
 
-SOURCES = "random", "numpy.random", "secrets"  # modules of random numbers
+# modules whose values differ in runs with equal seeds, and such functions of other modules
+SOURCES = "random.", "numpy.random.", "secrets.", "time.", "uuid."
+FUNCTIONS = {os.urandom, getattr(os, "getrandom", os.urandom), datetime.datetime.now,
+             datetime.datetime.utcnow, datetime.datetime.today, datetime.date.today}  # fmt: skip
+GENERATORS = (random.Random, np.random.RandomState, np.random.Generator,
+              np.random.BitGenerator)  # fmt: skip
+HIDING = {eval, exec, __import__}  # what they run is a text, or a module, that no check sees
+PLAIN = int, float, complex, str, bytes, type(None), np.generic
 
 
 def check_random(functions):
     """Refuse functions that draw from a global generator, which a run's seed does not set.
 
-    It may be a module, a generator, a method of one or an object that holds one; read by its name,
-    as an attribute or from a container, or as a default of a parameter.
+    It may be a module, a generator, an iterator, a method of one or what holds one: an object, a
+    container, a partial or a cached function; read by its name, as an attribute, or as a default of
+    a parameter.  Functions that are called in one of these ways are checked as well.
     """
-    for function in functions:
-        values, defaults = values_read(function), function.__defaults__ or ()
-        for value in (*defaults, *(function.__kwdefaults__ or {}).values()):
-            if _draws(value):
-                _refuse_random(function, f"a default, {type(value).__name__}")
-        for first, *attributes in _chains(function.__code__):
-            imported = ".".join([first, *attributes]).removeprefix("import ")
-            if first.startswith("import ") and imported.startswith(SOURCES):
-                _refuse_random(function, imported)
-            value, name = values.get(first), first
-            if _draws(value):
-                _refuse_random(function, name)
-            for attribute in attributes:
-                if not isinstance(value, ModuleType | type):
-                    break
-                value, name = getattr(value, attribute, None), f"{name}.{attribute}"
-                if _draws(value):
-                    _refuse_random(function, name)
-        compiled = [getattr(value, "py_func", None) for value in values.values()]  # by numba
-        check_random([one for one in compiled if isinstance(one, FunctionType)])
+    pending, seen = [(function, None) for function in functions], set()
+    while pending:
+        function, cls = pending.pop()
+        if (function, cls) in seen:
+            continue
+        seen.add((function, cls))
+        for name, value, owner in _read(function, cls):
+            for held, its in _held(value, owner):
+                if fault := _fault(held):
+                    raise TypeError(f"{function.__name__} " + fault.format(name))
+                root = (getattr(held, "__module__", None) or "").partition(".")[0]
+                if isinstance(held, FunctionType) and root not in ("topk", *KNOWN):
+                    # a method of Python's own is checked by itself: a logger reads the clock
+                    pending.append((held, None if root in sys.stdlib_module_names else its))
 
 
-def _draws(value):
-    """Return whether a value is, or holds, a generator of random numbers."""
-    if isinstance(value, tuple | list):
-        return any(map(_draws, value))
-    if isinstance(value, dict):
-        return any(map(_draws, value.values()))
-    owner = getattr(value, "__self__", value)
-    generators = (random.Random, np.random.RandomState, np.random.Generator,
-                  np.random.BitGenerator)  # fmt: skip
-    held = getattr(owner, "random_state", None)  # of a distribution of scipy
-    if isinstance(owner, ModuleType):
-        return owner.__name__ in SOURCES
-    return isinstance(owner, generators) or isinstance(held, generators)
+def _read(function, cls):
+    """Yield what a function reads outside its own scope: (name, value, class of a method or None).
+
+    Parameters
+    ----------
+    function : function
+        A function written in Python.
+    cls : type or None
+        The class of which it is a method, whose other methods it may call.
+    """
+    values = values_read(function)
+    for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+        yield f"a default, {type(value).__name__}", value, None
+    for first, *attributes in _chains(function.__code__):
+        name = first.removeprefix("import ")
+        if name != first:
+            value = sys.modules.get(name, ModuleType(name))
+        else:
+            value = values.get(name, getattr(builtins, name, None))
+        yield from _along(name, value, attributes)
+    for name, value in values.items():
+        if isinstance(value, FunctionType):
+            yield name, value, None
+    for name in _names(function.__code__)[1] if cls else ():
+        yield name, getattr_static(cls, name, None), cls
 
 
-def _refuse_random(function, name):
-    raise TypeError(
-        f"{function.__name__} draws from {name}, which no seed of a run sets: declare "
-        "random = True and draw from s.rng"
-    )
+def _along(name, value, attributes):
+    """Yield what a chain of attributes reads, as `_read` does; of an object what it holds."""
+    method = None
+    for attribute in attributes:
+        if not isinstance(value, ModuleType | type):
+            if attribute not in getattr(value, "__dict__", ()):  # a method may use all of them
+                method = getattr_static(type(value), attribute, None)
+                break
+        elif _fault(value):
+            break
+        name, value = f"{name}.{attribute}", getattr(value, attribute, None)
+    yield name, value, None
+    yield name, method, type(value)
+    if isinstance(value, type):  # to call it makes an object
+        for method in ("__new__", "__init__"):
+            yield name, getattr(value, method), value
+
+
+def _held(value, owner=None):
+    """Yield a value and all that it holds, directly or not, each with the class of a method."""
+    pending, seen = [(value, owner)], {}
+    while pending:
+        one, owner = pending.pop()
+        if isinstance(one, PLAIN) or id(one) in seen:
+            continue
+        seen[id(one)] = one
+        yield one, owner
+        if isinstance(one, FunctionType | ModuleType | type | io.IOBase):
+            continue
+        if isinstance(one, MethodType):
+            owner = one.__self__ if isinstance(one.__self__, type) else type(one.__self__)
+        pending += [(part, owner) for part in _parts(one)]
+        pending.append((getattr_static(type(one), "__call__", None), type(one)))
+
+
+def _parts(value):
+    """Return what an object holds itself."""
+    compiled = getattr(value, "py_func", None)  # by numba
+    if isinstance(compiled, FunctionType):
+        return [compiled]
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist() if value.dtype == object else []
+    return gc.get_referents(value)
+
+
+def _fault(value):
+    """Return why equal seeds may give different runs if a function reads a value, or None."""
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
+    from_source = callable(value) or isinstance(value, ModuleType)
+    from_source = from_source and f"{name}.".startswith(SOURCES)
+    built_in = value if isinstance(value, BuiltinFunctionType) else None
+    if isinstance(value, GENERATORS) or from_source or built_in in FUNCTIONS:
+        return (
+            "draws from {}, which no seed of a run sets: declare random = True and draw from s.rng"
+        )
+    if built_in in HIDING:
+        return "calls {}, in which random numbers cannot be seen: write out what it does"
+    if hasattr(type(value), "__next__") and not isinstance(value, io.IOBase):
+        return "reads {}, an iterator, whose place all runs would share: read a tuple of its values"
+    return None
 
 
 LARGEST = 2**53  # of an integer in a rule: sums of a few such numbers fit into 64 bits
