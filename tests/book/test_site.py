@@ -405,6 +405,7 @@ ANSWERS = {
     "pairwise": "09-your-data",
     "compare two prompts": "29-new-questions",
     "epsilon": "book/notation",
+    "early stopping": "28-stopping-rules",
 }
 
 
