@@ -177,7 +177,7 @@ def test_the_reproductions_run_by_themselves():
             assert len(source.splitlines()) <= 30
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(compile(source, PAGE, "exec"), {"__name__": "__main__"})
-            printed.append([float(x) for x in re.findall(r"([\d.]+)%", out.getvalue())])
+            printed.append([float(x) for x in re.findall(r"([\d.]+) %", out.getvalue())])
     (stops, bad, stops_mended, bad_mended), (first, first_mended, second, second_mended) = printed
     assert bad > 20 and bad_mended < 1 and stops > stops_mended
     assert min(first, second) > 5 and max(first_mended, second_mended) < 1
