@@ -114,7 +114,7 @@ def read_json_lines(path: object, data: bytes) -> RawTable:
         except Unreadable as error:
             refuse(path, f", line {line}: {error}")
         except (ValueError, RecursionError) as error:
-            refuse(path, f", line {line}: is no JSON object ({_short(error)}); correct the line, "
+            refuse(path, f", line {line}: is no JSON object ({in_short(error)}); correct the line, "
                          "or complete it if the file is cut off")
         if not isinstance(row, dict):
             refuse(path, f", line {line}: is no JSON object; {EXAMPLE} on each line")
@@ -123,7 +123,7 @@ def read_json_lines(path: object, data: bytes) -> RawTable:
     return RawTable(str(path), "JSON lines", columns_of(rows), places)
 
 
-def _short(error):
+def in_short(error: Exception) -> str:
     """Return what a JSON parser found, without the text."""
     if isinstance(error, RecursionError):
         return "nested too deeply"

@@ -2,12 +2,15 @@
 
 import io
 import json
+import re
+import sys
 import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
 
-from topk_eval.reading.files import read_objects
+from topk._checks import in_words
+from topk_eval.reading.files import in_short, read_objects
 from topk_eval.reading.promptfoo import is_promptfoo, read_promptfoo
 from topk_eval.reading.table import (
     LARGEST,
@@ -54,6 +57,10 @@ def _read_log(path, log, samples):
     spec = log.get("eval")
     if not isinstance(spec, dict) or not {"model", "task"} <= spec.keys():
         refuse(path, " has no model and task in it; write the log again with inspect_ai")
+    for name in ("model", "task"):
+        if not isinstance(spec[name], str):
+            refuse(path, f": the {name} in its header is {in_words(spec[name])}, not a name; write "
+                         "the log again with inspect_ai")
     status = log.get("status", "started")
     if not samples and isinstance(samples, list | None):
         raise NoResults(f"{path} has no samples (status {status!r}), as with log_samples=False; "
@@ -70,7 +77,7 @@ def _read_log(path, log, samples):
         rows.append({"model": spec["model"], "task": spec["task"], "log": Path(str(path)).stem,
                      "id": sample["id"], "epoch": sample["epoch"]} | scores)
     columns = columns_of(rows, absent=None)
-    run = Run((spec["model"], spec["task"], spec["task_id"]), str(spec.get("created")),
+    run = Run((spec["model"], spec["task"], repr(spec["task_id"])), str(spec.get("created")),
               status != "success") if "task_id" in spec else None
     return RawTable(
         str(path), "log of inspect_ai", columns, places,
@@ -120,8 +127,18 @@ def _parsed(path, text):
     except Unreadable as error:
         refuse(path, f": {error}")
     except (ValueError, RecursionError) as error:
-        line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        refuse(path, f"{line}: is no complete JSON; copy or write it again")
+        if isinstance(error, json.JSONDecodeError):
+            refuse(path, f", line {error.lineno}: is no complete JSON; copy or write it again")
+        refuse(path, f"{_line_of_digits(text)}: is no JSON that can be read ({in_short(error)}); "
+                     "write it again")
+
+
+def _line_of_digits(text):
+    """Return where a text has the first integer with more digits than Python reads, or ""."""
+    text = text.decode() if isinstance(text, bytes) else text
+    most = sys.get_int_max_str_digits()
+    found = re.search(rf"\d{{{most + 1}}}", text) if most else None
+    return "" if found is None else f", line {text.count(chr(10), 0, found.start()) + 1}"
 
 
 def _scores(sample):

@@ -40,6 +40,9 @@ def read_lm_eval(path: object, data: bytes) -> RawTable:
                                     "doc_id": line["doc_id"]})
         places.setdefault(key, place)
         for metric in line["metrics"]:
+            if not isinstance(metric, str):
+                refuse(path, f", line {place}: the metric {metric!r} is no text; write the log "
+                             "again with lm-evaluation-harness")
             name = f"{metric},{line.get('filter', 'none')}"
             if name in row:
                 refuse(path, f", line {place}: {name!r} of doc_id {line['doc_id']!r} occurs "

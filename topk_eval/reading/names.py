@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from topk_eval.reading.columns import USUAL, plain
-from topk_eval.reading.table import Unreadable, as_label, decoded, refuse
+from topk_eval.reading.table import Unreadable, as_label, bytes_of, decoded, named, refuse
 
 HEADERS = frozenset("item itemid items question questionid id docid model models name".split())
 
@@ -14,23 +14,26 @@ HEADERS = frozenset("item itemid items question questionid id docid model models
 def names_in(path: Path, hint: str) -> list[str]:
     """Return the names in a file, one on each line; blank lines do not count.
 
-    A ``.csv`` file has fields, of which one may be a name, in quotation marks or not.  If its first
-    line has a usual name of a column of models or items, that column has the names.
+    The file ``-`` is standard input.  A ``.csv`` file has fields, of which one may be a name, in
+    quotation marks or not.  If its first line has a usual name of a column of models or items, that
+    column has the names.
     """
     try:
-        text = decoded(path, path.read_bytes())
+        data = bytes_of(path)
     except OSError as error:
         refuse(path, f": {error.strerror}; {hint}")
+    file, is_table = named(path), path.suffix.lower() == ".csv"
+    text = decoded(file, data)
     names: dict[str, int] = {}
-    for line, name in _fields(path, text) if path.suffix.lower() == ".csv" else _lines(path, text):
+    for line, name in _fields(file, text) if is_table else _lines(file, text):
         if not name.strip():
             continue
         try:
-            label = as_label(name)
+            label = as_label(name, lines=is_table)
         except Unreadable as error:
-            refuse(path, f", line {line}: {error}")
+            refuse(file, f", line {line}: {error}")
         if label in names:
-            refuse(path, f", line {line}: {label!r} is already in line {names[label]}; remove one "
+            refuse(file, f", line {line}: {label!r} is already in line {names[label]}; remove one "
                          "of them")
         names[label] = line
     return [*names]
@@ -38,8 +41,9 @@ def names_in(path: Path, hint: str) -> list[str]:
 
 def read_names(words: str, option: str) -> list[str]:
     """Return different names: those in a file, one on each line, or words with commas."""
-    if os.path.isfile(words):  # False for words that are too long for a path
-        return names_in(Path(words), "")
+    if words == "-" or os.path.isfile(words):  # False for words that are too long for a path
+        return names_in(Path(words), f"{option} is a file with a name on each line, or names with "
+                                     "commas")
     names = [as_label(word) for word in words.split(",") if word.strip()]
     if len(set(names)) < len(names) or not names:
         raise ValueError(f"{option} must be a file, or different names with commas, got {words!r}")

@@ -26,7 +26,7 @@ def read_promptfoo(path: object, log: dict[str, Any]) -> RawTable:
         if not isinstance(result, dict) or not {"provider", "testIdx"} <= result.keys():
             refuse(path, f", result {number}: has no provider and testIdx; write it again with "
                          "promptfoo")
-    prompts = {_name(result.get("prompt"), "label", "display"): None for result in found}
+    prompts = {repr(_name(result.get("prompt"), "label", "display")) for result in found}
     rows, errors = [], 0
     for result in found:
         model, prompt = _name(result["provider"], "label", "id"), _name(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import sys
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,10 +28,13 @@ from topk_eval.reading.table import (
     Reader,
     Unreadable,
     as_labels,
+    bytes_of,
+    named,
     refuse,
 )
 from topk_eval.results import Listed, Results, say_of_columns
 
+GZIP = b"\x1f\x8b"
 READERS: dict[str, Reader] = {
     ".csv": read_csv, ".tsv": read_csv, ".jsonl": read_json_lines, ".ndjson": read_json_lines,
     ".json": read_json, ".eval": read_eval, ".parquet": read_parquet, ".pq": read_parquet,
@@ -189,7 +192,7 @@ def find_results(paths: Any, asked: Asked, bounds: Sequence[float] = (0, 1)) -> 
     """
     scale = reward_range_of(bounds)
     asked = _checked(asked)
-    tables, notes = _tables(paths)
+    tables, notes = tables_in(paths)
     if missing := [name for name in asked.drop or ()
                    if not any(name in table.columns for table in tables)]:
         raise ValueError(f"drop must be made of names of columns, got {missing[0]!r}, which no "
@@ -197,11 +200,11 @@ def find_results(paths: Any, asked: Asked, bounds: Sequence[float] = (0, 1)) -> 
     tasks = [task for table in tables if table.usual for task in table.columns.get("task", [])]
     several = len({*tasks}) > 1
     scored = any(table.scores for table in tables)
+    known, why = _known(tables, several)
     found = [found_in(_with_tasks(table, several), asked, scored, scale) for table in tables]
     _mark_twice(found)
     said = [each.in_words() for each in found]
     said += [note for each in found for note in each.table.notes]
-    known, why = _known(tables, several)
     return Read(found, [*dict.fromkeys([*said, *notes, *why])], known)
 
 
@@ -220,12 +223,12 @@ def _checked(asked):
     return Asked(asked.roles, columns and [*dict.fromkeys(columns)], drop)
 
 
-def _tables(paths):
-    """Return the tables of files, and notes on files that have no results."""
+def tables_in(paths: Any) -> tuple[list[RawTable], list[str]]:
+    """Return the tables of files and folders, each once, and notes on files without results."""
     one = isinstance(paths, str | os.PathLike | bytes) or not isinstance(paths, Iterable)
     given: list[Any] = [paths] if one else list(paths)
     for path in given:
-        if not isinstance(path, str | os.PathLike):
+        if not isinstance(path, str | os.PathLike) or path == "":  # which is no folder
             raise ValueError(f"paths must be a path, or a sequence of paths, got {in_words(path)}")
     if not given:
         raise ValueError("paths must be at least one file, got none")
@@ -279,7 +282,7 @@ def _latest(tables, notes):
 def opened(path: Path) -> RawTable:
     """Return the columns of one file, or of standard input if it is called ``-``."""
     if str(path) == "-":
-        return of_any_kind("standard input", sys.stdin.buffer.read())
+        return of_any_kind(named(path), bytes_of(path))
     reader = READERS.get(_ending(path))
     if reader is None and not path.is_dir() and not path.exists():
         refuse(path, ": No such file or directory; name a file that can be read")
@@ -310,17 +313,22 @@ def _gunzipped(path, data):
         refuse(path, f" is damaged ({error}); copy or write it again")
     if len(found) > LARGEST:
         refuse(path, f" is more than {LARGEST:,} bytes when it is unpacked; split it")
+    if found.startswith(GZIP):
+        refuse(path, " is compressed with gzip twice; unpack it once")
     return found
 
 
 def of_any_kind(path: object, data: bytes) -> RawTable:
     """Return the columns of a file whose name tells nothing: its first bytes tell the format."""
-    if data.startswith(b"\x1f\x8b"):
+    if data.startswith(GZIP):
         data = _gunzipped(path, data)
-    for mark, reader in ((b"PAR1", read_parquet), (b"PK\x03\x04", read_eval), (b"[", read_json)):
+    for mark, reader in ((b"PAR1", read_parquet), (b"PK\x03\x04", read_eval)):
         if data.startswith(mark):
             return reader(path, data)
-    first, _, rest = data.lstrip().partition(b"\n")
+    text = data.removeprefix(BOM_UTF8).lstrip()
+    if text.startswith(b"["):
+        return read_json(path, data)
+    first, _, rest = text.partition(b"\n")
     if not first.startswith(b"{"):
         return read_csv(path, data)
     is_line = first.rstrip().endswith(b"}") and rest.lstrip()[:1] in (b"", b"{")
@@ -422,11 +430,9 @@ def _alike(results):
 
 def _not_shared(results):
     """Return a note on models that share no item with any other."""
-    asked = (~results.absent).astype(np.float32)
-    shared = asked @ asked.T > 0
-    np.fill_diagonal(shared, False)
-    alone = [name for name, its in zip(results.models, shared.any(axis=1).tolist(), strict=True)
-             if not its]
+    asked = ~results.absent
+    shared = (asked & (asked.sum(axis=0) > 1)).any(axis=1)
+    alone = [name for name, its in zip(results.models, shared.tolist(), strict=True) if not its]
     if not alone or len(results.models) == 1:
         return []
     if len(alone) == len(results.models):

@@ -3,9 +3,11 @@
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -126,8 +128,26 @@ def refuse(path: object, message: str) -> NoReturn:
     raise Unreadable(f"{path}{message}")
 
 
+def named(path: Path) -> str:
+    """Return the name of a file for messages."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
+def bytes_of(path: Path) -> bytes:
+    """Return what is in a file, or in standard input if it is called ``-``."""
+    if str(path) != "-":
+        return path.read_bytes()
+    if sys.stdin is None:
+        refuse(named(path), " is closed; send it a file, or name one")
+    return sys.stdin.buffer.read()
+
+
 def no_number(value: object) -> str:
     """Return what is wrong with a value that is no number, and what to do."""
+    if isinstance(value, str) and THOUSANDS.fullmatch(value.strip()):
+        plain = value.strip().replace(",", "")
+        return (f"is {value!r}, with a comma; write {plain} if it separates thousands, or a "
+                "decimal point if it is a decimal comma")
     if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[\d.]*,\d+\s*", value):
         return f"is {value!r}, with a decimal comma; write a decimal point"
     if isinstance(value, str) and value.strip().endswith("%"):
@@ -146,6 +166,7 @@ def _example(value):
     return f"'....{next(iter(value), 'name')}'"
 
 
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "failed"}
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -177,7 +198,8 @@ def as_score(value: Any) -> float:
         raise Unreadable(no_number(math.inf)) from None
 
 
-FORMULA = re.compile(r"=|[+@-].*[(|!]")  # what a spreadsheet would run, if it stood in a cell
+# What a spreadsheet would run, or write in another way, if it stood in a cell: all but -5
+FORMULA = re.compile(r"[=+@]|-(?!\d+(\.\d+)?\Z)", re.ASCII)
 BAD_LETTERS = re.compile("[\x00-\x1f\x7f-\x9f\ufeff\ufffd\ud800-\udfff]")
 LINE_ENDS = re.compile("[\t\n\v\f\r\x85]")
 
@@ -206,9 +228,13 @@ def as_label(value: Any, lines: bool = False) -> str:
     label = str(value).strip()
     if label.startswith("'") and FORMULA.match(label[1:]):  # as `topk next` writes it
         label = label[1:]
-    if BAD_LETTERS.search(LINE_ENDS.sub("", label) if lines else label):
+    if BAD_LETTERS.search(label):
+        by_line_ends = not BAD_LETTERS.search(LINE_ENDS.sub("", label))
+        if by_line_ends and lines:
+            return label
+        meant = "; if line ends are meant, write JSON lines" * by_line_ends
         raise Unreadable(f"is {label!r}, with a letter that no name has: a quotation mark is not "
-                         "closed, or the encoding is wrong; save the file as UTF-8")
+                         f"closed, or the encoding is wrong; save the file as UTF-8{meant}")
     return label
 
 

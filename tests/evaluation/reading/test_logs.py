@@ -1,10 +1,14 @@
 """Logs as harnesses leave them: beside manifests, with errors, filters, repetitions and parts."""
 
+import gzip
 import json
+import tracemalloc
+import zipfile
 
 import pytest
 
 import topk_eval
+from topk_eval.reading.results import _not_shared
 
 
 def write(path, value):
@@ -191,3 +195,75 @@ def test_results_of_promptfoo(tmp_path):
                       ([call("x", 0, "high")], "result 1, column 'score': is 'high'")):
         with pytest.raises(ValueError, match=told):
             topk_eval.read_results(promptfoo(path, bad))
+
+
+LISTS = {
+    "task": ({"model": "a", "task": ["t"], "task_id": "x"}, r"the task in its header is \['t'\]"),
+    "model": ({"model": {"name": "a"}, "task": "t"}, r"the model in its header is \{'name': 'a'\}"),
+}
+
+
+@pytest.mark.parametrize("ending", ["json", "eval"])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_header_whose_names_are_none_is_refused(tmp_path, name, ending):
+    spec, told = LISTS[name]
+    samples = [{"id": 1, "epoch": 1, "scores": {"s": {"value": 1}}}]
+    path = tmp_path / f"log.{ending}"
+    if ending == "json":
+        write(path, {"eval": spec, "status": "error", "samples": samples})
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("header.json", json.dumps({"eval": spec, "status": "error"}))
+            archive.writestr("summaries.json", json.dumps(samples))
+    with pytest.raises(ValueError, match=rf"log\.{ending}: {told}, not a name; write the log"):
+        topk_eval.read_results(path)
+
+
+def test_the_name_of_a_run_may_be_anything(tmp_path):
+    for number, created in enumerate(("2026-01-01", "2026-01-02")):
+        log(tmp_path / f"{number}.json", "m/a", "CC", status="error" if number == 0 else "success",
+            created=created, task_id=["x"])
+    assert topk_eval.read_results(tmp_path).scores.tolist() == [[1, 1]]
+
+
+def test_a_column_of_a_log_may_be_left_out(tmp_path):
+    path = log(tmp_path / "a.json", "m/a", "CC", dataset={"sample_ids": [0, 1]})
+    results = topk_eval.read_results(path, drop=["task", "log"], order="columns")
+    assert results.items == ["0", "1"]
+
+
+def test_metrics_and_prompts_that_are_no_texts(tmp_path):
+    path = write(tmp_path / "samples_y.jsonl", {"doc_id": 1, "metrics": [["acc"]], "acc": 1})
+    with pytest.raises(ValueError, match=r"line 1: the metric \['acc'\] is no text"):
+        topk_eval.read_results(path)
+    rows = [{"provider": "a", "testIdx": i, "prompt": [1], "score": 1} for i in range(2)]
+    path = write(tmp_path / "p.json", {"results": {"results": rows}})
+    assert topk_eval.read_results(path).models == ["a"]
+
+
+def test_a_number_that_is_too_long_has_a_line(tmp_path):
+    text = '[{"model": "a", "item": 1, "score": 1},\n{"model": "b", "item": ' + "1" * 5000 + "}]"
+    with pytest.raises(ValueError, match=r"n\.json, line 2: is no JSON that can be .*digits"):
+        topk_eval.read_results(write(tmp_path / "n.json", text))
+    with pytest.raises(ValueError, match=r"d\.json: is no JSON that can be .*nested too deeply"):
+        topk_eval.read_results(write(tmp_path / "d.json", "[" * 100_000))
+
+
+def test_gzip_in_gzip_is_told(tmp_path):
+    path = tmp_path / "r.csv.gz"
+    path.write_bytes(gzip.compress(gzip.compress(b"model,item,score\na,1,1\nb,1,0\n")))
+    with pytest.raises(ValueError, match=r"r\.csv\.gz is compressed with gzip twice; unpack"):
+        topk_eval.read_results(path)
+
+
+def test_models_without_common_items_are_found_in_little_memory(tmp_path):
+    size = 4000  # the square of it takes 64 MB
+    rows = "".join(f"m{number},{number // 2},1\n" for number in range(size))
+    path = write(tmp_path / "m.csv", f"model,item,score\n{rows}x,x,1\n")
+    results = topk_eval.read_results(path, order=None)
+    assert results.notes[0].startswith("'x' shares no item with any other model")
+    results.absent = results.absent[:, :50].copy()
+    tracemalloc.start()
+    notes = _not_shared(results)
+    assert tracemalloc.get_traced_memory()[1] < 2**22 and "and 3,893 more share no" in notes[0]
+    tracemalloc.stop()
