@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from topk._checks import as_numbers, check_means, check_real, refuse
 from topk._ranges import below_n, integer, probability, validated
+from topk._warnings import warn_of_failure
 from topk.bandits import reward_range_of
 from topk.guarantees.adaptive import adaptive_topk_pulls, clucb_pac_pulls, improved_topk_order
 from topk.guarantees.lucb import (
@@ -83,6 +84,11 @@ def plan(
     ValueError
         If ``means`` does not have n entries.
 
+    Warns
+    -----
+    topk.TopkWarning
+        If ``delta`` is above one half, and so probably meant as a probability of success.
+
     Notes
     -----
     A bound gives a *sufficient* number of pulls, and the bounds exceed the typical number of pulls
@@ -104,6 +110,7 @@ def plan(
     """
     import pandas
 
+    warn_of_failure(delta, 3)  # past the decorator
     means = np.full(n, 0.5) if means is None else means
     if means.size != n:
         refuse("means", f"{means.size} entries", f"an array of n = {n} entries")

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import typer
 
-from topk._checks import check_delta, check_epsilon, check_k
+from topk._checks import check_delta, check_epsilon
 from topk._types import Floats
 from topk._warnings import warn_of_failure
 from topk.bandits import reward_range_of
 from topk.confidence import evidence
-from topk_eval.commands import output
+from topk_eval.commands import options, output
 from topk_eval.ranks import up_to
-from topk_eval.reading.columns import listed
-from topk_eval.reading.results import opened
+from topk_eval.reading.columns import SHOWN, listed
+from topk_eval.reading.results import tables_in
 from topk_eval.reading.table import as_labels, as_scores, refuse
 
 TAKEN = {"files", "k", "delta", "epsilon", "bounds", "lower_is_better", "arm", "count", "total",
          "as_json", "markdown"}  # options that have a meaning for counts
+MOST = 2**53  # rewards of an arm: up to there each number of them is a float
 
 
 class Columns(NamedTuple):
@@ -33,7 +34,7 @@ class Columns(NamedTuple):
 
 
 def rank_counts(
-    context: typer.Context, files: Sequence[Path], columns: Columns, k: int | None, delta: float,
+    context: typer.Context, files: Sequence[str], columns: Columns, k: int | None, delta: float,
     epsilon: float, bounds: tuple[float, float], lower_is_better: bool,
 ) -> bool:
     """Write whether the K arms with the best means are the K best; return whether that is settled.
@@ -42,16 +43,18 @@ def rank_counts(
     is stated is `topk.confidence.evidence` for a k that was fixed before any result.
     """
     if other := [x for x in context.params if x not in TAKEN and _is_given(context, x)]:
-        raise ValueError(f"--arm, --count and --sum are for counts without items; leave out "
-                         f"--{other[0].replace('_', '-')}")
+        raise ValueError("--arm, --count and --sum are for counts without items; leave out "
+                         + _in_words(context, other[0]))
     scale = reward_range_of(bounds)
     delta, epsilon = check_delta(delta, "--delta"), check_epsilon(epsilon, "--epsilon")
     warn_of_failure(delta, 2)
-    found = _counted(files, columns, scale)
+    found, notes = _counted(files, columns, scale)
     if k is None:
         raise ValueError("-k is missing: counts are ranked for a K fixed before any result")
-    check_k(k, len(found) - 1, "-k")
     names = sorted(found)
+    options.check_k(k, names, "arm")
+    for note in notes:
+        output.note(note)
     counts, sums = np.array([found[name] for name in names]).T
     counts = counts.astype(np.int64)
     unit = (sums - scale.low * counts) / scale.width
@@ -77,7 +80,8 @@ def rank_counts(
     elif context.params["markdown"]:
         typer.echo(output.markdown(rows))
     else:
-        output.say("\n".join(said) + "\n")
+        for text in [*said, ""]:
+            output.say(text)
         output.show(rows)
     return decided
 
@@ -88,29 +92,51 @@ def _is_given(context, name):
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _counted(files, names, scale) -> dict[str, Floats]:
-    """Return number and sum of the rewards of each arm; rows of one arm are added up."""
+def _in_words(context, name):
+    """Return an option as it stands in the command line."""
+    option = next(param for param in context.command.params if param.name == name)
+    is_off = context.params[name] is False and option.secondary_opts
+    return (option.secondary_opts if is_off else option.opts)[0]
+
+
+def _counted(files, names, scale) -> tuple[dict[str, Floats], list[str]]:
+    """Return number and sum of the rewards of each arm, and notes; rows of one arm are added up."""
     found: dict[str, Floats] = {}
-    for path in files:
-        table = opened(path)
-        for name in names:
-            if name not in table.columns:
-                refuse(table.path, f": there is no column {name!r}; choose among "
-                                   f"{listed(list(table.columns))}")
-        arms, flaws = as_labels(table.columns[names.arm])
-        wrong = [(row, names.arm, told) for row, told in flaws]
-        (counts, flaws), (sums, others) = (as_scores(table.columns[x]) for x in names[1:])
-        wrong += [(row, names.number, told) for row, told in flaws]
-        wrong += [(row, names.total, told) for row, told in others]
-        for name, bad, told in (
-            (names.number, ~((counts >= 0) & (counts % 1 == 0)), "is no number of rewards"),
-            (names.total, ~((scale.low * counts <= sums) & (sums <= scale.high * counts)),
-             f"is no sum of that many rewards, which are {scale}"),
-        ):
-            wrong += [(row, name, told) for row in np.flatnonzero(bad).tolist()]
-        if wrong:
-            row, name, told = min(wrong, key=lambda flaw: flaw[0])
-            refuse(table.where(row, name), f": {told}")
-        for arm, *pair in zip(map(str, arms), counts, sums, strict=True):
+    rows: Counter[str] = Counter()
+    tables, notes = tables_in(files)
+    for table in tables:
+        for arm, *pair in _rows(table, names, scale):
+            rows[arm] += 1
             found[arm] = found.get(arm, np.zeros(2)) + pair
-    return found
+    if several := [f"{arm!r} ({rows[arm]} rows)" for arm in sorted(rows) if rows[arm] > 1]:
+        more = f" and {len(several) - SHOWN:,} more" * (len(several) > SHOWN)
+        notes.append(f"rows of one arm are added up: {', '.join(several[:SHOWN])}{more}")
+    if many := [arm for arm in found if found[arm][0] > MOST]:
+        raise ValueError(f"{names.number} must be at most {MOST:,} in all rows of an arm, got "
+                         f"{found[many[0]][0]:.17g} for {many[0]!r}")
+    return found, notes
+
+
+def _rows(table, names, scale):
+    """Return arm, number and sum of each row of a file; refuse the first row that is wrong."""
+    for name in names:
+        if name not in table.columns:
+            refuse(table.path, f": there is no column {name!r}; choose among "
+                               f"{listed(list(table.columns))}")
+    arms, flaws = as_labels(table.columns[names.arm])
+    wrong = [(row, names.arm, told) for row, told in flaws]
+    (counts, flaws), (sums, others) = (as_scores(table.columns[x]) for x in names[1:])
+    wrong += [(row, names.number, told) for row, told in flaws]
+    wrong += [(row, names.total, told) for row, told in others]
+    for name, bad, told in (
+        (names.number, ~((counts >= 0) & (counts % 1 == 0) & (counts <= MOST)),
+         f"no number of rewards, an integer from 0 to {MOST:,}"),
+        (names.total, ~((scale.low * counts <= sums) & (sums <= scale.high * counts)),
+         f"no sum of that many rewards, which are {scale}"),
+    ):
+        wrong += [(row, name, f"is {table.columns[name][row]}, {told}")
+                  for row in np.flatnonzero(bad).tolist()]
+    if wrong:
+        row, name, told = min(wrong, key=lambda flaw: flaw[0])
+        refuse(table.where(row, name), f": {told}")
+    return zip(map(str, arms), counts, sums, strict=True)

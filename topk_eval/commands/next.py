@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from topk.store import write_file
 from topk_eval import wanted
 from topk_eval.commands import options, output
 from topk_eval.commands.tables import note_of_empty, table_of
@@ -20,7 +22,7 @@ from topk_eval.ranks import tiers
 from topk_eval.reading.lm_eval import SAMPLES
 from topk_eval.reading.names import read_names
 from topk_eval.reading.results import READERS, of_any_kind
-from topk_eval.reading.table import FORMULA, Unreadable, as_label, refuse
+from topk_eval.reading.table import FORMULA, Unreadable, as_label, bytes_of, named, refuse
 
 
 class Form(StrEnum):
@@ -38,16 +40,16 @@ def next_cells(
     items: options.Items = None,
     order: options.OrderOption = None,
     size: Annotated[int, typer.Option("-n", metavar="N", help="Most cells to hand out.")] = 100,
-    out: Annotated[Path | None, typer.Option(
-        "-o", metavar="FILE", help="File for the cells; by default standard output.",
+    out: Annotated[str | None, typer.Option(
+        "-o", metavar="FILE", help="File for the cells; by default, or as -, standard output.",
         show_default=False)] = None,
-    form: Annotated[Form, typer.Option(
+    form: Annotated[Form | None, typer.Option(
         "--format", help="CSV or JSON of models and items; or items only, for --samples of lm-eval "
         "or --sample-id of inspect: all models are then asked all of them.",
-        rich_help_panel=options.WRITTEN)] = Form.csv,
+        show_default="csv", rich_help_panel=options.WRITTEN)] = None,
     as_json: Annotated[bool, typer.Option(
         "--json", help="Write JSON, as --format json.", rich_help_panel=options.WRITTEN)] = False,
-    todo: Annotated[list[Path] | None, typer.Option(
+    todo: Annotated[list[str] | None, typer.Option(
         metavar="FILE", help="Earlier output of this command, whose cells are still being run and "
         "are not handed out again. The option may be repeated.", show_default=False)] = None,
     models: options.Models = None,
@@ -83,9 +85,14 @@ def next_cells(
     if items is None and order is None:
         raise ValueError("--items is missing: name all items that any model may be asked, in their "
                          "order; for a wide table that has all of them, --order columns")
-    if out is not None:
+    if as_json and form not in (None, Form.json):
+        raise ValueError(f"--json and --format {form} exclude each other; choose one of them")
+    if out == "":
+        raise ValueError("-o must be the name of a file, or - for standard output, got ''")
+    if out is not None and out != "-":
         inputs = [items, models, *(todo or [])]
-        _check_output(out, files, [Path(path) for path in inputs if path is not None])
+        _check_output(Path(out), [*map(Path, files)],
+                      [Path(path) for path in inputs if path is not None])
     names = None if models is None else read_names(models, "--models")
     taken, dropped = options.wide(columns, drop)
     reading = {"model": model, "item": item, "score": score, "trial": trial, "cluster": cluster,
@@ -94,8 +101,7 @@ def next_cells(
     results = table_of(files, reading, items, order, drawn, shuffle, seed, names)
     if results is None:
         raise ValueError("there are no results yet; name all models with --models")
-    if not 1 <= k < (n := len(results.models)):
-        raise ValueError(f"-k must be from 1 to {n - 1}, less than the number of models, got {k}")
+    options.check_k(k, results.models, "model")
     if not new and results.order != "drawn":
         output.note("about these items, a model with missing cells is known only between its "
                     "worst and its best case, unless the order was drawn at random beforehand "
@@ -109,9 +115,9 @@ def next_cells(
     found = tiers(results, delta, k, epsilon, about, most_models=most_models)  # type: ignore[arg-type]
     cells, why = wanted.next_cells(found, size, handed)
     pairs = [(results.models[a], results.items[i]) for a, i in cells]
-    text = FORMATS[Form.json if as_json else form](pairs, files)
-    if out is not None:
-        _written(out, text)
+    text = FORMATS[Form.json if as_json else form or Form.csv](pairs, files)
+    if out is not None and out != "-":
+        _written(Path(out), text)
     else:
         text.encode(sys.stdout.encoding or "utf-8")  # a name with other letters is another one
         typer.echo(text, nl=False)
@@ -126,11 +132,15 @@ def next_cells(
 
 def _as_csv(pairs, files):
     """Return cells as CSV; what a spreadsheet takes for a formula is quoted, see `as_label`."""
+    quoted = [["'" * bool(FORMULA.match(name)) + name for name in pair] for pair in pairs]
+    return "".join(map(_as_line, [["model", "item"], *quoted]))
+
+
+def _as_line(fields):
+    """Return fields as a row of CSV; what ends a row is quoted, also where it ends no line here."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["model", "item"])
-    writer.writerows([["'" * bool(FORMULA.match(name)) + name for name in pair] for pair in pairs])
-    return text.getvalue()
+    csv.writer(text, lineterminator="\r\n").writerow(fields)
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _as_json(pairs, files):
@@ -143,7 +153,8 @@ def _as_samples(pairs, files):
 
     An item is task/doc_id, or doc_id where the files are logs of one task.
     """
-    paths = [each for path in files for each in (path.rglob("*") if path.is_dir() else [path])]
+    paths = [each for path in map(Path, files)
+             for each in (path.rglob("*") if path.is_dir() else [path])]
     logs = {match["task"] for path in paths if (match := SAMPLES.fullmatch(path.name))}
     tasks: dict[str, list[int]] = {}
     for item in dict.fromkeys(item for _, item in pairs):
@@ -168,16 +179,12 @@ FORMATS = {Form.csv: _as_csv, Form.json: _as_json, Form.lm_eval: _as_samples, Fo
 
 def _written(path, text):
     """Write a file beside its place first, so that a full disk leaves what was there."""
-    beside = path.with_name(path.name + ".part")
+    target = Path(os.path.realpath(path))  # a symbolic link stays one
     try:
-        if path.exists() and not path.is_file():  # such as a device
-            path.write_text(text, encoding="utf-8")
-            return
-        try:
-            beside.write_text(text, encoding="utf-8")
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        if target.exists() and not target.is_file():  # such as a device
+            target.write_text(text, encoding="utf-8")
+        else:
+            write_file(target, text.encode())
     except OSError as error:
         refuse(path, f": {error.strerror}; name a file that can be written with -o")
 
@@ -196,24 +203,26 @@ def _handed_out(paths, results):
     rows = {label: row for row, label in enumerate(results.models)}
     columns = {label: column for column, label in enumerate(results.items)}
     handed = np.zeros(results.absent.shape, dtype=bool)
-    for path in paths:
+    for path in map(Path, paths):
         try:
-            data = path.read_bytes()
+            data = bytes_of(path)
         except OSError as error:
             refuse(path, f": {error.strerror}; name a file of earlier cells with --todo")
         if data.strip() in (b"model,item", b"[]"):
             continue
-        table = of_any_kind(path, data)
+        table = of_any_kind(named(path), data)
         if not {"model", "item"} <= table.columns.keys():
             refuse(path, " has no columns 'model' and 'item'; name an output of topk next")
         for row, pair in enumerate(zip(table.columns["model"], table.columns["item"], strict=True)):
-            for name, label, known in zip(("model", "item"), pair, (rows, columns), strict=True):
+            place = []
+            for name, value, known in zip(("model", "item"), pair, (rows, columns), strict=True):
                 try:
-                    is_known = as_label(label) in known
+                    label = as_label(value, lines=True)
                 except Unreadable as error:
                     refuse(table.where(row, name), f": {error}")
-                if not is_known:
-                    refuse(table.where(row, name), f": {label!r} is none of the {name}s; correct "
+                if label not in known:
+                    refuse(table.where(row, name), f": {value!r} is none of the {name}s; correct "
                                                    "it, or add it there")
-            handed[rows[as_label(pair[0])], columns[as_label(pair[1])]] = True
+                place.append(known[label])
+            handed[tuple(place)] = True
     return handed

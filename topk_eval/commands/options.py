@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from topk_eval.reading.names import read_names
 
-Files = Annotated[list[Path], typer.Argument(
+Files = Annotated[list[str], typer.Argument(
     metavar="FILES...", help="Files of results, or folders of them.", show_default=False)]
 
 # Groups of options in the help
 
 COLUMNS, SCORES = "Which columns are read", "What the scores mean"
 ORDER, STATEMENTS, WRITTEN = "The items and their order", "What is stated", "What is written"
+
+
+
+def check_k(k: int, names: Sequence[str], noun: str) -> None:
+    """Refuse to choose none or all of what has these names."""
+    if len(names) == 1:
+        raise ValueError(f"there is one {noun}, {names[0]!r}, and at least two can be ranked")
+    if not 1 <= k < len(names):
+        raise ValueError(f"-k must be from 1 to {len(names) - 1}, less than the number of {noun}s, "
+                         f"got {k}")
+
 
 # Which columns are read
 

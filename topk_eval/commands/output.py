@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from rich.console import Console
@@ -13,8 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 PIPED = 120  # columns of text that goes to a file or another program
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # they command a terminal
+# They command a terminal, end a line, or turn the direction of what follows
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
+noted: list[str] = []  # what this command has told standard error, for the notes of its JSON
 
 
 def console() -> Console:
@@ -24,26 +28,38 @@ def console() -> Console:
 
 
 def visible(text: str) -> str:
-    """Return a text whose control characters, as in the name of a file, are written as escapes."""
-    return CONTROLS.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text)
+    """Return a text in one line, with escapes for letters that a terminal or a page would obey."""
+    return CONTROLS.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
 
 
 def say(text: str) -> None:
-    """Write a sentence of the answer."""
+    """Write a line of the answer."""
     console().print(Text(visible(text)), soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Write a line that is no part of the answer to standard error."""
-    line = visible(text).replace("\n", "\\n")
-    typer.echo(f"topk: {line}", err=True)
+    """Write a line that is no part of the answer to standard error, if that can be written."""
+    noted.append(text)
+    try:
+        typer.echo(f"topk: {visible(text)}", err=True)
+    except OSError:
+        give_up(sys.stderr)
+
+
+def give_up(stream: TextIO) -> None:
+    """Write what is left in the buffer of a stream nowhere, as its own place cannot be written."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def say_json(context: typer.Context, found: dict[str, Any]) -> None:
-    """Write the options of a command and what it found as JSON."""
+    """Write the options of a command, what it found and what was noted as JSON."""
     is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    typer.echo(json.dumps({"options": context.params} | found, indent=1, default=str,
-                          ensure_ascii=not is_unicode))
+    notes = [*dict.fromkeys([*found.get("notes", ()), *noted])]
+    text = json.dumps({"options": context.params} | found | {"notes": notes}, indent=1,
+                      default=str, ensure_ascii=not is_unicode)
+    lines = [CONTROLS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", x) for x in text.split("\n")]
+    typer.echo("\n".join(lines))
 
 
 def plain_row(row: dict[str, Any]) -> dict[str, Any]:
@@ -55,7 +71,7 @@ def as_text(value: Any) -> str:
     """Return a number or a word as it stands in a table."""
     if isinstance(value, float):
         return "" if value != value else f"{value:.4g}"
-    return str(value)
+    return visible(str(value))
 
 
 def show(rows: list[dict[str, Any]], styles: dict[str, str] | None = None) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from topk._checks import check_delta, check_epsilon, check_integer, check_k
+from topk._warnings import warn_of_failure
 from topk_eval import wanted
 from topk_eval.commands import options, output
 
@@ -47,6 +48,7 @@ def plan(
     batch = models if batch is None else check_integer(batch, "-n", 1)
     check_k(k, models - 1, "-k")
     delta, epsilon = check_delta(delta, "--delta"), check_epsilon(epsilon, "--epsilon")
+    warn_of_failure(delta, 2)
     means = _means(guess, models)
     played = [_play(means, items, k, delta, epsilon, new, batch, np.random.default_rng([seed, run]))
               for run in range(runs)]
@@ -62,11 +64,16 @@ def plan(
             "items_asked": {"10 %": few, "50 %": half, "90 %": many},
             "runs": runs, "decided": decided, "items": "new" if new else "these"})
         return
+    asked = output.quantity(items, "item")
+    if not decided:
+        output.say(f"the items do not suffice: of {output.quantity(runs, 'simulated evaluation')} "
+                   f"none was decided with {asked}; more items, a larger epsilon or another K "
+                   "decides more")
+        return
     output.say(f"{low:,} to {high:,} cells in 8 of 10 simulated evaluations, half of them with at "
-               f"most {middle:,}; all are {every:,} ({models} models on "
-               f"{output.quantity(items, 'item')})")
-    output.say(f"{few:,} to {many:,} of {output.quantity(items, 'item')} were asked in 8 of "
-               f"10, in half of them at most {half:,}")
+               f"most {middle:,}; all are {every:,} ({models} models on {asked})")
+    output.say(f"{few:,} to {many:,} of {asked} were asked in 8 of 10, in half of them at most "
+               f"{half:,}")
     output.say(f"{decided} of {runs} were decided with these items" + (
         "" if decided == runs else "; more items, a larger epsilon or another K decides more"))
 

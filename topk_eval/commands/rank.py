@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -67,7 +68,7 @@ def rank(
         "--json", help="Write JSON.", rich_help_panel=options.WRITTEN)] = False,
     markdown: Annotated[bool, typer.Option(
         "--markdown", help="Write a Markdown table.", rich_help_panel=options.WRITTEN)] = False,
-    plot: Annotated[Path | None, typer.Option(
+    plot: Annotated[str | None, typer.Option(
         metavar="FILE", help="Draw what is settled (needs matplotlib).", show_default=False,
         rich_help_panel=options.WRITTEN)] = None,
 ) -> None:
@@ -80,8 +81,7 @@ def rank(
     The exit code is 0 if the K best are settled, or, without -k, if every model has only one
     possible rank; 3 if not; and 2 if a file or an option is refused.
     """
-    if plot is not None and None in map(find_spec, ("matplotlib", "seaborn")):
-        raise ValueError("--plot needs matplotlib and seaborn: pip install matplotlib seaborn")
+    _check_plot(plot)
     if ranks and k is not None:
         raise ValueError("-k and --ranks share delta in different ways; choose one of them")
     if as_json and markdown:
@@ -101,30 +101,52 @@ def rank(
     if results is None:
         output.note("no results yet, so that nothing is decided")
         raise typer.Exit(UNDECIDED)
-    n = len(results.models)
-    if k is not None and not 1 <= k < n:
-        raise ValueError(f"-k must be at least 1 and less than the number of models, {n}, got {k}")
+    if k is not None:
+        options.check_k(k, results.models, "model")
     note_of_empty(results)
     about = "new" if new else "these"
     found = tiers(results, delta, k, epsilon, about, missing.value,  # type: ignore[arg-type]
                   most_models=most_models)
     decided = _is_decided(found, k)
     more = None if decided or not new else more_items(found)
-    rows = _rows(found, k)
+    rows, shown = _rows(found, k), _in_lines(found)
     if as_json:
-        output.say_json(context, _as_json(found, k, rows, decided, new, more))
+        output.say_json(context, _as_json(shown, k, rows, decided, new, more))
     else:
         for note in results.notes:
             output.note(note)
     if markdown:
         typer.echo(output.markdown(rows))
     elif not as_json:
-        output.say(found.summary() + "\n")
+        for text in [*shown.summary().split("\n"), ""]:
+            output.say(text)
         output.show(rows, STYLES)
-        _say_open(found, k, new, more)
+        _say_open(shown, k, new, more)
     if plot is not None:
-        _save(found, plot)
+        _save(shown, plot)
     raise typer.Exit(0 if decided else UNDECIDED)
+
+
+def _check_plot(plot):
+    """Refuse a figure that could not be drawn, before the work is done."""
+    if plot is None:
+        return
+    if len(Path(plot).suffix) < 2:
+        raise ValueError(f"--plot must be a file whose ending says what it is, as ranks.svg, "
+                         f"ranks.png or ranks.pdf, got {plot!r}")
+    if None in map(find_spec, ("matplotlib", "seaborn")):
+        raise ValueError("--plot needs matplotlib and seaborn: pip install matplotlib seaborn")
+
+
+def _in_lines(found):
+    """Return the statements with names that are no more than a line of them."""
+    shown = copy.copy(found)
+    shown.results, shown._source = copy.copy(found.results), copy.copy(found._source)
+    shown.names, shown.results.models = (
+        [output.visible(str(name)) for name in names]
+        for names in (found.names, found.results.models))
+    shown._source.notes = [*map(output.visible, found._source.notes)]
+    return shown
 
 
 def _is_decided(tiers, k):
@@ -154,7 +176,8 @@ def _say_open(tiers, k, new, more):
     if k is None or tiers.decided(k):
         return
     results, pairs = tiers.results, tiers.undecided(k)
-    output.say(f"\nopen for the {k} best: {output.quantity(len(pairs), 'pair')}, the weakest "
+    output.say("")
+    output.say(f"open for the {k} best: {output.quantity(len(pairs), 'pair')}, the weakest "
                + "; ".join(f"{a} over {b}" for a, b in pairs[:PAIRS]))
     holes = {"failed": results.failed, "absent": results.absent}
     if tiers._source.missing == "fixed":  # absent ones are left out

@@ -17,14 +17,14 @@ LARGEST = 1_000_000  # most items
 
 
 def table_of(
-    files: Sequence[Path], columns: dict[str, Any], items: str | None, order: options.Order | None,
+    files: Sequence[str], columns: dict[str, Any], items: str | None, order: options.Order | None,
     drawn: bool, shuffle: bool, seed: int | None, models: Sequence[str] | None = None,
 ) -> Results | None:
     """Return the results in files, or None if there are none yet and the models are not given.
 
     Parameters
     ----------
-    files : sequence of path
+    files : sequence of str
     columns : dict
         Options of `topk_eval.read_results` on columns, scale and empty cells.
     items, order, drawn, shuffle, seed
@@ -40,9 +40,13 @@ def table_of(
         raise ValueError("--drawn needs --items or --order, of which it says that it was drawn")
     if shuffle and seed is None:
         raise ValueError("--shuffle needs --seed; choose one that was not used on these items")
-    listed: Any = read_items(items, seed if shuffle else None) if items else order and order.value
+    if seed is not None and not shuffle:
+        raise ValueError("--seed is the seed of --shuffle; give both, or none of them")
+    listed: Any = order and order.value
+    if items is not None:
+        listed = read_items(items, seed if shuffle else None)
     random = drawn or shuffle
-    if items is not None and not any(has_rows(path) for path in files):
+    if items is not None and not any(has_rows(Path(path)) for path in files):
         scale = {name: columns[name] for name in ("bounds", "lower_is_better")}
         return None if models is None else Results.without_any(models, listed, drawn=random,
                                                                **scale)

@@ -101,13 +101,13 @@ def test_a_file_that_is_replaced_is_whole(line, folder, monkeypatch):
     before = (folder / "todo.csv").read_bytes()
     assert before.count(b"\n") == 5 and {*os.listdir()} == {"r.csv", "todo.csv"}
 
-    def full(path, *args, **options):
+    def full(file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.write_text", full)
+    monkeypatch.setattr("os.fsync", full)
     said = line(*words, "-n", "2", "-o", "todo.csv")
     assert said.code == 2 and "todo.csv: No space left on device" in said.err
-    assert (folder / "todo.csv").read_bytes() == before
+    assert (folder / "todo.csv").read_bytes() == before and {*os.listdir()} == {"r.csv", "todo.csv"}
 
 
 def test_a_name_cannot_command_a_terminal_or_a_page(line, folder):
@@ -201,10 +201,16 @@ def test_the_forecast_is_near_what_more_items_cost():
 
 
 def test_plan_says_how_many_items(line):
-    words = COMMANDS["plan"]
+    words = [*COMMANDS["plan"], "--items", "99"]
     found = json.loads(line(*words, "--json").out)
-    assert 1 <= found["items_asked"]["90 %"] <= 9 and found["options"]["runs"] == 1
-    assert "of 9 items were asked" in line(*words).out
+    assert 1 <= found["items_asked"]["90 %"] <= 99 and found["options"]["runs"] == 1
+    assert "of 99 items were asked" in line(*words).out
+
+
+def test_plan_says_that_items_do_not_suffice(line):
+    said = line(*COMMANDS["plan"], "--runs", "3")
+    assert said.out.startswith("the items do not suffice: of 3 simulated evaluations none was ")
+    assert "9 to 9" not in said.out and said.out.count("\n") == 1
 
 
 def test_make_lists_whole_sentences():

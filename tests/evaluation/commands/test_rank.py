@@ -93,7 +93,7 @@ def test_trials_are_means(line, path):
 
 
 @pytest.mark.parametrize(("options", "told"), [
-    (["-k", 4], "-k must be at least 1 and less than the number of models, 4, got 4"),
+    (["-k", 4], "-k must be from 1 to 3, less than the number of models, got 4"),
     (["-k", 1, "--ranks"], "-k and --ranks"),
     (["--delta", 0], "delta must be"), (["--epsilon", 0.1], "k must be given"),
     (["--json", "--markdown"], "exclude each other"),
