@@ -314,6 +314,43 @@ def test_integers_that_do_not_fit_are_refused(name):
     calls.check_whole_numbers([lambda x: x + 2**53 + 1e300])
 
 
+ranked = np.argsort
+
+
+def sorts_by_an_imported_function(x):
+    from numpy import argsort
+
+    return argsort(x)
+
+
+SORTS = {
+    "a function": lambda x: np.argsort(x),
+    "a method": lambda x: x.argsort(),
+    "another name": lambda x: ranked(x),
+    "an import": sorts_by_an_imported_function,
+    "the kind that is not stable": lambda x: np.argsort(x, kind="quicksort"),
+    "the inner one is stable": lambda x: np.argsort(np.argsort(x, kind="mergesort")),
+    "a comprehension": lambda x: [np.argsort(y) for y in x],
+    "a part": lambda x: np.argpartition(x, 2),
+}
+
+
+@pytest.mark.parametrize("name", SORTS)
+def test_sorting_whose_ties_depend_on_the_form_is_refused(name):
+    with pytest.raises(TypeError, match='sorts places, .*kind="mergesort"'):
+        calls.check_whole_numbers([SORTS[name]])
+
+
+def test_stable_sorting_is_not_refused():
+    """Nor is the sorting of values, of which equal ones are the same."""
+    calls.check_whole_numbers([
+        lambda x: np.argsort(x, kind="mergesort"),
+        lambda x: np.argsort(-x.argsort(kind="stable"), -1, "mergesort"),
+        lambda x: ranked(x, kind="mergesort"),
+        lambda x: [np.sort(x)[0], np.partition(x, 2)[2], sorted(x)[0], x.argmin()],
+    ])  # fmt: skip
+
+
 def compiled_functions():
     """Return the library's functions that some loop may call, in the form that is compiled."""
     found = {}

@@ -299,16 +299,14 @@ LARGEST = 2**53  # of an integer in a rule: sums of a few such numbers fit into 
 
 
 def check_whole_numbers(functions):
-    """Refuse integers beyond 2**53: with them 64 bits may overflow, which compiled code hides."""
+    """Refuse integers beyond 2**53: with them 64 bits may overflow, which compiled code hides.
+
+    Sorting that orders equal keys otherwise in compiled code is refused, too.
+    """
     for function in functions:
-        values, pending = values_read(function), [function.__code__]
-        found = [("a constant", value) for value in pending[0].co_consts] + list(values.items())
-        while pending:
-            for value in pending.pop().co_consts:
-                if isinstance(value, CodeType):
-                    pending.append(value)
-                    found += [("a constant", inner) for inner in value.co_consts]
-        for name, value in found:
+        values = values_read(function)
+        found = [("a constant", x) for code in _codes(function.__code__) for x in code.co_consts]
+        for name, value in found + list(values.items()):
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
             if whole and abs(int(value)) > LARGEST:
                 raise TypeError(
@@ -316,3 +314,32 @@ def check_whole_numbers(functions):
                     "beyond 2**53 are refused, since compiled code computes with 64 bits; write "
                     "a float, such as 1e18"
                 )
+        _check_sorting(function, values)
+
+
+SORTING = {"argsort": np.argsort, "argpartition": np.argpartition}
+STABLE = "mergesort", "stable"
+
+
+def _check_sorting(function, values):
+    """Refuse `argsort` and `argpartition` unless the function names a stable kind each time."""
+    for code in _codes(function.__code__):
+        sorts = kinds = 0
+        for x in dis.get_instructions(code):
+            attribute = x.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
+            value = x.argval if attribute else values.get(str(x.argval), x.argval)
+            sorts += attribute and value in SORTING or any(value is y for y in SORTING.values())
+            kinds += not attribute and isinstance(value, str) and value in STABLE
+        if sorts > kinds:
+            raise TypeError(
+                f"{function.__name__} sorts places, and the order of equal keys would not be the "
+                'same in compiled code: write np.argsort(keys, kind="mergesort")'
+            )
+
+
+def _codes(code):
+    """Yield some code and that of the functions inside, such as comprehensions."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
