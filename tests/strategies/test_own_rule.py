@@ -366,7 +366,8 @@ class Thompson(topk.Indices):
             u = s.pulls[arm]
             s.draws[arm] = s.sums[arm] / u + 0.5 * s.rng.standard_normal() / math.sqrt(u)
         heads = s.rng.random() < 0.5
-        return np.argsort(-s.draws[: s.n])[s.k - heads if s.n > s.k else 0], NO_ARM
+        ranked = np.argsort(-s.draws[: s.n], kind="mergesort")
+        return ranked[s.k - heads if s.n > s.k else 0], NO_ARM
 
 
 HUNDREDS = topk.GaussianBandit(100 * BANDIT.means, 30)
@@ -753,6 +754,93 @@ def test_integers_that_overflow_and_negative_powers_are_errors_in_plain_python()
     for strategy in (Grows(1, 12, 2**22, 0), Inverts(1, 12, -1, 0)):
         with pytest.raises(ArithmeticError, match="computes what has no value"):
             strategy.start(3).tell([0, 1, 2], [1, 0, 0])
+
+
+WRITTEN = [
+    'kind="mergesort"',
+    "float(t) ** 1.5",
+    "x ** 3.0",
+    "math.pow(x, 3.0)",
+    "x * x",
+    "1 / x",
+    "math.sqrt(x)",
+    "math.exp(x)",
+    "sum(a)",
+    "int(min(x, 2.0**53))",
+    "float(np.float32(x)) * 1e7",
+    "a // np.maximum(b, 1)",
+    "1 << min(t, 62)",
+    "float(t) ** 3.0",
+]
+
+
+def of_last_bits(x, n):
+    """Return an arm that depends on the last bits of a number."""
+    digits = math.frexp(x)[0] * 2.0**53, math.frexp(x / 3.0)[0] * 2.0**53
+    return (int(digits[0]) + int(digits[1])) % n
+
+
+@dataclass(frozen=True)
+class Written(topk.Indices):
+    """Pick by the last bits of what is computed in one of the ways of `WRITTEN`."""
+
+    k: int
+    budget: int
+    way: int
+    searches = ()
+    anytime = True
+
+    def state(self, arms):
+        return {"fractions": np.linspace(0.1, 2.3, 77)}
+
+    @topk.rule
+    def pick(s):
+        t = s.now.rounds
+        x = (s.sums[0] + t) / 7.0
+        a, b = s.fractions * x, s.pulls - s.pulls
+        found = 1.0
+        if s.way == 0:
+            return np.argsort(s.sums, kind="mergesort")[0], NO_ARM
+        elif s.way == 1:
+            found = float(t) ** 1.5
+        elif s.way == 2:
+            found = x ** 3.0
+        elif s.way == 3:
+            found = math.pow(x, 3.0)
+        elif s.way == 4:
+            found = x * x
+        elif s.way == 5:
+            found = 1 / x
+        elif s.way == 6:
+            found = math.sqrt(x)
+        elif s.way == 7:
+            found = math.exp(x)
+        elif s.way == 8:
+            found = sum(a)
+        elif s.way == 9:
+            large = int(min(x * 1e19, 2.0**53)) + math.floor(min(x * 1e25, 2.0**53))
+            large += math.ceil(min(x * 1e25, 2.0**53)) + round(min(x * 1e25, 2.0**53))
+            found = x * float(large % 1001)
+        elif s.way == 10:
+            found = float(np.float32(x)) * 1e7
+        elif s.way == 11:
+            found = x * float((s.pulls // np.maximum(b, 1))[0])
+        elif s.way == 12:
+            found = float((1 << min(t, 62)) % 3 + (s.pulls[0] >> min(t, 62)))
+        elif s.way == 13:
+            found = float(t) ** 3.0
+        return of_last_bits(found, s.n), NO_ARM
+
+
+@compiled_only
+@pytest.mark.parametrize("way", range(len(WRITTEN)), ids=WRITTEN)
+def test_both_forms_agree_on_what_is_written_as_topk_rule_says(way, monkeypatch):
+    """The notes of `topk.rule` name each of these ways."""
+    assert f"{WRITTEN[way]}``" in topk.rule.__doc__
+    bandit, strategy = topk.BernoulliBandit([0.5, 0.4, 0.3, 0.2]), Written(1, 400, way)
+    compiled = topk.run(strategy, bandit, rng=3).pulls.tolist()
+    monkeypatch.setenv("TOPK_COMPILE", "never")
+    assert compiled == topk.run(strategy, bandit, rng=3).pulls.tolist()
 
 
 @pytest.mark.parametrize("value", [2.7, "2", True, 2**70, math.nan, None, 1j])

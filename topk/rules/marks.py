@@ -19,14 +19,35 @@ else:
         Notes
         -----
         Both forms compute alike, and refuse alike what has no value: where a function of `math`
-        raises an error (the logarithm of 0, the root of a negative number), and in a division by 0,
-        the run ends with an ArithmeticError.  Whole numbers beyond 2**53 are refused in code,
-        constants and parameters.  What compiled code does not notice has to be guarded: an
-        intermediate whole number beyond 64 bits (write ``float(t)**3``), a negative power of a
-        whole number (write ``1 / x``), and an operator or a function of numpy whose result is
-        infinite or not a number (``x * 1e300``, ``0.0 ** -1``, ``np.log(0)``).  Plain Python, as
-        in a session, raises an error there if a number is numpy's.  Powers are best taken to
-        floats, and a square written as ``x * x``: of ``x**2`` the last bit may differ.
+        raises an error (the logarithm of 0, the root of a negative number), and in a division of
+        numbers by 0, the run ends with an ArithmeticError.  Whole numbers beyond 2**53 are refused
+        in code, constants and parameters, and so is ``argsort`` without ``kind="mergesort"``, since
+        the order of equal keys would differ.  Elsewhere both forms agree if a rule is written so,
+        for a whole number t, a real number x, and arrays a and b:
+
+        * ``float(t) ** 1.5``, not ``t ** 1.5``: the last bit of NumPy's powers of whole numbers
+          such as ``s.now.rounds`` differs;
+        * ``x ** 3.0`` or ``math.pow(x, 3.0)``, not ``x ** 3`` or ``math.pow(x, 3)``: the compiler
+          multiplies, and the last bit differs.  The powers 2, -1 and 0.5 are best written
+          ``x * x``, ``1 / x`` and ``math.sqrt(x)``;
+        * ``math.exp(x)``, not ``np.exp(x)``, and so for logarithms and the like: the last bit of
+          NumPy's differs, as does that of ``math.gamma``, ``math.lgamma`` and ``math.hypot``;
+        * ``sum(a)``, not ``a.sum()``, ``np.mean(a)`` or ``np.std(a)``, unless all sums are whole
+          numbers: NumPy adds in another order;
+        * ``int(min(x, 2.0**53))``, not ``int(x)``, where x may be large, and so for ``round``,
+          ``math.floor`` and ``math.ceil``: compiled, a whole number has 64 bits;
+        * ``float(np.float32(x)) * 1e7``, not ``np.float32(x) * 1e7``: compiled, the product has 64
+          bits;
+        * ``a // np.maximum(b, 1)``, not ``a // b``: only plain Python raises an error if an array
+          contains a 0;
+        * ``1 << min(t, 62)``, not ``1 << t``, and so for ``>>``: compiled, a shift by 64 is one by
+          0.
+
+        What else compiled code does not notice has to be guarded: an intermediate whole number
+        beyond 64 bits (write ``float(t) ** 3.0``), a negative power of a whole number (write ``1 /
+        x``), and an operator or a function of numpy whose result is infinite or not a number (``x *
+        1e300``, ``0.0 ** -1``, ``np.log(0)``).  Plain Python, as in a session, raises an error
+        there if a number is numpy's.
         """
 
         def __reduce__(self):
