@@ -172,7 +172,8 @@ class Rounds(Ruled):
     with ``topk.rule``.  They run as plain Python in a live session and compiled in simulations;
     so they take the state ``s`` in place of ``self``, call functions that are imported by name
     (``from helper import f``, not ``helper.f``; compiled as well) and use only what numba supports.
-    `math` and `numpy` are used as usual, ``math.sqrt``, ``np.argsort``.
+    `math` and `numpy` are used as usual, ``math.sqrt``, ``np.argsort(keys, kind="mergesort")``;
+    `topk.rule` says what is best written in another way.
 
     * ``share(s)`` returns the number of pulls of each active arm in this round; ``EVERYTHING``
       divides the rest of the budget evenly.
