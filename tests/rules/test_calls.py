@@ -7,6 +7,7 @@ import datetime
 import enum
 import fractions
 import functools
+import importlib
 import inspect
 import itertools
 import logging
@@ -21,10 +22,13 @@ import uuid
 from time import time_ns
 from types import ModuleType, SimpleNamespace
 
+import numba
 import numpy as np
+import pandas as pd
 import pytest
+import rich.console
 from numpy.random import default_rng
-from scipy import stats
+from scipy import interpolate, stats
 from strategies.registry import ENTRIES
 
 import topk
@@ -201,6 +205,12 @@ def imports_numpy_by_another_name():
     return m.random.random()  # noqa: NPY002
 
 
+@numba.njit
+def compiled():
+    return np.random.random()  # noqa: NPY002
+
+
+vectorized, with_numba = np.vectorize(lambda x: random.random()), numba.vectorize(lambda x: x + 1)
 cfg, given, slots = SimpleNamespace(rng=generator, arm=1), Given(generator), Slots()
 holder, other, dice = Holder(generator), Holder(), Dice()
 bound, partial = holder.draw, functools.partial(random.random)
@@ -226,6 +236,8 @@ REACHED = {
     "partial": lambda: partial(),
     "applied": lambda: applied(),
     "cached": lambda: cached(),
+    "np.random, compiled by numba": lambda: compiled(),
+    "random, in a function of arrays": lambda: vectorized(1.0),
     "many": lambda: max(many).random(),
     "frozen": lambda: max(frozen).random(),
     "queue": lambda: queue[0].random(),
@@ -261,6 +273,8 @@ values, forever = (x for x in (1.0,)), itertools.cycle([1])
         (lambda: __import__("random").random(), "calls __import__, .* write out"),
         (lambda: eval("random.random()"), "calls eval, .* write out"),
         (lambda: exec("x = 1"), "calls exec, .* write out"),
+        (lambda: globals()["random"], "calls globals, .* write out"),
+        (lambda: importlib.import_module("random"), "calls importlib.*, .* write out"),
     ],
 )
 def test_iterators_and_hidden_code_are_refused(function, told):
@@ -272,6 +286,8 @@ def test_iterators_and_hidden_code_are_refused(function, told):
 log, normal, bandit = logging.getLogger("a rule"), statistics.NormalDist(), topk.BernoulliBandit
 plain, named = Given(), collections.namedtuple("Pair", "a b")(1, 2)
 pure, root = functools.cache(lambda x: x + 1), functools.partial(math.pow, 2)
+spline, console = interpolate.CubicSpline([0, 1], [0, 1]), rich.console.Console()
+table = pd.DataFrame({"a": [1, 2]})
 two_arms, strategy = bandit([0.1, 0.2]), topk.CLUCB(1, 0.1)
 HARMLESS = {
     "a module that has a generator": lambda s: s.rng.random() * settings.ARM,
@@ -288,6 +304,10 @@ HARMLESS = {
     "the standard library": lambda: (fractions.Fraction(1, 3), statistics.mean([1])),
     "a distribution": lambda: normal.inv_cdf(0.3),
     "a length of time": lambda: datetime.timedelta(1),
+    "a function compiled by numba": lambda: with_numba(1.0),
+    "a spline": lambda: spline(0.5),
+    "a table": lambda: table["a"].sum(),
+    "a console": lambda: console.print("pulled"),
     "a path": lambda: os.path.join("a", "b"),
     "this library": lambda: strategy.delta + two_arms.means[0],
     "a loop": lambda: [x + 1 for x in range(3)] + [*{1, 2}],

@@ -6,14 +6,17 @@ import datetime
 import dis
 import enum
 import gc
+import importlib
 import io
 import os
 import random
 import sys
+import sysconfig
 from functools import lru_cache
 from hashlib import sha256
 from inspect import getattr_static
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from weakref import ProxyTypes
 
 import numpy as np
 
@@ -179,8 +182,15 @@ FUNCTIONS = {os.urandom, getattr(os, "getrandom", os.urandom), datetime.datetime
              datetime.datetime.utcnow, datetime.datetime.today, datetime.date.today}  # fmt: skip
 GENERATORS = (random.Random, np.random.RandomState, np.random.Generator,
               np.random.BitGenerator)  # fmt: skip
-HIDING = {eval, exec, __import__}  # what they run is a text, or a module, that no check sees
+HIDING = {eval, exec, globals, __import__, importlib.import_module}  # what they read is not seen
 PLAIN = int, float, complex, str, bytes, type(None), np.generic
+HOLDERS = "builtins", "collections", "functools", "numpy", "types"  # have containers, wrappers
+INSTALLED = tuple({sysconfig.get_path(x) for x in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def _is_installed(module):
+    """Return whether a module of some name belongs to Python or to an installed package."""
+    return (getattr(sys.modules.get(module), "__file__", None) or "").startswith(INSTALLED)
 
 
 def check_random(functions):
@@ -188,7 +198,8 @@ def check_random(functions):
 
     It may be a module, a generator, an iterator, a method of one or what holds one: an object, a
     container, a partial or a cached function; read by its name, as an attribute, or as a default of
-    a parameter.  Functions that are called in one of these ways are checked as well.
+    a parameter.  Functions that are called in one of these ways are checked as well, installed ones
+    only if they are called by their names.
     """
     pending, seen = [(function, None) for function in functions], set()
     while pending:
@@ -200,10 +211,10 @@ def check_random(functions):
             for held, its in _held(value, owner):
                 if fault := _fault(held):
                     raise TypeError(f"{function.__name__} " + fault.format(name))
-                root = (getattr(held, "__module__", None) or "").partition(".")[0]
-                if isinstance(held, FunctionType) and root not in ("topk", *KNOWN):
-                    # a method of Python's own is checked by itself: a logger reads the clock
-                    pending.append((held, None if root in sys.stdlib_module_names else its))
+                if isinstance(held, FunctionType) and not is_own(held):
+                    by_name = held is value and owner is None
+                    if by_name or not _is_installed(held.__module__):
+                        pending.append((held, its))
 
 
 def _read(function, cls):
@@ -252,30 +263,35 @@ def _along(name, value, attributes):
 
 
 def _held(value, owner=None):
-    """Yield a value and all that it holds, directly or not, each with the class of a method."""
-    pending, seen = [(value, owner)], {}
+    """Yield a value and all that it holds, directly or not, each with the class of a method.
+
+    Of what an object of an installed package holds only generators are yielded: others may read
+    the clock or count for their own purposes.
+    """
+    pending, seen = [(value, owner, True)], {}
     while pending:
-        one, owner = pending.pop()
-        if isinstance(one, PLAIN) or id(one) in seen:
+        one, owner, whole = pending.pop()
+        if type(one) in ProxyTypes or isinstance(one, PLAIN) or id(one) in seen:
             continue
         seen[id(one)] = one
-        yield one, owner
+        if whole or isinstance(one, GENERATORS):
+            yield one, owner
         if isinstance(one, FunctionType | ModuleType | type | io.IOBase):
             continue
         if isinstance(one, MethodType):
             owner = one.__self__ if isinstance(one.__self__, type) else type(one.__self__)
-        pending += [(part, owner) for part in _parts(one)]
-        pending.append((getattr_static(type(one), "__call__", None), type(one)))
+        module = type(one).__module__
+        whole = whole and (module in HOLDERS or not _is_installed(module))
+        pending += [(part, owner, whole) for part in _parts(one)]
+        pending += [(getattr(one, name, None), owner, True) for name in ("py_func", "__wrapped__")]
+        pending.append((getattr_static(type(one), "__call__", None), type(one), whole))
 
 
 def _parts(value):
-    """Return what an object holds itself."""
-    compiled = getattr(value, "py_func", None)  # by numba
-    if isinstance(compiled, FunctionType):
-        return [compiled]
+    """Return what an object holds itself; of a function compiled by numba nothing but its own."""
     if isinstance(value, np.ndarray):
         return value.ravel().tolist() if value.dtype == object else []
-    return gc.get_referents(value)
+    return [] if hasattr(value, "py_func") else gc.get_referents(value)
 
 
 def _fault(value):
@@ -283,12 +299,12 @@ def _fault(value):
     name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
     from_source = callable(value) or isinstance(value, ModuleType)
     from_source = from_source and f"{name}.".startswith(SOURCES)
-    built_in = value if isinstance(value, BuiltinFunctionType) else None
-    if isinstance(value, GENERATORS) or from_source or built_in in FUNCTIONS:
+    function = value if isinstance(value, BuiltinFunctionType | FunctionType) else None
+    if isinstance(value, GENERATORS) or from_source or function in FUNCTIONS:
         return (
             "draws from {}, which no seed of a run sets: declare random = True and draw from s.rng"
         )
-    if built_in in HIDING:
+    if function in HIDING:
         return "calls {}, in which random numbers cannot be seen: write out what it does"
     if hasattr(type(value), "__next__") and not isinstance(value, io.IOBase):
         return "reads {}, an iterator, whose place all runs would share: read a tuple of its values"
@@ -314,7 +330,8 @@ def check_whole_numbers(functions):
                     "beyond 2**53 are refused, since compiled code computes with 64 bits; write "
                     "a float, such as 1e18"
                 )
-        _check_sorting(function, values)
+        if not _is_installed(function.__module__):  # compiled code does not call others
+            _check_sorting(function, values)
 
 
 SORTING = {"argsort": np.argsort, "argpartition": np.argpartition}
@@ -323,18 +340,24 @@ STABLE = "mergesort", "stable"
 
 def _check_sorting(function, values):
     """Refuse `argsort` and `argpartition` unless the function names a stable kind each time."""
-    for code in _codes(function.__code__):
-        sorts = kinds = 0
-        for x in dis.get_instructions(code):
-            attribute = x.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
-            value = x.argval if attribute else values.get(str(x.argval), x.argval)
-            sorts += attribute and value in SORTING or any(value is y for y in SORTING.values())
-            kinds += not attribute and isinstance(value, str) and value in STABLE
-        if sorts > kinds:
-            raise TypeError(
-                f"{function.__name__} sorts places, and the order of equal keys would not be the "
-                'same in compiled code: write np.argsort(keys, kind="mergesort")'
-            )
+    sorts = kinds = 0
+    for attribute, name in _words(function.__code__):
+        value = name if attribute else values.get(name, name)
+        sorts += attribute and value in SORTING or any(value is x for x in SORTING.values())
+        kinds += not attribute and isinstance(value, str) and value in STABLE
+    if sorts > kinds:
+        raise TypeError(
+            f"{function.__name__} sorts places, and the order of equal keys would not be the same "
+            'in compiled code: write np.argsort(keys, kind="mergesort")'
+        )
+
+
+@lru_cache(maxsize=4096)
+def _words(code):
+    """Return what some code reads by name, and its texts: (whether it is an attribute, word)."""
+    attributes = "LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"
+    read = [x for inner in _codes(code) for x in dis.get_instructions(inner)]
+    return [(x.opname in attributes, x.argval) for x in read if isinstance(x.argval, str)]
 
 
 def _codes(code):
