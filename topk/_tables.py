@@ -42,7 +42,7 @@ from topk._warnings import TopkWarning
 TABLE = "a pandas or polars DataFrame, or a pyarrow Table"
 MANY = 20  # rows of models from which a table may be transposed
 MODEL = "model"  # the column that names the models of a wide table
-DECIMAL = re.compile(r"([-+]?)(\d+)(?:\.(\d*))?")
+WHOLE = re.compile(r"([-+]?)0*(\d+)(?:\.0*)?")  # its sign, and its digits after zeros
 VARIANTS = {*map(chr, range(0xFE00, 0xFE10))}  # selectors of a form of the letter before
 NAMELESS = re.compile(r"|Unnamed: \d+")  # columns without names in a CSV file
 TALL = 3  # times as many rows as columns, from which it probably is
@@ -84,7 +84,7 @@ def _coordinates(values):
 def reading(label: Any) -> str:
     """Return a label without case, blanks, forms of letters and dashes, and what is not seen.
 
-    Numbers are without zeros that say nothing: 07, 7 and 7.0 read alike.
+    Whole numbers read alike with other zeros, 07, 7 and 7.0, but 1.1 and 1.10 may be versions.
     """
     text = str(label)
     if not text.isascii():
@@ -93,9 +93,8 @@ def reading(label: Any) -> str:
         text = "".join("-" if kind == "Pd" else letter for letter, kind in kinds
                        if kind != "Cf" and letter not in VARIANTS)
     text = "".join(text.casefold().split())
-    if number := DECIMAL.fullmatch(text):
-        sign, whole, part = number.groups(default="")
-        text = f"{sign}{whole.lstrip('0') or '0'}.{part.rstrip('0')}".removesuffix(".")
+    if number := WHOLE.fullmatch(text):
+        text = "{}{}".format(*number.groups())
     return text
 
 

@@ -221,7 +221,7 @@ class Results:
         self._scale(bounds, lower_is_better)
         if listed is not None:
             self._from_list(listed, order, drawn, empty)
-            self._note_alike()
+            self.notes += names_alike(self)
             return
         if (given := next((name for name, its in columns.items() if its is not None), None)):
             refuse(given, columns[given], "left out for a matrix or a wide table")
@@ -240,7 +240,7 @@ class Results:
         self._fill(models, items, here, cells, np.isnan(cells), empty)
         self._set_order(order, drawn, wide=True)
         self._set_clusters(cluster)
-        self._note_alike()
+        self.notes += names_alike(self)
 
     @classmethod
     def from_list(
@@ -296,11 +296,6 @@ class Results:
         low, high = (np.full((n, size), bound) for bound in self.bounds)
         none = np.zeros((n, size), dtype=bool)
         return low, high, ~none, none.copy()
-
-    def _note_alike(self):
-        """Note different names that read alike."""
-        told = told_alike("models", self.models), told_alike("items", self.items)
-        self.notes += [note for note in told if note is not None]
 
     def _scale(self, bounds, lower_is_better):
         """Set the scale of the scores."""
@@ -579,6 +574,12 @@ def unit_fills(
     """Return both fills in [0, 1], where 1 is best."""
     low, high = (((x - scale.low) / scale.width).clip(0, 1) for x in (low, high))
     return (1 - high, 1 - low) if lower_is_better else (low, high)
+
+
+def names_alike(results: Results) -> list[str]:
+    """Return notes on different models, and on different items, whose names read alike."""
+    told = told_alike("models", results.models), told_alike("items", results.items)
+    return [note for note in told if note is not None]
 
 
 def read_order(order: Any) -> list[Any]:

@@ -215,7 +215,7 @@ def test_a_table_notes_names_that_read_alike(names):
     for table, noun in ((frame, "items"), (frame.T, "models")):
         [note] = Results(table).notes
         assert f"read alike and are different {noun}" in note
-    assert Results(pd.DataFrame([[1, 0], [0, 1]], ["a", "b"], ["7", "7.5"])).notes == []
+    assert Results(pd.DataFrame([[1, 0], [0, 1]], ["a", "b"], ["7.1", "7.10"])).notes == []
 
 
 def test_long_lists_are_read_in_one_step_for_each_entry():

@@ -15,7 +15,6 @@ import numpy as np
 
 from topk._checks import in_words
 from topk._tables import as_labels as as_list
-from topk._tables import reading
 from topk.bandits import reward_range_of
 from topk_eval.reading.columns import Asked, Found, found_in, listed
 from topk_eval.reading.files import read_csv, read_json_lines, read_parquet
@@ -32,7 +31,7 @@ from topk_eval.reading.table import (
     named,
     refuse,
 )
-from topk_eval.results import Listed, Results, say_of_columns
+from topk_eval.results import Listed, Results, names_alike, say_of_columns
 
 GZIP = b"\x1f\x8b"
 READERS: dict[str, Reader] = {
@@ -177,7 +176,7 @@ def as_results(
     results = Results.from_list(read.listed(), bounds, lower_is_better, order, drawn, empty)
     wide = all(each.empty is not None for each in read.found)
     ends = _early(results) if wide and order is None else []
-    results.notes = [*_not_shared(results), *ends, *read.notes, *_alike(results), *results.notes,
+    results.notes = [*_not_shared(results), *ends, *read.notes, *names_alike(results), *results.notes,
                      *_missing(results)]
     return results
 
@@ -412,20 +411,6 @@ def _chained(lists):
     """Return the entries of lists one after another."""
     lists = [*lists]
     return lists[0] if len(lists) == 1 else [entry for each in lists for entry in each]
-
-
-def _alike(results):
-    """Return notes on different labels that read alike, as 7 and 7.0."""
-    notes = []
-    for noun, labels in (("models", results.models), ("items", results.items)):
-        first: dict[str, str] = {}
-        pairs = [(other, label) for label in labels
-                 if (other := first.setdefault(reading(label), label)) != label]
-        if pairs:
-            more = f" ({len(pairs):,} such pairs)" if len(pairs) > 1 else ""
-            notes.append(f"{pairs[0][0]!r} and {pairs[0][1]!r} read alike and are different "
-                         f"{noun}{more}; write one name if they are one")
-    return notes
 
 
 def _not_shared(results):
