@@ -176,8 +176,8 @@ def as_results(
     results = Results.from_list(read.listed(), bounds, lower_is_better, order, drawn, empty)
     wide = all(each.empty is not None for each in read.found)
     ends = _early(results) if wide and order is None else []
-    results.notes = [*_not_shared(results), *ends, *read.notes, *names_alike(results), *results.notes,
-                     *_missing(results)]
+    results.notes = [*_not_shared(results), *ends, *read.notes, *names_alike(results),
+                     *results.notes, *_missing(results)]
     return results
 
 
