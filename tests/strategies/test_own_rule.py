@@ -335,6 +335,19 @@ def test_random_numbers_that_no_seed_sets_are_refused(name):
         strategy.start(3).tell([0, 1, 2], [1] * 3)
 
 
+def test_a_rule_that_sorts_ties_by_chance_is_refused_in_a_simulation_and_live():
+    @dataclass(frozen=True)
+    class Sorts(Wrong):
+        @topk.rule
+        def pick(s):
+            return np.argsort(s.sums)[0], NO_ARM
+
+    with pytest.raises(TypeError, match='pick sorts places, .*kind="mergesort"'):
+        topk.run(Sorts(1, 12, 0, -1), topk.BernoulliBandit([0.5] * 3), rng=0)
+    with pytest.raises(TypeError, match='pick sorts places, .*kind="mergesort"'):
+        Sorts(1, 12, 0, -1).start(3)
+
+
 def test_a_local_name_is_not_taken_for_the_module():
     @dataclass(frozen=True)
     class Local(Wrong):
