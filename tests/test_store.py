@@ -126,6 +126,9 @@ def test_where_the_store_is(folder, tmp_path, monkeypatch):
     study(7, store=True)
     assert astuple(info(True))[:3] == (tmp_path / "topk" / "store", 1, 1)
     assert not folder.exists()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TOPK_STORE", "~/runs")
+    assert info().path == info("~/runs").path == tmp_path / "runs"
 
 
 def test_clear_removes_only_what_is_its_own(folder):

@@ -86,12 +86,13 @@ def check_integer(
     span = f"of at least {smallest}" if largest is None else f"from {smallest} to {largest}"
     allowed = f"an integer {span}"
     value = _without_fractions(value) if floats else value
+    if isinstance(value, bool | np.bool_):  # NumPy 2.0 warns of the latter where it is an index
+        refuse(name, value, allowed)
     try:
         number = operator.index(value)
     except TypeError:
         refuse(name, value, allowed)
-    fits = smallest <= number and (largest is None or number <= largest)
-    if isinstance(value, bool | np.bool_) or not fits:
+    if not (smallest <= number and (largest is None or number <= largest)):
         refuse(name, value, allowed)
     return number
 

@@ -147,18 +147,23 @@ def folder_of(store: str | Path | bool | None = None) -> Path | None:
     if store is None or store is True:
         named = os.environ.get("TOPK_STORE") or "off"
         if named != "off":
-            return Path(named).absolute()
+            return _path(named, "TOPK_STORE")
         try:
             return in_cache() if store else None
         except RuntimeError as error:
             refuse("store", store, f"the path of a folder, since there is no cache ({error})")
     if not isinstance(store, str | Path) or not str(store).strip() or "\0" in str(store):
         refuse("store", store, "the path of a folder, True, False or None")
+    return _path(store, "store")
+
+
+def _path(named, name):
+    """Return the path of a folder; ~ is the home folder."""
     try:
-        path = Path(store).expanduser().absolute()
+        path = Path(named).expanduser().absolute()
         path.exists()  # raises if the name is too long
     except (OSError, RuntimeError) as error:
-        refuse("store", store, f"the path of a folder ({error})")
+        refuse(name, named, f"the path of a folder ({error})")
     return path
 
 

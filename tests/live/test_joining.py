@@ -478,6 +478,7 @@ def test_a_budget_must_have_first_pulls_left(name):
 @pytest.mark.parametrize(("strategy", "before", "after", "match"), [
     (topk.LUCB1(1, 0.1, 0.05), 4, 3, "after must be an integer of at least 4"),
     (topk.TopTwo(1, 0, 0.05), 0, 0, "before must be an integer of at least 2"),
+    (topk.LUCB1(3, 0.1, 0.05), 3, 5, "before must be an integer of at least 4"),
     (topk.LUCBPlusPlus(1, 0.05), 3, 2.5, "after must be an integer"),
     (topk.SAR(1, 40), 2, 4, "must be one that arms can join"),
 ])

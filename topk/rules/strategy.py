@@ -284,7 +284,7 @@ class Strategy:
         Raises
         ------
         ValueError
-            If ``before`` is less than 2, ``after`` less than ``before``, or no arm can join.
+            If ``before`` is at most k, ``after`` less than ``before``, or no arm can join.
 
         Notes
         -----
@@ -309,7 +309,7 @@ class Strategy:
         """Return numbers of arms before and after a join; refuse them where none can join."""
         if self.joins_by is None:
             refuse("strategy", type(self).__name__, "one that arms can join, see joins_by")
-        before = check_integer(before, "before", 2)
+        before = check_integer(before, "before", self.k + 1)
         return before, check_integer(after, "after", before)
 
     def _cost_of_pairs(self, before, after):

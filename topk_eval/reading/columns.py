@@ -44,7 +44,9 @@ MADE = ("generator", *USUAL["model"])  # beginnings of names of what may be a mo
 COUNTS = frozenset("visitors visits users views clicks impressions conversions converted buyers "
                    "sales orders count counts successes trials sum sums".split())
 NO_SCORES = COUNTS | frozenset(
-    "seed worker workerid annotator judge judgeid answer answers label labels truth gold target "
+    "seed worker workerid annotator annotatorid rater raterid reviewer reviewerid labeler "
+    "labelerid judge judgeid user userid person personid participant respondent answer answers "
+    "response responses vote votes judgement judgment label labels truth gold target "
     "difficulty std stdev stderr stderror standarderror average avg mean total overall winrate "
     "rank id index unnamed number cost price latency latencyms seconds duration tokens length "
     "version date time timestamp epoch run seedid winner".split()) | frozenset(CLUSTERS)

@@ -23,6 +23,8 @@ def names_in(path: Path, hint: str) -> list[str]:
     except OSError as error:
         refuse(path, f": {error.strerror}; {hint}")
     file, is_table = named(path), path.suffix.lower() == ".csv"
+    if path.suffix.lower() in (".json", ".jsonl", ".ndjson"):
+        refuse(file, " is JSON; write a file with a name on each line, or a .csv file")
     text = decoded(file, data)
     names: dict[str, int] = {}
     for line, name in _fields(file, text) if is_table else _lines(file, text):

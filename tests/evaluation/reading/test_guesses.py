@@ -8,6 +8,7 @@ import pytest
 
 import topk
 import topk_eval
+from topk_eval.reading.names import names_in
 
 
 def write(path, text):
@@ -34,6 +35,9 @@ REFUSED = {  # table: what is said
     "question,truth\n1,1\n2,0\n": "'truth' of the columns 'truth' can be no model",
     "model,win_rate,std_err\na,.5,.1\nb,.4,.1\n": "'win_rate', 'std_err' of .* can be no item",
     "instance,seed,1,2,3\ni1,42,.1,.2,.3\ni2,17,.1,.2,.3\n": "'seed' of the columns",
+    "question,rater,response\n1,1,1\n1,2,0\n": "'rater', 'response' of the columns",
+    "question,user,vote\n1,1,1\n1,2,0\n": "'user', 'vote' of the columns",
+    "item,annotator_id,judgement\n1,1,1\n1,2,0\n": "'annotator_id', 'judgement' of the columns",
     "Unnamed: 0,model,q1,q2\n0,a,1,1\n1,b,0,0\n": "'Unnamed: 0' of the columns",
     ",model,q1,q2\n0,a,1,1\n1,b,0,0\n": "'' of the columns",
     "item,document,a,b\n1,1,1,0\n2,1,1,0\n": "'document' of the columns",
@@ -213,3 +217,12 @@ def test_orders_of_files(tmp_path):
     assert read(tmp_path, tidy, order=listed).items == ["c", "a", "b"]
     with pytest.raises(ValueError, match="order must be a list of all items"):
         read(tmp_path, tidy, order=["a"])
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "ndjson"])
+def test_a_list_of_names_in_json_is_refused(tmp_path, ending):
+    """Its lines would be taken for names."""
+    path = tmp_path / f"items.{ending}"
+    path.write_text('["q1", "q2"]\n')
+    with pytest.raises(ValueError, match=r"is JSON; write a file with a name on each line, or a "):
+        names_in(path, "")
