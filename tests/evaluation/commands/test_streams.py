@@ -49,6 +49,12 @@ def test_a_note_that_cannot_be_written_does_not_take_the_answer(folder, there):
     assert done.returncode == 0 and "the 1 best settled" in done.stdout
 
 
+def heeding_interrupts():
+    """Let a new program heed Ctrl-C, which one that is started in the background ignores."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no signals")
 def test_an_interrupt_is_no_traceback(folder):
     """Also while the libraries are imported, which is most of the time of a small file."""
     code = """if True:
@@ -62,15 +68,16 @@ def test_an_interrupt_is_no_traceback(folder):
         sys.argv = ["topk", "rank", "r.csv"]
         main()
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          preexec_fn=heeding_interrupts)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="no signals")
 def test_an_interrupt_during_the_work_is_no_traceback(folder):
-    if os.name != "posix":
-        pytest.skip("no signals")
     os.mkfifo("pipe.csv")  # a file that has no end
-    with subprocess.Popen([*COMMAND, "rank", "pipe.csv"], stderr=subprocess.PIPE) as running:
+    with subprocess.Popen([*COMMAND, "rank", "pipe.csv"], stderr=subprocess.PIPE,
+                          preexec_fn=heeding_interrupts) as running:
         with open("pipe.csv", "w"):
             time.sleep(0.1)
             running.send_signal(signal.SIGINT)
