@@ -69,8 +69,7 @@ def rank_counts(
              "tier": "open" if not decided else inside if place <= k else outside}
             for place, x in enumerate(order.tolist(), 1)]
     said = [f"{len(names)} arms, {int(counts.sum()):,} rewards: independent draws {scale}",
-            f"the level is that of topk.confidence.evidence, for a K that was fixed before any "
-            f"result: {k}",
+            f"p is that of topk.confidence.evidence, valid for a K fixed before any result: {k}",
             f"the {k} best{up_to(epsilon)} {'settled' if decided else 'open'}: p = {p:.2g}"]
     if epsilon and decided:
         said.append(f"no other arm is more than {epsilon:g} better than one of these {k}")

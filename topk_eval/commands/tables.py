@@ -58,7 +58,8 @@ def note_of_empty(results: Results) -> None:
     """Say which empty cells of a wide table are taken for failed, as the file does not say it."""
     if number := int(results.blank.sum()):
         output.note(f"taken for failed: {output.quantity(number, 'empty cell')} before a later "
-                    "score of the same model; --empty absent if nobody has run them")
+                    "score of the same model; --empty absent if they have not been run, or "
+                    "will be run again")
 
 
 def read_items(items: str, seed: int | None = None) -> list[str]:

@@ -207,7 +207,7 @@ def _refuse_wins(table):
     if len(names) > 1 and all(as_scores(table.columns[name])[1] for name in names):
         refuse(table.path, f": columns {listed(names)} compare two models in each row, and have no "
                            "scores of single models; give a table with a score for each model and "
-                           "item")
+                           "item, or see Wins, losses and ties on the page Your data")
 
 
 def _refuse_counts(table, names, roles):

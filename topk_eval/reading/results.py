@@ -393,17 +393,23 @@ def _mark_twice(found):
                 first[key] = each, result
                 continue
             other, earlier = first[key]
-            each.problems.append(_told_twice(each, result, other.where(earlier), apart))
+            hole = other.empty is not None and other.empty[earlier]
+            each.problems.append(_told_twice(each, result, other.where(earlier), apart, hole))
 
 
-def _told_twice(each, result, where, apart):
-    """Return in words that a result is told again; ``apart`` if the names of logs differ."""
+def _told_twice(each, result, where, apart, hole):
+    """Return in words that a result is told again, for logs with different names if ``apart``.
+
+    With ``hole`` the other result is an empty cell of a wide table.
+    """
     told = f"model {each.models[result]!r}, item {each.items[result]!r}"
     told += f", trial {each.trials[result]!r}" if each.trials is not None else ""
     hint = ("remove one of the rows" if each.trials is not None else
             "remove one of the rows; if both are results, number them in a column 'trial'")
     if "log" in each.table.columns:
         hint = "remove one of the logs" + ", or tell them apart with --model log" * apart
+    if hole:
+        hint = "that cell is empty: write the score into it, in the place of this row"
     return f"{each.where(result)}: {told} is already in {where}; {hint}"
 
 

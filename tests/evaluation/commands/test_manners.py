@@ -169,7 +169,8 @@ def test_counts_without_items(line, folder):
     said = line(*words)
     p = topk.confidence.evidence([1300, 1000, 900], [32, 95, 20], [1])
     assert said.code == 0 and p < .05 and f"the 1 best settled: p = {p:.2g}" in said.out
-    assert "the level is that of topk.confidence.evidence, for a K that was fixed" in said.out
+    told = "p is that of topk.confidence.evidence, valid for a K fixed before any result: 1"
+    assert told in said.out
     found = json.loads(line(*words, "--json").out)
     assert found["evidence"] == p and [row["arm"] for row in found["arms"]] == ["B", "A", "C"]
     assert found["arms"][1]["count"] == 1300 and found["options"]["total"] == "buyers"

@@ -59,6 +59,13 @@ def test_a_column_has_one_role(tmp_path):
     assert cells(found) == [("7", "1", 0.0), ("7", "2", 1.0)]
 
 
+def test_an_empty_cell_that_is_told_in_another_file_is_named(tmp_path):
+    wide = write(tmp_path / "wide.csv", "model,q1,q2\nm,1,\nn,0,1\n")
+    more = write(tmp_path / "more.csv", "model,item,score\nm,q2,1\n")
+    with pytest.raises(ValueError, match="that cell is empty: write the score into it, in the "):
+        topk_eval.read_results([wide, more], empty="absent")
+
+
 def test_trials_and_cells_told_twice(tmp_path):
     path = write(tmp_path / "a.csv", "model,item,score\nm,1,1\nn,1,1\nm,1,0\n")
     told = r"a\.csv, line 4: model 'm', item '1' is already in .*a\.csv, line 2; remove one of the "
