@@ -358,12 +358,12 @@ SORTS = {
 @pytest.mark.parametrize("name", SORTS)
 def test_sorting_whose_ties_depend_on_the_form_is_refused(name):
     with pytest.raises(TypeError, match='sorts places, .*kind="mergesort"'):
-        calls.check_whole_numbers([SORTS[name]])
+        calls.check_sorting([SORTS[name]])
 
 
 def test_stable_sorting_is_not_refused():
     """Nor is the sorting of values, of which equal ones are the same."""
-    calls.check_whole_numbers([
+    calls.check_sorting([
         lambda x: np.argsort(x, kind="mergesort"),
         lambda x: np.argsort(-x.argsort(kind="stable"), -1, "mergesort"),
         lambda x: ranked(x, kind="mergesort"),

@@ -315,10 +315,7 @@ LARGEST = 2**53  # of an integer in a rule: sums of a few such numbers fit into 
 
 
 def check_whole_numbers(functions):
-    """Refuse integers beyond 2**53: with them 64 bits may overflow, which compiled code hides.
-
-    Sorting that orders equal keys otherwise in compiled code is refused, too.
-    """
+    """Refuse integers beyond 2**53: with them 64 bits may overflow, which compiled code hides."""
     for function in functions:
         values = values_read(function)
         found = [("a constant", x) for code in _codes(function.__code__) for x in code.co_consts]
@@ -330,26 +327,27 @@ def check_whole_numbers(functions):
                     "beyond 2**53 are refused, since compiled code computes with 64 bits; write "
                     "a float, such as 1e18"
                 )
-        if not _is_installed(function.__module__):  # compiled code does not call others
-            _check_sorting(function, values)
 
 
 SORTING = {"argsort": np.argsort, "argpartition": np.argpartition}
 STABLE = "mergesort", "stable"
 
 
-def _check_sorting(function, values):
-    """Refuse `argsort` and `argpartition` unless the function names a stable kind each time."""
-    sorts = kinds = 0
-    for attribute, name in _words(function.__code__):
-        value = name if attribute else values.get(name, name)
-        sorts += attribute and value in SORTING or any(value is x for x in SORTING.values())
-        kinds += not attribute and isinstance(value, str) and value in STABLE
-    if sorts > kinds:
-        raise TypeError(
-            f"{function.__name__} sorts places, and the order of equal keys would not be the same "
-            'in compiled code: write np.argsort(keys, kind="mergesort")'
-        )
+def check_sorting(functions):
+    """Refuse `argsort` and `argpartition` unless a function names a stable kind each time."""
+    for function in functions:
+        if _is_installed(function.__module__):  # compiled code does not call it
+            continue
+        values, sorts, kinds = values_read(function), 0, 0
+        for attribute, name in _words(function.__code__):
+            value = name if attribute else values.get(name, name)
+            sorts += attribute and value in SORTING or any(value is x for x in SORTING.values())
+            kinds += not attribute and isinstance(value, str) and value in STABLE
+        if sorts > kinds:
+            raise TypeError(
+                f"{function.__name__} sorts places, and the order of equal keys would not be the "
+                'same in compiled code: write np.argsort(keys, kind="mergesort")'
+            )
 
 
 @lru_cache(maxsize=4096)

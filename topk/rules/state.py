@@ -20,7 +20,14 @@ from topk._json import KINDS, restore_arrays, to_json_list
 from topk.confidence.capital import multiply_arms
 from topk.rules import base, indices
 from topk.rules.base import ACTIVE, BY_BUDGET, BY_RULE, NO_ARM, OPEN, RUNNING, WRONG
-from topk.rules.calls import check_random, check_whole_numbers, is_own, reached, stamp
+from topk.rules.calls import (
+    check_random,
+    check_sorting,
+    check_whole_numbers,
+    is_own,
+    reached,
+    stamp,
+)
 from topk.rules.declaration import annotated, as_declared
 from topk.rules.marks import Functions
 
@@ -263,6 +270,7 @@ def functions_of(strategy, search):
         called = [function for function in reached(users) if not is_own(function)]
         check_random(called)
         check_whole_numbers(called)
+        check_sorting(called)
         names += (stamp(called),)
     return Rule(names, given)
 
