@@ -152,15 +152,18 @@ def tree_digest(folder: Path, known: str = "") -> str:
 def render(layout: Layout, status: str) -> bool:
     """Render the stage unless the site is up to date; return whether it was rendered.
 
-    A preview renders only the changed pages, if what renders and the documented code are as they
-    were.  The other pages keep their list of chapters, so a new title is not yet there.
+    A preview renders only the changed pages, if what renders, the table of contents and the
+    documented code are as they were.  The other pages keep the old title of a changed one.
     """
     root, tools, before = layout.root, Path(__file__).parent, _stamp(layout)
     code = platform.python_version() + files_digest(tools.glob("*.py"), tools)
     # The reference shows docstrings, and the stubs say which names are public.
     files = [path for folder in PACKAGES.values() for path in (root / folder).rglob("*.py*")
              if path.suffix in {".py", ".pyi"}]
-    code = files_digest([root / "requirements.lock", *files], root, code)
+    # A new table of contents or setting shows on every page.
+    files += [path for name in ("_config.yml", "book/_toc.yml", "requirements.lock")
+              if (path := root / name).exists()]
+    code = files_digest(files, root, code)
     inputs = tree_digest(layout.stage, code + status)
     if (before.get("inputs"), before.get("html")) == (inputs, tree_digest(layout.html)):
         return False

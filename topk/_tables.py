@@ -98,18 +98,12 @@ def reading(label: Any) -> str:
     return text
 
 
-def pairs_alike(labels: Iterable[Any]) -> list[tuple[Any, Any]]:
-    """Return pairs of different labels that read alike, as 7 and 7.0: the first one, another."""
-    labels, first = [*labels], dict[str, Any]()
-    if {*map(type, labels)} == {int}:
-        return []
-    return [(other, label) for label in labels
-            if (other := first.setdefault(reading(label), label)) != label]
-
-
-def told_alike(noun: str, labels: Iterable[Any]) -> str | None:
-    """Return a note on different labels that read alike; None if there are none."""
-    if not (pairs := pairs_alike(labels)):
+def told_alike(noun: str, labels: Sequence[Any]) -> str | None:
+    """Return a note on different labels that read alike, as 7 and 7.0; None if there are none."""
+    first: dict[str, Any] = {}
+    pairs = [(other, label) for label in labels
+             if (other := first.setdefault(reading(label), label)) != label]
+    if not pairs:
         return None
     more = f" ({len(pairs):,} such pairs)" if len(pairs) > 1 else ""
     one, other = map(in_words, pairs[0])
@@ -117,7 +111,7 @@ def told_alike(noun: str, labels: Iterable[Any]) -> str | None:
            "are one"
 
 
-def warn_of_alike(noun: str, labels: Iterable[Any], stacklevel: int = 3) -> None:
+def warn_of_alike(noun: str, labels: Sequence[Any], stacklevel: int = 3) -> None:
     """Warn of different names that read alike."""
     if (told := told_alike(noun, labels)) is not None:
         warnings.warn(told, TopkWarning, stacklevel=stacklevel)
@@ -267,25 +261,25 @@ def joined_cells(results: Any, /, name: str = "results", **cells: Any) -> tuple[
     kinds = {(item,): second, (model,): first,
              (model, item): [*zip(first, second, strict=False)],
              (item, model): [*zip(second, first, strict=False)]}
-    kind = _kind_of_labels(results, its, kinds, name)
+    kind = _kind_of_labels(results, its, kinds, (model, item), name)
     return first, second, joined_to(kinds[kind], " and ".join(kind), **{name: results})[0]
 
 
-def _kind_of_labels(results, its, kinds, name):
+def _kind_of_labels(results, its, kinds, pairs, name):
     """Return what the labels of results are: models, items, or pairs in one of two orders.
 
-    The names of the index say it, such as model and item.  Otherwise only one kind may fit, but
-    for pairs of model and item in the order of the cells; if none does, those with most of the
-    labels, so that a refusal names one that is missing.
+    The names of the index, or of the dimension of xarray, say it, such as model and item.
+    Otherwise only one kind may fit, but for ``pairs`` of model and item in the order of the cells;
+    if none does, it is the kind with most of the labels, so that a refusal names a missing one.
     """
     def singular(words):
         return tuple(str(word).casefold().removesuffix("s") for word in words)
 
-    said = singular(results.index.names) if is_series(results) else ()
+    names = results.index.names if is_series(results) else getattr(results, "dims", ())
+    said = singular(names)
     if found := [kind for kind in kinds if singular(kind) == said]:
         return found[0]
     fits = [kind for kind, labels in kinds.items() if Counter(labels) == Counter(its)]
-    pairs = next(kind for kind in kinds if len(kind) > 1)
     if kinds[pairs] == its:
         return pairs
     if len({tuple(kinds[kind]) for kind in fits}) > 1:

@@ -464,7 +464,11 @@ def test_a_preview_renders_changed_pages_alone(root, monkeypatch, preview):
     module = root / "topk/new.py"
     module.parent.mkdir(exist_ok=True)
     render_after(module.write_text, '"""Documented."""')
-    assert calls == [changed and preview for changed in (False, True, True, False, True, False)]
+    render_after(page.write_text, "the last")
+    (root / "book").mkdir(exist_ok=True)
+    render_after((root / "book/_toc.yml").write_text, "root: page")
+    alone = False, True, True, False, True, False, True, False
+    assert calls == [changed and preview for changed in alone]
 
 
 def test_staged_files_that_stay_the_same_keep_their_time(root, monkeypatch):

@@ -245,3 +245,16 @@ def test_a_number_in_an_array_is_no_list_of_names():
         Gate().offer("new", items=np.array(5))
     with pytest.raises(ValueError, match="^selected must be a list of labels"):
         topk.metrics.simple_regret({"a"}, pd.Series([1, 2.0], ["a", "b"]))
+
+
+@pytest.mark.parametrize(("dim", "means"), [("model", [0, 1]), ("item", [1, 0]), ("arm", None)])
+def test_the_name_of_a_dimension_says_what_its_labels_are(dim, means):
+    """Where models and items have the same names; without that name, they are refused."""
+    values = np.asarray([1, 0]).view(Vector)
+    values.dims, values.indexes = (dim,), {dim: pd.Index(["q", "p"])}
+    study = Evaluation(PAIRED, ["p", "q"], ["q", "p"])
+    if means is not None:
+        assert study.tell(["p", "q"], ["q", "p"], values).means.tolist() == means
+        return
+    with pytest.raises(ValueError, match="labels that may be those of items or of models"):
+        study.tell(["p", "q"], ["q", "p"], values)
