@@ -94,7 +94,10 @@ class Listed(NamedTuple):
     empty : ndarray of bool
         Entries that are empty cells of a wide table.
     known : list or None
-        All items in an order that was fixed before the run, as the header of a log has them.
+        All items in an order that was fixed before the run, as the header of a log has them; or
+        those of the wide tables, as they stand there.
+    wide : ndarray of bool
+        Entries of wide tables.
     """
 
     models: list[Any]
@@ -104,6 +107,26 @@ class Listed(NamedTuple):
     clusters: list[Any] | None = None
     empty: Flags | None = None
     known: list[Any] | None = None
+    wide: Flags | None = None
+
+
+class _Cells(NamedTuple):
+    """A matrix of cells as a table has them, (n, N) each.
+
+    Attributes
+    ----------
+    here : ndarray of bool
+        Cells that the table has.
+    scores : ndarray of float
+        nan where there is none.
+    blank, wide : ndarray of bool
+        Empty cells of a wide table, and all cells that come from one.
+    """
+
+    here: Flags
+    scores: Floats
+    blank: Flags
+    wide: Flags
 
 
 class Results:
@@ -137,7 +160,8 @@ class Results:
         Whether that order is a random order of all N items, drawn before any result was known.
     empty : {'auto', 'failed', 'absent'}
         What an empty cell of a wide table is: one that failed, one that nobody has asked, or, by
-        default, failed if its model has a score for a later item, and otherwise absent.
+        default, failed if its model has a score for a later item of that table, in the order that
+        is given, and otherwise absent.
 
     Attributes
     ----------
@@ -237,8 +261,9 @@ class Results:
             refuse("table", Words(f"two rows of the model {in_words(twice)}"),
                    "a table with different models")
         here = np.ones(cells.shape, dtype=bool)
-        self._fill(models, items, here, cells, np.isnan(cells), empty)
-        self._set_order(order, drawn, wide=True)
+        listed_items = self._order_of(order, drawn, items, wide=True)
+        self._fill(models, items, _Cells(here, cells, np.isnan(cells), here), empty, listed_items)
+        self._put_in(listed_items)
         self._set_clusters(cluster)
         self.notes += names_alike(self)
 
@@ -306,17 +331,18 @@ class Results:
 
     def _from_list(self, listed, order, drawn, empty):
         """Set the cells from one entry per result."""
-        models, items = ([*dict.fromkeys(x)] for x in (listed.models, listed.items))
+        wide = listed.empty is not None
+        known = (listed.known or []) if wide else []
+        models, items = ([*dict.fromkeys(x)] for x in (listed.models, [*known, *listed.items]))
         if not models:
             refuse("table", Words("no rows"), ALLOWED)
         rows, columns = ({x: place for place, x in enumerate(y)} for y in (models, items))
         a = np.array([rows[x] for x in listed.models], dtype=np.int64)
         i = np.array([columns[x] for x in listed.items], dtype=np.int64)
-        wide = listed.empty is not None
         self._check_rows(listed, a * len(items) + i, models, items)
-        blank = listed.empty if wide else np.zeros(a.size, dtype=bool)
-        self._fill_rows(models, items, a, i, listed.scores, blank, empty)
-        self._set_order(order, drawn, wide=wide, known=listed.known)
+        listed_items = self._order_of(order, drawn, items, wide, listed.known)
+        self._fill_rows(models, items, a, i, listed, empty, listed_items)
+        self._put_in(listed_items)
         if listed.clusters is not None:
             self._set_clusters(_clusters_of(listed.items, listed.clusters))
 
@@ -341,9 +367,9 @@ class Results:
                        where)
             seen.add(key)
 
-    def _fill_rows(self, models, items, a, i, scores, blank, empty):
+    def _fill_rows(self, models, items, a, i, listed, empty, listed_items):
         """Set the cells as means of their trials; those that are missing are bounded."""
-        shape = len(models), len(items)
+        shape, scores = (len(models), len(items)), listed.scores
         flat = a * shape[1] + i
         size = shape[0] * shape[1]
         rows = np.bincount(flat, minlength=size).reshape(shape)
@@ -351,9 +377,11 @@ class Results:
         if most == 1:
             cells = np.full(size, np.nan)
             cells[flat] = scores
-            said = np.zeros(size, dtype=bool)
-            said[flat] = blank
-            self._fill(models, items, rows > 0, cells.reshape(shape), said.reshape(shape), empty)
+            blank, wide = np.zeros((2, size), dtype=bool)
+            if listed.empty is not None:
+                blank[flat], wide[flat] = listed.empty, True if listed.wide is None else listed.wide
+            found = (x.reshape(shape) for x in (cells, blank, wide))
+            self._fill(models, items, _Cells(rows > 0, *found), empty, listed_items)
             return
         self._check_scale(scores, lambda x: f"{row(x)}, model {in_words(models[a[x]])}, item "
                                             f"{in_words(items[i[x]])}")
@@ -370,19 +398,20 @@ class Results:
             self.notes.append(f"{_cells(fewer)} with less than {most} trials; each missing trial "
                               "is bounded by the worst")
 
-    def _fill(self, models, items, here, cells, blank, empty):
-        """Set the cells from a matrix of scores; ``blank`` are empty cells of a wide table."""
-        self._check_scale(cells, lambda x: cell_of(x, cells.shape, models, items))
+    def _fill(self, models, items, cells, empty, listed_items):
+        """Set the cells from a matrix of scores, with all items in their order, or None."""
+        here, scores, blank, wide = cells
+        self._check_scale(scores, lambda x: cell_of(x, scores.shape, models, items))
         check_choice(empty, "empty", ("auto", "failed", "absent"))
-        missing = np.isnan(cells)
+        missing = np.isnan(scores)
         scored = ~missing & here
-        later = np.logical_or.accumulate(scored[:, ::-1], axis=1)[:, ::-1]
-        as_failed = {"auto": later, "failed": np.ones_like(later), "absent": np.zeros_like(later)}
-        failed = missing & here & (~blank | as_failed[empty])
+        if empty == "auto":
+            blank = blank & ~_before_another(scored & wide, items, listed_items)
+        failed = missing & here & ~(blank & (empty != "failed"))
         absent = ~scored & ~failed
-        low, high = (np.where(missing, bound, cells) for bound in self.bounds)
+        low, high = (np.where(missing, bound, scores) for bound in self.bounds)
         self._set(models, items, low, high, absent, failed,
-                  failed & blank if empty == "auto" else None)
+                  failed & cells.blank if empty == "auto" else None)
 
     def _check_scale(self, scores, where):
         """Refuse the first score that is outside the bounds."""
@@ -400,35 +429,38 @@ class Results:
         self.low, self.high, self.absent, self.failed = low, high, absent, failed
         self.blank = np.zeros_like(failed) if empty is None else empty
 
-    def _set_order(self, order, drawn, wide, known=None):
-        """Put the items in the order that is given."""
+    def _order_of(self, order, drawn, items, wide, known=None):
+        """Return all items in the order that is given, with the labels of ``items``, or None."""
         self.order = self.named = None
         if order is None:
             if check_flag(drawn, "drawn"):
                 refuse("drawn", True, "left out without an order")
-            return
+            return None
         if isinstance(order, str) and order in ("columns", "names"):
             self.named = order
             if not wide and known is None:
                 refuse("order", order, "a list or file of all items that may be asked, for a table "
                        "or log with a row for each result: what it has depends on what has arrived")
-            items = [*self.items] if known is None else [*known]
-            listed = items if order == "columns" else sorted(items, key=str)
+            listed = items if known is None else known
+            listed = [*listed] if order == "columns" else sorted(listed, key=str)
         else:
             self.named, listed = "list", read_order(order)
-        self._put_in(listed)
         self.order = "drawn" if check_flag(drawn, "drawn") else "given"
+        own, known = {*items}, {*listed}
+        if not own <= known:
+            texts = {str(label): label for label in items}  # a file has texts
+            listed = [texts.get(label, label) for label in listed]
+            known = {*listed}
+        if other := [label for label in items if label not in known]:
+            refuse("order", Words(f"no item {in_words(other[0])}, which has a result"),
+                   "a list of all items that any model may be asked")
+        return [*listed]
 
     def _put_in(self, listed):
         """Put the items in the order of a list of all; those without a result are absent."""
-        places, known = {label: place for place, label in enumerate(self.items)}, {*listed}
-        if not {*places} <= known:
-            texts = {str(label): label for label in self.items}  # a file has texts
-            listed = [texts.get(label, label) for label in listed]
-            known = {*listed}
-        if other := [label for label in self.items if label not in known]:
-            refuse("order", Words(f"no item {in_words(other[0])}, which has a result"),
-                   "a list of all items that any model may be asked")
+        if listed is None:
+            return
+        places = {label: place for place, label in enumerate(self.items)}
         here = np.array([places.get(label, -1) for label in listed], dtype=np.int64)
         none = here < 0
 
@@ -437,7 +469,7 @@ class Results:
             found[:, none] = fill
             return found
 
-        self._set([*self.models], [*listed], put(self.low, self.bounds[0]),
+        self._set([*self.models], listed, put(self.low, self.bounds[0]),
                   put(self.high, self.bounds[1]), put(self.absent, True), put(self.failed, False),
                   put(self.blank, False))
 
@@ -574,6 +606,23 @@ def unit_fills(
     """Return both fills in [0, 1], where 1 is best."""
     low, high = (((x - scale.low) / scale.width).clip(0, 1) for x in (low, high))
     return (1 - high, 1 - low) if lower_is_better else (low, high)
+
+
+def _before_another(scored, items, listed):
+    """Return which cells come before a scored one of their row, in an order of all items or None.
+
+    Parameters
+    ----------
+    scored : ndarray of bool, shape (n, N)
+    items : list
+        Names of the columns.
+    listed : list or None
+        All of them in their order; by default that of the columns.
+    """
+    place = {label: at for at, label in enumerate(items if listed is None else listed)}
+    ranks = np.array([place[label] for label in items], dtype=np.int64)
+    last = np.where(scored, ranks, -1).max(axis=1, initial=-1)
+    return ranks < last[:, None]
 
 
 def names_alike(results: Results) -> list[str]:

@@ -7,9 +7,10 @@ only where all columns beside the names hold scores.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
@@ -111,6 +112,25 @@ class Found:
     def where(self, result: int) -> str:
         """Return where a result stands."""
         return self.table.where(int(self.rows[result]))
+
+    def key(self, result: int) -> tuple[Any, Any, Any]:
+        """Return model, item and trial of a result."""
+        trial = "1" if self.trials is None else self.trials[result]
+        return self.models[result], self.items[result], trial
+
+    def keys(self) -> Iterator[tuple[Any, Any, Any]]:
+        """Return model, item and trial of each result."""
+        trials = itertools.repeat("1") if self.trials is None else self.trials
+        return zip(self.models, self.items, trials, strict=False)
+
+    def keep(self, which: Flags) -> None:
+        """Leave out all results but some."""
+        for name in ("models", "items", "trials", "clusters"):
+            if (values := getattr(self, name)) is not None:
+                setattr(self, name, [x for x, its in zip(values, which.tolist(), strict=True)
+                                     if its])
+        self.scores, self.rows = self.scores[which], self.rows[which]
+        self.empty = None if self.empty is None else self.empty[which]
 
 
 @functools.lru_cache(2**17)
@@ -357,13 +377,7 @@ def _placed(found, roles, down, columns, cells):
     found.once = all(len({*x}) == len(x) for x in (columns, labels[down]))
     found.rows = np.repeat(np.arange(len(table.places)), width)
     if bad.any():
-        keep = ~bad.ravel()
-        for name in ("models", "items", "trials", "clusters"):
-            if (values := getattr(found, name)) is not None:
-                setattr(found, name, [x for x, its in zip(values, keep.tolist(), strict=True)
-                                      if its])
-        found.scores, found.empty = found.scores[keep], found.empty[keep]
-        found.rows = found.rows[keep]
+        found.keep(~bad.ravel())
     return found
 
 

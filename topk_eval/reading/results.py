@@ -50,7 +50,8 @@ class Read(NamedTuple):
     notes : list of str
         What was read, and from which files nothing was.
     known : list of str or None
-        The items in the headers of logs, in their order; those of several tasks in turn.
+        The items in the headers of logs, in their order, those of several tasks in turn; or those
+        of wide tables, as they stand there.
     """
 
     found: list[Found]
@@ -67,11 +68,13 @@ class Read(NamedTuple):
         wide = any(each.empty is not None for each in self.found)
         blank = [np.zeros(len(each.models), dtype=bool) if each.empty is None else each.empty
                  for each in self.found]
+        of_wide = [np.full(len(each.models), each.empty is not None) for each in self.found]
         return Listed(
             _chained(each.models for each in self.found),
             _chained(each.items for each in self.found),
             np.concatenate([each.scores for each in self.found]), self._column("trials", "1"),
-            self._column("clusters", None), np.concatenate(blank) if wide else None, self.known)
+            self._column("clusters", None), np.concatenate(blank) if wide else None, self.known,
+            np.concatenate(of_wide))
 
     def warn(self, clustered: bool, lower_is_better: bool) -> None:
         """Warn of columns of clusters that are not used, and of scores named like errors."""
@@ -113,7 +116,8 @@ def read_results(
         (``.eval``, ``.json``) or of lm-evaluation-harness (``samples_*.jsonl``), or results of
         promptfoo (``.json``), each also with ``.gz``; or ``"-"``, standard input.  A folder stands
         for all of these in it.  A table has a row for each result; or it is wide, with a row for
-        each model and a column for each item, or the reverse.
+        each model and a column for each item, or the reverse.  An empty cell of a wide table may
+        stand in another file, with what became of it.
     model, item, score, trial, cluster : str, optional
         Names of the columns, where there is more than one choice, or none with a usual name.
         ``"evaluation.score"`` is an entry of an object, and ``"grader/part"`` a part of a score of
@@ -160,12 +164,25 @@ def read_results(
         more = len(problems) - 1
         raise Unreadable(problems[0] + (f" (and {more} more: see topk check)" if more else ""))
     read.warn(cluster is not None, lower_is_better)
-    if isinstance(order, str) and order in ("columns", "names") and read.known is None and (
-            tidy := [each for each in read.found if each.empty is None]):
-        refuse(tidy[0].table.path, f" has a row for each result; what it has depends on what has "
-                                   f"arrived, so that {order!r} is no order: give a list of all "
-                                   "items")
+    if isinstance(order, str) and order in ("columns", "names"):
+        _check_known(read, order)
     return as_results(read, bounds, lower_is_better, order, drawn, empty)
+
+
+def _check_known(read, order):
+    """Refuse the columns of wide tables as an order of items that are no columns."""
+    known = {*(read.known or ())}
+    for each in read.found:
+        if each.empty is not None:
+            continue
+        if read.known is None:
+            refuse(each.table.path, f" has a row for each result; what it has depends on what has "
+                                    f"arrived, so that {order!r} is no order: give a list of all "
+                                    "items")
+        if other := [at for at, item in enumerate(each.items) if item not in known]:
+            refuse(each.where(other[0]), f": item {each.items[other[0]]!r} stands in no wide table "
+                                         f"or header of a log, so that {order!r} is no order of "
+                                         "all items: give a list of them")
 
 
 def as_results(
@@ -201,9 +218,12 @@ def find_results(paths: Any, asked: Asked, bounds: Sequence[float] = (0, 1)) -> 
     scored = any(table.scores for table in tables)
     known, why = _known(tables, several)
     found = [found_in(_with_tasks(table, several), asked, scored, scale) for table in tables]
-    _mark_twice(found)
     said = [each.in_words() for each in found]
     said += [note for each in found for note in each.table.notes]
+    if len(found) > 1 and any(each.empty is not None for each in found):
+        known = [*dict.fromkeys(_chained(x.items for x in found if x.empty is not None))]
+        said += _fill_holes(found)
+    _mark_twice(found)
     return Read(found, [*dict.fromkeys([*said, *notes, *why])], known)
 
 
@@ -367,6 +387,38 @@ def _known(tables, several):
     return (None if flaws else labels), []
 
 
+def _fill_holes(found):
+    """Leave out each empty cell of a wide table that another file has as well; return notes.
+
+    Of cells that are empty in several tables the first one stays.
+    """
+    holes: dict[Any, int] = {}
+    for file, each in enumerate(found):
+        if each.empty is not None:
+            for place in np.flatnonzero(each.empty).tolist():
+                holes.setdefault(each.key(place), file)
+    told: dict[Any, int] = {}  # the file that has more than an empty cell
+    for file, each in enumerate(found):
+        for place, key in enumerate(each.keys()) if holes else ():
+            if key in holes and (each.empty is None or not each.empty[place]):
+                told[key] = file
+    notes = []
+    for file, each in enumerate(found):
+        if each.empty is None or not each.empty.any():
+            continue
+        stays = np.ones(len(each.models), dtype=bool)
+        for place in np.flatnonzero(each.empty).tolist():
+            key = each.key(place)
+            stays[place] = told.get(key, holes[key]) == file
+        if stays.all():
+            continue
+        each.keep(stays)
+        number = int((~stays).sum())
+        notes.append(f"{each.table.path}: {number:,} empty cell{'s' * (number > 1)} "
+                     f"{'stand' if number > 1 else 'stands'} in another file, which counts")
+    return notes
+
+
 def _mark_twice(found):
     """Note every result that is told a second time."""
     if len(found) == 1 and found[0].once:
@@ -393,23 +445,17 @@ def _mark_twice(found):
                 first[key] = each, result
                 continue
             other, earlier = first[key]
-            hole = other.empty is not None and other.empty[earlier]
-            each.problems.append(_told_twice(each, result, other.where(earlier), apart, hole))
+            each.problems.append(_told_twice(each, result, other.where(earlier), apart))
 
 
-def _told_twice(each, result, where, apart, hole):
-    """Return in words that a result is told again, for logs with different names if ``apart``.
-
-    With ``hole`` the other result is an empty cell of a wide table.
-    """
+def _told_twice(each, result, where, apart):
+    """Return in words that a result is told again, for logs with different names if ``apart``."""
     told = f"model {each.models[result]!r}, item {each.items[result]!r}"
     told += f", trial {each.trials[result]!r}" if each.trials is not None else ""
     hint = ("remove one of the rows" if each.trials is not None else
             "remove one of the rows; if both are results, number them in a column 'trial'")
     if "log" in each.table.columns:
         hint = "remove one of the logs" + ", or tell them apart with --model log" * apart
-    if hole:
-        hint = "that cell is empty: write the score into it, in the place of this row"
     return f"{each.where(result)}: {told} is already in {where}; {hint}"
 
 

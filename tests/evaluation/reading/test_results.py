@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas
 import pytest
 
 import topk_eval
@@ -59,11 +61,54 @@ def test_a_column_has_one_role(tmp_path):
     assert cells(found) == [("7", "1", 0.0), ("7", "2", 1.0)]
 
 
-def test_an_empty_cell_that_is_told_in_another_file_is_named(tmp_path):
+def test_an_empty_cell_stands_in_another_file(tmp_path):
+    """What became of the cells of `topk next` goes into a file of its own, beside a wide table."""
+    wide = write(tmp_path / "wide.csv", "model,q1,q2,q3,q4\nm,1,,,\nn,0,,1,\no,1,1,1,0\n")
+    more = write(tmp_path / "more.csv", "model,item,score\nm,q3,1\nn,q4,\nn,q2,1\n")
+    for files in ([wide, more], [more, wide]):
+        found = topk_eval.read_results(files, order="columns")
+        assert found.items == ["q1", "q2", "q3", "q4"]
+        found = found.with_models(["m", "n", "o"])
+        np.testing.assert_equal(found.scores, [[1, np.nan, 1, np.nan], [0, 1, 1, np.nan],
+                                               [1, 1, 1, 0]])
+        # m's q2 has no later score in the wide table itself, so that it can still be run
+        assert found.absent.tolist() == [[False, True, False, True], [False] * 4, [False] * 4]
+        assert found.failed.tolist() == [[False] * 4, [False, False, False, True], [False] * 4]
+        assert "3 empty cells stand in another file, which counts" in " ".join(found.notes)
+    other = write(tmp_path / "other.csv", "model,q1,q2,q3,q4\nm,,0,,\n")
+    found = topk_eval.read_results([wide, other], order="names")
+    assert found.items == ["q1", "q2", "q3", "q4"] and found.scores[0, :2].tolist() == [1.0, 0.0]
+    assert found.absent[0].tolist() == [False, False, True, True]
+
+
+def test_what_is_told_twice_is_refused_beside_empty_cells(tmp_path):
     wide = write(tmp_path / "wide.csv", "model,q1,q2\nm,1,\nn,0,1\n")
-    more = write(tmp_path / "more.csv", "model,item,score\nm,q2,1\n")
-    with pytest.raises(ValueError, match="that cell is empty: write the score into it, in the "):
-        topk_eval.read_results([wide, more], empty="absent")
+    more = write(tmp_path / "more.csv", "model,item,score\nm,q2,1\nn,q2,1\n")
+    with pytest.raises(ValueError, match=r"more.csv, line 3: model 'n', item 'q2' is already in "):
+        topk_eval.read_results([wide, more])
+    twice = write(tmp_path / "twice.csv", "model,q1,q2\nm,1,\nn,0,1\nm,1,1\n")
+    with pytest.raises(ValueError, match="model 'm', item 'q1' is already in "):
+        topk_eval.read_results([twice])
+
+
+def test_columns_are_an_order_beside_answers_to_them_alone(tmp_path):
+    wide = write(tmp_path / "wide.csv", "model,q1,q2\nm,1,\nn,0,1\n")
+    more = write(tmp_path / "more.csv", "model,item,score\nm,q2,1\nn,q3,1\n")
+    with pytest.raises(ValueError, match=r"more.csv, line 3: item 'q3' stands in no wide table"):
+        topk_eval.read_results([wide, more], order="columns")
+    assert topk_eval.read_results([wide, more], order=["q1", "q2", "q3"]).order == "given"
+
+
+def test_an_empty_cell_failed_if_a_later_one_in_the_order_has_a_score(tmp_path):
+    """A regression test: the order of the columns decided, whatever order was given."""
+    wide = write(tmp_path / "wide.csv", "model,q1,q2,q3\nm,,1,\nn,0,1,1\n")
+    assert topk_eval.read_results(wide, order="columns").failed[0].tolist() == [True, False, False]
+    found = topk_eval.read_results(wide, order=["q3", "q2", "q1"])
+    assert found.failed[0].tolist() == [True, False, False]
+    assert found.absent[0].tolist() == [False, False, True]
+    frame = pandas.DataFrame({"q1": [np.nan, 0], "q2": [1, 1]}, index=["m", "n"])
+    assert topk_eval.Results(frame, order=["q2", "q1"]).absent[0].tolist() == [False, True]
+    assert topk_eval.Results(frame, order=["q1", "q2"]).failed[0].tolist() == [True, False]
 
 
 def test_trials_and_cells_told_twice(tmp_path):
