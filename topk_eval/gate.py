@@ -344,8 +344,11 @@ class Gate(Drafted):
         text = Path(path).read_text(encoding="utf-8", errors="replace")
         stored = files.parsed(text, "path")
         state = stored.get("session") if isinstance(stored, dict) else None
-        if not isinstance(state, dict) or state.get("format") != FORMAT:
-            refuse("path", str(path), "a file written by a Gate")
+        state = state if isinstance(state, dict) else {}
+        if state.get("format") != FORMAT:
+            other = files.READERS.get(str(state.get("format")))
+            refuse("path", str(path), "a file written by a Gate"
+                   + (f" (for this one use {other})" if other else ""))
         if type(state.get("version")) is not int or state["version"] not in (1, VERSION):
             refuse("version", state.get("version"), f"1 or {VERSION}, which this release reads")
         if state.get("digest") != files.digest({x: y for x, y in state.items() if x != "digest"}):

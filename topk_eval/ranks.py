@@ -313,7 +313,7 @@ class _Racing:
             return []
         labels = [*dict.fromkeys(results.clusters or results.items)]
         rest = int((absent[:, row:] & self.race.left[:, None]).sum())
-        names = _some([results.models[arm] for arm in arms])
+        names = some_of([results.models[arm] for arm in arms])
         found = [f"results before item {labels[row]} count, where {names} "
                  f"{'lack' if len(arms) > 1 else 'lacks'} a cell ({_quantity(rest, 'cell')} to run "
                  "from there)"]
@@ -373,11 +373,25 @@ def told_cells(fills: Fills) -> list[Told]:
     return told
 
 
+def _holes_in_words(results, source):
+    """Return how many cells have no score, and what they count as; "" if there are none."""
+    if not (holes := results.holes()):
+        return ""
+    if hasattr(source, "race") and (empty := int(results.blank.sum())):
+        return (f"{_quantity(int((results.failed | results.absent).sum()), 'cell')} without a "
+                f"score, {empty:,} of them empty ones that end what counts")
+    if source.missing == "fixed":
+        return f"{holes}, failed ones bounded by the worst, absent ones left out"
+    return f"{holes}, bounded by the worst"
+
+
 def _of_order(results):
     """Return what statements about new items assume of the order, in sentences."""
     if results.order is None:
+        more = " (give all of them in an order fixed beforehand, as order= or --items, and more " \
+               "of the results count)" if results.absent.any() else ""
         return ["no order of the items: this holds if the table has every item that any model was "
-                "asked (give all of them as order= or --items, and more of the results count)"]
+                f"asked{more}"]
     if results.named in ("columns", "names"):
         whose = {"columns": "the columns", "names": "their names"}[results.named]
         return [f"items in the order of {whose}: this holds if the table has every item that any "
@@ -725,10 +739,8 @@ class Tiers:
         n, sure = len(self.names), f"{1 - self.delta:g}"
         results = self.results
         lines = [f"{_quantity(n, 'model')}, {_quantity(int(self._cells.sum()), 'result')}"]
-        if holes := results.holes():
-            worst = "bounded by the worst" if self._source.missing == "worst" else (
-                "failed ones bounded by the worst, absent ones left out")
-            lines[0] += f"; {holes}, {worst}"
+        if holes := _holes_in_words(results, self._source):
+            lines[0] += f"; {holes}"
         lines.append(f"about {self._source.about}, with probability {sure} for all together:")
         lines += self._source.notes
         if results.clusters is not None:
@@ -741,21 +753,21 @@ class Tiers:
             first = [name for name, low in zip(self.names, self._low, strict=True) if low == 1]
             settled = [k for k in range(1, n) if self.decided(k)]
             lines.append(f"{_quantity(max(self._tier), 'tier')}; rank 1 is possible for "
-                         f"{_some(first)}")
+                         f"{some_of(first)}")
             lines.append("settled: the sets of the best " + ", ".join(map(str, settled))
-                         if settled else "settled: no set of best models")
+                         if settled else "no set of best models is settled")
             lines += [line for k in settled for line in self._equal_in_words(k)]
             return "\n".join(lines)
         for tier in ("in", "tied", "open", "out"):
             named = [x for x, y in zip(self.names, self._tier, strict=True) if y == tier]
             if named or tier != "tied":
-                lines.append(f"{tier}: {_some(named)}" if named else f"{tier}: none")
+                lines.append(f"{tier}: {some_of(named)}" if named else f"{tier}: none")
         whether = "settled" if self.decided(self.k) else "not settled"
         p = self.evidence(self.k)
         lines.append(f"the {self.k} best{up_to(self.epsilon)} {whether}: p = {p:.2g}")
         if self.epsilon and self.decided(self.k):
             lines.append(f"no other model is more than {self.epsilon:g} better than one of "
-                         f"{_some(self.names[: self.k])}")
+                         f"{some_of(self.names[: self.k])}")
         return "\n".join(lines + self._equal_in_words(self.k))
 
     def _equal_in_words(self, k):
@@ -875,7 +887,7 @@ def _listed(names):
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
-def _some(names):
+def some_of(names):
     """Return names in words, of many the first ones and their number."""
     most = 8
     words = [*map(str, names[:most])]

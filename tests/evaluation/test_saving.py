@@ -60,10 +60,17 @@ def test_a_file_that_another_evaluation_saved_is_not_replaced(tmp_path):
 def test_a_file_of_the_other_kind_is_refused(tmp_path):
     evaluation().save(tmp_path / "evaluation.json")
     topk.KLLUCB(1, 0, 0.1).start(2).save(tmp_path / "session.json")
-    with pytest.raises(ValueError, match="^format must be 'topk-session', as Session.state writes"):
-        topk.load(tmp_path / "evaluation.json")
-    with pytest.raises(ValueError, match="^format must be 'topk-evaluation', as Evaluation.state"):
-        topk_eval.load(tmp_path / "session.json")
+    topk_eval.Gate("a", path=tmp_path / "gate.json")
+    loaders = {"session": topk.load, "evaluation": topk_eval.load, "gate": topk_eval.Gate.load}
+    names = {"session": "topk.load", "evaluation": "topk_eval.load", "gate": "topk_eval.Gate.load"}
+    for own, load in loaders.items():
+        for other, name in names.items():
+            if other == own:
+                assert load(tmp_path / f"{own}.json") is not None
+                continue
+            told = "^path must be .*" if own == "gate" else f"^format must be 'topk-{own}', as .*"
+            with pytest.raises(ValueError, match=rf"{told}for this one use {name}\)"):
+                load(tmp_path / f"{other}.json")
 
 
 # After a crash

@@ -70,6 +70,8 @@ SESSION = Kind(
     "load it with the sources that wrote it, and pass the sums and counts of its report to "
     "`observe` of a new session",
 )
+READERS = {"topk-session": "topk.load", "topk-evaluation": "topk_eval.load",
+           "topk-gate": "topk_eval.Gate.load"}  # by format
 WITH_CELLS = (
     "a session by arms; this one is about models on items, which `topk_eval.Evaluation` runs: "
     "end it with the release that wrote it, since a new one has an order and a delta of its own. "
@@ -99,7 +101,9 @@ def opened(kind: Kind, state: dict[str, Any] | str) -> tuple[Strategy, dict[str,
     if not isinstance(state, dict):
         refuse("state", type(state).__name__, f"a dict made by {kind.writer}")
     if state.get("format") != kind.format:
-        refuse("format", state.get("format"), f"{kind.format!r}, as {kind.writer} writes it")
+        other = READERS.get(str(state.get("format")))
+        refuse("format", state.get("format"), f"{kind.format!r}, as {kind.writer} writes it"
+               + (f" (for this one use {other})" if other else ""))
     if state.get("version") != kind.version:
         refuse("version", state.get("version"), f"{kind.version} ({kind.anew})")
     if kind is SESSION and "cells" in state:

@@ -57,13 +57,13 @@ def check(
 
 
 def _by_model(results: Results) -> list[dict[str, Any]]:
-    """Return a row for each model: its cells, those that failed, and the range of its scores."""
+    """Return a row for each model: its cells with and without a score, and their range."""
     rows = []
     for name, scores, failed, absent in zip(results.models, results.scores, results.failed,
                                             results.absent, strict=True):
         known = scores[~np.isnan(scores)]
         found = (known.min(), known.mean(), known.max()) if known.size else (np.nan,) * 3
-        rows.append({"model": name, "cells": int((~absent).sum()), "failed": int(failed.sum()),
-                     "absent": int(absent.sum()),
+        rows.append({"model": name, "cells": int((~absent & ~failed).sum()),
+                     "failed": int(failed.sum()), "absent": int(absent.sum()),
                      **dict(zip(("lowest", "mean", "highest"), map(float, found), strict=True))})
     return rows

@@ -70,6 +70,7 @@ def next_cells(
     cluster: options.ClusterColumn = None,
     columns: options.Columns = None,
     drop: options.Drop = None,
+    missing: Annotated[options.Missing, typer.Option(hidden=True)] = options.Missing.worst,
 ) -> None:
     """Write which cells to run next: models and items, to be appended with their scores.
 
@@ -80,6 +81,10 @@ def next_cells(
     empty score, and counts as the worst.  The cells depend on the files and the options only.  An
     empty list means that all is decided or run.
     """
+    if missing is options.Missing.fixed:
+        raise ValueError("--missing fixed says that which cells exist was fixed before any result; "
+                         "this command chooses them by results, so that absent ones count as the "
+                         "worst: leave it out, here and in topk rank")
     if size < 1:
         raise ValueError(f"-n must be at least 1, got {size}")
     if items is None and order is None:
@@ -126,8 +131,15 @@ def next_cells(
         why = (f"{output.quantity(len(cells), 'cell')} of {number}; "
                f"p = {found.evidence(k):.2g}")
     else:
-        why = f"nothing is left to run: {why}"
+        why = f"nothing is left to run: {why}{'' if found.decided(k) else _way_on(results)}"
     output.note(why)
+
+
+def _way_on(results):
+    """Return what can be done if no cell is left and the set is open."""
+    again = f"offer {output.quantity(int(results.blank.sum()), 'empty cell')} again with --empty " \
+            "absent, or " if results.blank.any() else ""
+    return f"; {again}append new items to the list of --items"
 
 
 def _as_csv(pairs, files):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
@@ -14,7 +14,7 @@ from topk.confidence.paired import BETS, WEIGHTS
 from topk_eval.commands import options, output
 from topk_eval.commands.counts import Columns, rank_counts
 from topk_eval.commands.tables import note_of_empty, table_of
-from topk_eval.ranks import tiers
+from topk_eval.ranks import some_of, tiers
 from topk_eval.reading.names import read_names
 
 UNDECIDED = 3  # exit code
@@ -103,10 +103,11 @@ def rank(
         raise typer.Exit(UNDECIDED)
     if k is not None:
         options.check_k(k, results.models, "model")
-    note_of_empty(results)
     about = "new" if new else "these"
     found = tiers(results, delta, k, epsilon, about, missing.value,  # type: ignore[arg-type]
                   most_models=most_models)
+    if not hasattr(found._source, "race"):  # where an empty cell ends what counts
+        note_of_empty(results)
     decided = _is_decided(found, k)
     more = None if decided or not new else more_items(found)
     rows, shown = _rows(found, k), _in_lines(found)
@@ -177,8 +178,9 @@ def _say_open(tiers, k, new, more):
         return
     results, pairs = tiers.results, tiers.undecided(k)
     output.say("")
-    output.say(f"open for the {k} best: {output.quantity(len(pairs), 'pair')}, the weakest "
-               + "; ".join(f"{a} over {b}" for a, b in pairs[:PAIRS]))
+    output.say(f"first now: {some_of(tiers.names[:k])}")
+    output.say(f"open for the {k} best: {output.quantity(len(pairs), 'pair')}, beginning with the "
+               "least certain: " + "; ".join(f"{a} over {b}" for a, b in pairs[:PAIRS]))
     holes = {"failed": results.failed, "absent": results.absent}
     if tiers._source.missing == "fixed":  # absent ones are left out
         del holes["absent"]
@@ -187,8 +189,9 @@ def _say_open(tiers, k, new, more):
     if held:
         output.say(f"each hole counts as the worst: {'; '.join(held)}")
     if more is not None:
-        way = ", continued in this order" if results.order is not None else ""
-        output.say(f"how many more items might decide{way}: {_more_in_words(more)}")
+        way = ", continued in this order," if results.order is not None else ""
+        output.say(f"more items{way} that might decide the first of these pairs: "
+                   f"{_more_in_words(more)}")
     if not new:
         left = int(results.absent.sum())
         output.say(f"{output.quantity(left, 'cell')} of {results.absent.size} are not run yet")
@@ -208,13 +211,19 @@ def _holes_of(name, results, holes):
 
 
 def _more_in_words(more):
+    """Return ranges of numbers of items in words."""
+    as_now, without = _range(more.as_now), _range(more.without_failures)
+    if as_now == without:
+        return f"{as_now}, if the two differ as they do so far"
+    return f"{as_now}, if cells go on to fail as often; {without}, if no further cell fails"
+
+
+def _range(ends):
     """Return a range of numbers of items in words."""
-    low, high = more
+    low, high = ends
     if low is None:
-        return "more than can be foreseen: the models are too close at these results"
-    if high is None:
-        return f"{low:,} or far more, if the models differ as they do so far"
-    return f"{low:,} to {high:,}, if the models differ as they do so far"
+        return "more than can be foreseen"
+    return f"{low:,} or far more" if high is None else f"{low:,} to {high:,}"
 
 
 def _as_json(tiers, k, rows, decided, new, more):
@@ -224,7 +233,8 @@ def _as_json(tiers, k, rows, decided, new, more):
         "delta": tiers.delta, "k": k, "items": "new" if new else "these", "decided": decided,
         "evidence": {size: tiers.evidence(size) for size in sizes},
         "settled": [size for size in sizes if tiers.decided(size)],
-        "more_items": None if more is None else [*more],
+        "more_items": None if more is None else [*more.as_now],
+        "more_items_if_no_more_fail": None if more is None else [*more.without_failures],
         "notes": [*tiers.results.notes], "summary": tiers.summary().split("\n"),
         "models": [output.plain_row(row) for row in rows],
     }
@@ -244,30 +254,53 @@ DRAWS = 20
 GROUPS = 200  # of neighbouring differences, which are drawn by the mean of the group
 
 
-def more_items(found) -> tuple[int | None, int | None] | None:
-    """Return how many more items might settle the weakest pair: in a quarter, and in most, draws.
+class More(NamedTuple):
+    """How many more items might settle a pair: in a quarter of draws, and in most of them.
 
-    New items are drawn, with replacement, from those on which both of the pair have a score; the
-    capital of claims is continued from what it is now, with its holes.  A number is None if it is
-    more than 55 times as many as so far, and all is if the pair has no common items.
+    A number is None if it is more than 55 times as many as so far.
+
+    Attributes
+    ----------
+    as_now : pair of int or None
+        If cells go on to fail as they do so far.
+    without_failures : pair of int or None
+        If no further cell fails.
+    """
+
+    as_now: tuple[int | None, int | None]
+    without_failures: tuple[int | None, int | None]
+
+
+def more_items(found) -> More | None:
+    """Return how many more items might settle the weakest pair; None if it has no common items.
+
+    New items are drawn, with replacement, from those that both of the pair were asked, of which
+    failed ones count as the worst, and from those on which both have a score; the capital of claims
+    is continued from what it is now, with its holes.
     """
     k = found.k if found.k is not None else _first_open(found)
     if not (pairs := found.undecided(k)):
-        return None, None
+        return More((None, None), (None, None))
     results = found.results
     a, b = (results.models.index(name) for name in pairs[0])
     fills, epsilon = results.fills(), results.unit_epsilon(found.epsilon)
-    d = (fills.low[a] - fills.low[b])[fills.scored[a] & fills.scored[b]]
-    if not d.size:
+    scored, asked = fills.scored[a] & fills.scored[b], ~(fills.absent[a] | fills.absent[b])
+    if not scored.any():
         return None
     so_far = np.arange(fills.low.shape[1]) < min(fills.ends[a], fills.ends[b])
     if results.order is None:
         so_far[:] = True
-    now = _growth((fills.low[a] - fills.high[b])[so_far] + epsilon).sum(axis=0)
+    gains = fills.low[a] - fills.high[b] + epsilon
+    now = _growth(gains[so_far]).sum(axis=0)
+    return More(*(_draws_needed(gains[which], now, found._needed()) for which in (asked, scored)))
+
+
+def _draws_needed(d, now, level):
+    """Return after how many draws from gains d a quarter, and most, of sequences reach a level."""
     groups = np.array_split(np.sort(d), min(GROUPS, d.size))
     chances = np.array([group.size for group in groups]) / d.size
-    growth = _growth(np.array([group.mean() for group in groups]) + epsilon)
-    needed = np.sort(_needed(growth, chances, now, found._needed(), FURTHEST * d.size))
+    growth = _growth(np.array([group.mean() for group in groups]))
+    needed = np.sort(_needed(growth, chances, now, level, FURTHEST * d.size))
     quarter, most = (needed[place] for place in (DRAWS // 4, (9 * DRAWS) // 10))
     return (int(quarter) if quarter < np.inf else None, int(most) if most < np.inf else None)
 

@@ -346,9 +346,11 @@ def _cells(table, roles, names, ways, scale, given) -> Found:
         blank[row, place] = at in absent or _is_blank(table, values[at])
     if (out := _outside(scores, scale)).any():
         row, place = (int(x) for x in np.argwhere(out)[0])
-        refuse(table.where(row, names[place]),
-               f": {_beyond(scores, scores[row, place], scale)}; the columns {listed(names)} are "
-               f"taken for {across}s: {_hint([names[place]], across)}")
+        told = f": {_beyond(scores, scores[row, place], scale)}"
+        if 2 * out.any(axis=0).sum() < len(names):  # few columns, which may hold no scores
+            told += (f"; the columns {listed(names)} are taken for {across}s: "
+                     f"{_hint([names[place]], across)}")
+        refuse(table.where(row, names[place]), told)
     return _placed(found, roles, down, columns, (scores, blank, bad))
 
 
@@ -413,4 +415,4 @@ def _beyond(scores, score, scale):
     """Return in words that a score is outside the bounds."""
     low, high = np.nanmin(scores) + 0, np.nanmax(scores) + 0
     return (f"is {score:g}, and scores are {scale}; those here are from {low:g} to {high:g}: "
-            "give the bounds of the scale, not of the results at hand, with --bounds")
+            "give the bounds of the scale, not of the results at hand, as --bounds 0 10")

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from topk_eval.reading.table import RawTable, Unreadable, columns_of, decoded, loads, refuse
+from topk_eval.reading.table import (
+    NoRows,
+    RawTable,
+    Unreadable,
+    columns_of,
+    decoded,
+    loads,
+    refuse,
+)
 
 EXAMPLE = 'write {"model": ..., "item": ..., "score": ...}'
 
@@ -33,7 +41,7 @@ def read_csv(path: object, data: bytes) -> RawTable:
         refuse(path, f", line {end}: the last line does not end, so the file may be cut off; add a "
                      "line end if it is complete")
     if not places:
-        refuse(path, " has a header and no rows; write a row for each result")
+        raise NoRows(f"{path} has a header and no rows; write a row for each result")
     columns = {name: fields[place :: len(names)] for place, name in enumerate(names)}
     return RawTable(str(path), "CSV", columns, places)
 
@@ -162,7 +170,7 @@ def read_parquet(path: object, data: bytes) -> RawTable:
     if (twice := _twice(names)) is not None:
         refuse(path, f": column {twice!r} occurs twice; rename or remove one")
     if not table.num_rows:
-        refuse(path, " has no rows; write a row for each result")
+        raise NoRows(f"{path} has no rows; write a row for each result")
     columns = dict(zip(names, values, strict=True))
     return RawTable(str(path), "Parquet", columns, range(1, table.num_rows + 1), "row")
 

@@ -23,6 +23,7 @@ from topk_eval.reading.lm_eval import is_lm_eval, read_lm_eval
 from topk_eval.reading.table import (
     LARGEST,
     NoResults,
+    NoRows,
     RawTable,
     Reader,
     Unreadable,
@@ -256,7 +257,7 @@ def tables_in(paths: Any) -> tuple[list[RawTable], list[str]]:
         inside = _files_in(path) if path.is_dir() else [path]
         for each in inside:
             files.setdefault(each.resolve(), (each, path.is_dir()))
-    tables, without = [], []
+    tables, without, begun = [], [], []
     for path, in_folder in files.values():
         try:
             tables.append(opened(path))
@@ -264,9 +265,13 @@ def tables_in(paths: Any) -> tuple[list[RawTable], list[str]]:
             if not in_folder:
                 raise
             without.append(path)
+        except NoRows as error:
+            begun.append(error)
+    if not tables and begun:
+        raise begun[0]
     if not tables:
         refuse(without[0], " and the other files of the folder have no results; name a file")
-    notes = []
+    notes = [str(error).partition(";")[0] for error in begun]
     if without:
         notes.append(f"{len(without):,} file{'s' * (len(without) > 1)} of folders without results: "
                      + listed([path.name for path in without]))

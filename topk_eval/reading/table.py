@@ -26,6 +26,10 @@ class NoResults(Unreadable):
     """A file that is intact and has no results, such as a manifest: folders may hold it."""
 
 
+class NoRows(Unreadable):
+    """A table that has no rows yet."""
+
+
 Labels = list[str | None]  # None where there is none; what is wrong is said apart
 Flaws = list[tuple[int, str]]  # rows, and what is wrong with a value of theirs
 

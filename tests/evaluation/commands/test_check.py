@@ -19,7 +19,7 @@ def test_check_says_what_was_read(line, tmp_path):
     assert said.code == 0 and said.err == ""
     lines = [x.split() for x in said.out.splitlines()]
     assert ["a", "2", "0", "0", "0.5", "0.75", "1"] in lines
-    assert ["b", "2", "1", "0", "0", "0", "0"] in lines
+    assert ["b", "1", "1", "0", "0", "0", "0"] in lines
     assert ["c", "1", "0", "1", "0.25", "0.25", "0.25"] in lines
     assert "1 cell failed, 1 absent" in said.out and lines[-1] == ["nothing", "is", "wrong"]
 

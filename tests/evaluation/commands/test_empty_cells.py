@@ -54,15 +54,58 @@ def test_cells_that_the_rule_leaves_are_not_used_up(line, tmp_path):
     table.to_csv(tmp_path / "wide.csv", index=False)
     words = tmp_path / "wide.csv", "-k", 1, "-n", 9, "--order", "columns", "--these"
     said = line("next", *words, "--empty", "failed")
-    assert "nothing is left to run: all items are used up, and the 1 best are open" in said.err
+    assert "nothing is left to run: all items are used up, and the 1 best are open; append new " \
+           "items to the list of --items" in said.err
     said = line("next", *words)
-    assert "the rule asks none of the cells that are left, and the 1 best are open" in said.err
+    assert "the rule asks none of the cells that are left, and the 1 best are open; offer 12 " \
+           "empty cells again with --empty absent, or append new items" in said.err
+
+
+def test_a_race_says_that_empty_cells_hold_it_up(line, wide):
+    """A regression test: they were said to be taken for failed and bounded by the worst."""
+    words = [*wide[:-1], 1, "--order", "columns"]
+    said = line("rank", *words)
+    assert "taken for failed" not in said.err
+    assert "3 cells without a score, 2 of them empty ones that end what counts" in said.out
+    assert "if it failed, say so: empty='failed' (--empty failed)" in said.out
+    assert "bounded by the worst" in line("rank", *words, "--empty", "failed").out
+
+
+def test_a_fixed_design_is_no_loop(line, wide):
+    said = line("next", *wide, "--order", "columns", "--missing", "fixed")
+    assert said.code == 2 and "this command chooses them by results" in said.err
+
+
+def test_the_loop_goes_on_in_a_file_beside_a_wide_table(line, tmp_path):
+    """Cells that were handed out are not handed out again, and the set is settled."""
+    rng = np.random.default_rng(0)
+    scores = (rng.random((3, 200)) < [[0.9], [0.5], [0.4]]).astype(float)
+    known = scores.copy()
+    known[:, 30:], known[1, 12] = np.nan, np.nan
+    items = [f"q{i}" for i in range(200)]
+    table = pd.DataFrame(known, columns=items)
+    table.insert(0, "model", [*"abc"])
+    table.to_csv(tmp_path / "wide.csv", index=False)
+    more = tmp_path / "more.csv"
+    more.write_text("model,item,score\n")
+    words = tmp_path / "wide.csv", more, "-k", 1, "--order", "columns", "--empty", "absent"
+    handed = []
+    while line("rank", *words).code == 3:
+        said = line("next", *words, "-n", 20)
+        cells = [row.split(",") for row in said.out.split()[1:]]
+        assert cells and len(handed) < 500
+        with more.open("a") as file:
+            file.writelines(f"{model},{item},{scores['abc'.index(model), items.index(item)]}\n"
+                            for model, item in cells)
+        handed += cells
+    assert len({*map(tuple, handed)}) == len(handed) and ["b", "q12"] in handed
+    assert line("rank", *words).code == 0
 
 
 def test_the_order_that_a_forecast_continues_is_mentioned(line, wide):
-    assert "more items might decide:" in line("rank", *wide).out
+    assert "more items that might decide the first of these pairs: " in line("rank", *wide).out
     said = line("rank", *wide, "--order", "columns").out
-    assert "more items might decide, continued in this order:" in said
+    assert "more items, continued in this order, that might decide the first" in said
 
 
 def test_the_title_of_a_figure_says_whether_the_set_is_settled():

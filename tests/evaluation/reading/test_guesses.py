@@ -94,11 +94,14 @@ def test_an_annotator_is_a_model_where_nothing_else_can_be(tmp_path):
 
 
 def test_scores_outside_the_bounds_name_the_option_and_the_range(tmp_path):
-    told = "are from 0 to 10: give the bounds of the scale, not of the results at hand, with --bou"
+    told = "are from 0 to 10: give the bounds of the scale, not of the results at hand, as --bou"
     wide, tidy = "model,q1,q2\na,3,10\nb,0,7\n", "model,item,score\na,1,0\na,2,3\nb,1,10\n"
     with pytest.raises(ValueError, match=r"line 2, column 'q1': is 3, and scores are in \[0, 1\].*"
-                       + told + ".*'q1', 'q2' are taken for items: .*--drop q1"):
+                       + told + "nds 0 10$"):
         read(tmp_path, wide)
+    one = "model,q1,q2,q3\na,1,0,10\nb,0,1,1\n"  # most columns have scores within the bounds
+    with pytest.raises(ValueError, match=told + ".*'q1', 'q2', 'q3' are taken for items: .*--dr"):
+        read(tmp_path, one)
     with pytest.raises(ValueError, match=r"line 3, column 'score': is 3, .*" + told):
         read(tmp_path, tidy)
     for text in (wide, tidy):
