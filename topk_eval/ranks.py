@@ -380,9 +380,10 @@ def _holes_in_words(results, source):
     if hasattr(source, "race") and (empty := int(results.blank.sum())):
         return (f"{_quantity(int((results.failed | results.absent).sum()), 'cell')} without a "
                 f"score, {empty:,} of them empty ones that end what counts")
-    if source.missing == "fixed":
-        return f"{holes}, failed ones bounded by the worst, absent ones left out"
-    return f"{holes}, bounded by the worst"
+    if source.missing == "worst" or not results.absent.any():
+        return f"{holes}, bounded by the worst"
+    failed = "failed ones bounded by the worst, absent ones " if results.failed.any() else ""
+    return f"{holes}, {failed}left out"
 
 
 def _of_order(results):

@@ -10,6 +10,11 @@ from book.build import ROOT
 
 STEMS = {path.stem for path in SOURCES}
 TITLES = {path.stem: contents.title(path.read_text(encoding="utf-8")) for path in SOURCES}
+PHRASE = re.compile(  # what one can do after a lesson, on the page of the course
+    r"^\d+\. \{doc\}`\.\./notebooks/([\w-]+)`: (.+?)(?=\n\n|\n\d+\. )", re.M | re.S)
+AIM = re.compile(r"^\*After this chapter you can\* (.+?)\n\n", re.M | re.S)
+WITHOUT_AIM = {"03-your-own-arms", "08-your-own-rule",  # boxes, and pages to look things up
+               "09-your-data", "41-errata"}
 NUMBERED = re.compile(r"\b[Cc]hapters? \d\d\b")
 NAMED = re.compile(r"chapter\s+\"([^\"]+)\"")
 PACKAGES = [path for name in ("topk", "topk_eval", "book", "benchmarks")
@@ -46,6 +51,37 @@ def test_the_course_names_the_lessons_that_quote_hardness_before_its_own():
     links = [f"{{doc}}`../notebooks/{name}`" for name in (*early, lessons[its_own])]
     said = "{} and {} quote the lower bound $T^*$ of {};".format(*links)
     assert said in page.replace("\n", " ")
+
+
+def aim(text):
+    """Return what one can do after a chapter, as said before its first heading, on one line."""
+    found = AIM.findall(text.split("\n## ")[0] + "\n\n")
+    assert len(found) <= 1
+    return " ".join(found[0].split()) if found else None
+
+
+def test_the_lessons_say_what_one_can_do_after_them_in_the_words_of_the_course():
+    page = (ROOT / "book/course.md").read_text(encoding="utf-8")
+    told = {name: " ".join(phrase.split()) for name, phrase in PHRASE.findall(page)}
+    assert list(told) == contents.course(ROOT)
+    assert {name: aim((ROOT / f"notebooks/{name}.md").read_text(encoding="utf-8"))
+            for name in told} == told
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_a_chapter_says_near_its_beginning_what_one_can_do_after_it(path):
+    """The paragraph stands by itself before the first heading, and ends with a full stop."""
+    text = path.read_text(encoding="utf-8")
+    if "\n## What to take away\n" in text and path.stem not in WITHOUT_AIM:
+        assert (aim(text) or "nothing").endswith(".")
+
+
+def test_what_counts_as_an_aim():
+    line = "*After this chapter you can* prove\nit.\n\n"
+    assert aim(f"# A page\n\nIt is true.\n\n{line}## A heading\n") == "prove it."
+    assert aim(f"# A page\n\n{line}```{{index}} ! truth\n```\n") == "prove it."
+    assert aim(f"# A page\n\n## A heading\n\n{line}") is None
+    assert aim(f"# A page\n\nIt is true. {line}") is None
 
 
 def test_the_contents_list_every_chapter_with_title_and_mark():

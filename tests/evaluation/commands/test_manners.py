@@ -4,8 +4,11 @@ import csv
 import io
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -238,3 +241,19 @@ def test_make_lists_whole_sentences():
     except FileNotFoundError:
         pytest.skip("make is not installed")
     assert "make address URL=https://github.com/owner/name\n" in done.stdout
+
+
+PAGE = Path(__file__).parents[3] / "notebooks" / "09-your-data.md"
+LINES = {"pages.csv": (3, "the 3 best up to 0.005 open"), "answers.csv": (3, "in: model A\n"),
+         "grades.csv": (0, "the 3 best settled")}
+
+
+def test_the_lines_of_the_page_for_ones_own_data_say_what_the_page_says(line, monkeypatch):
+    """Each line in a sentence of the page that ranks one of its files, in the notebook's folder."""
+    monkeypatch.chdir(PAGE.parent)
+    found = re.findall(r"`(topk rank data/[^`]+)`", PAGE.read_text(encoding="utf-8"))
+    assert len(found) == len(LINES)
+    for words in map(shlex.split, found):
+        code, told = LINES[Path(words[2]).name]
+        said = line(*words[1:])
+        assert said.code == code and told in said.out
