@@ -44,14 +44,14 @@ def next_cells(
         "-o", metavar="FILE", help="File for the cells; by default, or as -, standard output.",
         show_default=False)] = None,
     form: Annotated[Form | None, typer.Option(
-        "--format", help="CSV or JSON of models and items; or items only, for --samples of lm-eval "
-        "or --sample-id of inspect: all models are then asked all of them.",
+        "--format", help="CSV or JSON of models and items; or items alone, for all models, as "
+        "lm-eval's --samples or inspect's --sample-id.",
         show_default="csv", rich_help_panel=options.WRITTEN)] = None,
     as_json: Annotated[bool, typer.Option(
         "--json", help="Write JSON, as --format json.", rich_help_panel=options.WRITTEN)] = False,
     todo: Annotated[list[str] | None, typer.Option(
-        metavar="FILE", help="Earlier output of this command, whose cells are still being run and "
-        "are not handed out again. The option may be repeated.", show_default=False)] = None,
+        metavar="FILE", help="Earlier output, whose cells are still being run; may be repeated.",
+        show_default=False)] = None,
     models: options.Models = None,
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = 0.0,
@@ -76,10 +76,9 @@ def next_cells(
 
     Example: topk next results.csv -k 3 -n 100 --items items.txt -o todo.csv
 
-    Repeat it until `topk rank`, with the same models, items and scale, is decided.  You may append
-    results in any order, and of only some of the cells; a cell that failed is appended with an
-    empty score, and counts as the worst.  The cells depend on the files and the options only.  An
-    empty list means that all is decided or run.
+    Repeat it until `topk rank`, with the same options, is decided.  Append results in any order, a
+    cell that failed with an empty score; beside a wide table write them to a second file.  An empty
+    list means that all is decided or run.
     """
     if missing is options.Missing.fixed:
         raise ValueError("--missing fixed says that which cells exist was fixed before any result; "

@@ -44,15 +44,14 @@ TrialColumn = Annotated[str | None, typer.Option(
     "--trial", metavar="NAME", help="Column with the trial.", show_default=False,
     rich_help_panel=COLUMNS)]
 ClusterColumn = Annotated[str | None, typer.Option(
-    "--cluster", metavar="NAME", help="Column with the cluster of the item, such as a document: "
-    "the mean over its items is one result.", show_default=False, rich_help_panel=COLUMNS)]
+    "--cluster", metavar="NAME", help="Column with the cluster of the item, such as a document, "
+    "whose mean is one result.", show_default=False, rich_help_panel=COLUMNS)]
 
 Columns = Annotated[str | None, typer.Option(
-    metavar="FILE|A,B,...", help="Columns of a wide table that are its models or items: a file "
-    "with a name on each line, or names with commas; by default all beside the names.",
+    metavar="FILE|A,B,...", help="Columns of a wide table that count, by default all.",
     show_default=False, rich_help_panel=COLUMNS)]
 Drop = Annotated[str | None, typer.Option(
-    metavar="FILE|A,B,...", help="Columns that are not read, such as those that hold no scores.",
+    metavar="FILE|A,B,...", help="Columns that are left out.",
     show_default=False, rich_help_panel=COLUMNS)]
 
 
@@ -65,10 +64,10 @@ def wide(columns: str | None, drop: str | None) -> tuple[list[str] | None, list[
 # What the scores mean
 
 Bounds = Annotated[tuple[float, float], typer.Option(
-    metavar="LOW HIGH", help="The smallest and the largest score of the scale.",
+    metavar="LOW HIGH", help="Smallest and largest score of the scale.",
     rich_help_panel=SCORES)]
 Lower = Annotated[bool, typer.Option(
-    "--lower-is-better", help="Smaller scores are better, as with errors and costs.",
+    "--lower-is-better", help="Smaller scores are better.",
     rich_help_panel=SCORES)]
 
 
@@ -81,9 +80,8 @@ class Empty(StrEnum):
 
 
 EmptyOption = Annotated[Empty, typer.Option(
-    "--empty", help="What an empty cell of a wide table is: it failed, or it is absent, that "
-    "is, it was not asked; by default it failed if its model has a score for a later item.",
-    rich_help_panel=SCORES)]
+    "--empty", help="What empty cells of a wide table are; auto: failed if a later item of the "
+    "model has a score, and otherwise absent.", rich_help_panel=SCORES)]
 
 
 class Missing(StrEnum):
@@ -94,13 +92,13 @@ class Missing(StrEnum):
 
 
 MissingOption = Annotated[Missing, typer.Option(
-    "--missing", help="Absent cells are bounded by the worst; or, if which cells exist was fixed "
-    "before any result, left out.", rich_help_panel=SCORES)]
+    "--missing", help="Absent cells count as the worst; or are left out, if which cells exist was "
+    "fixed before any result.", rich_help_panel=SCORES)]
 
 # The items and their order
 
-ITEMS = ("All items that any model may be asked, in an order fixed before any result: a file with "
-         "a name on each line, or a number N for the names 1 to N.")
+ITEMS = ("All items that may be asked, in an order fixed before any result: a file with a name on "
+         "each line, or N for the names 1 to N.")
 Items = Annotated[str | None, typer.Option(
     metavar="FILE|N", help=ITEMS, show_default=False,
     rich_help_panel=ORDER)]
@@ -114,18 +112,17 @@ class Order(StrEnum):
 
 
 OrderOption = Annotated[Order | None, typer.Option(
-    "--order", help="The order of the items in a wide table that has every asked item, or in logs "
-    "whose headers list all items: as they stand there (columns), or by name (names). No item may "
-    "be added between looks.", show_default=False, rich_help_panel=ORDER)]
+    "--order", help="Take the order from wide tables or headers of logs that have every item that "
+    "may be asked: as they stand, or by name.", show_default=False, rich_help_panel=ORDER)]
 Drawn = Annotated[bool, typer.Option(
-    "--drawn", help="The order of --items or --order was drawn at random before any result.",
+    "--drawn", help="That order was drawn at random before any result.",
     rich_help_panel=ORDER)]
 Shuffle = Annotated[bool, typer.Option(
-    "--shuffle", help="Ask the items in a random order drawn from --seed, not in that of --items; "
-    "give it to `topk rank` and `topk next` alike.", rich_help_panel=ORDER)]
+    "--shuffle", help="Ask --items in a random order drawn from --seed.",
+    rich_help_panel=ORDER)]
 Seed = Annotated[int | None, typer.Option(
-    metavar="N", help="Seed of the order of --shuffle, one that no earlier study of these items "
-    "used.", show_default=False, rich_help_panel=ORDER)]
+    metavar="N", help="Seed of --shuffle, which no earlier study of these items used.",
+    show_default=False, rich_help_panel=ORDER)]
 
 # What is stated
 
@@ -133,15 +130,13 @@ Delta = Annotated[float, typer.Option(
     metavar="P", help="Bound on the probability that anything stated is wrong.",
     rich_help_panel=STATEMENTS)]
 Epsilon = Annotated[float, typer.Option(
-    metavar="X", help="Tolerance in units of score; it needs -k.", rich_help_panel=STATEMENTS)]
+    metavar="X", help="Tolerance in units of score, with -k.", rich_help_panel=STATEMENTS)]
 New = Annotated[bool, typer.Option(
-    "--new/--these", help="Whether statements are about new items like these, or about the mean "
-    "over exactly the items of --items (by default those in the files).",
-    rich_help_panel=STATEMENTS)]
+    "--new/--these", help="About new items like these, or about exactly the items of --items, by "
+    "default those in the files.", rich_help_panel=STATEMENTS)]
 MostModels = Annotated[int | None, typer.Option(
-    metavar="N", help="If you looked at results to choose which models are in the files: the "
-    "number of models on the list, fixed before any result, from which you chose.",
-    show_default=False, rich_help_panel=STATEMENTS)]
+    metavar="N", help="Length of a list, fixed before any result, from which you chose the models "
+    "by looking at results.", show_default=False, rich_help_panel=STATEMENTS)]
 Models = Annotated[str | None, typer.Option(
-    metavar="FILE|A,B,...", help="All models: a file with a name on each line, or names with "
-    "commas; by default those with results.", show_default=False, rich_help_panel=STATEMENTS)]
+    metavar="FILE|A,B,...", help="All models, by default those with results.", show_default=False,
+    rich_help_panel=STATEMENTS)]

@@ -27,11 +27,11 @@ def rank(
     context: typer.Context,
     files: options.Files,
     k: Annotated[int | None, typer.Option(
-        "-k", metavar="K", help="Ask whether the K first are the K best, with all of delta; fix K "
-        "before you look at results.", show_default=False,
+        "-k", metavar="K", help="Size of the set of best models, fixed before you look at results; "
+        "all of delta is spent on it.", show_default=False,
         rich_help_panel=options.STATEMENTS)] = None,
     ranks: Annotated[bool, typer.Option(
-        "--ranks", help="State rank intervals and tiers, as without -k.",
+        "--ranks", help="State ranges of ranks, as without -k.",
         rich_help_panel=options.STATEMENTS)] = False,
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = 0.0,
@@ -55,8 +55,8 @@ def rank(
     columns: options.Columns = None,
     drop: options.Drop = None,
     arm: Annotated[str | None, typer.Option(
-        metavar="NAME", help="Column with the arm, in a file of counts, whose rows have a number "
-        "of independent rewards and their sum.", show_default=False,
+        metavar="NAME", help="Column with the arm, in a file of numbers and sums of independent "
+        "rewards.", show_default=False,
         rich_help_panel=COUNTS)] = None,
     count: Annotated[str | None, typer.Option(
         metavar="NAME", help="Column with the number of rewards.", show_default=False,
@@ -76,10 +76,12 @@ def rank(
 
     Example: topk rank results.csv -k 3
 
+    For a wide table of grades: topk rank wide.csv -k 3 --bounds 0 10 --order columns
+
     For counts: topk rank ab.csv -k 1 --arm page --count visitors --sum buyers
 
-    The exit code is 0 if the K best are settled, or, without -k, if every model has only one
-    possible rank; 3 if not; and 2 if a file or an option is refused.
+    The exit code is 0 if the K best (without -k, all ranks) are settled, 3 if not, and 2 if a file
+    or an option is refused.
     """
     _check_plot(plot)
     if ranks and k is not None:
