@@ -114,7 +114,7 @@ def tiers(
         What absent cells are.  By default they are bounded by the worst, as failed ones are; in a
         race the first one that is needed ends what counts.  With ``'fixed'`` they are left out, and
         a pair uses what both have: you say that which cells exist was fixed before any result was
-        known.  Cells that are still on their way are not such a pattern: with them, equal models
+        known, or does not depend on any score.  Cells that are still on their way are not such a pattern: with them, equal models
         may be declared different far more often than in delta of all tables.
     n_items : int, optional
         Number N of items for ``about="these"``, at least the number of items in the table, which is
