@@ -114,8 +114,9 @@ def tiers(
         What absent cells are.  By default they are bounded by the worst, as failed ones are; in a
         race the first one that is needed ends what counts.  With ``'fixed'`` they are left out, and
         a pair uses what both have: you say that which cells exist was fixed before any result was
-        known, or does not depend on any score.  Cells that are still on their way are not such a pattern: with them, equal models
-        may be declared different far more often than in delta of all tables.
+        known, or does not depend on any score.  Cells that are still on their way are not such a
+        pattern: with them, equal models may be declared different far more often than in delta of
+        all tables.
     n_items : int, optional
         Number N of items for ``about="these"``, at least the number of items in the table, which is
         the default.
@@ -377,7 +378,7 @@ def _holes_in_words(results, source):
     """Return how many cells have no score, and what they count as; "" if there are none."""
     if not (holes := results.holes()):
         return ""
-    if hasattr(source, "race") and (empty := int(results.blank.sum())):
+    if isinstance(source, _Racing) and (empty := int(results.blank.sum())):
         return (f"{_quantity(int((results.failed | results.absent).sum()), 'cell')} without a "
                 f"score, {empty:,} of them empty ones that end what counts")
     if source.missing == "worst" or not results.absent.any():
@@ -607,6 +608,11 @@ class Tiers:
                           for place, tier in enumerate(self._tier)]
         place = {"in": (1, k), "out": (k + 1, n), "open": (1, n), "tied": (1, n)}
         self._low, self._high = np.array([place[tier] for tier in self._tier]).T
+
+    @property
+    def _races(self):
+        """Whether models race for the best, or the worst."""
+        return isinstance(self._source, _Racing)
 
     def _place(self, arm):
         """Return the place of a model, by its number in the table, in rank order."""

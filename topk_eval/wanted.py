@@ -84,7 +84,7 @@ def next_cells(
         return [], f"the {k} best are decided"
     state, groups = _state(tiers), _groups(results)
     absent = results.absent
-    if hasattr(tiers._source, "race"):  # an empty cell holds it up
+    if tiers._races:  # an empty cell holds it up
         absent = absent | results.blank
     handed = np.zeros_like(absent) if handed is None else handed & absent
     asked, sent = (_whole(x, groups) for x in (~absent, ~absent | handed))
@@ -132,7 +132,7 @@ def _state(tiers):
     new = hasattr(source, "counts")
     state = begin(n, fills.low.shape[1], tiers.k, tiers.delta, epsilon, new)
     table: Any = state.table
-    if hasattr(source, "race"):
+    if tiers._races:
         table = source.table
     elif new:
         table = replace(state.strategy, claims=source.counts.of_set).table(n, None)

@@ -108,7 +108,7 @@ def rank(
     about = "new" if new else "these"
     found = tiers(results, delta, k, epsilon, about, missing.value,  # type: ignore[arg-type]
                   most_models=most_models)
-    if not hasattr(found._source, "race"):  # where an empty cell ends what counts
+    if not found._races:  # in a race an empty cell ends what counts
         note_of_empty(results)
     decided = _is_decided(found, k)
     more = None if decided or not new else more_items(found)
@@ -117,7 +117,8 @@ def rank(
         output.say_json(context, _as_json(shown, k, rows, decided, new, more))
     else:
         for note in results.notes:
-            output.note(note)
+            if note != results.holes():  # which the first line of the answer says
+                output.note(note)
     if markdown:
         typer.echo(output.markdown(rows))
     elif not as_json:

@@ -139,10 +139,10 @@ def plain(name: object) -> str:
     return SIGNS.sub("", str(name).lower())
 
 
-def listed(names: list[Any]) -> str:
+def listed(names: list[Any], most: int = SHOWN) -> str:
     """Return names in words, at most some of them."""
-    more = len(names) - SHOWN
-    return ", ".join(map(repr, names[:SHOWN])) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - most
+    return ", ".join(map(repr, names[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def found_in(table: RawTable, asked: Asked, scored: bool, scale: RewardRange) -> Found:
@@ -324,7 +324,7 @@ def _cells(table, roles, names, ways, scale, given) -> Found:
     down, across = ways
     lines = table.kind != "CSV"
     found = Found(table, {down: f"column {roles[down]!r}",
-                          across: f"the names of the columns {listed(names)}",
+                          across: f"the names of the columns {listed(names, 2)}",
                           "score": "their values"})
     found.columns |= {role: f"column {roles[role]!r}" for role in ("trial", "cluster")
                       if roles[role] is not None}
