@@ -294,8 +294,9 @@ class _Racing:
         self.counts, self.about, self.notes = pairs.counts, pairs.about, [*pairs.notes]
         n, items = fills.low.shape
         self.table = rule.table(n, np.full(n, items))
-        cells = fills._replace(absent=fills.absent | fills.empty)  # an empty cell stops the race
-        self.table.put(told_cells(cells))
+        if self.missing == "worst":  # what is filled later must not change who has left before
+            fills = fills._replace(absent=fills.to_come)
+        self.table.put(told_cells(fills))
         self.race = self.table.race
         leader = self.race.leaders()[0]
         others = [a for a in pairs.order if a != leader]
@@ -303,14 +304,16 @@ class _Racing:
         gone = np.flatnonzero(~self.race.left)
         self.claims = np.zeros((n, n), dtype=bool)
         self.claims[(gone, leader) if self.race.worst else (leader, gone)] = True
+        self.waits = False
         if self.race.left.sum() > 1:
-            self.notes += self._held_up(results, cells.absent)
+            self.notes += self._held_up(results, fills)
 
-    def _held_up(self, results, absent):
+    def _held_up(self, results, fills):
         """Return a sentence on the models whose cells the race waits for."""
+        absent, row = fills.absent, self.race.rounds
         arms = self.race.holding(prefixes(absent)).tolist()
-        row = self.race.rounds
-        if not arms or row >= absent.shape[1]:
+        self.waits = bool(arms) and row < absent.shape[1]
+        if not self.waits:
             return []
         labels = [*dict.fromkeys(results.clusters or results.items)]
         rest = int((absent[:, row:] & self.race.left[:, None]).sum())
@@ -318,9 +321,10 @@ class _Racing:
         found = [f"results before item {labels[row]} count, where {names} "
                  f"{'lack' if len(arms) > 1 else 'lacks'} a cell ({_quantity(rest, 'cell')} to run "
                  "from there)"]
-        if results.clusters is None and results.blank[arms, row].any():
-            found.append("an empty cell is one that is not there yet; if it failed, say so: "
-                         "empty='failed' (--empty failed)")
+        if fills.empty[arms, row].any():
+            found.append("an empty cell is one that is not there yet; if it failed, give it a row "
+                         "with an empty score in a second file, or say of all of them that they "
+                         "failed: empty='failed' (--empty failed)")
         return found
 
     def log_p(self, inside, outside):
@@ -378,13 +382,16 @@ def _holes_in_words(results, source):
     """Return how many cells have no score, and what they count as; "" if there are none."""
     if not (holes := results.holes()):
         return ""
-    if isinstance(source, _Racing) and (empty := int(results.blank.sum())):
-        return (f"{_quantity(int((results.failed | results.absent).sum()), 'cell')} without a "
-                f"score, {empty:,} of them empty ones that end what counts")
+    if isinstance(source, _Racing) and source.missing == "worst":
+        number = int((results.failed | results.absent).sum())
+        failed = int((results.failed & ~results.blank & ~results.unfinished).sum())
+        worst = f", {failed:,} of which failed and count as the worst" if failed else ""
+        return (f"{_quantity(number, 'cell')} without a score{worst}; results count up to the "
+                "first that is needed and not there yet")
     if source.missing == "worst" or not results.absent.any():
         return f"{holes}, bounded by the worst"
-    failed = "failed ones bounded by the worst, absent ones " if results.failed.any() else ""
-    return f"{holes}, {failed}left out"
+    told = "failed ones bounded by the worst, absent ones " if results.failed.any() else ""
+    return f"{holes}, {told}left out"
 
 
 def _of_order(results):

@@ -60,12 +60,20 @@ class Fills(NamedTuple):
         Cells that nobody has asked.
     empty : ndarray of bool, shape (n, N)
         Cells of a wide table that are empty, of which it is not said whether they failed.
+    partial : ndarray of bool, shape (n, N)
+        Cells of which a part has not been asked: items of a cluster, or trials.
     """
 
     low: Floats
     high: Floats
     absent: Flags
     empty: Flags
+    partial: Flags
+
+    @property
+    def to_come(self) -> Flags:
+        """Cells that may be filled, or filled further, in a later look, (n, N)."""
+        return self.absent | self.empty | self.partial
 
     @property
     def scored(self) -> Flags:
@@ -160,7 +168,7 @@ class Results:
         Whether that order is a random order of all N items, drawn before any result was known.
     empty : {'auto', 'failed', 'absent'}
         What an empty cell of a wide table is: one that failed, one that nobody has asked, or, by
-        default, failed if its model has a score for a later item of that table, in the order that
+        default, failed if its model has a score for a later item of a wide table, in the order that
         is given, and otherwise absent.
 
     Attributes
@@ -176,6 +184,8 @@ class Results:
     blank : ndarray of bool, shape (n, N)
         Empty cells of a wide table of which nobody has said that they failed; in a race they stand
         for cells that are not there yet.
+    unfinished : ndarray of bool, shape (n, N)
+        Cells that have rows of some trials only.
     order : {None, 'given', 'drawn'}
         Where the order of the items comes from.
     named : {None, 'list', 'columns', 'names'}
@@ -218,6 +228,7 @@ class Results:
     failed: Flags
     absent: Flags
     blank: Flags
+    unfinished: Flags
     order: str | None
     named: str | None
     bounds: tuple[float, float]
@@ -307,13 +318,13 @@ class Results:
         place = {name: row for row, name in enumerate(self.models)}
         other = copy.copy(self)
         cells = self._blank(len(models), len(self.items))
-        empty = np.zeros_like(cells[2])
+        whole = *cells, np.zeros_like(cells[2]), np.zeros_like(cells[2])
         known = [(row, place[name]) for row, name in enumerate(models) if name in place]
         for row_, mine in known:
-            for found, now in zip((*cells, empty), (self.low, self.high, self.absent, self.failed,
-                                                    self.blank), strict=True):
+            for found, now in zip(whole, (self.low, self.high, self.absent, self.failed, self.blank,
+                                          self.unfinished), strict=True):
                 found[row_] = now[mine]
-        other._set([*models], self.items, *cells, empty)
+        other._set([*models], self.items, *whole)
         return other
 
     def _blank(self, n: int, size: int) -> tuple[Floats, Floats, Flags, Flags]:
@@ -370,6 +381,7 @@ class Results:
     def _fill_rows(self, models, items, a, i, listed, empty, listed_items):
         """Set the cells as means of their trials; those that are missing are bounded."""
         shape, scores = (len(models), len(items)), listed.scores
+        check_choice(empty, "empty", ("auto", "failed", "absent"))
         flat = a * shape[1] + i
         size = shape[0] * shape[1]
         rows = np.bincount(flat, minlength=size).reshape(shape)
@@ -385,6 +397,17 @@ class Results:
             return
         self._check_scale(scores, lambda x: f"{row(x)}, model {in_words(models[a[x]])}, item "
                                             f"{in_words(items[i[x]])}")
+        blank = np.zeros(size, dtype=bool)
+        if listed.empty is not None:
+            scored = np.zeros(size, dtype=bool)
+            scored[flat[~np.isnan(scores) & (True if listed.wide is None else listed.wide)]] = True
+            before = _before_another(scored.reshape(shape), items, listed_items).ravel()[flat]
+            fails = before if empty == "auto" else np.full(flat.size, empty == "failed")
+            if empty == "auto":
+                blank[flat[listed.empty & fails]] = True
+            stays = ~listed.empty | fails
+            flat, scores = flat[stays], scores[stays]
+            rows = np.bincount(flat, minlength=size).reshape(shape)
         known = np.flatnonzero(~np.isnan(scores))
         known = known[np.argsort(scores[known], kind="stable")]  # sums do not depend on the order
         told = np.bincount(flat[known], minlength=size).reshape(shape)
@@ -392,8 +415,10 @@ class Results:
         np.add.at(sums, flat[known], scores[known])
         lack, self.trials = most - told, most
         low, high = filled_means(sums.reshape(shape), lack, most, self.bounds)
-        self._set(models, items, low, high, rows == 0, (rows > 0) & (lack > 0), None)
-        fewer = int(((rows > 0) & (rows < most)).sum())
+        unfinished = (rows > 0) & (rows < most)
+        self._set(models, items, low, high, rows == 0, (rows > 0) & (lack > 0),
+                  blank.reshape(shape), unfinished)
+        fewer = int(unfinished.sum())
         if fewer:
             self.notes.append(f"{_cells(fewer)} with less than {most} trials; each missing trial "
                               "is bounded by the worst")
@@ -424,10 +449,12 @@ class Results:
                    f"{span}: give the bounds {TOLD}, as Results(table, bounds=(0, 10)) or "
                    "--bounds 0 10", where(place))
 
-    def _set(self, models, items, low, high, absent, failed, empty):
+    def _set(self, models, items, low, high, absent, failed, blank=None, unfinished=None):
         self.models, self.items = models, items
         self.low, self.high, self.absent, self.failed = low, high, absent, failed
-        self.blank = np.zeros_like(failed) if empty is None else empty
+        none = np.zeros_like(failed)
+        self.blank = none if blank is None else blank
+        self.unfinished = none if unfinished is None else unfinished
 
     def _order_of(self, order, drawn, items, wide, known=None):
         """Return all items in the order that is given, with the labels of ``items``, or None."""
@@ -471,7 +498,7 @@ class Results:
 
         self._set([*self.models], listed, put(self.low, self.bounds[0]),
                   put(self.high, self.bounds[1]), put(self.absent, True), put(self.failed, False),
-                  put(self.blank, False))
+                  put(self.blank, False), put(self.unfinished, False))
 
     def _set_clusters(self, cluster):
         """Set the cluster of each item."""
@@ -511,17 +538,21 @@ class Results:
         low, high = unit_fills(self.low, self.high, self._range, self.lower_is_better)
         low, high = np.where(self.absent, 0.0, low), np.where(self.absent, 1.0, high)
         if self.clusters is None:
-            return Fills(low, high, self.absent, self.blank)
+            return Fills(low, high, self.absent, self.blank, self.unfinished)
         place, count = self.cluster_places()
         total = np.zeros((3, len(self.models), count.size))
         for found, cells in zip(total, (low, high, self.absent), strict=True):
             np.add.at(found.T, place, cells.T)
         low, high = total[0] / count, total[1] / count
-        known = np.zeros(low.shape, dtype=bool)
-        np.logical_or.at(known.T, place, (self.low != self.high).T)
-        high = np.where(known, high, low)
-        none = np.zeros_like(known)
-        return Fills(low.clip(0, 1), high.clip(0, 1), total[2] == count, none)
+
+        def some(cells):
+            found = np.zeros(low.shape, dtype=bool)
+            np.logical_or.at(found.T, place, cells.T)
+            return found
+
+        high, absent = np.where(some(self.low != self.high), high, low), total[2] == count
+        return Fills(low.clip(0, 1), high.clip(0, 1), absent, some(self.blank),
+                     some(self.absent | self.unfinished) & ~absent)
 
     def cluster_places(self) -> tuple[Integers, Integers]:
         """Return the place of each item's cluster, (N,), and the size of each cluster, (M,).

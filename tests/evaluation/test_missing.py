@@ -64,3 +64,39 @@ def test_a_notebook_shows_a_trial_as_a_table():
     shown = trial._repr_html_()
     assert "&lt;b&gt;" in shown and "<b>" not in shown
     assert "<td>open</td>" in shown and "<td>0.5</td>" in shown  # status and gain
+
+
+RATES = [[0.75], [0.75], [0.7], [0.4], [0.2]]
+
+
+@pytest.mark.parametrize("what", ["clusters", "trials", "empty cells"])
+def test_a_race_keeps_what_it_says_when_cells_arrive(what):
+    """A regression test: partly run clusters and trials were filled with the worst, and left later.
+
+    Whoever is in or out while cells of a model are under way stays so once they are there.
+    """
+    rng, said = np.random.default_rng(0), 0
+    for _ in range(60):
+        whole = (rng.random((5, 40)) < RATES).astype(float)
+        late = np.zeros(whole.shape, dtype=bool)
+        late[rng.integers(0, 3), 2 * rng.integers(1, 10) + 1 :: 2] = True
+        before, after = ({
+            "clusters": lambda x: topk_eval.Results(
+                x, order="columns", cluster=np.arange(40) // 2, empty="absent"),
+            "trials": _in_trials,
+            "empty cells": lambda x: topk_eval.Results(x, order="columns"),
+        }[what](table) for table in (np.where(late, np.nan, whole), whole))
+        first, last = (topk_eval.tiers(x, k=1, delta=0.3).frame().set_index("model").tier
+                       for x in (before, after))
+        stated = first != "open"
+        said += int(stated.sum())
+        assert (last[stated.index] == first)[stated].all()
+    assert said > 20
+
+
+def _in_trials(table):
+    """Return results of 20 items with two trials each; a cell of nan has no row."""
+    rows = [(arm, place // 2, place % 2, score) for (arm, place), score in np.ndenumerate(table)
+            if score == score]
+    frame = pd.DataFrame(rows, columns=["model", "item", "trial", "score"])
+    return topk_eval.Results(frame, order=[*range(20)])

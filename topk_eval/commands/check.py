@@ -36,7 +36,7 @@ def check(
     """
     read = find_results(files, Asked(
         {"model": model, "item": item, "score": score, "trial": trial, "cluster": cluster},
-        *options.wide(columns, drop)), bounds)
+        *options.wide(columns, drop)), bounds, empty.value)
     if problems := read.problems:
         for note in read.notes:
             output.say(note)

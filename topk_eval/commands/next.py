@@ -113,10 +113,11 @@ def next_cells(
     if order is not None and empty is options.Empty.auto and (left := int(results.absent.sum())):
         output.note(f"taken for not run: {output.quantity(left, 'empty cell')} after the last "
                     "score of a model; --empty failed if they failed")
-    note_of_empty(results)
     handed = _handed_out(todo or [], results)
     about = "new" if new else "these"
     found = tiers(results, delta, k, epsilon, about, most_models=most_models)  # type: ignore[arg-type]
+    if not found._races:  # in a race an empty cell is one that is not there yet
+        note_of_empty(results)
     cells, why = wanted.next_cells(found, size, handed)
     pairs = [(results.models[a], results.items[i]) for a, i in cells]
     text = FORMATS[Form.json if as_json else form or Form.csv](pairs, files)
@@ -130,15 +131,23 @@ def next_cells(
         why = (f"{output.quantity(len(cells), 'cell')} of {number}; "
                f"p = {found.evidence(k):.2g}")
     else:
-        why = f"nothing is left to run: {why}{'' if found.decided(k) else _way_on(results)}"
+        on = "" if found.decided(k) or handed.any() else _way_on(
+            results, grows=new and items is not None and not shuffle)
+        why = f"nothing is left to run: {why}{on}"
     output.note(why)
 
 
-def _way_on(results):
-    """Return what can be done if no cell is left and the set is open."""
-    again = f"offer {output.quantity(int(results.blank.sum()), 'empty cell')} again with --empty " \
-            "absent, or " if results.blank.any() else ""
-    return f"; {again}append new items to the list of --items"
+def _way_on(results, grows):
+    """Return what can be done if no cell is left and the set is open.
+
+    With ``grows`` the list of items may become longer: later ones do not change the order.
+    """
+    ways = []
+    if number := int(results.blank.sum()):
+        ways.append(f"--empty absent offers {output.quantity(number, 'empty cell')} again")
+    if grows:
+        ways.append("new items may be appended to the list of --items")
+    return "".join(f"; {way}" for way in ways)
 
 
 def _as_csv(pairs, files):

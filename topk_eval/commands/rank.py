@@ -182,19 +182,22 @@ def _say_open(tiers, k, new, more):
     results, pairs = tiers.results, tiers.undecided(k)
     output.say("")
     output.say(f"first now: {some_of(tiers.names[:k])}")
-    output.say(f"open for the {k} best: {output.quantity(len(pairs), 'pair')}, beginning with the "
-               "least certain: " + "; ".join(f"{a} over {b}" for a, b in pairs[:PAIRS]))
+    first = ", beginning with the least certain" if len(pairs) > 1 else ""
+    output.say(f"open for the {k} best: {output.quantity(len(pairs), 'pair')}{first}: "
+               + "; ".join(f"{a} over {b}" for a, b in pairs[:PAIRS]))
     holes = {"failed": results.failed, "absent": results.absent}
     if tiers._source.missing == "fixed":  # absent ones are left out
         del holes["absent"]
+    elif tiers._races:  # what is not there yet ends what counts
+        holes = {"failed": results.failed & ~results.blank & ~results.unfinished}
     held = [words for name in (pairs[0] if pairs else ())
             if (words := _holes_of(name, results, holes))]
     if held:
         output.say(f"each hole counts as the worst: {'; '.join(held)}")
     if more is not None:
         way = ", continued in this order," if results.order is not None else ""
-        output.say(f"more items{way} that might decide the first of these pairs: "
-                   f"{_more_in_words(more)}")
+        which = "the first of these pairs" if len(pairs) > 1 else "it"
+        output.say(f"more items{way} that might decide {which}: {_more_in_words(more)}")
     if not new:
         left = int(results.absent.sum())
         output.say(f"{output.quantity(left, 'cell')} of {results.absent.size} are not run yet")
@@ -226,7 +229,9 @@ def _range(ends):
     low, high = ends
     if low is None:
         return "more than can be foreseen"
-    return f"{low:,} or far more" if high is None else f"{low:,} to {high:,}"
+    if high is None:
+        return f"{low:,} or far more"
+    return f"{low:,} to {high:,}" if high > low else f"{low:,}"
 
 
 def _as_json(tiers, k, rows, decided, new, more):
@@ -282,17 +287,22 @@ def more_items(found) -> More | None:
     is continued from what it is now, with its holes.
     """
     k = found.k if found.k is not None else _first_open(found)
+    if found._races and found._source.waits:  # a number of items is not what it needs
+        return None
     if not (pairs := found.undecided(k)):
         return More((None, None), (None, None))
     results = found.results
     a, b = (results.models.index(name) for name in pairs[0])
     fills, epsilon = results.fills(), results.unit_epsilon(found.epsilon)
-    scored, asked = fills.scored[a] & fills.scored[b], ~(fills.absent[a] | fills.absent[b])
+    scored = fills.scored[a] & fills.scored[b]
+    asked = ~(fills.absent | fills.partial)[[a, b]].any(axis=0)
     if not scored.any():
         return None
     so_far = np.arange(fills.low.shape[1]) < min(fills.ends[a], fills.ends[b])
     if results.order is None:
         so_far[:] = True
+    if found._source.missing == "fixed":  # absent cells are left out
+        so_far &= ~fills.absent[[a, b]].any(axis=0)
     gains = fills.low[a] - fills.high[b] + epsilon
     now = _growth(gains[so_far]).sum(axis=0)
     return More(*(_draws_needed(gains[which], now, found._needed()) for which in (asked, scored)))
@@ -326,7 +336,8 @@ def _needed(growth, chances, logs, level, most):
         logs = logs + rng.multinomial(step, chances, size=DRAWS) @ growth
         now = _log_e(logs)
         new = np.isinf(needed) & (now >= level)
-        needed[new] = size + np.ceil(step * (level - before[new]) / (now - before)[new])
+        part = (level - before[new]) / np.maximum((now - before)[new], 1e-12)
+        needed[new] = np.maximum(1, size + np.ceil(step * part.clip(0, 1)))
         before, size = now, size + step
     return needed
 

@@ -160,7 +160,7 @@ def read_results(
     """
     asked = Asked({"model": model, "item": item, "score": score, "trial": trial,
                    "cluster": cluster}, columns, drop)
-    read = find_results(paths, asked, bounds)
+    read = find_results(paths, asked, bounds, empty)
     if problems := read.problems:
         more = len(problems) - 1
         raise Unreadable(problems[0] + (f" (and {more} more: see topk check)" if more else ""))
@@ -199,7 +199,9 @@ def as_results(
     return results
 
 
-def find_results(paths: Any, asked: Asked, bounds: Sequence[float] = (0, 1)) -> Read:
+def find_results(
+    paths: Any, asked: Asked, bounds: Sequence[float] = (0, 1), empty: str = "auto",
+) -> Read:
     """Read files, and note what is wrong with their rows; see `read_results`.
 
     Raises
@@ -223,7 +225,7 @@ def find_results(paths: Any, asked: Asked, bounds: Sequence[float] = (0, 1)) -> 
     said += [note for each in found for note in each.table.notes]
     if len(found) > 1 and any(each.empty is not None for each in found):
         known = [*dict.fromkeys(_chained(x.items for x in found if x.empty is not None))]
-        said += _fill_holes(found)
+        said += _fill_holes(found, empty)
     _mark_twice(found)
     return Read(found, [*dict.fromkeys([*said, *notes, *why])], known)
 
@@ -271,7 +273,7 @@ def tables_in(paths: Any) -> tuple[list[RawTable], list[str]]:
         raise begun[0]
     if not tables:
         refuse(without[0], " and the other files of the folder have no results; name a file")
-    notes = [str(error).partition(";")[0] for error in begun]
+    notes = [str(error).rpartition(";")[0] for error in begun]
     if without:
         notes.append(f"{len(without):,} file{'s' * (len(without) > 1)} of folders without results: "
                      + listed([path.name for path in without]))
@@ -392,10 +394,11 @@ def _known(tables, several):
     return (None if flaws else labels), []
 
 
-def _fill_holes(found):
+def _fill_holes(found, empty):
     """Leave out each empty cell of a wide table that another file has as well; return notes.
 
-    Of cells that are empty in several tables the first one stays.
+    Of cells that are empty in several tables the first one stays.  A score for a cell that is said
+    to have failed is a problem.
     """
     holes: dict[Any, int] = {}
     for file, each in enumerate(found):
@@ -407,6 +410,11 @@ def _fill_holes(found):
         for place, key in enumerate(each.keys()) if holes else ():
             if key in holes and (each.empty is None or not each.empty[place]):
                 told[key] = file
+                if empty == "failed" and not np.isnan(each.scores[place]):
+                    each.problems.append(
+                        f"{each.where(place)}: model {key[0]!r}, item {key[1]!r} has a score here "
+                        f"and an empty cell in {found[holes[key]].table.path}, which failed by "
+                        "empty='failed' (--empty failed); leave out one of the two")
     notes = []
     for file, each in enumerate(found):
         if each.empty is None or not each.empty.any():
@@ -450,15 +458,21 @@ def _mark_twice(found):
                 first[key] = each, result
                 continue
             other, earlier = first[key]
-            each.problems.append(_told_twice(each, result, other.where(earlier), apart))
+            wide = each.empty is None and other.empty is not None
+            each.problems.append(_told_twice(each, result, other.where(earlier), apart, wide))
 
 
-def _told_twice(each, result, where, apart):
-    """Return in words that a result is told again, for logs with different names if ``apart``."""
+def _told_twice(each, result, where, apart, wide):
+    """Return in words that a result is told again.
+
+    For logs with different names if ``apart``, for a row beside a wide table if ``wide``.
+    """
     told = f"model {each.models[result]!r}, item {each.items[result]!r}"
     told += f", trial {each.trials[result]!r}" if each.trials is not None else ""
     hint = ("remove one of the rows" if each.trials is not None else
             "remove one of the rows; if both are results, number them in a column 'trial'")
+    if wide:
+        hint = "empty that cell, or remove the row here"
     if "log" in each.table.columns:
         hint = "remove one of the logs" + ", or tell them apart with --model log" * apart
     return f"{each.where(result)}: {told} is already in {where}; {hint}"

@@ -54,11 +54,10 @@ def test_cells_that_the_rule_leaves_are_not_used_up(line, tmp_path):
     table.to_csv(tmp_path / "wide.csv", index=False)
     words = tmp_path / "wide.csv", "-k", 1, "-n", 9, "--order", "columns", "--these"
     said = line("next", *words, "--empty", "failed")
-    assert "nothing is left to run: all items are used up, and the 1 best are open; append new " \
-           "items to the list of --items" in said.err
+    assert "nothing is left to run: all items are used up, and the 1 best are open\n" in said.err
     said = line("next", *words)
-    assert "the rule asks none of the cells that are left, and the 1 best are open; offer 12 " \
-           "empty cells again with --empty absent, or append new items" in said.err
+    assert "the rule asks none of the cells that are left, and the 1 best are open; --empty " \
+           "absent offers 12 empty cells again\n" in said.err
 
 
 def test_a_race_says_that_empty_cells_hold_it_up(line, wide):
@@ -66,9 +65,23 @@ def test_a_race_says_that_empty_cells_hold_it_up(line, wide):
     words = [*wide[:-1], 1, "--order", "columns"]
     said = line("rank", *words)
     assert "taken for failed" not in said.err
-    assert "3 cells without a score, 2 of them empty ones that end what counts" in said.out
-    assert "if it failed, say so: empty='failed' (--empty failed)" in said.out
-    assert "bounded by the worst" in line("rank", *words, "--empty", "failed").out
+    assert "3 cells without a score; results count up to the first that is needed" in said.out
+    assert "if it failed, give it a row with an empty score in a second file" in said.out
+    assert "each hole counts" not in said.out and "might decide" not in said.out
+    assert "taken for failed" not in line("next", *words).err
+    failed = line("rank", *words, "--empty", "failed").out
+    assert "3 cells without a score, 3 of which failed and count as the worst" in failed
+
+
+def test_a_way_on_is_said_where_it_is_one(line, tmp_path):
+    """New items change neither an order of columns nor a shuffled one, and no claim of these."""
+    (tmp_path / "r.csv").write_text("model,item,score\n" + "".join(
+        f"{model},{item},{item % 2}\n" for item in range(1, 9) for model in "ab"))
+    words = "next", tmp_path / "r.csv", "-k", 1, "--items", 8
+    told = "new items may be appended to the list of --items"
+    assert told in line(*words).err
+    assert told not in line(*words, "--shuffle", "--seed", 1).err
+    assert told not in line(*words, "--these").err
 
 
 def test_a_fixed_design_is_no_loop(line, wide):

@@ -243,6 +243,17 @@ def test_make_lists_whole_sentences():
     assert "make address URL=https://github.com/owner/name\n" in done.stdout
 
 
+def test_a_forecast_leaves_out_what_a_fixed_design_leaves_out():
+    """A regression test: absent cells were counted as losses; see also `test_empty_cells`."""
+    rng = np.random.default_rng(0)
+    right = (rng.random((2, 300)) < [[0.65], [0.55]]).astype(float)
+    right[rng.random((2, 300)) < 0.3] = np.nan
+    common = right[:, ~np.isnan(right).any(axis=0)]
+    found = [topk_eval.tiers(topk_eval.Results(x, empty="absent"), k=1, missing="fixed")
+             for x in (right, common)]
+    assert not found[0].decided(1) and more_items(found[0]) == more_items(found[1])
+
+
 PAGE = Path(__file__).parents[3] / "notebooks" / "09-your-data.md"
 LINES = {"pages.csv": (3, "the 3 best up to 0.005 open"), "answers.csv": (3, "in: model A\n"),
          "grades.csv": (0, "the 3 best settled")}

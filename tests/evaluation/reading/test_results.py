@@ -91,6 +91,41 @@ def test_what_is_told_twice_is_refused_beside_empty_cells(tmp_path):
         topk_eval.read_results([twice])
 
 
+def test_what_failed_has_no_score_in_another_file(tmp_path):
+    """Who says that all empty cells failed does not fill them later: a race would change."""
+    wide = write(tmp_path / "wide.csv", "model,q1,q2\nm,1,\nn,0,1\n")
+    more = write(tmp_path / "more.csv", "model,item,score\nm,q2,1\n")
+    with pytest.raises(ValueError, match=r"more.csv, line 2: model 'm', item 'q2' has a score"):
+        topk_eval.read_results([wide, more], empty="failed")
+    more = write(tmp_path / "more.csv", "model,item,score\nm,q2,\n")
+    assert topk_eval.read_results([wide, more], empty="failed").failed.sum() == 1
+    wide = write(tmp_path / "wide.csv", "model,q1,q2\nm,1,NA\nn,0,1\n")
+    more = write(tmp_path / "more.csv", "model,item,score\nm,q2,1\n")
+    with pytest.raises(ValueError, match="empty that cell, or remove the row here"):
+        topk_eval.read_results([wide, more])
+
+
+def test_a_table_that_has_only_a_header_is_noted_beside_others(tmp_path):
+    path = write(tmp_path / "x;y.csv", "model,item,score\n")
+    with pytest.raises(ValueError, match="has a header and no rows; write a row"):
+        topk_eval.read_results(path)
+    other = write(tmp_path / "r.csv", "model,item,score\nm,1,1\n")
+    assert f"{path} has a header and no rows" in topk_eval.read_results([path, other]).notes
+
+
+def test_empty_cells_of_trials_are_what_is_said(tmp_path):
+    """A regression test: all of them had failed, whatever was said."""
+    text = "model,trial,q1,q2,q3\nm,1,1,,\nm,2,0,1,\nn,1,1,1,1\nn,2,,1,1\n"
+    path = write(tmp_path / "wide.csv", text)
+    found = topk_eval.read_results(path)
+    assert found.absent.tolist() == [[False, False, True], [False] * 3]
+    assert found.unfinished.tolist() == [[False, True, False], [False] * 3]
+    assert found.failed.tolist() == [[False, True, False], [True, False, False]]
+    assert topk_eval.read_results(path, empty="failed").absent.sum() == 0
+    assert topk_eval.read_results(path, empty="absent").failed.tolist() == found.failed.tolist()
+    assert topk_eval.read_results(path, empty="absent").unfinished.sum() == 2
+
+
 def test_columns_are_an_order_beside_answers_to_them_alone(tmp_path):
     wide = write(tmp_path / "wide.csv", "model,q1,q2\nm,1,\nn,0,1\n")
     more = write(tmp_path / "more.csv", "model,item,score\nm,q2,1\nn,q3,1\n")
