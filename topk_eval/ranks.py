@@ -114,9 +114,10 @@ def tiers(
         What absent cells are.  By default they are bounded by the worst, as failed ones are; in a
         race the first one that is needed ends what counts.  With ``'fixed'`` they are left out, and
         a pair uses what both have: you say that which cells exist was fixed before any result was
-        known, or does not depend on any score.  Cells that are still on their way are not such a
-        pattern: with them, equal models may be declared different far more often than in delta of
-        all tables.
+        known, without regard to what the items are, and that all of these were run; or that cells
+        are missing independently of items and scores, as if by lot.  Cells that are still on their
+        way are not such a pattern: with them, equal models may be declared different far more often
+        than in delta of all tables.
     n_items : int, optional
         Number N of items for ``about="these"``, at least the number of items in the table, which is
         the default.

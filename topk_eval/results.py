@@ -479,7 +479,7 @@ class Results:
             listed = [texts.get(label, label) for label in listed]
             known = {*listed}
         if other := [label for label in items if label not in known]:
-            refuse("order", Words(f"no item {in_words(other[0])}, which has a result"),
+            refuse("order", Words(f"no item {in_words(other[0])}, which the table has"),
                    "a list of all items that any model may be asked")
         return [*listed]
 

@@ -100,7 +100,7 @@ def test_trials_are_means(line, path):
     (["--json", "--markdown"], "exclude each other"),
     (["--items", "none.txt"], "none.txt: No such file or directory; --items is a file"),
     (["--items", 0], "--items must be a file, or a number"),
-    (["--items", 400], "no item 'q0', which has a result"),
+    (["--items", 400], "no item 'q0', which the table has"),
     (["--drawn"], "--drawn needs"), (["--shuffle", "--items", 9], "--seed"),
     (["--order", "columns"], "is no order"),
     (["--items", 9, "--order", "names"], "exclude each other"),
