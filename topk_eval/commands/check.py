@@ -62,7 +62,7 @@ def _by_model(results: Results) -> list[dict[str, Any]]:
     for name, scores, failed, absent in zip(results.models, results.scores, results.failed,
                                             results.absent, strict=True):
         known = scores[~np.isnan(scores)]
-        found = (known.min(), known.mean(), known.max()) if known.size else (np.nan,) * 3
+        found = (known.min() + 0, known.mean(), known.max() + 0) if known.size else (np.nan,) * 3
         rows.append({"model": name, "cells": int((~absent & ~failed).sum()),
                      "failed": int(failed.sum()), "absent": int(absent.sum()),
                      **dict(zip(("lowest", "mean", "highest"), map(float, found), strict=True))})

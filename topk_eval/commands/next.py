@@ -132,7 +132,7 @@ def next_cells(
                f"p = {found.evidence(k):.2g}")
     else:
         on = "" if found.decided(k) or handed.any() else _way_on(
-            results, grows=new and items is not None and not shuffle)
+            results, grows=new and not shuffle)
         why = f"nothing is left to run: {why}{on}"
     output.note(why)
 
@@ -140,13 +140,15 @@ def next_cells(
 def _way_on(results, grows):
     """Return what can be done if no cell is left and the set is open.
 
-    With ``grows`` the list of items may become longer: later ones do not change the order.
+    With ``grows`` there may be more items: later ones do not change the order.
     """
     ways = []
     if number := int(results.blank.sum()):
         ways.append(f"--empty absent offers {output.quantity(number, 'empty cell')} again")
-    if grows:
+    if grows and results.named == "list":
         ways.append("new items may be appended to the list of --items")
+    elif grows:
+        ways.append("for new items give a list of all with --items, these first")
     return "".join(f"; {way}" for way in ways)
 
 

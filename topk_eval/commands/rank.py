@@ -181,7 +181,8 @@ def _say_open(tiers, k, new, more):
         return
     results, pairs = tiers.results, tiers.undecided(k)
     output.say("")
-    output.say(f"first now: {some_of(tiers.names[:k])}")
+    way = ", by mean differences on shared items" if new and not tiers._races else ""
+    output.say(f"first now{way}: {some_of(tiers.names[:k])}")
     first = ", beginning with the least certain" if len(pairs) > 1 else ""
     output.say(f"open for the {k} best: {output.quantity(len(pairs), 'pair')}{first}: "
                + "; ".join(f"{a} over {b}" for a, b in pairs[:PAIRS]))
@@ -193,9 +194,12 @@ def _say_open(tiers, k, new, more):
     held = [words for name in (pairs[0] if pairs else ())
             if (words := _holes_of(name, results, holes))]
     if held:
-        output.say(f"each hole counts as the worst: {'; '.join(held)}")
+        absent = any(results.absent[results.models.index(name)].any() for name in pairs[0])
+        run = "; run the absent ones first" if "absent" in holes and absent else ""
+        output.say(f"each hole counts as the worst: {'; '.join(held)}{run}")
     if more is not None:
-        way = ", continued in this order," if results.order is not None else ""
+        way = {None: "", "list": ", continued in this order,"}.get(
+            results.named, ", listed after these with --items,")
         which = "the first of these pairs" if len(pairs) > 1 else "it"
         output.say(f"more items{way} that might decide {which}: {_more_in_words(more)}")
     if not new:

@@ -80,6 +80,10 @@ def test_a_way_on_is_said_where_it_is_one(line, tmp_path):
     words = "next", tmp_path / "r.csv", "-k", 1, "--items", 8
     told = "new items may be appended to the list of --items"
     assert told in line(*words).err
+    wide = tmp_path / "w.csv"
+    wide.write_text("model,1,2,3\na,1,0,0\nb,1,1,0\nc,0,1,1\n")
+    said = line("next", wide, "-k", 1, "--order", "columns").err
+    assert "open; for new items give a list of all with --items, these first\n" in said
     assert told not in line(*words, "--shuffle", "--seed", 1).err
     assert told not in line(*words, "--these").err
 
@@ -118,7 +122,7 @@ def test_the_loop_goes_on_in_a_file_beside_a_wide_table(line, tmp_path):
 def test_the_order_that_a_forecast_continues_is_mentioned(line, wide):
     assert "more items that might decide the first of these pairs: " in line("rank", *wide).out
     said = line("rank", *wide, "--order", "columns").out
-    assert "more items, continued in this order, that might decide the first" in said
+    assert "more items, listed after these with --items, that might decide the first" in said
 
 
 def test_the_title_of_a_figure_says_whether_the_set_is_settled():

@@ -260,9 +260,10 @@ LINES = {"pages.csv": (3, "the 3 best up to 0.005 open"), "answers.csv": (3, "in
 
 
 def test_the_lines_of_the_page_for_ones_own_data_say_what_the_page_says(line, monkeypatch):
-    """Each line in a sentence of the page that ranks one of its files, in the notebook's folder."""
+    """Each line of the page that ranks one of its files, in the notebook's folder."""
     monkeypatch.chdir(PAGE.parent)
-    found = re.findall(r"`(topk rank data/[^`]+)`", PAGE.read_text(encoding="utf-8"))
+    text = PAGE.read_text(encoding="utf-8")
+    found = re.findall(r"^\$ (topk rank data/.+)$", text, re.M)
     assert len(found) == len(LINES)
     for words in map(shlex.split, found):
         code, told = LINES[Path(words[2]).name]

@@ -35,7 +35,7 @@ def test_k_is_decided_or_not(line, path):
     said = line("rank", path, "-k", 2)
     assert said.code == 3 and not topk_eval.tiers(RIGHT.astype(float), k=2).decided(2)
     assert "open for the 2 best: 1 pair: b over c\nmore items that might decide it: " in said.out
-    assert "first now: a, b\n" in said.out
+    assert "first now, by mean differences on shared items: a, b\n" in said.out
 
 
 def test_ranks_without_k(line, path):
