@@ -163,8 +163,8 @@ def known(strategy: Strategy, results: Any, more: Any) -> tuple[Beginning, Flags
         else:
             start = start._replace(lead=len(items))
         form: Any = live(strategy, start.size, graded=True, first=start.first)
-        if form.races(len(results.models)):  # an empty cell stands for one that is not there yet
-            told &= ~results.blank
+        if form.races(len(results.models)):  # these cells are still to come
+            told &= ~(results.blank | results.unfinished)
     elif order == "drawn" and isinstance(strategy, BettingLUCB):
         if new:
             refuse("items", more, "left out where the order of results was drawn, of all N items; "

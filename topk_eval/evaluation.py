@@ -49,7 +49,7 @@ from topk_eval.snapshot import (
 __all__ = ["Evaluation", "load"]
 
 KIND = files.Kind(
-    "topk-evaluation", 2, "an evaluation", "Evaluation.state", "topk_eval.load",
+    "topk-evaluation", 2, "an evaluation", "Evaluation.state",
     "end it with the release that wrote it: a new one has a new order, and a delta of its own",
     SOURCES,
 )

@@ -399,13 +399,9 @@ class Results:
                                             f"{in_words(items[i[x]])}")
         blank = np.zeros(size, dtype=bool)
         if listed.empty is not None:
-            scored = np.zeros(size, dtype=bool)
-            scored[flat[~np.isnan(scores) & (True if listed.wide is None else listed.wide)]] = True
-            before = _before_another(scored.reshape(shape), items, listed_items).ravel()[flat]
-            fails = before if empty == "auto" else np.full(flat.size, empty == "failed")
-            if empty == "auto":
-                blank[flat[listed.empty & fails]] = True
-            stays = ~listed.empty | fails
+            failed = _failed_trials(listed, flat, shape, items, empty, listed_items)
+            blank[flat[failed]] = empty == "auto"
+            stays = ~listed.empty | failed
             flat, scores = flat[stays], scores[stays]
             rows = np.bincount(flat, minlength=size).reshape(shape)
         known = np.flatnonzero(~np.isnan(scores))
@@ -637,6 +633,28 @@ def unit_fills(
     """Return both fills in [0, 1], where 1 is best."""
     low, high = (((x - scale.low) / scale.width).clip(0, 1) for x in (low, high))
     return (1 - high, 1 - low) if lower_is_better else (low, high)
+
+
+def _failed_trials(listed, flat, shape, items, empty, listed_items):
+    """Return which entries are empty cells of a wide table with trials that count as failed, (m,).
+
+    Parameters
+    ----------
+    listed : Listed
+    flat : ndarray of int64, shape (m,)
+        The cell of each entry.
+    shape : tuple of int
+        Numbers of models and items.
+    items, listed_items : list
+        The items as they stand, and in the order that is given, or None.
+    empty : str
+        What an empty cell is; see `Results`.
+    """
+    if empty != "auto":
+        return listed.empty & (empty == "failed")
+    scored = np.zeros(shape[0] * shape[1], dtype=bool)
+    scored[flat[~np.isnan(listed.scores) & (True if listed.wide is None else listed.wide)]] = True
+    return listed.empty & _before_another(scored.reshape(shape), items, listed_items).ravel()[flat]
 
 
 def _before_another(scored, items, listed):

@@ -84,8 +84,8 @@ def next_cells(
         return [], f"the {k} best are decided"
     state, groups = _state(tiers), _groups(results)
     absent = results.absent
-    if tiers._races:  # an empty cell holds it up
-        absent = absent | results.blank
+    if tiers._races:  # these hold it up
+        absent = absent | results.blank | results.unfinished
     handed = np.zeros_like(absent) if handed is None else handed & absent
     asked, sent = (_whole(x, groups) for x in (~absent, ~absent | handed))
     flight = (sent & ~asked).sum(axis=1)

@@ -48,8 +48,6 @@ class Kind:
         What it is, in words.
     writer : str
         The method that makes a state.
-    reader : str
-        The function that reads a file.
     anew : str
         What to do with a state of another version.
     sources : str
@@ -60,13 +58,17 @@ class Kind:
     version: int
     noun: str
     writer: str
-    reader: str
     anew: str
     sources: str = SOURCES
 
+    @property
+    def reader(self) -> str:
+        """The function that reads a file."""
+        return READERS[self.format]
+
 
 SESSION = Kind(
-    "topk-session", 10, "a session", "Session.state", "topk.load",
+    "topk-session", 10, "a session", "Session.state",
     "load it with the sources that wrote it, and pass the sums and counts of its report to "
     "`observe` of a new session",
 )

@@ -61,8 +61,8 @@ def _by_model(results: Results) -> list[dict[str, Any]]:
     rows = []
     for name, scores, failed, absent in zip(results.models, results.scores, results.failed,
                                             results.absent, strict=True):
-        known = scores[~np.isnan(scores)]
-        found = (known.min() + 0, known.mean(), known.max() + 0) if known.size else (np.nan,) * 3
+        known = scores[~np.isnan(scores)] + 0  # -0 is 0
+        found = (known.min(), known.mean(), known.max()) if known.size else (np.nan,) * 3
         rows.append({"model": name, "cells": int((~absent & ~failed).sum()),
                      "failed": int(failed.sum()), "absent": int(absent.sum()),
                      **dict(zip(("lowest", "mean", "highest"), map(float, found), strict=True))})

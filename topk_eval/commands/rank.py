@@ -266,7 +266,7 @@ DRAWS = 20
 GROUPS = 200  # of neighbouring differences, which are drawn by the mean of the group
 
 
-class More(NamedTuple):
+class Forecast(NamedTuple):
     """How many more items might settle a pair: in a quarter of draws, and in most of them.
 
     A number is None if it is more than 55 times as many as so far.
@@ -283,7 +283,7 @@ class More(NamedTuple):
     without_failures: tuple[int | None, int | None]
 
 
-def more_items(found) -> More | None:
+def more_items(found) -> Forecast | None:
     """Return how many more items might settle the weakest pair; None if it has no common items.
 
     New items are drawn, with replacement, from those that both of the pair were asked, of which
@@ -294,7 +294,7 @@ def more_items(found) -> More | None:
     if found._races and found._source.waits:  # a number of items is not what it needs
         return None
     if not (pairs := found.undecided(k)):
-        return More((None, None), (None, None))
+        return Forecast((None, None), (None, None))
     results = found.results
     a, b = (results.models.index(name) for name in pairs[0])
     fills, epsilon = results.fills(), results.unit_epsilon(found.epsilon)
@@ -309,7 +309,8 @@ def more_items(found) -> More | None:
         so_far &= ~fills.absent[[a, b]].any(axis=0)
     gains = fills.low[a] - fills.high[b] + epsilon
     now = _growth(gains[so_far]).sum(axis=0)
-    return More(*(_draws_needed(gains[which], now, found._needed()) for which in (asked, scored)))
+    level = found._needed()
+    return Forecast(*(_draws_needed(gains[which], now, level) for which in (asked, scored)))
 
 
 def _draws_needed(d, now, level):

@@ -14,14 +14,15 @@ def write(path, text):
 
 
 def test_check_says_what_was_read(line, tmp_path):
-    path = write(tmp_path / "r.csv", TABLE + "c,1,.25\n")
+    path = write(tmp_path / "r.csv", TABLE + "c,1,.25\nd,1,-0\n")
     said = line("check", path)
     assert said.code == 0 and said.err == ""
     lines = [x.split() for x in said.out.splitlines()]
     assert ["a", "2", "0", "0", "0.5", "0.75", "1"] in lines
     assert ["b", "1", "1", "0", "0", "0", "0"] in lines
     assert ["c", "1", "0", "1", "0.25", "0.25", "0.25"] in lines
-    assert "1 cell failed, 1 absent" in said.out and lines[-1] == ["nothing", "is", "wrong"]
+    assert ["d", "1", "0", "1", "0", "0", "0"] in lines  # and not -0
+    assert "1 cell failed, 2 absent" in said.out and lines[-1] == ["nothing", "is", "wrong"]
 
 
 def test_check_lists_all_that_is_wrong(line, tmp_path):
